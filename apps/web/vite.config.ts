@@ -9,7 +9,7 @@ const toGzip = promisify(gzip);
 const toBrotli = promisify(brotliCompress);
 const MIN_COMPRESSED_BYTES = 1024;
 
-/** Writes `.gz` and `.br` beside each file, which the server sends as they are. */
+/** Writes `.gz` and `.br` beside each file, which the server sends unchanged. */
 const precompress = (): Plugin => ({
   name: 'precompress',
   apply: 'build',
@@ -21,13 +21,13 @@ const precompress = (): Plugin => ({
       const bytes = await readFile(path);
       if (bytes.length < MIN_COMPRESSED_BYTES) continue;
       await writeFile(`${path}.gz`, await toGzip(bytes, { level: 9 }));
-      // Quality 9: a first start waits for it, and 11 takes ten times as long for some percent.
+      // Quality 9: a first start waits for it, and 11 takes ten times as long to save a few percent.
       await writeFile(`${path}.br`, await toBrotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }));
     }
   },
 });
 
-/** `RECOUNT_URL`: where the API is that `vite` (not `vite build`) asks. */
+/** `RECOUNT_URL`: address of the API for `vite` (not `vite build`). */
 const apiUrl = process.env.RECOUNT_URL ?? 'http://127.0.0.1:7878';
 
 export default defineConfig({

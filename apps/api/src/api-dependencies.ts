@@ -14,11 +14,11 @@ import type { SignInLinks } from './plugins/sign-in-links.ts';
 
 export interface ApiDependencies extends IngestDependencies {
   log: Logger;
-  /** Default: none. */
+  /** Default: no tracing. */
   tracing?: Tracing;
-  /** Default: ones that nobody reads. */
+  /** Default: metrics that nobody reads. */
   metrics?: ApiMetrics;
-  /** Default: none that anybody knows. */
+  /** Default: links that nobody knows. */
   signInLinks?: SignInLinks;
   /** Milliseconds since 1970. Default Date.now. */
   now?: () => number;

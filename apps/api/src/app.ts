@@ -40,32 +40,32 @@ const compile = (): never => {
   throw new Error('No compiler of schemas is set');
 };
 
-/** In place of fastify's own compilers of JSON Schema, which it otherwise loads though others are set: 3 MB. */
+/** Replaces fastify's JSON Schema compilers, which it would otherwise load although others are configured: 3 MB. */
 const NO_COMPILERS = {
   buildValidator: compile,
   buildSerializer: compile,
 } satisfies NonNullable<FastifyServerOptions['schemaController']>['compilersFactory'];
 
-/** From the first moment of a connection or a further request on it to the end of the headers. */
+/** From the start of a connection, or of a further request on it, to the end of the headers. */
 const HEADERS_TIMEOUT_MS = 30_000;
-/** How often connections beyond that are looked for. */
+/** How often connections that exceed this are looked for. */
 const CONNECTION_CHECK_INTERVAL_MS = 1000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
-/** Cuts connections on which nothing at all happens, whatever they wait for; silent uploads end sooner. */
+/** Closes connections on which nothing happens at all; silent uploads end sooner. */
 const MIN_SOCKET_TIMEOUT_MS = 10 * 60_000;
-/** A character of a session id is at most 9 of a URL: three bytes of UTF-8, each as %XX. */
+/** A character of a session id takes at most 9 characters of a URL: three bytes of UTF-8, each as %XX. */
 const MAX_PARAMETER_LENGTH = 9 * MAX_SESSION_ID_LENGTH;
 
 type RouteDependencies = ApiDependencies & { metrics: ApiMetrics; space: SpaceWatch };
 
-/** Assembles the API without starting it: it may be injected into, or told to listen. Owns none of `deps`. */
+/** Assembles the API without starting it, so that it can be injected into or told to listen. Does not own `deps`. */
 export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Promise<ApiApp> {
   const app: ApiApp = fastify({
     loggerInstance: createFrameworkLog(deps.log),
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: toRequestId,
     ...(config.trustProxy !== undefined && { trustProxy: config.trustProxy }),
-    // No limit in total: a large upload may take its time.
+    // No limit on the total time: a large upload may take long.
     requestTimeout: 0,
     connectionTimeout: Math.max(MIN_SOCKET_TIMEOUT_MS, 2 * config.uploadIdleTimeoutMs),
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
@@ -78,10 +78,10 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
   }).withTypeProvider<ZodTypeProvider>();
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
-  // Only uploads have a body; any other one is left unread.
+  // Only uploads have a body; any other body is left unread.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  // Further ones are refused at once, before a byte of theirs is read.
+  // Further connections are refused immediately, before any byte is read.
   app.server.maxConnections = toMaxClientConnections(config);
   answerExpectations(app);
   closeConnections(app);
@@ -101,7 +101,7 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
   return app;
 }
 
-/** Adds the routes of which openapi.json tells. */
+/** Adds the routes described in openapi.json. */
 export async function addRoutes(app: ApiApp, deps: RouteDependencies, config: ApiConfig): Promise<void> {
   await addUploadRoutes(app, deps, config);
   addTranscriptRoutes(app, deps);
@@ -129,14 +129,14 @@ export async function addRoutes(app: ApiApp, deps: RouteDependencies, config: Ap
   addSignInRoutes(app, deps);
 }
 
-/** `Expect: 100-continue` is answered by the route that reads the body: so a refused client need not send it. */
+/** `Expect: 100-continue` is answered by the route that reads the body, so that a refused client need not send it. */
 function answerExpectations(app: ApiApp): void {
   app.server.on('checkContinue', (request, response) => app.routing(request, response));
 }
 
 /**
- * When closing, requests under way are finished, and their connections not kept for further ones. Neither are those whose
- * client still sends: nobody wants its bytes.
+ * When closing, running requests are finished, but their connections are not kept for further ones. Connections whose
+ * client is still sending are closed too: its bytes are no longer needed.
  */
 function closeConnections(app: ApiApp): void {
   let isClosing = false;

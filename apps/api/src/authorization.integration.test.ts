@@ -21,7 +21,7 @@ type Statuses = Record<string, Partial<Record<Credential, number>>>;
 
 let api: TestApi;
 let authorizations: Record<Credential, string | undefined>;
-/** Each route has a session of its own, as some delete theirs. */
+/** Each route has a separate session, because some delete theirs. */
 const parameters = new Map<string, Parameters>();
 
 const routes = Object.keys(AUTHORIZATION_TABLE);
@@ -37,7 +37,7 @@ beforeAll(async () => {
     const key = { workspaceId: HOME_WORKSPACE, name: 'asked for', scopes: ['ingest' as const] };
     const { id: key_id } = await createApiKey(api.database.database, key);
     const attachment = route.includes('/attachments') ? await createAttachment(sessionId) : {};
-    // Its answer says what it was asked.
+    // Its answer echoes the request.
     const named = route.startsWith('PUT /v1/sessions/') ? { session_id: `named-${index}` } : {};
     parameters.set(route, { ...transcript, key_id, workspace_id: HOME_WORKSPACE, ...link, ...attachment, ...named });
   }
@@ -104,14 +104,14 @@ async function ask(route: string, credential: Credential, method = route.split('
   return await fetch(api.url + toPath(route), { method, headers, ...(body !== undefined && { body }) });
 }
 
-/** The answer's text; of an endless one, nothing. */
+/** The answer's text; empty for an endless one. */
 async function readText(response: Response): Promise<string> {
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return await response.text();
   await response.body?.cancel();
   return '';
 }
 
-/** Those cells of the table that are, or are not, refused. */
+/** The cells of the table that are, or are not, refusals. */
 function toExpected(isRefused: boolean): Statuses {
   return Object.fromEntries(
     Object.entries(AUTHORIZATION_TABLE).map(([route, statuses]) => [
@@ -140,7 +140,7 @@ async function askAll(expected: Statuses): Promise<{ statuses: Statuses; texts: 
   return { statuses, texts };
 }
 
-/** A digest of every table but the keys, which note when they are used, of the queue, and what the store holds. */
+/** A digest of every table except the keys (which record their use), of the queue, and of the store's contents. */
 async function readState(): Promise<unknown> {
   const { pool } = api.database;
   const { rows: tables } = await pool.query<{ name: string }>(
@@ -198,7 +198,7 @@ describe('authorization', () => {
   it('asks of HEAD what it asks of GET', async () => {
     for (const route of routes.filter((candidate) => candidate.startsWith('GET '))) {
       const [status] = AUTHORIZATION_TABLE[route] ?? [];
-      // 405 where there is no HEAD of it.
+      // 405 if the route has no HEAD.
       expect([status, 405], route).toContain((await ask(route, 'none', 'HEAD')).status);
     }
   });

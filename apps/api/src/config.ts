@@ -80,10 +80,10 @@ export const apiEnvironment = z.object({
   RECOUNT_DASHBOARD_DIRECTORY: z.string().optional().describe('a built dashboard; default: that of the checkout'),
 });
 
-/** Where a clone has the dashboard once it is built. */
+/** Where a clone has the built dashboard. */
 const DASHBOARD_DIRECTORY = fileURLToPath(new URL('../../web/dist', import.meta.url));
 
-/** What each setting means stands in `apiEnvironment`. */
+/** The settings are explained in `apiEnvironment`. */
 export type ApiConfig = ReturnType<typeof readApiConfig>;
 export type LiveConfig = ApiConfig['live'];
 export type SpaceConfig = ApiConfig['space'];

@@ -13,7 +13,7 @@ let api: TestApi;
 
 beforeAll(async () => {
   api = await createTestApi({ maxClientConnections: MAX_CONNECTIONS });
-  // As the limits are set, these tests would take minutes; the server takes changes at any time.
+  // With the configured limits, these tests would take minutes; the server accepts changes at any time.
   expect(api.app.server).toMatchObject({ headersTimeout: 30_000, keepAliveTimeout: 72_000, timeout: 600_000 });
   Object.assign(api.app.server, { headersTimeout: 300, keepAliveTimeout: 300 });
 });
@@ -21,7 +21,7 @@ afterAll(() => api.close());
 
 interface Connection {
   socket: Socket;
-  /** All that came before the server closed the connection. */
+  /** Everything received before the server closed the connection. */
   answer: Promise<string>;
 }
 
@@ -100,7 +100,7 @@ describe('a connection', () => {
     socket.once('end', () => {
       isEnded = true;
     });
-    // More than the buffers of both sides hold, in pieces, well after the answer and within the time for lingering.
+    // More than the buffers of both sides hold, in pieces, well after the answer and within the lingering time.
     for (let start = 0; start < bytes.length; start += bytes.length / 4) {
       await sleep(50);
       expect(isEnded).toBe(false);

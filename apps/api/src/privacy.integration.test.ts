@@ -8,7 +8,7 @@ import { MULTIPART_TYPE, toMultipart } from './testing/multipart-body.ts';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from './testing/test-api.ts';
 import { toLine, toTranscript } from './testing/transcript-lines.ts';
 
-/** In everything private of these tests, and nowhere else: whatever holds it has let something out. */
+/** Present in all private data of these tests, and nowhere else: any output with it is a leak. */
 const CANARY = 'canary';
 const SECRET = `sk-${CANARY}-AKIAIOSFODNN7EXAMPLE`;
 const FILE_NAME = `/home/${CANARY}-person/${CANARY}-project.jsonl`;
@@ -16,7 +16,7 @@ const FILE_NAME = `/home/${CANARY}-person/${CANARY}-project.jsonl`;
 let api: TestApi;
 let key: string;
 let sessionNumber = 0;
-/** Every error answer, with what it answered. */
+/** Every error answer, with its cause. */
 const refusals: { what: string; status: number; body: string }[] = [];
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ afterAll(() => api.close());
 
 const toSessionId = (): string => `${CANARY}-session-${++sessionNumber}`;
 
-/** A transcript whose every text is private. */
+/** A transcript in which every text is private. */
 function toPrivateTranscript(sessionId = toSessionId()): string {
   const content = [
     { type: 'text', text: `${CANARY} answer ${SECRET}` },
@@ -61,7 +61,7 @@ async function refuse(what: string, status: number, request: Promise<Response>):
   refusals.push({ what, status, body: `${headers}\n${body}` });
 }
 
-/** Runs `work` while every row of a table is refused by Postgres, with a message that quotes it. */
+/** Runs `work` while Postgres rejects every row of a table, with a message that quotes it. */
 async function whileRefusing(table: string, work: () => Promise<void>): Promise<void> {
   const { pool } = api.database;
   await pool.query(`
@@ -100,7 +100,7 @@ describe('what fails tells nothing', () => {
         ),
         Buffer.from(`{"type":"user","message":${'['.repeat(5000)}"${CANARY}"${']'.repeat(5000)}}\n`),
         Buffer.from(`{"type":"user","message":"${CANARY.repeat(200_000)}"}\n`),
-        // The name of an unknown type is all that an issue tells of a line.
+        // The name of an unknown type is all that an issue quotes of a line.
         Buffer.from(`${JSON.stringify({ type: 'unheard-of', sessionId, text: CANARY })}\n`),
         Buffer.from(`{"type":"user","message":"${CANARY} cut off`),
       ]),
@@ -117,7 +117,7 @@ describe('what fails tells nothing', () => {
       id = await accept(toPrivateTranscript());
       await api.work();
     });
-    // What a node refuses of a COPY, the coordinator tells without the node's code.
+    // If a node rejects a COPY, the coordinator reports it without the node's code.
     const isCodeLost = isOnCitus() && table !== 'sessions';
     expect(await readFailure(id)).toMatch(isCodeLost ? /^Postgres error XX000/ : /^Postgres error P0001/);
   });

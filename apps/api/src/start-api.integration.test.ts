@@ -49,7 +49,7 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** An upload of which the beginning is sent and being stored. */
+/** Starts an upload whose beginning is sent and being stored. */
 async function beginUpload(url: string, text: string): Promise<UploadUnderWay> {
   const upload = openUpload({ url, key }, { 'content-length': String(Buffer.byteLength(text)) }, text.slice(0, 100));
   await waitUntilStoring(storeDirectory);

@@ -14,17 +14,17 @@ import { createSignInLinks } from './plugins/sign-in-links.ts';
 import { toLogReason } from './problems/problem-error.ts';
 
 export interface RunningApi {
-  /** Where it listens, e.g. `http://127.0.0.1:7878`; for a wildcard address, where it is reached from this machine. */
+  /** Where it listens, e.g. `http://127.0.0.1:7878`; for a wildcard address, its address on this machine. */
   url: string;
   /** The path and fragment of a page that signs in with `apiKey`, once, within a day. */
   createSignInLink(apiKey: string): string;
-  /** Accepts nothing more, lets requests under way end within the grace time, then closes their connections. */
+  /** Accepts no more requests, lets running ones finish within the grace period, then closes their connections. */
   close(): Promise<void>;
 }
 
 /**
- * Starts the API. Throws where the database cannot be reached or has another schema version, and where a port is
- * taken; later outages are logged, answered with 503, and outlived.
+ * Starts the API. Throws if the database cannot be reached or has another schema version, and if a port is in use;
+ * later outages are logged and answered with 503, and the API recovers from them.
  */
 export async function startApi(config: ApiConfig, log: Logger): Promise<RunningApi> {
   const logError = limitRepeats((line) => log.error(line, 'connection error'));
@@ -78,7 +78,7 @@ export async function startApi(config: ApiConfig, log: Logger): Promise<RunningA
   }
 }
 
-/** Steps of an upload as spans of their own. */
+/** Adds spans for the steps of an upload. */
 function traceUploads(
   { rawStore, queue }: Pick<ApiDependencies, 'rawStore' | 'queue'>,
   tracing: Tracing,

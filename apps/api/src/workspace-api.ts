@@ -14,8 +14,9 @@ import { addDocumentRoutes } from './routes/shares.ts';
 import { addTranscriptRoutes } from './routes/transcripts.ts';
 
 /**
- * The routes for sessions, transcripts, reports, search, prices and the audit log, to be injected into, for a process that has the database itself: without a socket,
- * and without keys, as whoever has the database may see everything. Changes are noted as those of `actor`.
+ * The routes for sessions, transcripts, reports, search, prices and the audit log, to be injected into by a process
+ * with direct access to the database: without a socket or keys, because such a process may see everything. Changes are
+ * recorded as made by `actor`.
  */
 export async function createWorkspaceApi(
   deps: Pick<ApiDependencies, 'database' | 'log' | 'now'>,

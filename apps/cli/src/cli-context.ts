@@ -5,39 +5,39 @@ import type { Environment } from '@recount/service/config';
 import { createInterruption } from './interruption.ts';
 import { type CliOutput, guardTerminal } from './terminal/guard-terminal.ts';
 
-/** What a command knows of the process it runs in. */
+/** What a command knows about its process. */
 export interface CliContext {
   environment: Environment;
-  /** Where the user is; relative paths start here. */
+  /** The user's directory; relative paths start here. */
   workingDirectory: string;
   stdin: NodeJS.ReadStream;
   /** Results only. */
   stdout: CliOutput;
   /** Progress, notes and errors. */
   stderr: CliOutput;
-  /** What the process exits with if the command ends without an error. Set by the command. */
+  /** The process's exit code if the command ends without an error. Set by the command. */
   exitCode: number;
-  /** What the command does is wanted even where nobody reads what it writes. Set by the command. */
+  /** The command's work matters even if nobody reads its output. Set by the command. */
   outlivesReader: boolean;
   /** From the first call on, SIGINT, SIGTERM and SIGHUP abort the signal instead of ending the process. */
   listenForInterruption(): AbortSignal;
-  /** Tells the process that started this one with a channel that it does its work now. */
+  /** Tells the parent process, if it opened a channel, that the command is running. */
   reportReady(): void;
 }
 
 /** The project's root, which has the samples and the launcher. */
 export const PROJECT_DIRECTORY = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 
-/** Whether this runs from a checkout of the repository, else from the npm package. */
+/** Whether this runs from a checkout of the repository rather than the npm package. */
 const isCheckout = existsSync(join(PROJECT_DIRECTORY, 'pnpm-workspace.yaml'));
 
-/** What starts the local installation: what people are told to type. */
+/** The command that starts the local installation, as shown to people. */
 export const START_COMMAND = isCheckout ? 'npm start' : 'recount up';
 
-/** How recount is called from a folder: what people are told to type. */
+/** How to call recount from a folder, as shown to people. */
 export function toLauncher(workingDirectory: string, platform: string = process.platform): string {
   if (!isCheckout) return 'recount';
-  // The launcher of a checkout is a Unix shell's.
+  // The launcher of a checkout is a Unix shell script.
   if (platform === 'win32') return `npm --prefix "${PROJECT_DIRECTORY}" run --silent recount --`;
   return workingDirectory === PROJECT_DIRECTORY ? './recount' : join(PROJECT_DIRECTORY, 'recount');
 }
@@ -56,14 +56,14 @@ export function createCliContext(process: NodeJS.Process): CliContext {
       signal ??= createInterruption(process);
       return signal;
     },
-    // Where that process has just gone, the interruption tells.
+    // If the parent has just exited, the interruption reports it.
     reportReady: () => void process.send?.('ready', () => undefined),
   };
 }
 
 /**
- * Package managers run scripts in the project's folder, and say in INIT_CWD where they were called. `npm start` calls a second one,
- * which knows only the folder of the first: RECOUNT_INIT_CWD has the first one's.
+ * Package managers run scripts in the project's folder and put the caller's folder into INIT_CWD. `npm start` calls a
+ * second package manager, which sees only the first one's folder: RECOUNT_INIT_CWD preserves the original.
  */
 export function toWorkingDirectory(environment: Environment, currentDirectory: string): string {
   const isScript = environment.npm_lifecycle_event !== undefined && currentDirectory === PROJECT_DIRECTORY;
@@ -80,7 +80,7 @@ export function print(context: Pick<CliContext, 'stdout'>, line: string): void {
   context.stdout.write(`${line}\n`);
 }
 
-/** Writes a line of the result that has escape sequences for colours and weights. */
+/** Writes a line of the result that contains escape sequences for colours and weights. */
 export function printStyled(context: Pick<CliContext, 'stdout'>, line: string): void {
   context.stdout.writeStyled(`${line}\n`);
 }

@@ -2,18 +2,18 @@ import type { Environment } from '@recount/service/config';
 import { CommanderError } from 'commander';
 import { INTERRUPTED_EXIT_CODE, InterruptedError } from './interruption.ts';
 
-/** The command cannot do what it was asked to; the message says why, and what to do. */
+/** The command cannot do what it was asked to; the message says why and what to do. */
 export class CliError extends Error {
   override name = 'CliError';
 }
 
-/** The command was called in a way that makes no sense. */
+/** The command's arguments make no sense. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }
 
 const USAGE_ERRORS = new Set(['UsageError', 'ConfigError', 'UnresolvedNameError']);
-/** Errors whose messages are written for whoever runs recount. */
+/** Errors whose messages are written for users. */
 const CLEAR_ERRORS = new Set([
   'CliError',
   'BackfillTargetError',
@@ -31,10 +31,10 @@ const CONNECTION_ERRORS = new Set([
   'ETIMEDOUT',
   'EHOSTUNREACH',
 ]);
-/** SQLSTATE classes of a refused login and an unknown database: their messages name only those. */
+/** SQLSTATE classes of a rejected login and an unknown database: their messages name only those. */
 const LOGIN_ERROR_CLASSES = new Set(['28', '3D']);
 
-/** How an error ends the process; a message of '' has been shown already. */
+/** How an error ends the process; an empty message has been shown already. */
 export async function toExit(error: unknown, environment: Environment): Promise<{ exitCode: number; message: string }> {
   if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? 0 : 2, message: '' };
   const { name = '', stack } = error instanceof Error ? error : {};
@@ -43,7 +43,7 @@ export async function toExit(error: unknown, environment: Environment): Promise<
   return { exitCode: USAGE_ERRORS.has(name) ? 2 : 1, message };
 }
 
-/** What waited for something reports the interruption as the cause of its own error. */
+/** An operation that was waiting reports the interruption as the cause of its own error. */
 function isInterruption(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return error instanceof InterruptedError || (error.name === 'AbortError' && error.cause instanceof InterruptedError);
@@ -65,7 +65,7 @@ async function toMessage(error: unknown): Promise<string> {
   return `${toFailureReason(error)}\nSet RECOUNT_DEBUG=1 to see where it comes from.`;
 }
 
-/** A failed connection to a name with several addresses is an AggregateError of one error for each. */
+/** A failed connection to a name with several addresses is an AggregateError with one error for each. */
 function toSystemError(error: Error): { code: string; address?: string; port?: number } {
   const first = error instanceof AggregateError ? error.errors[0] : error;
   return { ...first, code: String(first?.code ?? '') };

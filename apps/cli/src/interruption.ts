@@ -1,15 +1,16 @@
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /**
- * Ctrl-C reaches recount from the terminal, and again from a package manager that passes it on: only a signal that comes
- * later than this means that the user is in a hurry.
+ * The terminal sends Ctrl-C to recount directly, and a package manager passes it on again: only a later second signal
+ * means that the user insists.
  */
 const SECOND_SIGNAL_MS = 700;
 const STARTER_POLL_MS = 500;
 export const INTERRUPTED_EXIT_CODE = 130;
 
 /**
- * A signal that aborts at the first SIGINT, SIGTERM or SIGHUP, and when the process that started this one is gone: with a
- * channel, or by its id in RECOUNT_STARTED_BY, as npm passes no signals on. A second SIGINT ends the process at once.
+ * A signal that aborts at the first SIGINT, SIGTERM or SIGHUP, and when the parent process is gone: detected by its
+ * channel, or by its id in RECOUNT_STARTED_BY, because npm forwards no signals. A second SIGINT ends the process at
+ * once.
  */
 export function createInterruption(process: NodeJS.Process): AbortSignal {
   const controller = new AbortController();

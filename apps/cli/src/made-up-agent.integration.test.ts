@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { runCommandLine } from './run-command-line.ts';
 import { createFakeContext } from './testing/fake-context.ts';
 
-// The one line that docs/adding-an-agent.md asks for beside the agent's own folder.
+// The one line that docs/adding-an-agent.md requires in addition to the agent's folder.
 vi.mock('@recount/core/agents', async (importOriginal) => {
   const [{ AGENTS }, { parley }] = await Promise.all([
     importOriginal<typeof import('@recount/core/agents')>(),
@@ -29,7 +29,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** A talk of one prompt, two responses, of which the first makes two calls, and their results. */
+/** A talk with one prompt and two responses, the first with two calls, and their results. */
 function toTalk(talk: string, mode: 'log' | 'live', word: string): string {
   const at = Date.UTC(2026, 4, 4, 10);
   const ref = (name: string) => `reply-${talk}-${name}`.padEnd(24, '0');

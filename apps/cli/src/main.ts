@@ -1,14 +1,14 @@
 const words = process.argv.slice(2);
 const wanted = words.join(' ');
 if (wanted === 'usage statusline') {
-  // An agent calls it after each of its messages: it loads nothing else.
+  // Agents call it after each of their messages, so it loads nothing else.
   const { showStatusline } = await import('./usage/statusline.ts');
   await showStatusline(process.env, process.stdout);
 } else {
   const { createCliContext } = await import('./cli-context.ts');
   const context = createCliContext(process);
   if (wanted === 'watch') {
-    // Runs for weeks: it holds no other command in memory.
+    // Runs for weeks, so it keeps no other command in memory.
     const { runWatch } = await import('./collector/watch.ts');
     process.exitCode = await runWatch(context);
   } else {

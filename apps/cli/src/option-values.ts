@@ -20,7 +20,7 @@ export function parseTimeSpan(text: string): number {
   return spanMs;
 }
 
-/** Milliseconds since 1970 of a date, or of so long from now, or null for `never`. */
+/** Milliseconds since 1970 of a date, or of a time span from now, or null for `never`. */
 export function parseExpiry(text: string, nowMs = Date.now()): number | null {
   if (text === 'never') return null;
   const spanMs = toSpanMs(text);
@@ -29,13 +29,13 @@ export function parseExpiry(text: string, nowMs = Date.now()): number | null {
   return timestampMs;
 }
 
-/** Milliseconds since 1970 of a date, or of so long ago: `2026-03-01`, `2026-03-01T12:00Z`, `7d`, `12h`. */
+/** Milliseconds since 1970 of a date, or of a time span ago: `2026-03-01`, `2026-03-01T12:00Z`, `7d`, `12h`. */
 export function parseSince(text: string, nowMs = Date.now()): number {
   const spanMs = toSpanMs(text);
   if (spanMs !== undefined) return nowMs - spanMs;
-  // A date alone means midnight here, not in Greenwich.
+  // A date alone means midnight in local time, not in UTC.
   const [, year, month, day, hour] = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}))?/.exec(text) ?? [];
-  // `Date` would take the 30th of February for the 2nd of March, and the hour 24 for the next day.
+  // `Date` would turn 30 February into 2 March, and hour 24 into the next day.
   const isMoment = isDayOfMonth(Number(year), Number(month), Number(day)) && hour !== '24';
   const timestampMs = isMoment ? Date.parse(text.length === 10 ? `${text}T00:00` : text) : Number.NaN;
   if (Number.isNaN(timestampMs))
@@ -43,7 +43,7 @@ export function parseSince(text: string, nowMs = Date.now()): number {
   return timestampMs;
 }
 
-/** A reader of whole numbers from `min` to `max`. */
+/** A parser of whole numbers from `min` to `max`. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);

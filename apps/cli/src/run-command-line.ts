@@ -8,7 +8,7 @@ import { createUsageCommand } from './commands/usage.ts';
 
 const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 
-/** Shown to who gives no arguments, before the usage of the machine. */
+/** Shown if there are no arguments, before the machine's usage. */
 const OVERVIEW = `recount ${VERSION}: the warehouse for coding-agent transcripts
 
   recount usage       tokens and cost of this machine's agents, as below
@@ -18,8 +18,8 @@ const OVERVIEW = `recount ${VERSION}: the warehouse for coding-agent transcripts
 `;
 
 /**
- * Runs `recount` with the given arguments and returns its exit code: 0 if all went well, 1 where something failed, 2 where
- * the call made no sense, 130 where it was interrupted.
+ * Runs `recount` with the given arguments and returns its exit code: 0 for success, 1 if something failed, 2 for wrong
+ * arguments, 130 if it was interrupted.
  */
 export async function runCommandLine(context: CliContext, commandArguments: readonly string[]): Promise<number> {
   endQuietlyWithoutReader(context);
@@ -35,14 +35,14 @@ export async function runCommandLine(context: CliContext, commandArguments: read
   }
 }
 
-/** What becomes of a log, or of output that is shown besides, is no reason to end: nobody reads it, or its disk is full. */
+/** Errors of a log or of additional output do not end the command: nobody reads it, or its disk is full. */
 const LOST_OUTPUT = new Set(['EPIPE', 'ENOSPC', 'EDQUOT']);
 
 /** `recount parse FILE | head` closes the pipe when it has seen enough. */
 function endQuietlyWithoutReader(context: CliContext): void {
   for (const stream of [context.stdout, context.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      // The terminal was closed: there is nobody to tell, but what was begun is to be ended in order.
+      // The terminal was closed: nobody can be told, but the command must end properly.
       if (error.code === 'EIO') return;
       if (context.outlivesReader && LOST_OUTPUT.has(error.code ?? '')) return;
       if (error.code !== 'EPIPE') throw error;
@@ -51,7 +51,7 @@ function endQuietlyWithoutReader(context: CliContext): void {
   }
 }
 
-/** `recount usage` is asked for often, and needs nothing of the others. */
+/** `recount usage` runs often, and needs none of the other commands. */
 async function loadCommands([name]: readonly string[]): Promise<CommandsByHeading> {
   if (name === 'usage') return { 'Get started:': [createUsageCommand] };
   return (await import('./commands/all-commands.ts')).COMMANDS;

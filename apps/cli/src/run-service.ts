@@ -4,8 +4,8 @@ import { type Logger, pino } from 'pino';
 import type { CliContext } from './cli-context.ts';
 
 /**
- * Runs a program, with a log of JSON lines on stdout, until it is interrupted, and then ends it gracefully. Where it says
- * that it cannot go on, ends it as well, and throws the reason.
+ * Runs a program, with a log of JSON lines on stdout, until it is interrupted, and then ends it gracefully. If it
+ * reports that it cannot continue, ends it as well, and throws the reason.
  */
 export async function runService<Config extends ServiceConfig>(
   context: CliContext,

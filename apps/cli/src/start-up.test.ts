@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { PROJECT_DIRECTORY } from './cli-context.ts';
 
-/** Prints the places of all modules that were loaded, a line each, on stderr. */
+/** Prints the paths of all loaded modules, one line each, on stderr. */
 const LISTING = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module';
   registerHooks({ load(url, context, next) { console.error('loaded ' + url); return next(url, context); } });
@@ -20,7 +20,7 @@ async function listModules(...words: string[]): Promise<string[]> {
   return [...stderr.matchAll(/^loaded (.*)$/gm)].map(([, url = '']) => url.replace(root, ''));
 }
 
-/** Each takes longer to load than all that a report needs. */
+/** Each takes longer to load than everything that a report needs. */
 const HEAVY =
   /^packages\/(?:core\/src\/(?:agents|lines)|db|ingest\/src\/index|storage|collect|usage)\/|\/node_modules\/(?:zod|drizzle-orm|pg|pino)\//;
 

@@ -18,7 +18,7 @@ let api: TestApi;
 let type: TypedCommands['type'];
 let home: string;
 
-/** A sample with long paths, as much use as a month of it, and in every second file a model that has no price. */
+/** A sample with long paths, a month's worth of usage, and an unpriced model in every second file. */
 function widen(text: string, index: number): string {
   const widened = text
     .replaceAll('/home/maya/code/', LONG_FOLDER)
@@ -90,7 +90,7 @@ afterAll(async () => {
 const NAMES = 'daily usage sessions tools files programs mcp subagents skills compactions errors denials prs findings';
 const REPORTS = `${NAMES} model-choice blocks reconciliation disagreements models`.split(' ');
 
-/** Without a server where the command asks the database itself. */
+/** Without a server if the command queries the database itself. */
 const COMMANDS: [words: string[], exitCode?: number, hasServer?: boolean][] = [
   [['sessions']],
   [['sessions', '--columns', 'id,project,branch,model,machine,person,cost']],
@@ -132,7 +132,7 @@ it.each(
   const lines = stripVTControlCharacters(out + err).split('\n');
   expect(lines.length).toBeGreaterThan(1);
   for (const line of lines) {
-    // What is to be copied stays whole.
+    // Text to be copied stays complete.
     const isOneWord = /^\s*\S+$/.test(line) || /http:\S+/.test(line) || line.startsWith('recount: ');
     if (!isOneWord) expect({ line, fits: [...line].length <= 80 }).toEqual({ line, fits: true });
     expect(line).not.toMatch(/\d{4}-\d\d-\d\dT\d\d/);

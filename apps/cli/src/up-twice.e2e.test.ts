@@ -17,7 +17,7 @@ const READY = /Ctrl-C stops it/;
 const UNSEEN = /is run by process \d+ on host .+ \(boot .+, PID namespace .+\), which cannot be seen from here/;
 const SAMPLE_COUNT = 5;
 const nobody = { uid: 65_534, gid: 65_534 };
-/** As a container has them. The processes end with `unshare`. */
+/** As containers have them. The processes end with `unshare`. */
 const namespaces = ['unshare', '--pid', '--ipc', '--fork', '--mount-proc', '--kill-child'];
 const isRoot = process.getuid?.() === 0;
 const userNamespaces = [...namespaces, '--user', '--map-current-user'];
@@ -55,7 +55,7 @@ async function waitForApi(recount: RecountProcess): Promise<Api> {
   return { url, headers: { authorization: `Bearer ${key}`, 'content-type': 'application/x-ndjson' } };
 }
 
-/** Uploads from 15 to 200 transcripts, until the process has ended. */
+/** Uploads 15 to 200 transcripts, until the process has ended. */
 async function upload({ url, headers }: Api, first: number, { child }: RecountProcess): Promise<number> {
   let next = first;
   while (next < first + 15 || (next < first + 200 && child.exitCode === null)) {
@@ -80,7 +80,7 @@ const start = (options: StartOptions): RecountProcess => {
 };
 afterEach(async () => {
   for (const { child, exited } of running.splice(0)) {
-    // `unshare` passes no signal on but its own death.
+    // `unshare` forwards no signal, but its own death.
     child.kill(child.spawnfile === 'unshare' ? 'SIGKILL' : 'SIGTERM');
     await exited;
   }
@@ -111,7 +111,7 @@ describe.runIf(process.platform === 'linux').each(starters)('recount up, twice, 
     next = await upload(insideApi, next, other);
     expect(await other.exited).toBe(1);
     expect(other.stderr()).toMatch(UNSEEN);
-    // All that runs in the namespace is gone at once, as with a container.
+    // Everything in the namespace dies at once, as with a container.
     inside.child.kill('SIGKILL');
     await inside.exited;
 

@@ -165,7 +165,7 @@ describe('recount up that serves', () => {
     expect(await stop(recount, 'SIGTERM')).toBe(0);
     expect(existsSync(join(home, '.recount/running.json'))).toBe(false);
 
-    // As a full disk or a crash leaves it.
+    // As left by a full disk or a crash.
     await writeFile(join(home, '.recount/credentials.json'), '{"workspaceId"');
     const next = start(home, ['up', '--port', '0']);
     await next.waitForOutput(READY);
@@ -174,7 +174,7 @@ describe('recount up that serves', () => {
     expect(nextApi.key).not.toBe(api.key);
     const headers = { authorization: `Bearer ${api.key}` };
     expect((await fetch(`${nextApi.url}/v1/transcripts`, { headers })).status).toBe(401);
-    // As from a terminal and, once more, from the package manager that passes it on.
+    // From a terminal and again from the package manager that forwards it.
     expect(await stop(next, 'SIGINT', 'SIGINT')).toBe(0);
     expect(existsSync(join(home, '.recount/running.json'))).toBe(false);
 
@@ -247,7 +247,7 @@ describe('recount up that is killed', () => {
   });
 });
 
-/** Rows of transcripts in the database of the installation that runs; 0 while it is starting. */
+/** Number of transcripts in the running installation's database; 0 while it is starting. */
 async function countRows(lock: string): Promise<number> {
   const { url } = JSON.parse(await readFile(lock, 'utf8').catch(() => '{}')) as { url?: string };
   const credentials = await readFile(join(home, '.recount/credentials.json'), 'utf8').catch(() => undefined);

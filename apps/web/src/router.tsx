@@ -15,7 +15,7 @@ const rootRoute = createRootRoute({
   ),
 });
 
-/** Its code is loaded when it is opened first. */
+/** Its code is loaded when it is first opened. */
 const toRoute = ({ path, load, component }: Page) =>
   createRoute({
     getParentRoute: () => rootRoute,

@@ -25,14 +25,14 @@ export const workerEnvironment = z.object({
 
 export type WorkerConfig = ReturnType<typeof readWorkerConfig>;
 
-/** Throws ConfigError. `processes` is how many there are where the environment does not say. */
+/** Throws ConfigError. `processes`: the number of processes if the environment does not state it. */
 export function readWorkerConfig(environment: Environment, processes = 1) {
   const read = readEnvironment(workerEnvironment, environment);
   return {
     ...toServiceConfig(read),
-    /** Of worker processes, each with a core to itself. */
+    /** Number of worker processes, each with a core to itself. */
     processes: read.RECOUNT_WORKER_PROCESSES || processes,
-    /** Transcripts ingested at once by each process. */
+    /** Number of transcripts ingested at once by each process. */
     concurrency: read.RECOUNT_WORKER_CONCURRENCY,
     maxLineBytes: read.RECOUNT_MAX_LINE_BYTES,
     metrics: toMetricsConfig(read.RECOUNT_WORKER_METRICS_HOST, read.RECOUNT_WORKER_METRICS_PORT),

@@ -116,7 +116,7 @@ describe('a worker', () => {
     expect(first).toBe('alone');
     expect(others).toEqual(Array.from({ length: 5 }, () => 'failed'));
     const metrics = await readMetrics();
-    // What a node refuses of a COPY, the coordinator of a cluster tells without the node's code.
+    // If a node rejects a COPY, a cluster's coordinator reports it without the node's code.
     expect(metrics).toContain(`recount_job_failures_total{kind="postgres-${isOnCitus() ? 'XX000' : 'P0001'}"} 5\n`);
     for (const text of [metrics, ...logLines]) expect(text).not.toContain(CANARY);
   });
@@ -127,7 +127,7 @@ describe('a worker', () => {
     const row = await findTranscript(database.database, WORKSPACE, id);
     const path = join(storeDirectory, row?.object_key ?? '');
     await rename(path, `${path}-away`);
-    // Reading a link to itself fails, as does that of any store which is away.
+    // Reading a link to itself fails like reading from an unavailable store.
     await symlink(path, path);
     worker = await startWorker(config, log);
     await vi.waitFor(async () => {
@@ -159,7 +159,7 @@ describe('a worker', () => {
     const ids = [await receive(toLine({ sessionId: 'full' })), await receive(toLine({ sessionId: 'full-too' }))];
     const findPauses = () => logLines.filter((line) => line.includes('work stops until the resource is back'));
     await vi.waitFor(() => expect(findPauses()).toHaveLength(1));
-    // Room for a job's own table again, but not for its rows: nothing is taken up before both are there.
+    // Space for a job's own table again, but not for its rows: no job is taken before there is space for both.
     await database.pool.query('DROP TRIGGER full_row ON recount.content_blocks');
     await database.pool.query('DROP FUNCTION public.full_row');
     await new Promise((resolve) => setTimeout(resolve, 3000));

@@ -35,22 +35,24 @@ import type { WorkerMetrics } from './worker-metrics.ts';
 
 export interface RunningWorker {
   /**
-   * Rejects with SchemaVersionError once another version of recount has migrated the database: this one takes nothing up
-   * any more, as its rows may not be those of that schema. Never resolves.
+   * Rejects with SchemaVersionError once another version of recount has migrated the database: this worker then takes
+   * no more jobs, because its rows may not fit that schema. Never resolves.
    */
   failed: Promise<never>;
-  /** Takes no more jobs, finishes those under way or, when the grace time is over, hands them back. */
+  /** Takes no more jobs; finishes running ones or, after the grace period, hands them back. */
   close(): Promise<void>;
 }
 
-/** Jobs that do not end in the grace time are aborted and rolled back; this long is left for handing them back. */
+/**
+ * Jobs that do not end within the grace period are aborted and rolled back; this long is left for handing them back.
+ */
 const HAND_BACK_MS = 3000;
-/** Jobs that are handed back come at once to whoever asks next. */
+/** Jobs that are handed back go immediately to the next worker that asks. */
 const SCHEMA_PAUSE_MS = 1000;
 
 /**
- * Starts taking ingest jobs. Throws where the database cannot be reached or has another schema version, and where the
- * port for metrics is taken; later outages are logged and outlived.
+ * Starts taking ingest jobs. Throws if the database cannot be reached or has another schema version, and if the port
+ * for metrics is in use; later outages are logged, and the worker recovers from them.
  */
 export async function startWorker(config: WorkerConfig, log: Logger): Promise<RunningWorker> {
   const logError = limitRepeats((line) => log.error(line, 'connection error'));
@@ -102,7 +104,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
   const options = { maxLineBytes: config.maxLineBytes, signal: shutdown.signal };
   let jobsUnderWay = 0;
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
-  // Whoever runs the worker may not look at it.
+  // The caller may not observe it.
   failed.catch(() => undefined);
   const hasOtherSchema = async (): Promise<boolean> => {
     try {

@@ -7,7 +7,7 @@ export interface DocumentLayout {
   currencyLabel: string;
 }
 
-/** Title of a document, and what is known of its session. */
+/** A document's title and facts about its session. */
 export function toDocumentHeading(
   session: Session,
   { timeZone, currencyLabel }: DocumentLayout,
@@ -38,7 +38,7 @@ const NAMES: Readonly<Record<Turn['kind'], string>> = {
   system: 'System',
 };
 
-/** Who speaks, when, at what cost. */
+/** Who speaks, when, and at what cost. */
 export function toTurnHeading({ kind, message }: Turn, { timeZone, currencyLabel }: DocumentLayout): string {
   const name = kind === 'answer' ? (message.model ?? NAMES.answer) : NAMES[kind];
   const cost = message.cost_usd === null ? '' : formatCost(message.cost_usd, currencyLabel);
@@ -48,7 +48,7 @@ export function toTurnHeading({ kind, message }: Turn, { timeZone, currencyLabel
     .join(' · ');
 }
 
-/** What a reader is to know of a result whose text is only the beginning of it; undefined of others. */
+/** A note for a result whose text is only its beginning; undefined for others. */
 export function toLeftOutNote(
   agent: string,
   { attachment, result_text: text }: Pick<ContentBlock, 'attachment' | 'result_text'>,

@@ -75,7 +75,7 @@ function toDocument(text: string, name = 'Bash'): SessionDocument {
   return { session, messages, isCut: false, subagents: [{ session, messages, isCut: true, subagents: [] }] };
 }
 
-/** Every tag that the page is made of; attributes are the page's own, but for addresses of links. */
+/** Every tag that the page uses; all attributes are the page's own, except addresses of links. */
 const TAGS =
   /^<(!doctype html|\/?(html( lang="en")?|head|body|main|title|style|section|h1|h2|b|i|em|strong|code|pre|p|br|hr|ul|ol( start="\d+")?|li|table|thead|tbody|tr|td|th|td align="\w+"|th align="\w+"|blockquote|details|details class="failed" open|summary|ins|del|article|article class="\w+" id="line-\d+"|p class="(facts|end|heading)"|span|span class="subject"|a|a href="(https?:\/\/|mailto:)[^"<>]*" rel="noopener noreferrer nofollow"|meta (charset|http-equiv|name)="[^<>]*"))>$/i;
 
@@ -190,7 +190,7 @@ it('takes secrets out of every place', async () => {
 it('keeps only the structure of a document that is sanitized', () => {
   const text = 'private words of somebody';
   const json = JSON.stringify({ ...sanitizeDocument(toDocument(text)), models: [] });
-  // Models stay.
+  // Models remain.
   expect(json.replaceAll(`"models":["${text}"]`, '').replaceAll(`"block_type":"${text}"`, '')).not.toContain('private');
   expect(json).toContain('[4 words]');
   expect(json).toContain('"tool_name":"Bash"');

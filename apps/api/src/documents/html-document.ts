@@ -36,7 +36,7 @@ section { margin: 2rem 0 2rem 1rem; } a { color: var(--accent); }
 @media print { details { break-inside: avoid; } body { max-width: none; } }
 `;
 
-/** What a page made by `formatHtmlDocument` needs: its own style, and nothing else from anywhere. */
+/** What a page made by `formatHtmlDocument` may load: its own style, and nothing else. */
 export const DOCUMENT_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -45,8 +45,8 @@ export const DOCUMENT_CONTENT_SECURITY_POLICY = [
 ].join('; ');
 
 /**
- * The conversation as one HTML file that holds all it needs, and runs nothing: no script, no image, no request. What the
- * transcript says is hostile input: all of it is escaped, and its own policy forbids the rest.
+ * The conversation as one self-contained HTML file that runs nothing: no script, no image, no request. Transcript
+ * content is hostile input: all of it is escaped, and the page's own policy forbids the rest.
  */
 export function formatHtmlDocument(document: SessionDocument, layout: DocumentLayout): string {
   const { title } = toDocumentHeading(document.session, layout);
@@ -123,7 +123,7 @@ function formatResult(block: ContentBlock, agent: string): string {
 }
 
 const MAX_SUBJECT_LENGTH = 120;
-/** A longer text is shown as it is: nobody reads it formatted, and a hostile one could take long. */
+/** Longer texts are shown unformatted: nobody reads them formatted, and a hostile one could take long. */
 const MAX_FORMATTED_LENGTH = 100_000;
 
 const toChange = (tag: 'ins' | 'del', text: string): string =>
@@ -136,12 +136,15 @@ function formatText(text: string): string {
   return markdown.parse(toVisible(text), { async: false });
 }
 
-/** Made of tokens that marked escapes itself, but for these: HTML stays text, links lead to web and mail alone, images are named. */
+/**
+ * Tokens that marked escapes itself, with these exceptions: HTML stays text, links may only be web and mail addresses,
+ * images become their names.
+ */
 const markdown = new Marked({
   gfm: true,
   renderer: {
     html: ({ text }) => escapeHtml(text),
-    // Between certain tags, which are text here, marked would let texts through as they are.
+    // Inside certain tags, which are text here, marked would pass texts through unescaped.
     text(token) {
       return 'tokens' in token && token.tokens !== undefined
         ? this.parser.parseInline(token.tokens)

@@ -3,7 +3,9 @@ import { lexer, walkTokens } from 'marked';
 import { type DocumentLayout, toDocumentHeading, toLeftOutNote, toTurnHeading } from './document-words.ts';
 import type { SessionDocument } from './session-document.ts';
 
-/** The conversation as Markdown that renders on a forge; texts of tools stand in fences that they cannot leave. */
+/**
+ * The conversation as Markdown that renders on GitHub and the like; tools' texts are in fences that they cannot close.
+ */
 export function formatMarkdownDocument(document: SessionDocument, layout: DocumentLayout): string {
   const { title, facts } = toDocumentHeading(document.session, layout);
   const turns = toConversation(document.messages).map((turn) =>
@@ -21,7 +23,7 @@ export function formatMarkdownDocument(document: SessionDocument, layout: Docume
   return [`# ${escapeLine(title)}`, escapeLine(facts.join(' · ')), ...turns, ...end, ...children].join('\n\n');
 }
 
-/** A heading's text: nothing in it is markup. */
+/** A heading's text, with all markup escaped. */
 const escapeLine = (text: string): string => text.replace(/[\\`*_[\]<>#|~]/g, '\\$&');
 
 function toMarkdownStep(step: Step, agent: string): string {
@@ -56,7 +58,7 @@ function toResult(block: ContentBlock, agent: string): string {
 
 const prefix = (text: string, sign: string): string => (text === '' ? '' : text.replace(/^/gm, sign));
 
-/** HTML in a transcript is text, also where Markdown may hold HTML. */
+/** HTML in a transcript stays text, although Markdown may contain HTML. */
 function escapeTags(text: string): string {
   const found = new Set<string>();
   walkTokens(lexer(text), ({ type, raw }) => {

@@ -4,11 +4,11 @@ import { createTranscriptRedactor } from '@recount/ingest/redaction';
 import { addAttachments } from '../paging/add-attachments.ts';
 import { listMessagePage, listSessionPage } from '../paging/pages.ts';
 
-/** A session with its messages, and those of its sub-agents: what HTML, Markdown and JSON are made of. */
+/** A session with its messages and those of its sub-agents: the source of the HTML, Markdown and JSON documents. */
 export interface SessionDocument {
   session: Session;
   messages: Message[];
-  /** Whether there is more than a document holds. */
+  /** Whether the session has more than a document may hold. */
   isCut: boolean;
   subagents: SessionDocument[];
 }
@@ -16,28 +16,28 @@ export interface SessionDocument {
 export interface DocumentRequest {
   workspaceId: string;
   session: Session;
-  /** The rows of the transcript whose messages are shown. */
+  /** The row set of the transcript whose messages are shown. */
   rowSetId: string;
-  /** Lines of the transcript, from 1, both included; undefined: from the beginning, to the end. */
+  /** Lines of the transcript, from 1, inclusive; undefined: from the beginning, or to the end. */
   fromLine?: number | undefined;
   toLine?: number | undefined;
-  /** Whole, and only where there is no range. */
+  /** Sub-agents are included completely, and only if there is no range. */
   hasSubagents: boolean;
 }
 
-/** A document is held in memory: beyond these, the rest of it is left out, and it says so. */
+/** A document is held in memory: beyond these limits it is cut, and says so. */
 const MAX_MESSAGES = 20_000;
 const MAX_TEXT_LENGTH = 16 * 1024 * 1024;
 const MAX_SUBAGENTS = 50;
 const PAGE_LIMIT = 200;
 
-/** Reads a session as it is in the database: `redactDocument` takes out what is nobody else's business. */
+/** Reads a session as it is in the database: `redactDocument` removes secrets. */
 export async function loadSessionDocument(database: Database, request: DocumentRequest): Promise<SessionDocument> {
   const { workspaceId, session, fromLine, toLine } = request;
   const budget = { messages: MAX_MESSAGES, textLength: MAX_TEXT_LENGTH };
   const isRange = fromLine !== undefined || toLine !== undefined;
   const document: SessionDocument = {
-    // Title and first prompt would tell of lines that are left out.
+    // The title and first prompt could reveal lines that are left out.
     session: isRange ? { ...session, title: null, initial_prompt: null } : session,
     ...(await loadMessages(database, { ...request, agent: session.agent }, budget)),
     subagents: [],
@@ -46,7 +46,7 @@ export async function loadSessionDocument(database: Database, request: DocumentR
   const page = { sort: 'first_timestamp', order: 'asc', limit: MAX_SUBAGENTS } as const;
   const { sessions } = await listSessionPage(database, workspaceId, { parentSessionId: session.session_id }, page);
   for (const child of sessions) {
-    // Whatever transcripts claim: a session is no sub-agent of itself.
+    // A transcript may claim that a session is its own sub-agent.
     if (child.session_id === session.session_id) continue;
     const transcript = await findTranscript(database, workspaceId, child.primary_transcript_id);
     if (transcript?.row_set_id == null) continue;
@@ -87,10 +87,10 @@ async function loadMessages(
   return { messages, isCut: false };
 }
 
-/** Secrets that were taken out, by rule. */
+/** Number of secrets removed, by rule. */
 export type RedactionCounts = Record<string, number>;
 
-/** The document with its secrets replaced by `[REDACTED:<rule>]`, wherever in it they stand. */
+/** The document with all its secrets replaced by `[REDACTED:<rule>]`. */
 export async function redactDocument(
   document: SessionDocument,
 ): Promise<{ document: SessionDocument; counts: RedactionCounts }> {
@@ -112,7 +112,10 @@ export async function redactDocument(
   return { document: await redactAll(document), counts };
 }
 
-/** The document's structure alone: who spoke when, tools by name, sizes, models and figures; texts, paths and names are gone. */
+/**
+ * Only the document's structure: who spoke when, tools by name, sizes, models and figures, without texts, paths and
+ * names.
+ */
 export function sanitizeDocument({ session, messages, isCut, subagents }: SessionDocument): SessionDocument {
   return {
     isCut,

@@ -1,12 +1,13 @@
 import type { FastifyRateLimitStore } from '@fastify/rate-limit';
 
-/** The program itself, its libraries' files, log, and what a request opens besides its upload. */
+/** Descriptors for the program itself, its libraries' files, the log, and what a request opens besides its upload. */
 const OTHER_FILES = 48;
 const MIN_CONNECTIONS = 1;
 
 /**
- * How many clients may be connected at once: as configured, but so few that the process has file descriptors left for
- * the database's connections and a raw object of every upload. `maxFiles`: default the process's own limit.
+ * How many clients may be connected at once: the configured number, or fewer if the process would otherwise lack file
+ * descriptors for the database's connections and a raw object for every upload. `maxFiles`: default the process's own
+ * limit.
  */
 export function toMaxClientConnections(
   config: { maxClientConnections: number; maxConnections: number; maxConcurrentUploads: number },
@@ -16,9 +17,9 @@ export function toMaxClientConnections(
   return Math.max(MIN_CONNECTIONS, Math.min(config.maxClientConnections, maxFiles - reserved));
 }
 
-/** Infinity where there is no limit, or the system does not tell. */
+/** Infinity if there is no limit, or the system does not report it. */
 function readMaxFiles(): number {
-  // Left out of the report: looking up the names of peers takes seconds.
+  // Excludes the network from the report: resolving the names of peers takes seconds.
   const report = process.report as typeof process.report & { excludeNetwork: boolean };
   report.excludeNetwork = true;
   const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft: number | 'unlimited' } } };
@@ -28,12 +29,13 @@ function readMaxFiles(): number {
 
 type Callback = (error: Error | null, count?: { current: number; ttl: number }) => void;
 
-/** As many as the rate limiter's own store has. Beyond it, the client that was seen least recently is forgotten. */
+/** As many as the rate limiter's own store. Beyond it, the least recently seen client is forgotten. */
 const MAX_KEYS = 5000;
 
 /**
- * Counts of the rate limiter in this process. Unlike its own store this one measures time by the monotonic clock: a window
- * that began while the clock was a day ahead would last for a day. A class, as the limiter makes one for each limit.
+ * In-process counts of the rate limiter. Unlike the limiter's own store, this one uses the monotonic clock: a window
+ * that began while the clock was a day ahead would otherwise last a day. It is a class because the limiter instantiates
+ * it for each limit.
  */
 export class RateStore implements FastifyRateLimitStore {
   readonly #windows = new Map<string, { startedAtMs: number; count: number }>();

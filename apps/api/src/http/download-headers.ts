@@ -1,20 +1,20 @@
 const MAX_NAME_LENGTH = 150;
 
-/** A Content-Disposition that saves to a file named after `name`, whatever that holds. */
+/** A Content-Disposition that saves to a file named after `name`, whatever characters that contains. */
 export function toAttachment(name: string, extension: string): string {
   const safeName = name.replace(/[^A-Za-z0-9._-]+/g, '_').replace(/^\.+/, '');
   return `attachment; filename="${safeName.slice(0, MAX_NAME_LENGTH) || 'transcript'}${extension}"`;
 }
 
-/** A part of a representation: from `startByte` up to, but not including, `endByteExclusive`. */
+/** Part of a representation: from `startByte` up to, but not including, `endByteExclusive`. */
 export interface SatisfiableRange {
   startByte: number;
   endByteExclusive: number;
 }
 
 /**
- * What a Range header asks of `sizeBytes` bytes. Undefined where it is to be ignored (RFC 9110: no header, another unit,
- * not well-formed, or several ranges, which this server does not serve), `unsatisfiable` where no byte lies in it.
+ * Parses a Range header for `sizeBytes` bytes. Undefined if it must be ignored (RFC 9110: no header, another unit,
+ * malformed, or several ranges, which this server does not serve); `unsatisfiable` if it contains no byte.
  */
 export function parseByteRange(
   header: string | undefined,
@@ -33,7 +33,7 @@ export function parseByteRange(
   return { startByte, endByteExclusive: Math.min(endByteExclusive, sizeBytes) };
 }
 
-/** Whether an If-None-Match header names the entity tag: `*`, or one of a list, weak ones included. */
+/** Whether an If-None-Match header matches the entity tag: it is `*`, or lists the tag, possibly as weak. */
 export function matchesEntityTag(header: string | undefined, entityTag: string): boolean {
   if (header === undefined) return false;
   if (header.trim() === '*') return true;

@@ -1,6 +1,6 @@
 import type { ApiApp } from '../api-dependencies.ts';
 
-/** Has the routes of a scope read bodies of JSON. Names that would set a prototype are refused. */
+/** Makes the routes of a scope read JSON bodies. Names that would set a prototype are rejected. */
 export function acceptJsonBodies(app: ApiApp, maxBytes = 16 * 1024): void {
   app.addContentTypeParser(
     'application/json',

@@ -4,8 +4,8 @@ import type { RawStore } from '@recount/storage';
 const LINE_FEED = 0x0a;
 
 /**
- * The bytes of the line that starts at `byteOffset` of a raw object, without its line feed, read no further than that.
- * Undefined where no line starts there. Throws RawStoreError; once there is a stream, such an error is on the stream.
+ * The bytes of the line that starts at `byteOffset` of a raw object, without its line feed; reads no further. Undefined
+ * if no line starts there. Throws RawStoreError; once there is a stream, such an error is on the stream.
  */
 export async function readLineAt(
   rawStore: Pick<RawStore, 'get'>,
@@ -13,7 +13,7 @@ export async function readLineAt(
   byteOffset: number,
 ): Promise<Readable | undefined> {
   if (byteOffset >= object.sizeBytes) return undefined;
-  // The byte before tells whether a line starts here.
+  // The byte before shows whether a line starts here.
   const startByte = Math.max(0, byteOffset - 1);
   const source = await rawStore.get(object.key, { range: { startByte } });
   const chunks: AsyncIterator<Buffer, undefined> = source[Symbol.asyncIterator]();

@@ -5,14 +5,14 @@ import { ProblemError } from '../problems/problem-error.ts';
 import { type ExpectedDigest, hasDigests, parseDigests } from '../uploads/digests.ts';
 
 const LINE_END = '\r\n';
-/** A header has 5 digits and the digest at most. */
+/** A header has at most 5 digits and the digest. */
 const MAX_HEADER_BYTES = 128;
 const HEADER_PATTERN = /^([0-9a-f]{1,5});sha-256=:([A-Za-z0-9+/]{43}=):$/;
 
 /**
- * Undoes the coding `recount-chunked` of a live stream: `<length, hexadecimal>;sha-256=:<base64>:`, CR LF, the bytes, CR LF. Gives
- * only chunks whose digest was compared. Holds one chunk. Throws ProblemError `digest-mismatch`, `broken-encoding` and
- * `upload-aborted`; errors of `source` pass through.
+ * Decodes the encoding `recount-chunked` of a live stream: `<length, hexadecimal>;sha-256=:<base64>:`, CR LF, the
+ * bytes, CR LF. Yields only chunks whose digest was verified. Holds one chunk. Throws ProblemError `digest-mismatch`,
+ * `broken-encoding` and `upload-aborted`; errors of `source` pass through.
  */
 export async function* decodeChunks(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let held: Buffer = Buffer.alloc(0);
@@ -26,7 +26,7 @@ export async function* decodeChunks(source: AsyncIterable<Buffer>): AsyncGenerat
   if (held.length > 0) throw new ProblemError('upload-aborted', 'The body ended within a chunk');
 }
 
-/** The first chunk; undefined if it has not come to its end. */
+/** The first chunk; undefined if it is incomplete. */
 function takeChunk(held: Buffer): { bytes: Buffer; usedBytes: number } | undefined {
   const headerEnd = held.indexOf(LINE_END);
   if (headerEnd === -1 && held.length <= MAX_HEADER_BYTES) return undefined;
@@ -49,7 +49,7 @@ function takeChunk(held: Buffer): { bytes: Buffer; usedBytes: number } | undefin
   return { bytes, usedBytes: end + LINE_END.length };
 }
 
-/** A body of at most MAX_LIVE_CHUNK_BYTES, in one piece, once its digests were compared. Throws as `decodeChunks`. */
+/** A body of at most MAX_LIVE_CHUNK_BYTES in one piece, after its digests were verified. Throws like `decodeChunks`. */
 export async function* holdUntilVerified(
   source: AsyncIterable<Buffer>,
   digests: readonly ExpectedDigest[],
@@ -77,8 +77,8 @@ const toMismatch = (): ProblemError =>
 export type LiveDecoder = (source: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
 
 /**
- * How the bytes of a request become those of its stream, once they were compared with the digests that came along. Throws
- * ProblemError `unsupported-encoding` and `invalid-digest`.
+ * How to turn a request's bytes into the stream's, verifying the digests that were sent. Throws ProblemError
+ * `unsupported-encoding` and `invalid-digest`.
  */
 export function chooseLiveDecoder(headers: IncomingHttpHeaders): LiveDecoder {
   const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';

@@ -10,32 +10,34 @@ import type { LiveBell } from './live-bell.ts';
 
 /** How fast a reader must be. */
 export interface Pacing {
-  /** A reader that takes nothing for so long is dropped. */
+  /** A reader that takes nothing for this long is dropped. */
   slowReaderTimeoutMs: number;
-  /** The reader is too slow: to break the connection, as it would not read an answer either. */
+  /** Called for a reader that is too slow: breaks the connection, because it would not read an answer either. */
   onSlowReader: () => void;
 }
 
 interface EventStreamOptions extends Pacing {
   session: LiveSessionKey;
-  /** Events after this one. */
+  /** Send events after this one. */
   afterId: number;
   /** Whether to wait for more once no stream of the session is open. */
   isFollowing: boolean;
   heartbeatMs: number;
-  /** The server or the reader goes. */
+  /** Aborted when the server stops or the reader leaves. */
   signal: AbortSignal;
 }
 
-/** Read at once, and in memory for each reader: an event has a few hundred KiB at most, and mostly hundreds of bytes. */
+/**
+ * Read at once and held in memory for each reader: an event has at most a few hundred KiB, usually hundreds of bytes.
+ */
 const EVENTS_PER_READ = 50;
-/** Browsers come back after so long, in milliseconds. */
+/** Reconnection delay for browsers, in milliseconds. */
 export const RETRY_MS = 2000;
 
 /**
- * A session's events as server-sent events, at the pace of the reader: nothing is read ahead of it, and what it missed
- * it gets by the id of its last one. Of a stream that names its session while it is read, the events go on in that session.
- * Ends where the reader or the server goes, or, when not following, the story ends.
+ * A session's events as server-sent events, at the reader's pace: nothing is read ahead, and a reconnecting reader
+ * continues after the id of its last event. If a stream names its session while it is read, the events continue in that
+ * session. Ends when the reader or the server leaves, or, if not following, when all streams have ended.
  */
 export async function* toEventStream(
   deps: { database: Database; bell: LiveBell },
@@ -48,7 +50,7 @@ export async function* toEventStream(
   while (!signal.aborted) {
     const bell = deps.bell.wait(session, Math.max(1, sentAtMs + heartbeatMs - performance.now()), signal);
     try {
-      // Asked before the events: those of a stream that was closed then are all there.
+      // Checked before the events: if a stream was closed then, all its events are there.
       const isOver = !options.isFollowing && !(await isRunning(deps.database, session));
       const events = await listLiveEvents(deps.database, session, { afterId, limit: EVENTS_PER_READ });
       if (events.length > 0) {
@@ -84,7 +86,7 @@ function toEventText({ id, name, data }: LiveEventRow): string {
   return `id: ${id}\nevent: ${name}\ndata: ${data}\n\n`;
 }
 
-/** Whoever reads the generator comes back when the reader has room for more. */
+/** Continue the generator when the reader has room for more. */
 export function* paced(text: string, { slowReaderTimeoutMs, onSlowReader }: Pacing): Generator<string> {
   const timer = setTimeout(onSlowReader, slowReaderTimeoutMs);
   try {

@@ -1,30 +1,30 @@
 import { type DatabasePool, LIVE_CHANNEL, type LiveSessionKey, toLiveBell } from '@recount/db';
 
 interface BellRing {
-  /** Resolves after new events of the session, and after the timeout at the latest. May ring for nothing. */
+  /** Resolves after new events of the session, or after the timeout. May resolve without any. */
   rung: Promise<void>;
-  /** To be called in any case. */
+  /** Must always be called. */
   cancel(): void;
 }
 
-/** Tells this process when a session has new events, over one connection for all that wait. */
+/** Notifies this process of new events of sessions, with one connection for all waiters. */
 export interface LiveBell {
-  /** To be called before a look at the events, and awaited after it, so that nothing falls between. */
+  /** Call it before reading the events and await it afterwards, so that none is missed in between. */
   wait(session: LiveSessionKey, timeoutMs: number, signal: AbortSignal): BellRing;
   /** The same for all sessions of a workspace. */
   waitForWorkspace(workspaceId: string, timeoutMs: number, signal: AbortSignal): BellRing;
   close(): Promise<void>;
 }
 
-/** A workspace's id has no slash; that of a session may have some. */
+/** A workspace's id has no slash; a session's may have some. */
 const toWorkspaceBell = (bell: string): string => bell.slice(0, bell.indexOf('/'));
 
 type Connection = Parameters<Parameters<DatabasePool['withTransaction']>[0]>[1];
 
-/** Between looks for new events, and between attempts to connect, while no bell can ring. */
+/** Interval between polls for new events, and between connection attempts, while there is no connection. */
 const DEAF_INTERVAL_MS = 1000;
 
-/** Connects when it is first waited for, and again when the connection breaks. */
+/** Connects on first use, and again when the connection breaks. */
 export function createLiveBell({ pool }: DatabasePool, onFailure: (error: unknown) => void): LiveBell {
   const waiting = new Map<string, Set<() => void>>();
   let connection: Connection | undefined;
@@ -35,7 +35,7 @@ export function createLiveBell({ pool }: DatabasePool, onFailure: (error: unknow
   const ring = (bell: string): void => {
     for (const wake of waiting.get(bell) ?? []) wake();
   };
-  /** What rang while there was no connection is not known. */
+  /** Notifications sent while there was no connection are lost. */
   const ringAll = (): void => {
     for (const bell of waiting.keys()) ring(bell);
   };

@@ -39,18 +39,18 @@ function toLiveProblem({ code, message, storedBytes }: LiveError): ProblemError 
 interface LiveBodyOptions {
   /** Longest silence, in milliseconds. */
   idleTimeoutMs: number;
-  /** Rejects with why the body need not be read any further. */
+  /** Rejects with the reason to stop reading the body. */
   stopped: Promise<never>;
 }
 
-/** Nothing came for `idleTimeoutMs`. */
+/** Nothing was received for `idleTimeoutMs`. */
 class SilentBodyError extends Error {
   override name = 'SilentBodyError';
 }
 
 /**
- * The bytes of a request that may last for hours, as they come. Throws SilentBodyError, why it was stopped, and the
- * stream's own errors. Leaves the stream as it is: the connection is still needed for the answer.
+ * The bytes of a request that may last for hours, as they arrive. Throws SilentBodyError, the reason for stopping, or
+ * the stream's own errors. Leaves the stream open: the connection is still needed for the answer.
  */
 async function* readLiveBody(stream: Readable, options: LiveBodyOptions): AsyncGenerator<Buffer> {
   const chunks = stream.iterator({ destroyOnReturn: false });
@@ -61,7 +61,7 @@ async function* readLiveBody(stream: Readable, options: LiveBodyOptions): AsyncG
       yield step.value;
     }
   } finally {
-    // Not awaited: a read may be pending.
+    // Not awaited, because a read may be pending.
     chunks.return?.().catch(() => undefined);
   }
 }
@@ -69,7 +69,7 @@ async function* readLiveBody(stream: Readable, options: LiveBodyOptions): AsyncG
 async function waitForChunk<T>(next: Promise<T>, { idleTimeoutMs, stopped }: LiveBodyOptions): Promise<T> {
   const { promise: silent, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new SilentBodyError('Nothing came')), idleTimeoutMs);
-  // Where another one wins, nobody else waits for it.
+  // If the other promise wins, nobody observes this one.
   next.catch(() => undefined);
   try {
     return await Promise.race([next, silent, stopped]);
@@ -81,22 +81,22 @@ async function waitForChunk<T>(next: Promise<T>, { idleTimeoutMs, stopped }: Liv
 interface LiveUpload extends LiveRequest {
   body: Readable;
   decode: LiveDecoder;
-  /** The agent has ended, and how, where that is known. */
+  /** Set if the agent has ended, with its exit code or signal if known. */
   completion: { exitCode?: number | undefined; exitSignal?: string | undefined } | undefined;
 }
 
 type LiveReception = Pick<LiveStreamRow, 'state' | 'stored_bytes' | 'transcript_id'>;
 
 interface LiveReceiver {
-  /** Stores a body until it ends. Throws ProblemError, and what database and raw store throw. */
+  /** Stores a body until it ends. Throws ProblemError, and errors of the database and raw store. */
   receive(upload: LiveUpload): Promise<LiveReception>;
-  /** Stores what is there of the bodies under way, and ends their requests: their clients go on elsewhere. */
+  /** Stores what has arrived of the current bodies, and ends their requests: their clients continue elsewhere. */
   stop(): void;
 }
 
 export function createLiveReceiver(deps: LiveDependencies, config: LiveConfig): LiveReceiver {
   const limits = { maxOpenStreams: config.maxOpenStreams, maxBytes: config.maxStreamBytes };
-  /** Ends the request under way for a stream, when another one comes: it may be long dead. */
+  /** Ends a stream's current request when another one comes, because its client may be long gone. */
   const underWay = new Map<string, (reason: Error) => void>();
 
   const receiveOpen = async (upload: LiveUpload, writer: LiveWriter): Promise<LiveReception> => {
@@ -145,7 +145,7 @@ export function createLiveReceiver(deps: LiveDependencies, config: LiveConfig): 
   };
 }
 
-/** A writer; or what a stream that has ended came to, where the request only repeats its end. */
+/** A writer; or the result of an ended stream, if the request only repeats its end. */
 async function openOrAnswer(
   deps: LiveDependencies,
   upload: LiveUpload,
@@ -166,7 +166,7 @@ async function openOrAnswer(
   }
 }
 
-/** What came before a failure is stored. */
+/** Everything received before a failure is stored. */
 async function appendAll(
   { body, decode }: LiveUpload,
   writer: LiveWriter,

@@ -5,18 +5,18 @@ import { type Pacing, paced, RETRY_MS } from './event-stream.ts';
 import type { LiveBell } from './live-bell.ts';
 import { toLiveStream } from './to-live-stream.ts';
 
-/** Agents that write much ring many times a second; the list is read once. */
+/** Active agents cause many notifications a second; they share one read of the list. */
 const MIN_INTERVAL_MS = 1000;
 
 interface RunningStreamOptions extends Pacing {
   workspaceId: string;
-  /** The list is sent again after so long without a change. */
+  /** The list is sent again after this long without a change. */
   heartbeatMs: number;
-  /** The server or the reader goes. */
+  /** Aborted when the server stops or the reader leaves. */
   signal: AbortSignal;
 }
 
-/** What runs in a workspace as server-sent events: the whole list at first, and whenever it has changed. */
+/** A workspace's running streams as server-sent events: the whole list first, and again whenever it changes. */
 export async function* toRunningStream(
   { database, bell }: { database: Database; bell: LiveBell },
   options: RunningStreamOptions,
@@ -27,7 +27,7 @@ export async function* toRunningStream(
   yield* paced(`retry: ${RETRY_MS}\n\n`, options);
   while (!signal.aborted) {
     const leftMs = Math.max(1, sentAtMs + heartbeatMs - performance.now());
-    // Asked before the list, so that nothing falls between.
+    // Registered before reading the list, so that no change is missed.
     const ring = bell.waitForWorkspace(workspaceId, Math.min(heartbeatMs, leftMs), signal);
     try {
       const rows = await listLiveStreams(database, workspaceId, { isOpen: true }, MAX_LIVE_STREAMS_LISTED);

@@ -1,7 +1,7 @@
 import type { LiveStream } from '@recount/contract';
 import type { ListedLiveStream } from '@recount/db';
 
-/** A stream as the API answers it. */
+/** Converts a stream's row to the API's answer. */
 export function toLiveStream(row: ListedLiveStream): LiveStream {
   return {
     stream_id: row.id,

@@ -1,13 +1,13 @@
 import type { ContentBlock, MessageList, SearchResultList, SessionDetail, SessionList } from '@recount/contract';
 
-/** Characters of transcripts' text in one answer: about a tenth of what a model takes at once. */
+/** Characters of transcript text in one answer: about a tenth of what a model accepts at once. */
 const MAX_TEXT_LENGTH = 50_000;
 const MAX_PROMPT_LENGTH = 300;
 
 const toSnippet = (parts: SearchResultList['results'][number]['snippet']): string =>
   parts.map(({ text }) => text).join('');
 
-/** Passages as the search found them, with their place. */
+/** Passages found by the search, with their places. */
 export function toPassages({ results, ...rest }: SearchResultList): unknown {
   return {
     passages: results.map(({ session_id, message_id, kind, timestamp, project, title, line_number, snippet }) => ({
@@ -18,7 +18,7 @@ export function toPassages({ results, ...rest }: SearchResultList): unknown {
   };
 }
 
-/** One entry a session: its best passage, and how many there are on the page. */
+/** One entry for each session: its best passage, and the number of passages on the page. */
 export function toSessionMatches({ results, ...rest }: SearchResultList): unknown {
   const best = new Map<string, SearchResultList['results'][number] & { matches: number }>();
   for (const result of results) {
@@ -44,7 +44,7 @@ const toSession = (session: ListedSession) => ({
   ...pick(session, ['tokens_in', 'tokens_out', 'cache_read', 'cache_write', 'cost_estimate_usd', 'unpriced_count']),
 });
 
-/** Sessions with their figures, without what a model has no use for. */
+/** Sessions with their figures, without fields that are useless to a model. */
 export const toSessions = ({ sessions, next_cursor }: SessionList): unknown => ({
   sessions: sessions.map(toSession),
   next_cursor,
@@ -57,7 +57,7 @@ export function toOverview(session: SessionDetail): unknown {
   return { ...toSession(session), ...pick(session, figures), ...pick(session, times), usage: session.usage };
 }
 
-/** Every message has the same share of the room; its blocks take from that one after the other. */
+/** Every message has an equal share of the limit, which its blocks use up in order. */
 export function toMessages({ messages, ...rest }: MessageList): unknown {
   const share = Math.floor(MAX_TEXT_LENGTH / Math.max(1, messages.length));
   return {

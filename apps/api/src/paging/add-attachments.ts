@@ -3,8 +3,8 @@ import { type AttachmentReference, findAttachmentReference } from '@recount/core
 import { type Database, findReferencedAttachments } from '@recount/db';
 
 /**
- * Adds to each tool's result the stored attachment that has the whole of it, if its text points to one. The text is a claim: it can name
- * attachments of any session of the workspace, which is all that the reader may see anyway.
+ * Adds to each tool result the stored attachment with its full content, if its text points to one. The text is
+ * untrusted: it can name attachments of any session of the workspace, but the reader may see all of these anyway.
  */
 export async function addAttachments(
   database: Database,

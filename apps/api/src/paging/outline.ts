@@ -1,7 +1,7 @@
 import { hasEdit, hasError, type OutlineTurn, type Turn, toContextTokens, toConversation } from '@recount/contract';
 import { type Database, type OutlineMessage, type RowSetKey, readOutlineMessages } from '@recount/db';
 
-/** An outline is held in memory: some hundred bytes for each message. */
+/** An outline is held in memory: about a hundred bytes for each message. */
 const MAX_MESSAGES = 200_000;
 const MESSAGES_PER_READ = 5000;
 
@@ -11,7 +11,7 @@ interface TurnOutline {
   is_cut: boolean;
 }
 
-/** The turns of a transcript without their texts; with `contains`, those that have it. */
+/** The turns of a transcript without their texts; with `contains`, only those that contain it. */
 export async function readOutline(
   database: Database,
   rowSet: RowSetKey,

@@ -16,12 +16,14 @@ import {
 import { type ZodType, z } from 'zod';
 import { ProblemError } from '../problems/problem-error.ts';
 
-/** An opaque cursor that holds `value`. */
+/** An opaque cursor that encodes `value`. */
 export function toCursor(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-/** What a cursor holds; undefined for none. Throws ProblemError `invalid-cursor` for what this list did not make. */
+/**
+ * The value of a cursor; undefined if there is none. Throws ProblemError `invalid-cursor` for a cursor of another list.
+ */
 export function parseCursor<Value>(schema: ZodType<Value>, cursor: string | undefined): Value | undefined {
   if (cursor === undefined) return undefined;
   const result = schema.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString()));
@@ -41,9 +43,9 @@ function parseJson(json: string): unknown {
   }
 }
 
-/** Messages read at a time; what the page's bound in bytes may be exceeded by. */
+/** Messages read at a time; by so many may a page exceed its limit in bytes. */
 const MESSAGES_PER_READ = 20;
-/** A page ends after it, however many messages were asked for. */
+/** A page ends after this much text, however many messages were requested. */
 const MAX_PAGE_TEXT_LENGTH = 8 * 1024 * 1024;
 
 const messageCursorSchema = z.strictObject({ message: z.string().regex(/^[0-9A-Z]{26}$/) });
@@ -54,9 +56,9 @@ interface MessagePage {
 }
 
 /**
- * Messages of a transcript with their blocks, from `fromId` or the beginning: at most `limit`, and fewer where their texts are long. A cursor holds
- * the id of a message, which is the same after a re-parse and in a longer version of the session: a page begun before
- * either goes on after it. Throws ProblemError `invalid-cursor`.
+ * Messages of a transcript with their blocks, from `fromId` or the beginning: at most `limit`, fewer if their texts are
+ * long. A cursor contains the id of a message, which does not change in a re-parse or a longer version of the session,
+ * so the next page continues after it. Throws ProblemError `invalid-cursor`.
  */
 export async function listMessagePage(
   database: Database,
@@ -67,7 +69,7 @@ export async function listMessagePage(
   const messages: Message[] = [];
   let textLength = 0;
   for (;;) {
-    // One more than is taken tells whether there is a next page.
+    // One more than needed shows whether there is a next page.
     const wanted = Math.min(MESSAGES_PER_READ, limit - messages.length);
     const found = await listMessages(database, workspaceId, rowSetId, { afterId, fromId, limit: wanted + 1 });
     for (const { message, blocks } of found.slice(0, wanted)) {
@@ -87,7 +89,7 @@ function measureBlock({ content_text, thinking_text, result_text, tool_input }: 
   return (content_text?.length ?? 0) + (thinking_text?.length ?? 0) + (result_text?.length ?? 0) + inputLength;
 }
 
-/** The sort belongs to the cursor: its key means nothing in another one. */
+/** The sort order is part of the cursor: its key means nothing in another one. */
 const sessionCursorSchema = z.strictObject({
   sort: z.enum(SESSION_SORTS),
   order: z.enum(['asc', 'desc']),
@@ -95,7 +97,7 @@ const sessionCursorSchema = z.strictObject({
   id: z.string(),
 });
 
-/** SQLSTATE class of values that are not what their type says. */
+/** SQLSTATE class of values that are invalid for their type. */
 const DATA_EXCEPTION = '22';
 
 /** A page of a workspace's sessions. Throws ProblemError `invalid-cursor`. */
@@ -116,13 +118,13 @@ export async function listSessionPage(
     const nextCursor = next && toCursor({ sort, order, key: next.sortKey, id: next.sessionId });
     return { sessions, next_cursor: nextCursor ?? null };
   } catch (error) {
-    // Postgres alone knows how it prints a sort key, so it alone can tell that this is none.
+    // Only Postgres knows how it prints a sort key, so only Postgres can reject an invalid one.
     if (after !== undefined && isDataException(error)) throw invalidCursor();
     throw error;
   }
 }
 
-/** Sessions as they are answered: with counts of what failed. */
+/** Adds counts of failures to sessions. */
 export async function addErrorCounts<Row extends SessionRow>(
   database: Database,
   workspaceId: string,

@@ -9,13 +9,13 @@ import {
 import { readUncutLength } from '@recount/core';
 import { type Database, type EditCall, type RowSetKey, readEdits } from '@recount/db';
 
-/** An input may have as much as a row holds: 100 of them are a few megabytes at most. */
+/** Inputs may be as large as a row allows: 100 of them are at most a few megabytes. */
 const EDITS_PER_READ = 100;
 
 type Changes = Omit<SessionChanges, 'session_id' | 'transcript_id'>;
 type FileChanges = Changes['by_file'][number];
 
-/** What the edits of a transcript put into files and took out, by their inputs. */
+/** What the edits of a transcript added to and removed from files, according to their inputs. */
 export async function readSessionChanges(database: Database, rowSet: RowSetKey): Promise<Changes> {
   const byFile = new Map<string | null, FileChanges>();
   const totals = { edits: 0, lines_added: 0, lines_removed: 0, whole_file_edits: 0, unknown_edits: 0 };
@@ -40,7 +40,7 @@ export async function readSessionChanges(database: Database, rowSet: RowSetKey):
   };
 }
 
-/** Texts of very long lines are cut before they are read, and end with a mark. */
+/** Texts of very long lines are cut before they are parsed, and end with a mark. */
 function hasCutText(value: unknown): boolean {
   if (typeof value === 'string') return readUncutLength(value) !== undefined;
   return typeof value === 'object' && value !== null && Object.values(value).some(hasCutText);

@@ -14,9 +14,9 @@ import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { ApiConfig } from '../config.ts';
 import { ProblemError, toLogReason } from '../problems/problem-error.ts';
 
-/** Who asks, and until when that may last. */
+/** Who makes a request, and how long the key is valid. */
 interface RequestHolder extends Pick<KeyHolder, 'workspaceId' | 'keyId' | 'scopes' | 'person' | 'expiresAt'> {
-  /** Left out: the key. */
+  /** Default: the key. */
   actor?: Actor;
 }
 
@@ -26,49 +26,49 @@ declare module 'fastify' {
     keyHolder: RequestHolder | null;
   }
   interface FastifyContextConfig {
-    /** What a key needs to use the route, `any` for whatever valid key; left out, the route needs no key. */
+    /** The scope that a key needs for the route; `any`: any valid key; undefined: no key. */
     scope?: ApiKeyScope | 'any';
-    /** False where something else bounds the route's use. Default true. */
+    /** False if something else limits the use of the route. Default true. */
     isRateLimited?: boolean;
   }
 }
 
-/** Holds the API key of who signed in to the dashboard. */
+/** Cookie with the API key of a user signed in to the dashboard. */
 export const KEY_COOKIE = 'recount_key';
 
 const RATE_WINDOW_MS = 60_000;
 const TOUCH_INTERVAL_MS = 60_000;
-/** Keys seen valid by this process, at most; then it starts again. */
+/** Maximum number of valid keys remembered by this process; beyond it, all are forgotten. */
 const MAX_KNOWN_KEYS = 10_000;
-/** All that may be had without a key. */
+/** Everything accessible without a key. */
 const PUBLIC_PATHS =
   /^\/(healthz|readyz|openapi\.json|docs(\/.*)?|v1\/sign-in\/link|v1\/sign-out|v1\/device\/(code|token)|shared\/:token)$/;
 const CHALLENGE = 'Bearer realm="recount"';
 
-/** The workspace whose rows a request may see: that of its key. */
+/** The workspace that a request may access: its key's. */
 export function workspaceOf(request: FastifyRequest): string {
   if (request.keyHolder === null) throw new Error('The route has no scope');
   return request.keyHolder.workspaceId;
 }
 
-/** Id of the key that a request brings something with. */
+/** Id of the key that uploads something. */
 export function uploaderOf(request: FastifyRequest): string {
   if (request.keyHolder === null) throw new Error('The route has no scope');
   return request.keyHolder.keyId;
 }
 
-/** Whose work a request brings: the key's person where it has one, else whom the request names. */
+/** Whose work a request brings: the key's person if it has one, else the person named in the request. */
 export function personOf({ keyHolder }: FastifyRequest, named: string | undefined): string | undefined {
   return keyHolder?.person ?? named;
 }
 
-/** Who is to be named where the request changes something. */
+/** Who is recorded if the request changes something. */
 export function actorOf({ keyHolder }: FastifyRequest): Actor {
   if (keyHolder === null) throw new Error('The route has no scope');
   return keyHolder.actor ?? toKeyActor(keyHolder.keyId);
 }
 
-/** `admin` includes what is of its workspace; what is of all workspaces needs `operator`. */
+/** `admin` includes everything within its workspace; what concerns all workspaces needs `operator`. */
 function hasScope({ scopes }: Pick<KeyHolder, 'scopes'>, scope: ApiKeyScope): boolean {
   return scopes.includes(scope) || (scope !== 'operator' && scopes.includes('admin'));
 }
@@ -78,16 +78,16 @@ function missingScope(scope: ApiKeyScope): ProblemError {
   return new ProblemError('missing-scope', `This needs a key with the scope ${scope}`, { headers });
 }
 
-/** Whether the request may ask for what is of all workspaces. */
+/** Whether the request may access what concerns all workspaces. */
 export const isOperator = ({ keyHolder }: FastifyRequest): boolean =>
   keyHolder !== null && hasScope(keyHolder, 'operator');
 
-/** Throws ProblemError unless the request may ask for what is of all workspaces. */
+/** Throws ProblemError unless the request may access what concerns all workspaces. */
 export function requireOperator(request: FastifyRequest): void {
   if (!isOperator(request)) throw missingScope('operator');
 }
 
-/** Checks the key of every route that names a scope. Throws where a route names none and is not among PUBLIC_PATHS. */
+/** Checks the key on every route that has a scope. Throws if a route has none and is not in PUBLIC_PATHS. */
 export function addAuthentication(
   app: ApiApp,
   deps: Pick<ApiDependencies, 'database' | 'log' | 'now'>,
@@ -106,7 +106,7 @@ export function addAuthentication(
   app.addHook('onRequest', async (request, reply) => {
     const { scope, isRateLimited = true } = request.routeOptions.config;
     if (scope === undefined || request.is404) return;
-    // Rows are private, whatever lies between here and the client.
+    // Rows are private, whatever proxies are between here and the client.
     reply.header('cache-control', 'no-store');
     const holder = await findHolder(request);
     if (scope !== 'any' && !hasScope(holder, scope)) {
@@ -131,7 +131,7 @@ function createHolderLookup(
   const lastTouchedMs = new Map<string, number>();
 
   const touch = (keyHash: string, { workspaceId, keyId }: KeyHolder): void => {
-    // Either way: the clock may have been set back.
+    // In either direction: the clock may have been set back.
     if (Math.abs(now() - (lastTouchedMs.get(keyHash) ?? 0)) < TOUCH_INTERVAL_MS) return;
     if (lastTouchedMs.size >= MAX_KNOWN_KEYS) lastTouchedMs.clear();
     lastTouchedMs.set(keyHash, now());
@@ -148,7 +148,7 @@ function createHolderLookup(
     }
     const keyHash = hashApiKey(key);
     const failures = await countFailure(request, { increment: false });
-    // Somebody else's wrong keys behind the same address must not lock out the good ones.
+    // Someone else's wrong keys from the same address must not lock out valid ones.
     if (!failures.isAllowed && failures.remaining === 0 && !lastTouchedMs.has(keyHash)) {
       const headers = { 'retry-after': String(failures.ttlInSeconds) };
       throw new ProblemError('too-many-failed-keys', 'Too many requests with a wrong key from here', { headers });
@@ -172,8 +172,9 @@ function createHolderLookup(
 }
 
 /**
- * The key of a request: of its Authorization header, else of the dashboard's cookie. Browsers add the cookie to whatever page
- * asks, also one of another port of this host: with it, the request must come from this origin. Throws ProblemError.
+ * The key of a request: from its Authorization header, or else the dashboard's cookie. Browsers add the cookie to
+ * requests of any page, even one on another port of this host: with a cookie, the request must come from this origin.
+ * Throws ProblemError.
  */
 export function readApiKey(request: FastifyRequest): string | undefined {
   const { authorization, 'sec-fetch-site': fetchSite, [BROWSER_REQUEST_HEADER]: mark } = request.headers;

@@ -11,12 +11,12 @@ export interface BacklogGaugeDependencies extends Pick<IngestDependencies, 'data
   now: () => number;
 }
 
-/** Scrapes in between are given the last answer. */
+/** Scrapes within this interval get the last answer. */
 const MIN_INTERVAL_MS = 10_000;
-/** After a slow query comes a long pause: scraping takes at most this share of one connection's time. */
+/** A slow query is followed by a long pause: scraping uses at most this share of one connection's time. */
 const MAX_SHARE = 0.01;
 
-/** Gauges that the database knows, of all workspaces; they have no value while it is away. */
+/** Gauges read from the database, over all workspaces; they have no value while it is unavailable. */
 export function addBacklogGauges(registry: Registry, deps: BacklogGaugeDependencies): void {
   const registers = [registry];
   const { database } = deps.database;
@@ -107,7 +107,8 @@ function addSearchGauges(registry: Registry, deps: BacklogGaugeDependencies): vo
 }
 
 /**
- * Asks seldom, by a clock that nobody sets, and never twice at once. Undefined where the last query failed, which is logged.
+ * Calls at limited intervals of a monotonic clock, and never twice at once. Undefined if the last query failed, which
+ * is logged.
  */
 function createSampler<T>(
   { log }: Pick<BacklogGaugeDependencies, 'log'>,

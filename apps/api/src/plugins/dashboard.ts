@@ -8,19 +8,19 @@ import { DASHBOARD_CONTENT_SECURITY_POLICY } from './security-headers.ts';
 
 const PAGE = 'index.html';
 const YEAR_SECONDS = 365 * 24 * 60 * 60;
-/** Below these, what is not there is not found, also for browsers. */
+/** Below these paths, missing files are a 404 even for browsers. */
 const NO_PAGES = /^\/(v1|shared|docs|assets|healthz|readyz|openapi\.json)(\/|$)/;
 
 /**
- * The files of the built dashboard, and its page for every other path that a browser opens: the page itself knows which of
- * them it has. What they show is asked of the API, with the cookie of who signed in.
+ * Serves the files of the built dashboard, and its page for every other path that a browser opens: client-side routing
+ * decides whether that exists. Pages get their data from the API, with the signed-in user's cookie.
  */
 export async function addDashboard(app: ApiApp, directory: string): Promise<AnswerUnrouted> {
   if (!existsSync(join(directory, PAGE))) {
     app.log.warn('no dashboard is built: in a clone, `pnpm --filter @recount/web build` builds it');
     return () => undefined;
   }
-  // Nothing that a request names is looked up in the file system.
+  // No path of a request is looked up in the file system.
   const files = new Set(
     readdirSync(directory, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/')),
   );

@@ -5,14 +5,14 @@ import { addBacklogGauges, type BacklogGaugeDependencies } from './backlog-gauge
 export interface ApiMetrics {
   registry: Registry;
   observeRequest(labels: { method: string; route: string; status: number }, seconds: number): void;
-  /** `outcome` is `accepted`, `duplicate`, `healed` or a problem's slug; `bytes` are decoded ones. */
+  /** `outcome` is `accepted`, `duplicate`, `healed` or a problem's slug; `bytes` is the decoded size. */
   observeUpload(outcome: string, bytes: number): void;
 }
 
 const DURATION_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 const SIZE_BUCKETS_BYTES = [1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
-/** A registry of its own, so that several APIs may live in one process. */
+/** Uses a registry of its own, so that several APIs can run in one process. */
 export function createMetrics({
   database,
   log,

@@ -155,7 +155,7 @@ describe('/openapi.json', () => {
       for (const [status, response] of Object.entries(operation.responses)) {
         expect(response.description, `${name} ${status}`).not.toMatch(/^(Default Response)?$/);
         const types = Object.keys(response.content ?? {});
-        // RFC 8628 says what machines are refused with.
+        // RFC 8628 defines the refusals for devices.
         const isRefusal = name === 'post /v1/device/token' && status === '400';
         const mediaType = isRefusal ? 'application/json' : 'application/problem+json';
         if (Number(status) >= 400) expect(types, `${name} ${status}`).toEqual([mediaType]);

@@ -7,19 +7,19 @@ import type { ZodType } from 'zod';
 import type { ApiApp } from '../api-dependencies.ts';
 import { DOCS_CONTENT_SECURITY_POLICY } from './security-headers.ts';
 
-/** The documentation of an answer that is not JSON. */
+/** Documents an answer that is not JSON. */
 export const toResponse = (description: string, mediaType: string, schema: ZodType) => ({
   description,
   content: { [mediaType]: { schema } },
 });
 
-/** The documentation of a problem. */
+/** Documents a problem. */
 export const problemResponse = (description: string, schema: ZodType = problemSchema) =>
   toResponse(description, PROBLEM_MEDIA_TYPE, schema);
 
 const DOCUMENT = new URL('../../openapi.json', import.meta.url);
 
-/** Its icon is the dashboard's. */
+/** Uses the dashboard's icon. */
 const PAGE = `<!doctype html>
 <html lang="en">
 <head>
@@ -39,7 +39,7 @@ const PAGE = `<!doctype html>
 const START_SCRIPT = `SwaggerUIBundle({ url: '../openapi.json', dom_id: '#swagger-ui', deepLinking: true, tryItOutEnabled: true });
 `;
 
-/** Where the npm package has them; a checkout has those of `@fastify/swagger-ui`. */
+/** Where the npm package has them; a checkout uses those of `@fastify/swagger-ui`. */
 const PACKAGED_FILES = new URL('../../swagger-ui/', import.meta.url);
 
 /** The files of `@fastify/swagger-ui` that the page needs. */
@@ -48,7 +48,10 @@ const FILES = {
   'swagger-ui-bundle.js': 'text/javascript',
 } as const;
 
-/** Serves /openapi.json, which the test of openapi-document.ts keeps, and pages at /docs, which need nothing from elsewhere. */
+/**
+ * Serves /openapi.json, which the test of openapi-document.ts keeps up to date, and pages at /docs, which load nothing
+ * from other servers.
+ */
 export function addOpenapi(app: ApiApp): void {
   const toPath = existsSync(PACKAGED_FILES)
     ? (name: string) => new URL(name, PACKAGED_FILES)

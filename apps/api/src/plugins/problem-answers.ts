@@ -9,13 +9,13 @@ import { ProblemError, renderProblem, toLogReason } from '../problems/problem-er
 import { toProblemError } from '../problems/to-problem-error.ts';
 import { REQUEST_ID_HEADER } from './request-log.ts';
 
-/** For a client to read its answer, and stop sending. */
+/** Time for a client to read its answer and stop sending. */
 const LINGER_MS = 2000;
 
-/** Answers a request that has no route; undefined if it has nothing for it either. */
+/** Answers a request without a route; undefined if it cannot either. */
 export type AnswerUnrouted = (request: FastifyRequest, reply: FastifyReply) => FastifyReply | undefined;
 
-/** Every error of every route, and every request without a route, is answered as application/problem+json. */
+/** Answers every error of every route, and every request without a route, with application/problem+json. */
 export function addProblemAnswers(app: ApiApp, answerUnrouted: AnswerUnrouted = () => undefined): void {
   const routes: { pattern: RegExp; methods: string[] }[] = [];
   app.addHook('onRoute', ({ url, method }) => {
@@ -33,12 +33,12 @@ export function addProblemAnswers(app: ApiApp, answerUnrouted: AnswerUnrouted = 
   });
 }
 
-/** The framework calls this where no hook runs: hence the request id. */
+/** The framework also calls this where no hook runs, so it sets the request id itself. */
 export function answerWithProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const problem = toProblemError(error);
   const { status } = PROBLEMS[problem.slug];
   const level = status < 500 ? 'debug' : status === 500 ? 'error' : 'warn';
-  // Not the problem's own text: that is for the client, and may name what it sent.
+  // Not the problem's own text, which is for the client and may quote what it sent.
   const reason = problem.cause === undefined ? undefined : toLogReason(problem.cause);
   request.log[level]({ problem: problem.slug, reason }, 'request failed');
   reply.code(status).headers(problem.headers).header(REQUEST_ID_HEADER, request.id).type(PROBLEM_MEDIA_TYPE);
@@ -47,15 +47,15 @@ export function answerWithProblem(error: unknown, request: FastifyRequest, reply
   else reply.headers({ 'content-length': Buffer.byteLength(body) }).send(linger(body, request.raw));
 }
 
-/** Whether the client has not sent all of its body. */
+/** Whether the client has not finished sending its body. */
 export function hasUnreadBody({ raw, headers }: FastifyRequest): boolean {
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   return hasBody && !raw.complete;
 }
 
 /**
- * The answer to a client that still sends. Its connection ends with it, but not at once: closed with bytes unread, it
- * would be reset, and many clients would see that instead of the answer.
+ * The answer to a client that is still sending. It ends the connection, but not at once: if it were closed with unread
+ * bytes, it would be reset, and many clients would see the reset instead of the answer.
  */
 function linger(body: string, raw: IncomingMessage): Readable {
   const isOver = new Promise<void>((resolve) => {
@@ -80,7 +80,8 @@ const CLIENT_ERRORS: Readonly<Record<string, [ProblemSlug, string]>> = {
 };
 
 /**
- * Answers what is no HTTP at all. Not logged: the packet at fault may hold anything, a transcript or a key.
+ * Answers input that is not HTTP. It is not logged: the offending packet may contain anything, e.g. a transcript or a
+ * key.
  */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;

@@ -6,7 +6,10 @@ import type { ApiApp } from '../api-dependencies.ts';
 import { toLogReason } from '../problems/problem-error.ts';
 import type { ApiMetrics } from './metrics.ts';
 
-/** What log lines of a request may tell. Anything else is left out: plugins log headers, with the key, and file names. */
+/**
+ * The fields that a request's log lines may have. All others are dropped: plugins log headers, including the key, and
+ * file names.
+ */
 const FIELDS: ReadonlySet<string> = new Set([
   'err',
   'method',
@@ -22,7 +25,7 @@ const FIELDS: ReadonlySet<string> = new Set([
   'reason',
 ]);
 
-/** A log for the framework, its plugins and the routes; of errors it tells no message that may quote the request. */
+/** A logger for the framework, its plugins and the routes; it drops error messages that may quote the request. */
 export function createFrameworkLog(log: Logger): FastifyBaseLogger {
   const formatters = {
     log: (fields: object): object => Object.fromEntries(Object.entries(fields).filter(([name]) => FIELDS.has(name))),
@@ -32,10 +35,10 @@ export function createFrameworkLog(log: Logger): FastifyBaseLogger {
 
 export const REQUEST_ID_HEADER = 'x-request-id';
 
-/** What may go into logs and headers as it is. */
+/** Request ids that may be logged and sent unchanged. */
 const SANE_REQUEST_ID = /^[A-Za-z0-9._~:/+=-]{1,128}$/;
 
-/** The client's X-Request-Id where it is a sane one, else a new one. */
+/** The client's X-Request-Id if it is well-formed, else a new one. */
 export function toRequestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const given = headers[REQUEST_ID_HEADER];
   return typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID();
@@ -47,12 +50,12 @@ export function addRequestId(app: ApiApp): void {
   });
 }
 
-/** What web servers log for a client that went away before the answer was out. */
+/** The status that web servers log if a client left before the answer was sent. */
 const CLIENT_CLOSED_STATUS = 499;
 
 /**
- * One log line and one observation a request, when its answer is out or its client gone. The route's pattern stands for
- * the URL: paths, queries and prompts are private.
+ * One log line and one observation for each request, when its answer is sent or its client gone. Uses the route's
+ * pattern instead of the URL: paths, queries and prompts are private.
  */
 export function addRequestLog(app: ApiApp, metrics: Pick<ApiMetrics, 'observeRequest'>): void {
   app.addHook('onRequest', async (request, reply) => {
@@ -63,14 +66,17 @@ export function addRequestLog(app: ApiApp, metrics: Pick<ApiMetrics, 'observeReq
       metrics.observeRequest({ method: request.method, route, status }, durationMs / 1000);
       const { workspaceId, keyId } = request.keyHolder ?? {};
       const fields = { method: request.method, route, status, durationMs: Math.round(durationMs), workspaceId, keyId };
-      // Probes and pages come often and tell little.
+      // Health probes and page loads are frequent and uninteresting.
       const isQuiet = request.routeOptions.config.scope === undefined && status < 400;
       request.log[isQuiet ? 'debug' : 'info'](fields, 'request');
     });
   });
 }
 
-/** A problem counts as answered once it is under way: a client that still sends hangs up as soon as it has read it. */
+/**
+ * A problem counts as answered once it has been started: a client that is still sending hangs up as soon as it has read
+ * it.
+ */
 const isAnswered = ({ raw, statusCode }: FastifyReply): boolean =>
   raw.writableFinished || (raw.headersSent && statusCode >= 400);
 

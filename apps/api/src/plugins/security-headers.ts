@@ -1,7 +1,7 @@
 import helmet from '@fastify/helmet';
 import type { ApiApp } from '../api-dependencies.ts';
 
-/** What the pages under /docs need: their own scripts, and styles that swagger-ui writes into the page. */
+/** For the pages under /docs: their own scripts, and styles that swagger-ui writes into the page. */
 export const DOCS_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -13,7 +13,7 @@ export const DOCS_CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** What the dashboard needs: its own files, and images of transcripts, which it makes of their bytes. */
+/** For the dashboard: its own files, and images in transcripts, which it creates from their bytes. */
 export const DASHBOARD_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -27,7 +27,7 @@ export const DASHBOARD_CONTENT_SECURITY_POLICY = [
   "require-trusted-types-for 'script'",
 ].join('; ');
 
-/** Nothing else that this server sends is a page: a browser must neither run it nor guess its type. */
+/** Nothing else that this server sends is a page: browsers must neither run it nor guess its type. */
 export async function addSecurityHeaders(app: ApiApp): Promise<void> {
   await app.register(helmet, {
     contentSecurityPolicy: {

@@ -1,21 +1,24 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Codes of links that sign in to the dashboard, in the memory of this process: who starts it prints one. */
+/**
+ * Codes of links that sign in to the dashboard, kept in this process's memory; the program that starts the server
+ * prints one.
+ */
 export interface SignInLinks {
-  /** A new code that stands for the key. */
+  /** Creates a code for the key. */
   create(apiKey: string): string;
-  /** The key that a code stands for, once; undefined for one that is unknown, used or too old. */
+  /** The key for a code, once; undefined if it is unknown, used or expired. */
   redeem(code: string): string | undefined;
 }
 
 const CODE_BYTES = 32;
 const MAX_AGE_MS = 24 * 60 * 60_000;
-/** The oldest ones beyond it are forgotten. */
+/** Beyond this, the oldest ones are forgotten. */
 const MAX_CODES = 100;
 
 export function createSignInLinks(now: () => number = Date.now): SignInLinks {
   const codes = new Map<string, { apiKey: string; endMs: number }>();
-  // Compared by their hashes: how long a look-up takes says nothing of a code.
+  // Looked up by hash, so that the time of a lookup reveals nothing about a code.
   const toHash = (code: string): string => createHash('sha256').update(code).digest('hex');
   return {
     create(apiKey) {

@@ -11,7 +11,7 @@ import { toFailureReason } from '@recount/ingest';
 
 interface ProblemOptions {
   headers?: Record<string, string>;
-  /** Members of the answer beyond those of every problem. */
+  /** Additional members of the answer. */
   extensions?: {
     errors?: FieldError[];
     candidates?: string[];
@@ -22,7 +22,10 @@ interface ProblemOptions {
   cause?: unknown;
 }
 
-/** Ends a request with an application/problem+json answer. `detail` is for the client: nothing private goes into it. */
+/**
+ * Ends a request with an application/problem+json answer. `detail` is sent to the client and must contain nothing
+ * private.
+ */
 export class ProblemError extends Error {
   override name = 'ProblemError';
   readonly slug: ProblemSlug;
@@ -53,8 +56,8 @@ export function renderProblem(problem: ProblemError, requestId: string): Problem
 }
 
 /**
- * What the log says of an error: never a stack, a URL, a query or its values. The framework's own errors quote URLs in
- * their messages, so of those only the code is told.
+ * An error's description for the log: never a stack, a URL, a query or its values. The framework's own errors quote
+ * URLs in their messages, so only their code is logged.
  */
 export function toLogReason(error: unknown): string {
   if (error instanceof Error) {

@@ -25,22 +25,22 @@ const FRAMEWORK_DETAILS: Partial<Record<ProblemSlug, string>> = {
 };
 
 const RETRY_AFTER = { 'retry-after': '5' };
-/** Room is made by people. */
+/** Someone has to free up space. */
 const RETRY_AFTER_FULL = { 'retry-after': '30' };
 
-/** 507: the raw store has no room. */
+/** 507: the raw store is full. */
 export function createStoreFull(cause?: unknown): ProblemError {
   const detail = 'The raw store has no room for it: whoever runs the server must make some; then try again';
   return new ProblemError('store-full', detail, { headers: RETRY_AFTER_FULL, cause });
 }
 
-/** 503: the database has no room. */
+/** 503: the database is full. */
 export function createDatabaseFull(cause?: unknown): ProblemError {
   const detail = 'The disk of the database is full: whoever runs the server must make room; then try again';
   return new ProblemError('database-full', detail, { headers: RETRY_AFTER_FULL, cause });
 }
 
-/** What to tell the client of any error at all; unknown ones become `internal-error` without details. */
+/** What to tell the client about any error; unknown ones become `internal-error` without details. */
 export function toProblemError(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof ReceiveError) return new ProblemError(RECEIVE_SLUGS[error.code], error.message);
@@ -105,7 +105,7 @@ interface ValidationIssue {
   params?: Record<string, unknown>;
 }
 
-/** The messages of the schemas name what was expected, never what came. */
+/** The schemas' messages name what was expected, never what was received. */
 function toFieldError(context: string | undefined, issue: ValidationIssue): FieldError {
   const location = LOCATIONS[context ?? ''] ?? 'body';
   const unknownKeys = issue.keyword === 'unrecognized_keys' ? issue.params?.keys : undefined;

@@ -16,7 +16,7 @@ import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
-/** What the queries of all reports have, as parsed. */
+/** The parsed query parameters that all reports share. */
 interface ReportQuery {
   from?: string | undefined;
   to?: string | undefined;
@@ -33,7 +33,7 @@ interface ReportQuery {
   limit: number;
 }
 
-/** What stands around the rows of every report. */
+/** What accompanies the rows of every report. */
 interface ReportFrame {
   filters: ReportFilters;
   currency_label: string;
@@ -41,7 +41,7 @@ interface ReportFrame {
   data_range: DataRange | null;
 }
 
-/** Adds `GET /v1/analytics/<name>`: `read` gives the answer but for its frame. */
+/** Adds `GET /v1/analytics/<name>`: `read` returns the answer without its frame. */
 type AddReport = <Query extends ReportQuery, Report extends ReportFrame>(
   name: string,
   querySchema: z.ZodType<Query>,
@@ -50,7 +50,7 @@ type AddReport = <Query extends ReportQuery, Report extends ReportFrame>(
 ) => void;
 
 export interface ReportDependencies extends Pick<ApiDependencies, 'database'> {
-  /** Of each statement of a report. Default 30 s. */
+  /** For each statement of a report. Default 30 s. */
   reportTimeoutMs?: number;
 }
 
@@ -87,7 +87,7 @@ export function createReportRoutes(app: ApiApp, { database, reportTimeoutMs }: R
   };
 }
 
-/** A report without rows has none, or without groups one of nothing but zeros. */
+/** Whether a report has no rows, or, without groups, only zeros. */
 function isEmpty(
   report: { rows?: readonly unknown[]; totals?: { sessions?: unknown } },
   { group_by }: ReportQuery,
@@ -95,7 +95,7 @@ function isEmpty(
   return report.rows?.length === 0 || (group_by?.length === 0 && report.totals?.sessions === 0);
 }
 
-/** Throws ProblemError `invalid-request` for a time zone that the database does not know, and for a time that is none. */
+/** Throws ProblemError `invalid-request` for a time zone that the database does not know, and for an invalid time. */
 export async function resolveFilter(
   snapshot: Database,
   workspaceId: string,

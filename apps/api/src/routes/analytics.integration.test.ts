@@ -107,7 +107,7 @@ describe('usage', () => {
       ['2026-01-01', 'first', 3, 101 + 103 + 105],
       ['2026-01-01', 'second', 2, 101 + 103],
     ]);
-    // $3, $15 and $0.30 a million tokens.
+    // $3, $15 and $0.30 for a million tokens.
     expect(totals.own.cost_usd).toBe((5 * (10 * 3 + 1000 * 0.3) + 513 * 15) / 1e6);
     expect(totals).toMatchObject({ sessions: 2, messages: 10, user_messages: 5 });
   });

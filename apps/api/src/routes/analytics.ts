@@ -64,7 +64,7 @@ import { createReportRoutes, type ReportDependencies } from './analytics-report.
 
 type Deps = ReportDependencies & Pick<ApiDependencies, 'now'>;
 
-/** Reports over all that a workspace has ingested, each in one snapshot. */
+/** Reports over everything that a workspace has ingested, each in one snapshot. */
 export function addAnalyticsRoutes(app: ApiApp, deps: Deps): void {
   addUsageReports(app, deps);
   addToolReports(app, deps);

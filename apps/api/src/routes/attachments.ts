@@ -32,7 +32,7 @@ import { openBody } from './uploads.ts';
 type Deps = Pick<ApiDependencies, 'database' | 'rawStore'>;
 type UploadConfig = Pick<ApiConfig, 'maxTranscriptBytes' | 'maxConcurrentUploads' | 'uploadIdleTimeoutMs'>;
 
-/** Nobody's browser is to run what a tool has printed. */
+/** Browsers must not run the output of tools. */
 const MEDIA_TYPE = 'application/octet-stream';
 const content = z.string().meta({ contentMediaType: MEDIA_TYPE });
 const cursorSchema = z.strictObject({ path: z.string(), id: z.string().max(100) });
@@ -133,7 +133,7 @@ function addAttachmentReading(app: ApiApp, deps: Deps): void {
       const page = { after: parseCursor(cursorSchema, cursor), limit: limit + 1 };
       const { session_id: name } = request.params;
       const named = await listAttachments(database, workspaceId, name, page);
-      // The session is looked for only if its id has no attachments: they may be there before any transcript of it.
+      // The session is looked up only if its id has no attachments: they may exist before any of its transcripts.
       const isNamed = named.length > 0 || cursor !== undefined;
       const sessionId = isNamed ? name : (await requireSession(database, workspaceId, name)).session_id;
       const rows = sessionId === name ? named : await listAttachments(database, workspaceId, sessionId, page);
@@ -176,7 +176,7 @@ function addAttachmentReading(app: ApiApp, deps: Deps): void {
         'content-disposition': toAttachment(name.replace(/\.[^.]*$/, ''), /\.[A-Za-z0-9]{1,8}$/.exec(name)?.[0] ?? ''),
         'cache-control': 'private, no-cache',
       });
-      // What rules find may be more tomorrow: only the bytes as they are stored are known by a hash.
+      // The rules may find more tomorrow, so only bytes that are sent as stored have a known hash.
       if (!redact && sizeBytes === row.size_bytes) {
         const entityTag = `"${row.stored_sha256 ?? row.sha256}"`;
         reply.header('etag', entityTag);

@@ -143,7 +143,7 @@ it('an expired key is refused with its end, and a reader of events ends with its
   await api.work();
   const authorization = `Bearer ${key}`;
   expect((await api.fetch('/v1/sessions', { headers: { authorization } })).status).toBe(200);
-  // Long enough for the reader to be let in on a busy machine.
+  // Long enough for the reader to be admitted on a busy machine.
   const endsAt = new Date(Date.now() + 10_000).toISOString();
   await database.execute(`UPDATE recount.api_keys SET expires_at = '${endsAt}' WHERE id = '${id}'`);
   const events = await api.fetch('/v1/sessions/followed/events?follow=true', { headers: { authorization } });

@@ -7,7 +7,7 @@ import { workspaceOf } from '../plugins/authentication.ts';
 
 const cursorSchema = z.strictObject({ entry: z.string().max(100) });
 
-/** Who changed what. */
+/** The audit log: who changed what. */
 export function addAuditRoutes(app: ApiApp, { database: { database } }: Pick<ApiDependencies, 'database'>): void {
   app.get(
     '/v1/audit',

@@ -7,7 +7,7 @@ import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
 let api: TestApi;
 
-/** Each test has limits of its own. */
+/** Resets the rate limits for each test. */
 beforeEach(async () => {
   api = await createTestApi();
 });

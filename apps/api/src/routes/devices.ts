@@ -25,9 +25,9 @@ import { ProblemError } from '../problems/problem-error.ts';
 const FORM = 'application/x-www-form-urlencoded';
 const MAX_BODY_BYTES = 16 * 1024;
 const RATE_WINDOW_MS = 60_000;
-/** Codes that one address may ask for. */
+/** Codes that one address may request. */
 const MAX_CODES_PER_MINUTE = 10;
-/** Requests that one address may make for a key: ten machines, each asking every five seconds. */
+/** Polls for a key by one address: ten machines, each every five seconds. */
 const MAX_TOKENS_PER_MINUTE = 120;
 
 /** How a machine without a key gets one: it shows a code, and an admin approves it (RFC 8628). */
@@ -49,7 +49,7 @@ export async function addDeviceRoutes(
       let count: ReturnType<ApiApp['createRateLimit']> | undefined;
       return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
         reply.header('cache-control', 'no-store');
-        // Not before the first request: what writes the API's documentation has no limiter.
+        // Created on the first request: the program that writes the API's documentation has no limiter.
         count ??= app.createRateLimit({ max, timeWindow: RATE_WINDOW_MS });
         const counted = await count(request);
         if (counted.isAllowed || !counted.isExceeded) return;

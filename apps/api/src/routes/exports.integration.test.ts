@@ -14,7 +14,7 @@ import { MAX_CONCURRENT_EXPORTS } from './exports.ts';
 let api: TestApi;
 
 const DATASETS = ['usage', 'messages', 'sessions'] as const;
-/** Enough for several batches, and for more bytes than sockets take in on their own. */
+/** Enough for several batches, and for more bytes than sockets buffer. */
 const STALL_TIMEOUT_MS = 2500;
 const MANY_ROWS = 30_000;
 
@@ -170,7 +170,7 @@ describe('GET /v1/export', () => {
       await vi.waitFor(async () => expect(await countCursors()).toBe(0));
 
       const slow = await startReading(url);
-      // The kernels tell the server of room in steps of several hundred KiB.
+      // The kernels report free buffer space to the server in steps of several hundred KiB.
       for (const startMs = performance.now(); performance.now() - startMs < 2 * STALL_TIMEOUT_MS; ) {
         await sleep(15);
         slow.read();
@@ -206,7 +206,7 @@ async function countCursors(): Promise<number> {
   return rows[0].count;
 }
 
-/** A client that takes nothing of the answer but what the kernel takes for it. */
+/** A client that reads nothing of the answer beyond what the kernel buffers. */
 async function startReading(url = api.url): Promise<IncomingMessage> {
   const request = get(`${url}/v1/export/usage?from=2026-05-01`, {
     headers: { authorization: `Bearer ${api.keys.read}` },

@@ -21,7 +21,9 @@ interface WantedExport {
   query: z.output<typeof exportQuerySchema>;
 }
 
-/** Each has a connection to Postgres, for as long as its client takes to read: one that takes nothing is broken off. */
+/**
+ * Each one holds a Postgres connection for as long as its client reads; a client that stops reading is disconnected.
+ */
 export const MAX_CONCURRENT_EXPORTS = 2;
 const RETRY_AFTER = { 'retry-after': '5' };
 
@@ -34,7 +36,7 @@ const DESCRIPTIONS: Readonly<Record<ExportDataset, string>> = {
 const ANY_MEDIA_TYPE = 'application/octet-stream';
 const file = z.string().meta({ contentMediaType: ANY_MEDIA_TYPE });
 
-/** Whole data sets as files, streamed at the pace of their reader. */
+/** Whole data sets as files, streamed at the reader's pace. */
 export function addExportRoutes(
   app: ApiApp,
   deps: Deps,
@@ -70,7 +72,7 @@ export function addExportRoutes(
   }
 }
 
-/** A socket is silent as well while the database takes its time: that is no fault of the reader. */
+/** The socket is also silent while the database is slow, which is not the reader's fault. */
 function breakOffWhenStalled(reply: FastifyReply, stream: Readable, timeoutMs: number): void {
   reply.raw.setTimeout(timeoutMs, () => {
     if (reply.raw.writableNeedDrain) {
@@ -81,7 +83,7 @@ function breakOffWhenStalled(reply: FastifyReply, stream: Readable, timeoutMs: n
   });
 }
 
-/** Resolves when the first bytes are there, or rejects: what fails later can only break off the answer. */
+/** Resolves when the first bytes are available, or rejects: later failures can only break off the answer. */
 function createExportStarter({ database, log }: Deps) {
   let underWay = 0;
 

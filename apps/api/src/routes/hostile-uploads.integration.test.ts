@@ -37,7 +37,7 @@ const encodings: [name: string, headers: Record<string, string>, body: Buffer][]
   ],
 ];
 
-/** What becomes of the bytes of an upload: flipped, cut off, said twice, or joined by foreign ones. */
+/** Damage to an upload's bytes: flipped, cut, repeated, or mixed with other bytes. */
 const damage = fc.record({
   flips: fc.array(fc.tuple(fc.nat(), fc.integer({ min: 1, max: 255 })), { maxLength: 4 }),
   cutAt: fc.option(fc.nat(), { freq: 3 }),
@@ -101,7 +101,7 @@ describe('bytes that are no transcript', () => {
 });
 
 describe('very many uploads at once', () => {
-  // Of its own: that the others hold on to their slots must not depend on how fast they are.
+  // A separate API, so that the test does not depend on how long the others hold their slots.
   let api: TestApi;
   beforeAll(async () => {
     api = await createTestApi({ maxConcurrentUploads: MAX_UPLOADS, uploadIdleTimeoutMs: 600_000 });

@@ -19,7 +19,7 @@ afterAll(() => api.close());
 const asOther = (path: string, init: RequestInit = {}): Promise<Response> =>
   api.fetch(path, { ...init, headers: { authorization: `Bearer ${api.keys.other}` } });
 
-// That no route lets another workspace in is the matter of the authorization table; here is what a filter could let out.
+// The authorization table checks that no route admits another workspace; here, that no filter leaks its data.
 describe('another workspace', () => {
   it('finds nothing by any filter', async () => {
     const bySession = await asOther(`/v1/transcripts?session_id=${PARENT}`);

@@ -16,16 +16,16 @@ import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
-/** No cache keeps a secret. */
+/** Secrets must not be cached. */
 const NOT_CACHED = ['cache-control', 'no-store'] as const;
 
-/** Keys of the workspace: who has one with the scope admin makes, rotates and revokes the others. */
+/** Keys of the workspace: a key with the scope admin creates, rotates and revokes the others. */
 export async function addKeyRoutes(
   parent: ApiApp,
   { database: pool, now = Date.now }: Pick<ApiDependencies, 'database' | 'now'>,
 ): Promise<void> {
   const { database } = pool;
-  /** A key that is revoked meanwhile makes no other. */
+  /** A key that is revoked in the meantime cannot create another. */
   const change = <Result>(request: FastifyRequest, work: (transaction: Database) => Promise<Result>): Promise<Result> =>
     pool.withTransaction(async (transaction) => {
       const isHeld = await holdApiKey(transaction, workspaceOf(request), request.keyHolder?.keyId ?? '');
@@ -156,7 +156,7 @@ export async function addKeyRoutes(
   });
 }
 
-/** In the future, and not after the end of the key that asks for it. */
+/** The expiry must be in the future, and not after that of the requesting key. */
 function requireEnd({ keyHolder }: FastifyRequest, expiresAt: string | null, nowMs: number): void {
   const endMs = expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
   const ownEndMs = keyHolder?.expiresAt == null ? Number.POSITIVE_INFINITY : Date.parse(keyHolder.expiresAt);

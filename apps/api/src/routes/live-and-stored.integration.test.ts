@@ -33,7 +33,7 @@ const toUser = (sessionId: string, content: unknown, fields: Fields = {}): Field
 });
 const toResultBlock = (id: string, fields: Fields): Fields => ({ type: 'tool_result', tool_use_id: id, ...fields });
 
-/** Sends a whole stream live, and gives what its readers saw and what became of it. */
+/** Sends a whole stream live; returns what its readers saw and how it was stored. */
 async function record(sessionId: string, text: string) {
   const headers = { 'recount-stream': newTestStreamId(), 'recount-complete': '?1', 'recount-exit-code': '0' };
   const answer = await sendLive(sender, sessionId, text, headers);

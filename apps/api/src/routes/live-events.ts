@@ -23,7 +23,7 @@ type Deps = Pick<ApiDependencies, 'database' | 'log'>;
 
 const RETRY_AFTER_SECONDS = '5';
 const MAX_CHECKPOINTS = 100;
-/** Pages of the dashboard that somebody looks at; each also holds one of the few connections that a browser has for a host. */
+/** Open pages of the dashboard; each also holds one of the few connections that a browser allows to a host. */
 const MAX_WORKSPACE_READERS_PER_KEY = 16;
 
 const DESCRIPTION = [
@@ -43,7 +43,7 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
   );
   const closing = new AbortController();
   let readerCount = 0;
-  /** By the id of their key. */
+  /** By key id. */
   const workspaceReaders = new Map<string, number>();
   app.addHook('preClose', async () => closing.abort());
   app.addHook('onClose', () => bell.close());
@@ -88,7 +88,7 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
       const session = { workspaceId: workspaceOf(request), sessionId: request.params.session_id };
       const live = await findLiveSession(database, session);
       const { workspaceId, sessionId } = session;
-      // A stream that had no session yet was followed by its own id.
+      // A stream without a session yet is followed by its own id.
       const stream = live ?? (await findLiveStream(database, { workspaceId, streamId: sessionId }));
       if (stream === undefined) await requireSession(workspaceId, sessionId);
       const reader = admit(request, reply);
@@ -97,7 +97,7 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
         { database, bell },
         {
           session,
-          // An id from before the session was deleted, and began again.
+          // The id may be from before the session was deleted and started again.
           afterId: lastId > (live?.last_event_id ?? 0) ? 0 : lastId,
           isFollowing: request.query.follow,
           ...reader,
@@ -181,24 +181,24 @@ function tooManyReaders(max: number): ProblemError {
 }
 
 function sendEvents(reply: FastifyReply, events: AsyncGenerator<string>): FastifyReply {
-  // Proxies that gather answers would hold the events back.
+  // Buffering proxies would hold back the events.
   reply.type(EVENT_STREAM_MEDIA_TYPE).header('x-accel-buffering', 'no');
-  // When the server stops, it waits for connections that were in use: none of these is kept for a further request.
+  // When the server stops, it waits for used connections: none of these may be reused for another request.
   reply.header('connection', 'close');
   return reply.send(Readable.from(events, { objectMode: false }));
 }
 
-/** The longest that a timer of Node takes: 24 days. */
+/** The longest timer in Node: 24 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** A reader may stay for days: it ends with its key, and is refused when it comes again. */
+/** A reader may stay for days: it is ended when its key expires, and then refused. */
 function untilExpiry({ keyHolder }: FastifyRequest): AbortSignal[] {
   if (keyHolder?.expiresAt == null) return [];
   const leftMs = Date.parse(keyHolder.expiresAt) - Date.now();
   return leftMs > MAX_TIMER_MS ? [] : [AbortSignal.timeout(Math.max(0, leftMs))];
 }
 
-/** 0 for what is no id of an event here: the story from its beginning. */
+/** 0, the beginning of the session's events, for anything that is not an event id. */
 function toEventId(text: string | undefined): number {
   return /^\d{1,15}$/.test(text ?? '') ? Number(text) : 0;
 }

@@ -39,7 +39,7 @@ describe('a stream that names its session late', () => {
 
     const lines = toStreamLines('late-again').join('');
     const offset = { 'recount-offset': String(NOISE.length) };
-    // The request before is not waited for: it may be long dead.
+    // The previous request is not awaited: it may be long gone.
     expect(await sendTo('late', streamId, lines, { ...offset, ...complete })).toMatchObject({ status: 200 });
     expect((await open.answer).status).toBe(409);
     await follower.ended;

@@ -39,7 +39,7 @@ afterAll(async () => {
   await api.close();
 });
 
-/** A second process, as far as the two know of each other. */
+/** Like a second process: the two APIs do not know of each other. */
 async function startOther(): Promise<{ url: string; stop(): Promise<void>; close(): Promise<void> }> {
   const database = createDatabasePool({ connectionString: api.connectionString });
   const environment = { DATABASE_URL: api.connectionString, RECOUNT_RAW_STORE: api.storeDirectory };
@@ -174,7 +174,7 @@ describe('a stream', () => {
         usage: { input_tokens: 5, output_tokens: 120, cache_read_input_tokens: 1000, cache_creation_input_tokens: 10 },
       },
     };
-    // By the key that sent the stream: another uploader's version would stand beside it.
+    // With the key that sent the stream: another uploader's version would be kept beside it.
     const init = { headers: { authorization: `Bearer ${api.keys.ingest}` } };
     const { transcript_id: fileId } = (await (await api.upload(`${JSON.stringify(file)}\n`, {}, init)).json()) as {
       transcript_id: string;
@@ -255,7 +255,7 @@ describe('a stream', () => {
   });
 });
 
-/** As the encoding recount-chunked has it. */
+/** In the encoding recount-chunked. */
 function toChunk(bytes: string | Uint8Array, digestOf: string | Uint8Array = bytes): Buffer {
   const digest = createHash('sha256').update(digestOf).digest('base64');
   const header = `${Buffer.byteLength(bytes).toString(16)};sha-256=:${digest}:\r\n`;
@@ -343,7 +343,7 @@ describe('a connection that breaks', () => {
       expect(head.headers.get('recount-complete')).toBe('?0');
       return Number(head.headers.get('recount-offset'));
     };
-    // Within a line, and within a character of several bytes.
+    // Within a line, and within a multi-byte character.
     const cut = bytes.indexOf('👩') + 2;
     const first = openLive(sender, 'broken', name);
     await first.write(bytes.subarray(0, cut));
@@ -354,7 +354,7 @@ describe('a connection that breaks', () => {
     expect(gap).toMatchObject({ status: 409, headers: { 'recount-offset': String(cut) } });
     expect(slugOf(gap.body)).toBe('offset-mismatch');
 
-    // What is there already is sent again.
+    // Sends again what is already stored.
     const second = { url: other.url, key: api.keys.ingest };
     const middle = bytes.subarray(100, cut + 50);
     const resumed = await sendLive(second, 'broken', middle, { ...name, 'recount-offset': '100' });

@@ -38,7 +38,7 @@ const DESCRIPTION = [
 
 type Deps = ApiDependencies & { space: Pick<SpaceWatch, 'assertRoom'> };
 
-/** Streams of running agents, in and out. */
+/** Streams of running agents: sending and reading them. */
 export function addLiveRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void {
   const { database } = deps.database;
   const receiver = createLiveReceiver(deps, config);
@@ -74,7 +74,7 @@ export function addLiveRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void
       const decode = chooseLiveDecoder(headers);
       await deps.space.assertRoom();
       if (headers.expect !== undefined) reply.raw.writeContinue();
-      // The stream has a limit of its own for silence.
+      // Silence on the stream has a limit of its own.
       request.raw.socket.setTimeout(2 * config.idleTimeoutMs);
       const streamId = headers['recount-stream'] ?? newStreamId();
       const workspaceId = workspaceOf(request);
@@ -158,7 +158,7 @@ export function addLiveRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void
   );
 }
 
-/** Ends streams that nobody continues, and the like, from time to time. */
+/** Regularly ends abandoned streams and does similar maintenance. */
 function addTending(app: ApiApp, deps: ApiDependencies, config: LiveConfig): void {
   const { idleTimeoutMs, eventRetentionMs } = config;
   let timer: NodeJS.Timeout | undefined;

@@ -59,7 +59,7 @@ describe('a check', () => {
     await api.database.pool.query("UPDATE recount.transcripts SET status = 'failed' WHERE session_id = 'checked'");
     await start({ kind: 'doctor' });
     const check = await waitForEnd('doctor', 'workspace');
-    // Younger than an hour, its upload may be under way.
+    // It is younger than an hour, so its upload may be in progress.
     expect(check?.doctor).toMatchObject({
       findings: [{ kind: 'failed-transcript', fixed: false }],
       findingCount: 1,
@@ -100,7 +100,7 @@ describe('one check of a kind runs', () => {
     const { database, pool } = api.database;
     expect(await startMaintenanceCheck(database, run, begun)).toBe(true);
     await expectProblem(await start({ kind: 'verify' }), 409, 'check-running');
-    // What was found before is still told.
+    // Earlier findings are still reported.
     const before = (await list()).find(({ kind }) => kind === 'verify');
     expect(before).toMatchObject({ state: 'running', step: 'sessions' });
     expect(before?.verify?.tables.length).toBeGreaterThan(0);

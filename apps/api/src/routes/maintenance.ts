@@ -7,11 +7,14 @@ import { actorOf, isOperator, requireOperator, workspaceOf } from '../plugins/au
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
-/** Checks are kept by the workspace; those of all workspaces by this. */
+/** Checks are stored by workspace; those of all workspaces under this id. */
 const INSTALLATION = '';
 const RETRY_AFTER_SECONDS = '60';
 
-/** `recount doctor` and `recount verify` for those who have no shell there: started here, run by this process, and followed by asking. */
+/**
+ * `recount doctor` and `recount verify` for those without a shell on the server: started here, run by this process, and
+ * followed by polling.
+ */
 export async function addMaintenanceRoutes(parent: ApiApp, deps: ApiDependencies): Promise<void> {
   const { database } = deps.database;
   const runner = createMaintenanceRunner({
@@ -101,7 +104,7 @@ function toCheck(row: MaintenanceCheckRow, scope: MaintenanceCheck['scope']): Ma
     failure_reason,
     report_at,
     report_is_fix,
-    // As this process or one of another version wrote it; the schema of the answer takes what it knows.
+    // Written by this process or one of another version; the answer's schema keeps the fields that it knows.
     doctor: kind === 'doctor' ? (row.report as MaintenanceCheck['doctor']) : null,
     verify: kind === 'verify' ? (row.report as MaintenanceCheck['verify']) : null,
   };

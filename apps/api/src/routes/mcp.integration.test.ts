@@ -28,7 +28,7 @@ async function connect(key: string): Promise<Client> {
   const connected = new Client({ name: 'test', version: '1' });
   const requestInit = { headers: { authorization: `Bearer ${key}` } };
   const transport = new StreamableHTTPClientTransport(new URL(`${api.url}/mcp`), { requestInit });
-  // Its optional session id is not what the interface says with exact optional types.
+  // With exact optional types, its optional session id does not match the interface.
   await connected.connect(transport as Parameters<Client['connect']>[0]);
   return connected;
 }

@@ -5,12 +5,12 @@ import type { ApiApp } from '../api-dependencies.ts';
 import { acceptJsonBodies } from '../http/json-bodies.ts';
 import { type AskApi, createMcpServer } from '../mcp/create-mcp-server.ts';
 
-/** The largest JSON-RPC request; the tools bound their answers. */
+/** The largest JSON-RPC request; the tools limit their answers. */
 const MAX_BODY_BYTES = 256 * 1024;
 
 /**
- * The tools of `recount mcp` over streamable HTTP, without sessions: each request has all that it takes. They ask this API's own
- * routes with the key of the request, so they see what it sees.
+ * The tools of `recount mcp` over streamable HTTP, without sessions: each request is self-contained. They call this
+ * API's own routes with the request's key, so they see what it may see.
  */
 export async function addMcpRoutes(parent: ApiApp): Promise<void> {
   await parent.register(async (scope) => {
@@ -25,7 +25,7 @@ export async function addMcpRoutes(parent: ApiApp): Promise<void> {
   });
 }
 
-/** Asks this API's routes as the client of the request may. */
+/** Calls this API's routes with the rights of the request's client. */
 function createAsk(app: ApiApp, { headers, ip }: FastifyRequest): AskApi {
   return async (path, query) => {
     const parameters = Object.entries(query).flatMap(([name, value]): [string, string][] =>
@@ -45,7 +45,7 @@ function createAsk(app: ApiApp, { headers, ip }: FastifyRequest): AskApi {
 
 async function answerMcp(ask: AskApi, request: FastifyRequest): Promise<Response> {
   const server = createMcpServer(ask);
-  // No session id generator: nothing is kept between requests.
+  // Without a session id generator, nothing is kept between requests.
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   try {
     await server.connect(transport);
@@ -54,7 +54,7 @@ async function answerMcp(ask: AskApi, request: FastifyRequest): Promise<Response
     );
     const received = new Request('http://recount.invalid/mcp', { method: 'POST', headers });
     const response = await transport.handleRequest(received, { parsedBody: request.body });
-    // Read before the server closes: it has the answers that are under way.
+    // Read before the server closes, because it still has the running answers.
     return new Response(await response.text(), { status: response.status, headers: response.headers });
   } finally {
     await server.close();

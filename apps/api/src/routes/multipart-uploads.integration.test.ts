@@ -149,7 +149,7 @@ describe('a multipart upload', () => {
     const headers = { 'content-type': MULTIPART_TYPE, 'content-length': String(body.length * 2) };
     const upload = openUpload({ url: api.url, key: api.keys.ingest }, headers, body);
     if (how === 'goes away') {
-      // The first file is there, and the second under way.
+      // The first file is stored, and the second is in progress.
       await vi.waitFor(async () => expect(await api.listStore()).toHaveLength(objectCount + 2));
       upload.destroy();
     } else {

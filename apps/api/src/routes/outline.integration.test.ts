@@ -16,7 +16,7 @@ import { createTestApi, type TestApi } from '../testing/test-api.ts';
 import { toLine } from '../testing/transcript-lines.ts';
 
 const SAMPLES = join(import.meta.dirname, '../../../../samples/claude-projects');
-/** Calls without a result, results without a call, blank texts, texts of programs. */
+/** Calls without a result, results without a call, blank texts, generated texts. */
 const ODD = 'odd-session';
 const SPACES = ' \n\t\u00a0\u2003\ufeff';
 

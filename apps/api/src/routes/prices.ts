@@ -10,7 +10,7 @@ import { acceptJsonBodies } from '../http/json-bodies.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
-/** Far more than the overrides that a workspace may have. */
+/** Far more than the overrides of a workspace may take. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
 export async function addPriceRoutes(parent: ApiApp, { database }: Pick<ApiDependencies, 'database'>): Promise<void> {
@@ -59,7 +59,7 @@ function toAnswer({ currencyLabel, priceVersion, overrides }: PriceSettings): Wo
   return { currency_label: currencyLabel, price_version: priceVersion, overrides };
 }
 
-/** Rejects with ProblemError `invalid-request` that tells what is wrong with which override. */
+/** Rejects with ProblemError `invalid-request` that says what is wrong with which override. */
 async function toChange({
   currency_label: currencyLabel,
   overrides,

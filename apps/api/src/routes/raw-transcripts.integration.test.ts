@@ -122,7 +122,7 @@ describe('GET /v1/transcripts/{id}/raw', () => {
   });
 
   it('closes the file when the client goes away', async () => {
-    // More than sockets hold, most of it one line: there is next to nothing to ingest.
+    // More than sockets buffer, most of it one line, so that there is little to ingest.
     const large = `${toTranscript('large', 2)}${'x'.repeat(48 * 1024 * 1024)}\n`;
     const { transcript_id } = (await (await api.upload(large)).json()) as UploadReceipt;
     const { hostname, port } = new URL(api.url);

@@ -55,7 +55,7 @@ export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 
       const entityTag = setRawHeaders(reply, transcript);
       if (matchesEntityTag(ifNoneMatch, entityTag)) return reply.code(304).send();
       const { object_key: key, size_bytes: sizeBytes } = transcript;
-      // An If-Range header is always one text; node's types allow for several of any header they do not know.
+      // An If-Range header is always a single string; Node's types allow several for headers that they do not know.
       const wanted = mayServeRange(ifRange?.toString(), entityTag) ? parseByteRange(range, sizeBytes) : undefined;
       if (wanted === 'unsatisfiable') throw toRangeProblem(sizeBytes);
       const stream = await deps.rawStore.get(key, wanted === undefined ? {} : { range: wanted });
@@ -119,7 +119,7 @@ export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 
   );
 }
 
-/** Throws ProblemError `not-found`, and `expired` where retention has deleted the bytes. */
+/** Throws ProblemError `not-found`, or `expired` if retention has deleted the bytes. */
 async function requireRawTranscript(
   { database }: Pick<ApiDependencies, 'database'>,
   workspaceId: string,
@@ -137,7 +137,7 @@ function setRawHeaders(reply: FastifyReply, { sha256, stored_sha256, session_id 
     etag: entityTag,
     'accept-ranges': 'bytes',
     'content-disposition': toAttachment(session_id, '.jsonl'),
-    // The bytes hardly ever change, but who may see them does: asked each time, sent once.
+    // The bytes hardly ever change, but who may see them does: revalidated each time, sent once.
     'cache-control': 'private, no-cache',
   });
   return entityTag;

@@ -6,17 +6,21 @@ import type { ApiDependencies } from '../api-dependencies.ts';
 import { toLogReason } from '../problems/problem-error.ts';
 
 const CHECK_TIMEOUT_MS = 3000;
-/** Anyone may ask: asked more often, the last answer is given again. */
+/** Anyone may call it: more frequent calls get the last answer. */
 const CHECK_INTERVAL_MS = 1000;
-/** A write that succeeded is repeated after so long: with its WAL it costs the database half a gigabyte a day or so. */
+/**
+ * A successful write is repeated after this long: including WAL, that costs the database about half a gigabyte a day.
+ */
 const WRITE_INTERVAL_MS = 30_000;
-/** More than is left on a disk that is full for whatever extends a table. */
+/** More than the free space on a disk that is too full to extend a table. */
 const DATABASE_WRITE_BYTES = 128 * 1024;
 
 type Checks = Readiness['checks'];
 type Deps = Pick<ApiDependencies, 'database' | 'rawStore' | 'log' | 'now'>;
 
-/** Whether database and raw store can be used, at most once a second, and written to, at most every half a minute. */
+/**
+ * Whether database and raw store are usable, checked at most once a second, and writable, at most every half a minute.
+ */
 export function createReadinessCheck({ database, rawStore, log, now = Date.now }: Deps): () => Promise<Checks> {
   let checkedAtMs = Number.NEGATIVE_INFINITY;
   let latest: Promise<Checks> | undefined;
@@ -49,7 +53,7 @@ export function createReadinessCheck({ database, rawStore, log, now = Date.now }
         await writeToDatabase(false, () => checkDatabaseWrite(database, DATABASE_WRITE_BYTES));
       }),
       run('raw_store', async () => {
-        // The object of the last write: where it is gone, so may the store be.
+        // The object of the last write: if it is gone, the store may be too.
         const isGone = (await rawStore.stat(READINESS_OBJECT_KEY)) === undefined;
         await writeToStore(isGone, () => rawStore.check());
       }),
@@ -66,7 +70,7 @@ export function createReadinessCheck({ database, rawStore, log, now = Date.now }
   };
 }
 
-/** Runs a write if the last one that succeeded was too long ago, or `isUrgent`. */
+/** Runs a write if the last successful one was too long ago, or if `isUrgent`. */
 function createWriteSchedule(now: () => number): (isUrgent: boolean, write: () => Promise<void>) => Promise<void> {
   let writtenAtMs = Number.NEGATIVE_INFINITY;
   return async (isUrgent, write) => {
@@ -76,7 +80,7 @@ function createWriteSchedule(now: () => number): (isUrgent: boolean, write: () =
   };
 }
 
-/** After a failover the address may lead to a replica, which answers queries and takes no upload. */
+/** After a failover the address may lead to a replica, which answers queries but accepts no uploads. */
 async function checkWritable(database: Database): Promise<void> {
   const { rows } = await database.execute<{ value: string }>(
     sql`SELECT current_setting('transaction_read_only') AS value`,

@@ -3,14 +3,14 @@ import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 import { requireTranscript } from './transcripts.ts';
 
-/** What `requireSession` answers if there is none. */
+/** The answer of `requireSession` if there is no such session. */
 export const noSuchSessionResponse = problemResponse(
   'The workspace has no such session; one appears when a transcript of it is ingested',
 );
 
 /**
  * Returns the session with this id, or the only one whose id begins with it. Throws ProblemError `not-found`, and
- * UnresolvedNameError for the beginning of several ids.
+ * UnresolvedNameError if several ids begin with it.
  */
 export async function requireSession(database: Database, workspaceId: string, name: string): Promise<SessionRow> {
   const found = await findSession(database, workspaceId, name);
@@ -27,8 +27,8 @@ export async function requireSession(database: Database, workspaceId: string, na
 }
 
 /**
- * Throws ProblemError `not-found` for a transcript of another session, `no-rows` for one that is not ingested, `expired`
- * for one whose messages retention has deleted.
+ * Throws ProblemError `not-found` for a transcript of another session, `no-rows` if it is not ingested, `expired` if
+ * retention has deleted its messages.
  */
 export async function requireRows(database: Database, session: SessionRow, transcriptId: string): Promise<string> {
   const transcript = await requireTranscript(database, session.workspace_id, transcriptId);
@@ -45,7 +45,7 @@ export async function requireRows(database: Database, session: SessionRow, trans
   throw new ProblemError('no-rows', `The transcript is ${transcript.status}${longer}`);
 }
 
-/** A 404 that names the sessions that may have been meant. */
+/** A 404 that lists sessions that may have been meant. */
 export function noSuchSession(candidates: readonly string[] = []): ProblemError {
   const hint =
     candidates.length > 0

@@ -54,7 +54,7 @@ it('tells a workspace what runs in it, and no other', async () => {
   }, WAITING);
   expect(JSON.stringify(other.lists)).not.toContain(session);
 
-  // The list comes again though nothing has changed.
+  // The list comes again although nothing has changed.
   const count = other.lists.length;
   await vi.waitFor(() => expect(other.lists.length).toBeGreaterThan(count + 1), WAITING);
   own.close();
@@ -67,7 +67,7 @@ it('has a bounded number of readers of a key, which the server lets go when it s
   expect(readers.every(({ response }) => response.status === 200)).toBe(true);
   const tooMany = await follow(api.keys.read);
   await expectProblem(tooMany.response, 429, 'too-many-readers');
-  // Another key has its own.
+  // Another key has separate limits.
   const admin = await follow(api.keys.admin);
   expect(admin.response.status).toBe(200);
   readers[0]?.close();
@@ -78,7 +78,7 @@ it('has a bounded number of readers of a key, which the server lets go when it s
   }, WAITING);
   const closing = api.app.close();
   await Promise.all([admin, ...readers].map(({ ended }) => ended));
-  // Those of other requests, which are kept for further ones.
+  // Connections of other requests, kept open for reuse.
   api.app.server.closeAllConnections();
   await closing;
 });

@@ -6,12 +6,12 @@ import { invalidCursor, parseCursor, toCursor } from '../paging/pages.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
-/** Each has a connection to Postgres, for up to five seconds; the other requests need some too. */
+/** Each one holds a Postgres connection for up to five seconds; other requests need some too. */
 const MAX_CONCURRENT_SEARCHES = 4;
 const RETRY_AFTER = { 'retry-after': '1' };
 
 const identifier = z.string().regex(/^[^\0]*$/);
-/** The order belongs to the cursor: its place means nothing in another one. */
+/** The sort order is part of the cursor: its position means nothing in another one. */
 const cursorSchema = z.strictObject({
   sort: z.string(),
   rank: z.number(),
@@ -25,7 +25,7 @@ const cursorSchema = z.strictObject({
   blockOrder: z.int32(),
 });
 
-/** Search through the texts of all sessions. */
+/** Search in the texts of all sessions. */
 export function addSearchRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
   const { database } = deps;
   let underWay = 0;

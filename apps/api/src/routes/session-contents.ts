@@ -23,7 +23,7 @@ const noRows = {
   410: problemResponse('The workspace keeps the messages no longer'),
 };
 
-/** What a session consists of: its messages, an outline of them, its changes to files, its costs. */
+/** The contents of a session: its messages, an outline of them, its changes to files, its costs. */
 export function addSessionContentRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
   app.get(
     '/v1/sessions/:session_id/messages',
@@ -43,7 +43,7 @@ export function addSessionContentRoutes(app: ApiApp, deps: Pick<ApiDependencies,
     async (request) => {
       const workspaceId = workspaceOf(request);
       const { transcript_id, from_message_id: fromId, limit, cursor } = request.query;
-      // One snapshot: the session may be replaced by a longer version between two queries.
+      // In one snapshot, because a longer version may replace the session between two queries.
       return await deps.database.withSnapshot(async (snapshot) => {
         const session = await requireSession(snapshot, workspaceId, request.params.session_id);
         const transcriptId = transcript_id ?? session.primary_transcript_id;

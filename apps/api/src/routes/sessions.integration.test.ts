@@ -50,7 +50,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** The latest first; the one without any time is the last. */
+/** Latest first; the one without any time comes last. */
 const ALL = [ODD_ID, `${PARENT}:a2`, `${PARENT}:a1`, PARENT, 'feb-3', 'feb-2', 'feb-1', 'timeless'];
 
 describe('GET /v1/sessions', () => {

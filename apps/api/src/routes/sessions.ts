@@ -17,10 +17,10 @@ import { resolveFilter } from './analytics-report.ts';
 import { noSuchSession, noSuchSessionResponse, requireSession } from './require-session.ts';
 import { listTranscriptPage } from './transcripts.ts';
 
-/** Transcripts shown with a session; a growing session may have had very many versions. */
+/** Transcripts listed with a session; a growing session may have had very many versions. */
 const TRANSCRIPTS_OF_SESSION = 100;
 
-/** Lists sessions and sub-agents, and reads the row of one. */
+/** Lists sessions and sub-agents, and reads a single one. */
 export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
   const { database } = deps.database;
 

@@ -29,7 +29,7 @@ async function share(body: Record<string, unknown> = {}): Promise<NewShare> {
   return (await response.json()) as NewShare;
 }
 
-/** As somebody without a key. */
+/** Like somebody without a key. */
 const open = (path: string): Promise<Response> => fetch(api.url + path);
 
 it('makes a document of a session, in every format', async () => {

@@ -41,7 +41,7 @@ import { requireRows, requireSession } from './require-session.ts';
 
 type Deps = Pick<ApiDependencies, 'database'>;
 
-/** Documents are made in memory, of at most about 100 MB each. */
+/** Documents are built in memory, up to about 100 MB each. */
 const MAX_CONCURRENT_DOCUMENTS = 2;
 const DAY_MS = 86_400_000;
 
@@ -54,7 +54,7 @@ const MEDIA_TYPES: Readonly<Record<DocumentFormat, { mediaType: string; extensio
 const shareCursorSchema = z.strictObject({ share: z.string().max(100) });
 const notFound = problemResponse('The workspace has no such session');
 
-/** A session as one file: for reading, for a review before it is shared, or to be kept. */
+/** A session as one file: to read, to review before sharing, or to keep. */
 export function addDocumentRoutes(app: ApiApp, deps: Deps): void {
   const readDocument = createDocumentReader(deps);
   app.get(
@@ -88,7 +88,7 @@ export function addDocumentRoutes(app: ApiApp, deps: Deps): void {
 
 const asIs = (text: unknown): string => text as string;
 
-/** Links that show a session to whoever has them, until they end. */
+/** Links that show a session to anyone who has them, until they expire. */
 export async function addShareRoutes(parent: ApiApp, deps: Deps): Promise<void> {
   const { database } = deps.database;
   const readDocument = createDocumentReader(deps);
@@ -217,7 +217,7 @@ function sendPage(reply: FastifyReply, page: Uint8Array): FastifyReply {
 
 type WantedDocument = Omit<z.output<typeof documentQuerySchema>, 'format' | 'time_zone' | 'download'>;
 
-/** Reads a session and takes out what is not to be seen. Throws ProblemError. */
+/** Reads a session and removes what must not be seen. Throws ProblemError. */
 function createDocumentReader({ database }: Deps) {
   let underWay = 0;
   return async (

@@ -12,7 +12,7 @@ import { ProblemError } from '../problems/problem-error.ts';
 const COOKIE_MAX_AGE_SECONDS = 30 * 24 * 60 * 60;
 const nothing = z.undefined();
 
-/** How a browser signs in to the dashboard: its API key becomes a cookie that no script can read. */
+/** Signs a browser in to the dashboard: its API key becomes a cookie that scripts cannot read. */
 export function addSignInRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database' | 'signInLinks'>): void {
   const links = deps.signInLinks ?? createSignInLinks();
 
@@ -90,7 +90,10 @@ export function addSignInRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'databa
   );
 }
 
-/** Only below /v1: no file needs it, and programs on other ports of this host, to which browsers send it too, hardly ever see it. */
+/**
+ * Only below /v1: no file needs it, and programs on other ports of this host, to which browsers send it too, hardly
+ * ever see it.
+ */
 function setKeyCookie(request: FastifyRequest, reply: FastifyReply, apiKey: string): FastifyReply {
   const secure = request.protocol === 'https';
   const options = { path: '/v1', httpOnly: true, sameSite: 'strict' as const, secure, maxAge: COOKIE_MAX_AGE_SECONDS };

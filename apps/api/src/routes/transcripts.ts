@@ -33,12 +33,12 @@ import { ProblemError } from '../problems/problem-error.ts';
 const transcriptCursorSchema = z.strictObject({ transcript: z.string().regex(/^[0-9A-Z]{26}$/) });
 const issueCursorSchema = z.strictObject({ issue: z.int32() });
 
-/** What is over, and may be begun again; the others wait or are under way. */
+/** Final states, from which a transcript can be requeued; the others are waiting or in progress. */
 const FINISHED = ['ingested', 'superseded', 'failed'] as const;
 
 const notFound = problemResponse('The workspace has no such transcript');
 
-/** What reads transcripts. */
+/** Routes that read transcripts. */
 export function addTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
   const { database } = deps.database;
 
@@ -161,7 +161,7 @@ export function addTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'da
   );
 }
 
-/** What changes transcripts. */
+/** Routes that change transcripts. */
 export function addTranscriptChanges(app: ApiApp, deps: Omit<ApiDependencies, 'log'>): void {
   app.post(
     '/v1/transcripts/:transcript_id/reparse',
@@ -240,7 +240,7 @@ export async function requireTranscript(
 
 const noSuchTranscript = (): ProblemError => new ProblemError('not-found', 'There is no such transcript');
 
-/** Columns that the contract does not name are dropped when the answer is written. */
+/** Columns that the contract does not list are dropped when the answer is serialized. */
 function toTranscript(row: TranscriptRow): Transcript {
   const { issue_counts, secret_counts } = row as Pick<Transcript, 'issue_counts' | 'secret_counts'>;
   return { ...row, issue_counts, secret_counts };

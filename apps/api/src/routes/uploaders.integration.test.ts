@@ -51,7 +51,7 @@ async function expectVerified(): Promise<void> {
   for (const check of checks) expect(check).toMatchObject({ missing: 0, surplus: 0 });
 }
 
-/** An answer with an id as long as the API's: it alone says which response it is. */
+/** An answer with an id as long as the API's, which alone identifies the response. */
 function toAnswer(
   sessionId: string,
   id: string,
@@ -287,7 +287,7 @@ describe('a session', () => {
       ...{ primary_transcript_id: longer, uploader_key_id: mallory.id, other_uploader_count: 0 },
       ...{ total_messages: 10, uploader_key_ids: [ada.id, mallory.id] },
     });
-    // What the owner brings goes before what others have added.
+    // The owner's uploads rank before what others have added.
     const owned = await upload(ada, toTranscript('growing', 4) + toLine('growing', 8));
     await api.work();
     expect(await readSession('growing')).toMatchObject({ primary_transcript_id: owned, other_uploader_count: 1 });

@@ -32,7 +32,7 @@ type Deps = ApiDependencies & {
 };
 type Config = Pick<ApiConfig, 'maxTranscriptBytes' | 'maxConcurrentUploads' | 'uploadIdleTimeoutMs'>;
 
-/** What a request may be larger than its transcripts: multipart headers, or compression that made it longer. */
+/** How much larger a request may be than its transcripts: multipart headers, or compression that made it longer. */
 const MAX_OVERHEAD_BYTES = 1024 * 1024;
 const MAX_FIELDS = 10;
 const MAX_FIELD_BYTES = 4096;
@@ -127,7 +127,7 @@ export async function addUploadRoutes(parent: ApiApp, deps: Deps, config: Config
     );
     app.post('/v1/transcripts', { schema, config: { scope: 'ingest', isRateLimited: false } }, (request, reply) =>
       slots.run(async () => {
-        // Before anything of the body is read, or asked for by 100-continue.
+        // Before anything of the body is read, or requested by 100-continue.
         await deps.space.assertRoom(Number(request.headers['content-length'] ?? 0));
         const handle = request.isMultipart() ? handleMultipart : handleSingle;
         return await handle(deps, config, request, request.query, reply).catch((error: unknown) => {
@@ -175,17 +175,20 @@ async function handleSingle(
   return reply.code(receipt.duplicate ? 200 : 202).send(receipt);
 }
 
-/** Where the client says that it sends digests behind the body. A proxy may drop them. */
+/** Whether the client announces digests after the body. A proxy may drop them. */
 const hasDigestTrailers = ({ headers }: FastifyRequest): boolean => /-digest\b/i.test(headers.trailer ?? '');
 
-/** What a request is asked for that continues a transcript. */
+/** Required of a request that continues a transcript. */
 interface Continuation {
   params: { transcript_id: string };
   query: UploadQuery;
   headers: { 'recount-offset': number; 'recount-sha256': string };
 }
 
-/** Receives the stored bytes and those of the body as one transcript, which replaces the stored one when it is ingested. */
+/**
+ * Receives the stored bytes followed by the body's as one transcript, which replaces the stored one when it is
+ * ingested.
+ */
 async function handleContinuation(
   deps: Deps,
   config: Config,
@@ -264,7 +267,10 @@ async function handleMultipart(
   return reply.code(hasFailures ? 207 : hasNews ? 202 : 200).send({ results });
 }
 
-/** The limits of a request's body, which from now on the client may send. Throws ProblemError where it says too much. */
+/**
+ * The limits of a request's body, which the client may send from now on. Throws ProblemError if its headers announce
+ * too much.
+ */
 export function openBody(
   config: Pick<Config, 'maxTranscriptBytes' | 'uploadIdleTimeoutMs'>,
   { headers }: FastifyRequest,

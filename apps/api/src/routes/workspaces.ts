@@ -9,8 +9,8 @@ import { ProblemError } from '../problems/problem-error.ts';
 const taken = (name: string): ProblemError => new ProblemError('name-taken', `There is a workspace ${name} already`);
 
 /**
- * Names of workspaces, for operators alone: as names are unique, whoever may give one learns of others. What is in a workspace needs a
- * key of it, which is made with access to the database.
+ * Names of workspaces, only for operators: names are unique, so whoever may choose one learns about others. The
+ * contents of a workspace need a key of that workspace, which is created with access to the database.
  */
 export async function addWorkspaceRoutes(
   parent: ApiApp,

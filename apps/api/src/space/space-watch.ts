@@ -6,25 +6,25 @@ import { Gauge, type Registry } from 'prom-client';
 import type { SpaceConfig } from '../config.ts';
 import { createDatabaseFull, createStoreFull } from '../problems/to-problem-error.ts';
 
-/** Free and total bytes, where they are known. */
+/** Free and total bytes, if known. */
 type Spaces = Record<keyof Readiness['space'], StoreSpace | undefined>;
 
-/** What is known of the room that the stores have. */
+/** Monitors the free space of the stores. */
 export interface SpaceWatch {
-  /** As of a second ago at most. Never rejects: what cannot be read is not known. */
+  /** At most a second old. Never rejects: values that cannot be read are unknown. */
   read(): Promise<Spaces>;
   rate(spaces: Spaces): Readiness['space'];
   /**
-   * Throws ProblemError `store-full` or `database-full` where an upload of `declaredBytes` would leave less than the
-   * minimum free, and for a moment after the database had no room for one.
+   * Throws ProblemError `store-full` or `database-full` if an upload of `declaredBytes` would leave less than the
+   * minimum free, and for a short time after the database was full.
    */
   assertRoom(declaredBytes?: number): Promise<void>;
-  /** Remembers that the database had no room, if that is what the error says. */
+  /** Remembers that the database was full, if the error says so. */
   noteFailure(error: unknown): void;
 }
 
 const MAX_AGE_MS = 1000;
-/** One upload in so long is let through to a database that had no room: whether it has some now cannot always be seen. */
+/** While the database counts as full, one upload in this interval is admitted: free space cannot always be measured. */
 const FULL_MS = 5000;
 
 export function createSpaceWatch(
@@ -71,7 +71,7 @@ export function createSpaceWatch(
 
 const STORES = ['database', 'raw_store'] as const;
 
-/** Gauges of the disks that raw store and database lie on; they have no value where that is not known. */
+/** Gauges of the disks of the raw store and the database; they have no value if unknown. */
 export function addSpaceGauges(registry: Registry, watch: SpaceWatch): void {
   for (const [name, help, field] of [
     ['recount_store_free_bytes', 'Bytes that may still be written to the disk of a store', 'freeBytes'],

@@ -1,4 +1,7 @@
-/** With what a route is asked. The keys of one scope belong to the workspace that owns what is asked for. */
+/**
+ * The credentials used for each route. The keys with a single scope belong to the workspace that owns the requested
+ * object.
+ */
 export const CREDENTIALS = [
   'none',
   'malformed',
@@ -7,7 +10,7 @@ export const CREDENTIALS = [
   'ingest',
   'read',
   'admin',
-  /** All scopes, of another workspace: 404 means that it does not see what is there. */
+  /** All scopes, in another workspace: 404 means that it cannot see the object. */
   'other',
 ] as const;
 export type Credential = (typeof CREDENTIALS)[number];
@@ -15,15 +18,15 @@ export type Credential = (typeof CREDENTIALS)[number];
 type StatusRow = readonly [number, number, number, number, number, number, number, number];
 
 /**
- * What every route of the OpenAPI document answers to every credential, in the order of CREDENTIALS. Whoever adds a
- * route adds a row: without one, the authorization test fails.
+ * The status of every route of the OpenAPI document for every credential, in the order of CREDENTIALS. A new route
+ * needs a row here; otherwise the authorization test fails.
  */
 export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   // none, malformed, wrong, revoked, ingest, read, admin, other
   'GET /healthz': [200, 200, 200, 200, 200, 200, 200, 200],
   'GET /readyz': [200, 200, 200, 200, 200, 200, 200, 200],
   'POST /v1/transcripts': [401, 401, 401, 401, 202, 403, 202, 202],
-  // Without its headers.
+  // Without the required headers.
   'PATCH /v1/transcripts/{transcript_id}': [401, 401, 401, 401, 400, 403, 400, 400],
   'GET /v1/disk': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/ingestion': [401, 401, 401, 401, 403, 200, 200, 200],
@@ -69,16 +72,16 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'POST /v1/sign-in': [401, 401, 401, 401, 403, 204, 204, 204],
   'POST /v1/sign-in/link': [401, 401, 401, 401, 401, 401, 401, 401],
   'POST /v1/sign-out': [204, 204, 204, 204, 204, 204, 204, 204],
-  // Form fields; JSON is read as well. Without a code that waits.
+  // Form fields; JSON is accepted too. No code is pending.
   'POST /v1/device/code': [200, 200, 200, 200, 200, 200, 200, 200],
   'POST /v1/device/token': [400, 400, 400, 400, 400, 400, 400, 400],
   'POST /v1/device/approve': [401, 401, 401, 401, 403, 403, 404, 404],
-  // Operators alone: the key of the test has the scope admin.
+  // Only for operators: the test's key has the scope admin.
   'GET /v1/workspaces': [401, 401, 401, 401, 403, 403, 403, 403],
   'POST /v1/workspaces': [401, 401, 401, 401, 403, 403, 403, 403],
   'PUT /v1/workspaces/{workspace_id}/name': [401, 401, 401, 401, 403, 403, 403, 403],
   'GET /v1/checks': [401, 401, 401, 401, 403, 403, 200, 200],
-  // It examines all workspaces, which operators alone may do.
+  // It checks all workspaces, which only operators may do.
   'POST /v1/checks': [401, 401, 401, 401, 403, 403, 403, 403],
   'GET /v1/keys': [401, 401, 401, 401, 403, 403, 200, 200],
   'POST /v1/keys': [401, 401, 401, 401, 403, 403, 201, 201],
@@ -106,7 +109,7 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'DELETE /v1/sessions/{session_id}': [401, 401, 401, 401, 403, 403, 204, 404],
 };
 
-/** What routes need beside their path; a function, as some change what they are asked for. */
+/** Request bodies of routes; functions, because some routes change what they are given. */
 export const REQUEST_BODIES: Readonly<Record<string, (uniqueName: string) => string>> = {
   'POST /v1/sessions/{session_id}/live': (uniqueName) => `{"type":"user","session_id":"${uniqueName}"}\n`,
   'POST /v1/transcripts': (uniqueName) => `{"type":"user","sessionId":"${uniqueName}"}\n`,

@@ -1,7 +1,7 @@
 import type { LiveEvent } from '@recount/contract';
 import { type AgentEvent, parserFor } from '@recount/core/live';
 
-/** What an event says, whoever hands it over. */
+/** The content of an event, independent of how it was delivered. */
 function toWords(event: AgentEvent): unknown[] {
   switch (event.type) {
     case 'session-start':
@@ -28,7 +28,7 @@ function toWords(event: AgentEvent): unknown[] {
   }
 }
 
-/** The same of an event as a reader gets it. */
+/** The same for an event as a reader gets it. */
 export function toReaderWords({ event, data }: LiveEvent): unknown[] {
   switch (event) {
     case 'stream:init':
@@ -54,7 +54,7 @@ export function toReaderWords({ event, data }: LiveEvent): unknown[] {
   }
 }
 
-/** What the library makes of a whole stream. */
+/** The events that the library parses from a whole stream. */
 export function parseToWords(command: string, output: string): unknown[][] {
   const parser = parserFor(command, { now: () => 0 });
   if (parser === undefined) throw new Error(`No parser for ${command}`);

@@ -7,15 +7,15 @@ export const newTestStreamId = newStreamId;
 
 export interface LiveTarget {
   url: string;
-  /** A key with the scope. */
+  /** A key with the scope ingest. */
   key: string;
 }
 
 export interface LiveRequestUnderWay {
   write(bytes: string | Uint8Array): Promise<void>;
-  /** The body ends, not the stream. */
+  /** Ends the body, but not the stream. */
   end(): void;
-  /** The connection breaks. */
+  /** Breaks the connection. */
   destroy(): void;
   answer: Promise<{
     status: number;
@@ -71,18 +71,18 @@ export async function sendLive(
 const readAnswer = async (live: LiveRequestUnderWay) => await live.answer;
 
 export interface EventReader {
-  /** Checked against the contract. */
+  /** Validated against the contract. */
   events: LiveEvent[];
-  /** Comments, as heartbeats are. */
+  /** Comments, such as heartbeats. */
   comments: string[];
-  /** Waits until an event of this name has come. */
+  /** Waits until an event with this name has come. */
   waitFor(name: LiveEventName): Promise<LiveEvent>;
   close(): void;
-  /** Resolves when the answer has ended, however. */
+  /** Resolves when the answer has ended in any way. */
   ended: Promise<void>;
 }
 
-/** Follows a session as an EventSource does. */
+/** Follows a session like an EventSource. */
 export async function followEvents(
   { url, key }: LiveTarget,
   sessionId: string,

@@ -24,8 +24,8 @@ Errors are problem documents (RFC 9457). Lists come in pages: give \`next_cursor
 const SECURITY_SCHEME = 'apiKey';
 
 /**
- * Makes the OpenAPI document of the API's routes by adding them to an application that does not listen. The server does not
- * call this: it serves openapi.json, which the test of this file compares with the result.
+ * Generates the OpenAPI document by adding the API's routes to an application that does not listen. The server does not
+ * call this: it serves openapi.json, which this file's test compares with the result.
  */
 export async function createOpenapiDocument(addRoutes: (app: ApiApp) => Promise<void>): Promise<object> {
   const app: ApiApp = fastify().withTypeProvider<ZodTypeProvider>();
@@ -58,7 +58,7 @@ export async function createOpenapiDocument(addRoutes: (app: ApiApp) => Promise<
   return app.swagger();
 }
 
-/** Adds what the route's scope implies, and the problems that any such route may answer with. */
+/** Adds what follows from the route's scope, and the problems that any such route may answer with. */
 const documentRoute: SwaggerTransform = (document) => {
   const { schema, route } = document;
   const scope = route.config?.scope;
@@ -84,7 +84,7 @@ const documentRoute: SwaggerTransform = (document) => {
   return jsonSchemaTransform({ ...document, schema: described });
 };
 
-/** Moves what a schema says of itself to where OpenAPI has the description of an answer. */
+/** Moves a schema's own description to where OpenAPI has the description of an answer. */
 function describeAnswers(responses: Record<string, unknown>): Record<string, unknown> {
   const described = Object.entries(responses).map(([status, schema]) => {
     const isJson = schema instanceof ZodType && !(schema instanceof ZodUndefined);
@@ -99,8 +99,8 @@ interface CompleteDocument {
 }
 
 /**
- * Adds the one request body, leaves out the second form of each schema, which requests would have, and lets answers have
- * more members than a client knows of.
+ * Adds the one request body, removes the second variant of each schema that requests would have, and allows unknown
+ * members in answers.
  */
 const completeDocument: SwaggerTransformObject = (document) => {
   const json = JSON.stringify(jsonSchemaTransformObject(document));
@@ -115,7 +115,7 @@ function dropClosedObjects(key: string, value: unknown): unknown {
   return key === 'additionalProperties' && value === false ? undefined : value;
 }
 
-/** The schemas that `root` refers to, and those that they refer to in turn. */
+/** The schemas that `root` refers to, directly or indirectly. */
 function pickReferenced(schemas: Record<string, unknown>, root: unknown): Record<string, unknown> {
   const picked = new Map<string, unknown>();
   const pick = (value: unknown): void => {

@@ -1,6 +1,6 @@
 type Fields = Record<string, unknown>;
 
-/** Long enough to be unique in the world, as those of the API are. */
+/** Long enough to count as globally unique, like the API's ids. */
 export const toFirstMessageId = (sessionId: string): string => `msg_01FirstResponseOfStream${sessionId}`;
 
 const toUsage = (input: number, output: number): Fields => ({
@@ -91,7 +91,7 @@ export const CHECKPOINTS = ['00000000-0000-4000-8000-000000000001', '00000000-00
 
 export const LIVE_TOKENS = { input: 15, output: 190, cacheRead: 3000, cacheWrite: 30 };
 
-/** What `codex exec --json` writes. */
+/** Output of `codex exec --json`. */
 export function toCodexLines(threadId: string): string[] {
   const lines: Fields[] = [
     { type: 'thread.started', thread_id: threadId },

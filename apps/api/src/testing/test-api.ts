@@ -35,17 +35,17 @@ export interface TestApi {
   /** Keys of the home workspace by scope; `other` has all scopes in another workspace. */
   keys: Record<Exclude<ApiKeyScope, 'operator'> | 'other', string>;
   logLines: string[];
-  /** What a worker would log of the jobs. */
+  /** What a worker would log about the jobs. */
   jobReports: JobReport[];
-  /** With the admin key of the home workspace, unless the headers say otherwise. */
+  /** Uses the admin key of the home workspace unless the headers contain another one. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
   upload(body: string | Uint8Array, query?: Record<string, string>, init?: RequestInit): Promise<Response>;
-  /** Ingests what waits; pauses between attempts are left out. */
+  /** Ingests what is waiting, without pauses between attempts. */
   work(changes?: Partial<Pick<WorkDeps, 'database' | 'rawStore'>> & { maxLineBytes?: number }): Promise<void>;
-  /** Keys of objects, and names of what puts have under way. */
+  /** Keys of objects, and names of puts in progress. */
   listStore(): Promise<string[]>;
   countTranscripts(): Promise<number>;
-  /** What the port for metrics would show. */
+  /** The output of the metrics port. */
   readMetrics(): Promise<string>;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ type WorkDeps = Parameters<typeof handleJob>[0];
 
 const WORK_TIMEOUT_MS = 30_000;
 
-/** A listening API over a database of its own, a folder store and the real queue. */
+/** A listening API with a separate database, a folder store and the real queue. */
 export async function createTestApi(
   overrides: Partial<ApiConfig> = {},
   replace: (deps: ApiDependencies) => Partial<ApiDependencies> = () => ({}),
@@ -151,7 +151,7 @@ async function ingestAll(connectionString: string, deps: WorkDeps, maxLineBytes:
       await sleep(20);
     }
   } finally {
-    // With a grace period pg-boss would look every half second whether nothing is under way, which is known here.
+    // With a grace period pg-boss would poll every half second for running jobs; here there are none.
     await queue.stop(0);
   }
 }

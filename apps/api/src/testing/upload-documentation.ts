@@ -2,7 +2,7 @@ import { MAX_UPLOAD_FILES, UPLOAD_ENCODINGS } from '@recount/contract';
 
 const bytes = { type: 'string', contentMediaType: 'application/x-ndjson' };
 
-/** The `requestBody` of POST /v1/transcripts; it is streamed, so there is no schema that checks it. */
+/** The `requestBody` of POST /v1/transcripts; it is streamed, so no schema validates it. */
 export const uploadRequestBody = {
   required: true,
   description: [

@@ -5,15 +5,15 @@ import { expect, vi } from 'vitest';
 
 export interface UploadUnderWay {
   send(bytes: string | Buffer): void;
-  /** Ends this side of the connection, as a client does that has sent all it will. */
+  /** Ends this side of the connection, like a client that has finished sending. */
   end(): void;
   /** Breaks the connection. */
   destroy(): void;
-  /** All that the server had sent when the connection was closed. */
+  /** Everything that the server had sent when the connection was closed. */
   answer: Promise<string>;
 }
 
-/** Opens a connection to the API and sends the head of an upload, and `beginning`. */
+/** Opens a connection to the API and sends an upload's headers and `beginning`. */
 export function openUpload(
   api: { url: string; key: string },
   headers: Record<string, string>,
@@ -44,7 +44,7 @@ export async function waitUntilStoring(storeDirectory: string): Promise<void> {
   await vi.waitFor(async () => expect(await listUploadsUnderWay(storeDirectory)).not.toEqual([]));
 }
 
-/** What the folder store has under way, or left behind. */
+/** The folder store's puts in progress, or left behind. */
 export async function listUploadsUnderWay(storeDirectory: string): Promise<string[]> {
   return await readdir(join(storeDirectory, '.incoming')).catch(() => []);
 }

@@ -120,7 +120,7 @@ describe('decode body', () => {
 
     it('takes zstd windows of up to 32 MiB, however little is in them', async () => {
       const compress = async (windowLog: number): Promise<Buffer> => {
-        // The encoder does not know how long a stream will be, so that the window stays as large as asked for.
+        // The encoder does not know how long a stream will be, so the window stays as large as requested.
         const params = { [constants.ZSTD_c_windowLog]: windowLog };
         return Buffer.concat(await Readable.from([text]).pipe(createZstdCompress({ params })).toArray());
       };

@@ -6,8 +6,8 @@ const ALIASES: Readonly<Record<string, UploadEncoding>> = { 'x-gzip': 'gzip' };
 const ACCEPTED = UPLOAD_ENCODINGS.join(', ');
 
 /**
- * The one encoding of a Content-Encoding header; undefined for none. Throws ProblemError `unsupported-encoding` for
- * unknown ones and for several on top of each other.
+ * The only encoding in a Content-Encoding header; undefined if there is none. Throws ProblemError
+ * `unsupported-encoding` for unknown or multiple encodings.
  */
 export function parseContentEncoding(header: string | undefined): UploadEncoding | undefined {
   const names = (header ?? '')
@@ -24,15 +24,14 @@ export function parseContentEncoding(header: string | undefined): UploadEncoding
   return encoding;
 }
 
-/** Each needs a new decoder. */
+/** Each one needs a new decoder. */
 const MAX_FRAMES = 1000;
-/** Damaged bodies are refused as a whole, so that nothing is gained by small steps. */
+/** Damaged bodies are rejected as a whole, so small steps gain nothing. */
 const INPUT_STEP_BYTES = 1024 ** 2;
 
 /**
- * Decodes a request body: all members of gzip and all frames of zstd, which may follow one another. Errors of `source`
- * pass through. Throws ProblemError `broken-encoding` for damaged, truncated or foreign data; what came before it is
- * then of no use.
+ * Decodes a request body: all consecutive gzip members or zstd frames. Errors of `source` pass through. Throws
+ * ProblemError `broken-encoding` for damaged, truncated or foreign data; what was decoded before is then useless.
  */
 export async function* decodeBody(source: AsyncIterable<Buffer>, encoding: UploadEncoding): AsyncGenerator<Buffer> {
   try {

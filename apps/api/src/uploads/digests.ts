@@ -4,16 +4,16 @@ import { parseDictionary } from 'structured-headers';
 import { ProblemError } from '../problems/problem-error.ts';
 
 export interface ExpectedDigest {
-  /** As node:crypto names it. */
+  /** As named by node:crypto. */
   algorithm: 'sha256' | 'sha512';
   value: Buffer;
 }
 
-/** What a client says that its body hashes to. */
+/** Digests of the body according to the client. */
 interface BodyDigests {
-  /** Over the bytes as they are sent, before any Content-Encoding is undone. */
+  /** Of the bytes as sent, before decoding any Content-Encoding. */
   sent: ExpectedDigest[];
-  /** Over the decoded bytes. */
+  /** Of the decoded bytes. */
   decoded: ExpectedDigest[];
 }
 
@@ -22,13 +22,13 @@ const ALGORITHMS: ReadonlyMap<string, { algorithm: ExpectedDigest['algorithm']; 
   ['sha-512', { algorithm: 'sha512', lengthBytes: 64 }],
 ]);
 
-/** Repr-Digest is over the same bytes, as RFC 9530 counts the coding as part of what is sent. */
+/** Repr-Digest covers the same bytes, because RFC 9530 counts the encoding as part of the representation. */
 const SENT_FIELDS = ['content-digest', 'repr-digest'] as const;
 const DECODED_FIELD = 'unencoded-digest';
 const AMAZON_FIELD = 'x-amz-checksum-sha256';
 const WANTED = { 'want-content-digest': 'sha-256=10, sha-512=9' };
 
-/** The digests of headers, or of trailers. Throws ProblemError `invalid-digest`. */
+/** Parses the digests in headers or trailers. Throws ProblemError `invalid-digest`. */
 export function parseDigests(headers: IncomingHttpHeaders | NodeJS.Dict<string>): BodyDigests {
   const parse = (name: string): ExpectedDigest[] => {
     const value = headers[name];
@@ -46,11 +46,11 @@ export function parseDigests(headers: IncomingHttpHeaders | NodeJS.Dict<string>)
 
 export const hasDigests = ({ sent, decoded }: BodyDigests): boolean => sent.length + decoded.length > 0;
 
-/** SHA-256 (hex) among digests of the decoded body that are verified, so that it need not be hashed once more. */
+/** The SHA-256 (hex) among digests of the decoded body; it is verified, so the body need not be hashed again. */
 export const findSha256 = (digests: readonly ExpectedDigest[]): string | undefined =>
   digests.find(({ algorithm }) => algorithm === 'sha256')?.value.toString('hex');
 
-/** Algorithms that are not known are passed over where one is that can be checked. */
+/** Unknown algorithms are ignored if another one can be verified. */
 function parseField(name: string, value: string): ExpectedDigest[] {
   let members: ReturnType<typeof parseDictionary>;
   try {
@@ -84,9 +84,8 @@ function invalid(name: string, what: string, cause?: unknown): ProblemError {
 }
 
 /**
- * The bytes, unchanged, which fail after the last one where they are not what the digests say: so nothing of them is kept.
- * `trailers` is called after the last byte; of what it gives, sha-256 is checked. Throws ProblemError
- * `digest-mismatch`.
+ * The bytes, unchanged; fails after the last one if the digests do not match, so that nothing is kept. `trailers` is
+ * called after the last byte; of its digests, sha-256 is verified. Throws ProblemError `digest-mismatch`.
  */
 export async function* verifyDigests(
   body: AsyncIterable<Buffer>,

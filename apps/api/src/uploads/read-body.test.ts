@@ -2,7 +2,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readBody } from './read-body.ts';
 
-/** Times pass as the tests say, and not as fast as the machine happens to be. */
+/** With fake time, so that the speed of the machine does not matter. */
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] });
 });

@@ -6,19 +6,19 @@ export interface BodyLimits {
   idleTimeoutMs: number;
   /** Bytes that may still come, over all streams that share these limits. */
   remainingBytes: number;
-  /** For so long in all, in milliseconds, the client may still be waited for; every byte that comes adds to it. */
+  /** How long in total, in milliseconds, to keep waiting for the client; every byte received adds to it. */
   patienceMs: number;
 }
 
-/** A client that trickles would hold an upload slot forever; a link slower than this is of no use to anybody. */
+/** Otherwise a client that sends very slowly would hold an upload slot forever; a slower link is useless. */
 const MIN_BYTES_PER_SECOND = 1024;
-/** Slower ones are given up after about as long. */
+/** Slower clients are given up after about this long. */
 export const MAX_PATIENCE_MS = 10 * 60_000;
 
 /**
- * The bytes of a request or of a part of it, as they come. Throws ProblemError where the client is silent for too long or
- * sends too much, and what `toProblem` makes of the stream's own errors. Does not destroy the stream when it is left
- * early: the connection is still needed for the answer, and the parts behind may be wanted.
+ * The bytes of a request or of part of it, as they arrive. Throws ProblemError if the client is silent for too long or
+ * sends too much, and errors that `toProblem` makes of the stream's own. Does not destroy the stream when left early:
+ * the connection is still needed for the answer, and later parts may be needed.
  */
 export async function* readBody(
   stream: Readable,
@@ -40,19 +40,19 @@ export async function* readBody(
       yield step.value;
     }
   } finally {
-    // Not awaited: after a timeout, the read before it is still pending.
+    // Not awaited: after a timeout, the previous read is still pending.
     chunks.return?.().catch(() => undefined);
   }
 }
 
-/** The client, or something between, closed the connection. */
+/** The client, or a proxy, closed the connection. */
 export function toAborted(cause: unknown): ProblemError {
   return new ProblemError('upload-aborted', 'The connection ended before the body was complete', { cause });
 }
 
 /**
- * Throws ProblemError `upload-idle` where nothing comes in time, or too little has come; the promise is then left to
- * itself. Only the time spent here counts: a slow store is no fault of the client.
+ * Throws ProblemError `upload-idle` if nothing arrives in time, or too little has arrived; the promise is then
+ * abandoned. Only the time spent here counts: a slow store is not the client's fault.
  */
 export async function waitForClient<T>(
   promise: Promise<T>,
@@ -67,7 +67,7 @@ export async function waitForClient<T>(
       reject(isSlow ? toTooSlow() : new ProblemError('upload-idle', `Nothing came for ${idleTimeoutMs} milliseconds`)),
     isSlow ? patienceMs : idleTimeoutMs,
   );
-  // Where the timer wins, nobody else waits for the promise: its failure must not count as unhandled.
+  // If the timer wins, nobody observes the promise: its failure must not count as unhandled.
   promise.catch(() => undefined);
   try {
     return await Promise.race([promise, idle]);

@@ -8,13 +8,13 @@ import { ProblemError } from '../problems/problem-error.ts';
 import { toProblemError } from '../problems/to-problem-error.ts';
 
 interface UploadSlots {
-  /** Runs one upload. Throws ProblemError `too-many-uploads` where all slots are taken. */
+  /** Runs one upload. Throws ProblemError `too-many-uploads` if all slots are taken. */
   run<T>(upload: () => Promise<T>): Promise<T>;
 }
 
 const RETRY_AFTER_SECONDS = 2;
 
-/** Each upload under way has buffers of its own: their number bounds the memory of the process. */
+/** Each running upload has its own buffers: limiting their number bounds the process's memory. */
 export function createUploadSlots(maxConcurrentUploads: number): UploadSlots {
   let taken = 0;
   return {
@@ -33,7 +33,7 @@ export function createUploadSlots(maxConcurrentUploads: number): UploadSlots {
   };
 }
 
-/** As they are counted. */
+/** Labels for the metrics. */
 const OUTCOMES: Readonly<Record<RawObjectOutcome, string>> = {
   stored: 'accepted',
   duplicate: 'duplicate',
@@ -42,12 +42,12 @@ const OUTCOMES: Readonly<Record<RawObjectOutcome, string>> = {
 };
 
 type ReceiveFileDeps = Omit<ApiDependencies, 'log'> & {
-  /** The request's logger, so that its id stands beside the transcript's. */
+  /** The request's logger, so that its id is logged with the transcript's. */
   log: FastifyBaseLogger;
   metrics: Pick<ApiMetrics, 'observeUpload'>;
 };
 
-/** Stores one file for good; counts, logs and traces the outcome. Throws as receiveTranscript does. */
+/** Stores one file durably; counts, logs and traces the outcome. Throws like receiveTranscript. */
 export async function receiveFile(deps: ReceiveFileDeps, request: ReceiveRequest): Promise<UploadReceipt> {
   const { workspaceId } = request;
   const { tracing = noTracing } = deps;
@@ -69,7 +69,7 @@ export async function receiveFile(deps: ReceiveFileDeps, request: ReceiveRequest
       },
     );
     deps.metrics.observeUpload(OUTCOMES[rawObject], sizeBytes);
-    // The id under which the worker logs what becomes of it.
+    // Logs the id that the worker's log lines will have.
     deps.log.info(
       { workspaceId, transcriptId: transcript.id, sizeBytes, isDuplicate, rawObject },
       'transcript received',

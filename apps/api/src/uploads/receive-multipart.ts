@@ -7,7 +7,7 @@ import { type BodyLimits, readBody, toAborted, waitForClient } from './read-body
 export interface MultipartUpload {
   parts: AsyncIterator<Multipart>;
   limits: BodyLimits;
-  /** From the query; a field of that name before the file says the same. */
+  /** From the query; a field of that name before the file does the same. */
   sessionId: string | undefined;
   requestId: string;
   receive: (file: {
@@ -17,7 +17,7 @@ export interface MultipartUpload {
   }) => Promise<UploadReceipt>;
 }
 
-/** Problems of a file, which leave those after it as they are; any other one ends the request. */
+/** Problems of a single file, which do not affect those after it; any other problem ends the request. */
 const FILE_PROBLEMS: ReadonlySet<ProblemSlug> = new Set([
   'empty-transcript',
   'unidentified-transcript',
@@ -27,7 +27,7 @@ const FILE_PROBLEMS: ReadonlySet<ProblemSlug> = new Set([
 
 /**
  * Receives the files of a multipart body one after the other. A file that cannot be accepted is read to its end and
- * reported in its place. Throws ProblemError, with the results so far, where the request as a whole cannot go on.
+ * reported in its place. Throws ProblemError, with the results so far, if the whole request cannot continue.
  */
 export async function receiveMultipart(upload: MultipartUpload): Promise<FileResult[]> {
   const results: FileResult[] = [];
@@ -81,7 +81,7 @@ const PARSER_DETAILS: Readonly<Record<string, string>> = {
 };
 const ABORT_CODES = new Set(['FST_MP_PREMATURE_CLOSE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE']);
 
-/** What an error of the multipart parser, or of a file that it had under way, means for the request. */
+/** What an error of the multipart parser, or of a file it was reading, means for the request. */
 function toPartProblem(cause: unknown): ProblemError {
   const { code = '' } = cause as { code?: string };
   if (ABORT_CODES.has(code)) return toAborted(cause);

@@ -16,7 +16,7 @@ const PAGE_LIMIT = 500;
 
 const toContent = ({ path, sha256 }: { path: string; sha256: string }): string => `${path}/${sha256}`;
 
-/** Brings attachments to a recount API. */
+/** Uploads attachments to a recount API. */
 export function createApiAttachmentTarget(client: ApiClient, origin: UploadOrigin): AttachmentTarget {
   return {
     async list(sessionId, signal) {
@@ -34,7 +34,7 @@ export function createApiAttachmentTarget(client: ApiClient, origin: UploadOrigi
   };
 }
 
-/** Undefined if there are none, or the key may only write: then all are sent, which adds nothing. */
+/** Undefined if there are none, or the key may only write: then all are sent, and existing ones are duplicates. */
 async function listPage(
   client: ApiClient,
   sessionId: string,
@@ -51,7 +51,7 @@ async function listPage(
   }
 }
 
-/** Brings attachments straight to raw store and database. */
+/** Stores attachments directly in raw store and database. */
 export function createDirectAttachmentTarget(
   deps: Pick<IngestDependencies, 'database' | 'rawStore'>,
   { workspaceId, machine, person }: UploadOrigin & { workspaceId: string },

@@ -18,13 +18,16 @@ import { openGivenPaths } from './given-paths.ts';
 interface BackfillRequest extends BackfillOptions {
   paths: readonly string[];
   target: BackfillTarget | undefined;
-  /** Names the target; what is remembered of it spares reading sessions of databases again. Default: nothing is. */
+  /**
+   * Identifies the target; what is remembered for it avoids reading unchanged database sessions again. Default: nothing
+   * is.
+   */
   targetId?: string | undefined;
   sinceMs?: number | undefined;
   signal: AbortSignal;
-  /** Whether to show on stderr how far it is. Default true. */
+  /** Whether to show progress on stderr. Default true. */
   showsProgress?: boolean;
-  /** Whether to name each file that is skipped, and why. Default: only given paths that are no transcripts. */
+  /** Whether to list each skipped file with the reason. Default: only given paths that are not transcripts. */
   namesSkipped?: boolean | undefined;
   onEvent?: Parameters<typeof runBackfill>[0]['onEvent'];
 }
@@ -34,8 +37,8 @@ const SHOW_MS = 1000;
 const ARRIVED = new Set<BackfillOutcome>(['queued', 'ingested', 'superseded', 'already-there', 'healed']);
 
 /**
- * Runs a backfill, with a progress bar where stderr is a terminal, else with a line every few seconds. `refused` counts the
- * given paths themselves that are no transcripts by their content; what a folder holds besides transcripts is skipped.
+ * Runs a backfill, with a progress bar if stderr is a terminal, else a line every few seconds. `refused` counts given
+ * paths whose content is not a transcript; anything else in a folder is skipped.
  */
 export async function backfillWithProgress(
   context: CliContext,
@@ -48,7 +51,7 @@ export async function backfillWithProgress(
   const options: ReadSourcesOptions = { signal, ...given.options, ...(sinceMs !== undefined && { sinceMs }) };
   const bar = createProgressBar(context.stderr);
   let totalBytes: number | undefined;
-  // Only the bar needs it, and it may take a while: the backfill does not wait.
+  // Only the progress bar needs it and it may take a while, so the backfill does not wait.
   const showsProgress = request.showsProgress ?? true;
   const measuring = showsProgress ? measureInput(paths, options) : undefined;
   measuring?.then(
@@ -65,7 +68,7 @@ export async function backfillWithProgress(
   };
   let latest: Readonly<BackfillReport> | undefined;
   const show = (): void => (showsProgress && latest !== undefined ? showProgress(bar, latest, totalBytes) : undefined);
-  // Nothing may be heard of a large transcript for long.
+  // A large transcript may cause no events for a long time.
   const timer = setInterval(show, SHOW_MS);
   const { targetId } = request;
   const memory =

@@ -6,16 +6,16 @@ import { type CliContext, note, print } from '../cli-context.ts';
 import { openGivenPaths } from './given-paths.ts';
 import { holdContent } from './hold-content.ts';
 
-/** Where a backfill brings attachments. Both reject with a BackfillTargetError. */
+/** Where a backfill stores attachments. Both methods reject with a BackfillTargetError. */
 export interface AttachmentTarget {
-  /** What the target has of a session: `<path>/<SHA-256>`. */
+  /** The target's attachments of a session: `<path>/<SHA-256>`. */
   list(sessionId: string, signal: AbortSignal): Promise<ReadonlySet<string>>;
   send(delivery: AttachmentDelivery, signal: AbortSignal): Promise<void>;
 }
 
 export interface AttachmentReport {
   found: number;
-  /** In a dry run: would be. */
+  /** In a dry run: would be stored. */
   stored: number;
   alreadyThere: number;
   failed: number;
@@ -23,10 +23,10 @@ export interface AttachmentReport {
 }
 
 interface BringOptions {
-  /** Undefined only in a dry run, which then takes everything for new. */
+  /** May be undefined only in a dry run, which then treats everything as new. */
   target: AttachmentTarget | undefined;
   isDryRun?: boolean;
-  /** Whether to leave alone what the target says that it has; its bytes may be damaged. Default true. */
+  /** Whether to skip what the target lists, although its bytes may be damaged. Default true. */
   asksFirst?: boolean;
   /** Milliseconds since 1970. */
   sinceMs?: number | undefined;
@@ -42,9 +42,9 @@ export function isAttachmentPath(path: string): boolean {
 }
 
 /**
- * Brings the files that agents keep beside transcripts, of the given files, folders, archives and buckets, to the target, session by
- * session; what it has is left alone. Ends early, without an error, if the signal is aborted. Throws UsageError for a remote place
- * that is no S3 one.
+ * Delivers the files that agents keep beside transcripts, from the given files, folders, archives and buckets, to the
+ * target, session by session; existing ones are skipped. Ends early, without an error, if the signal is aborted. Throws
+ * UsageError for a remote location other than S3.
  */
 export async function bringAttachments(
   context: CliContext,
@@ -86,7 +86,7 @@ export async function bringAttachments(
   const options = { limits, wants: isAttachmentPath, ...given.options, ...(sinceMs !== undefined && { sinceMs }) };
   try {
     for await (const source of readSources(given.paths, { ...options, signal })) {
-      // Of a folder or archive that cannot be read, the transcripts' own pass reports.
+      // Unreadable folders and archives are reported by the pass over transcripts.
       if (source.kind === 'failed' && isAttachmentPath(toNameOf(source.location))) {
         report.found += 1;
         fail(source.location, source.error);
@@ -108,10 +108,10 @@ export async function bringAttachments(
   return report;
 }
 
-/** Of a member of an archive, its name in there. */
+/** For a member of an archive, its name in the archive. */
 const toNameOf = (location: string): string => location.replace(/^.*?\.(?:tar|zip|tgz|tzst|tar\.gz|tar\.zst)!/i, '');
 
-/** Says what became of them, by default on stdout; nothing if there are none. */
+/** Prints the result, by default on stdout; nothing if there were no attachments. */
 export function showAttachments(
   context: CliContext,
   { found, stored, alreadyThere, failed, failures }: AttachmentReport,

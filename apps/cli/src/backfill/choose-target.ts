@@ -16,7 +16,7 @@ export interface TargetOptions extends ApiOptions, UploadOrigin {
 interface ChosenTarget {
   target: BackfillTarget;
   attachments: AttachmentTarget;
-  /** The same for the same workspace of the same installation; holds no key. */
+  /** The same for the same workspace of the same installation; contains no key. */
   id: string;
   close(): Promise<void>;
 }
@@ -24,8 +24,8 @@ interface ChosenTarget {
 const NO_TARGET_MESSAGE = `${NO_API_MESSAGE} Or set DATABASE_URL and RECOUNT_RAW_STORE, and give --direct.`;
 
 /**
- * Where a backfill goes: with `--direct` straight to raw store and database, else to the API that `findApi` finds. Throws
- * UsageError, ConfigError or CliError where there is neither.
+ * Where a backfill stores transcripts: with `--direct` directly in raw store and database, else through the API that
+ * `findApi` finds. Throws UsageError, ConfigError or CliError if there is neither.
  */
 export async function chooseTarget(context: CliContext, options: TargetOptions): Promise<ChosenTarget> {
   if (options.direct) return await openDirectTarget(context, options);
@@ -61,7 +61,7 @@ async function openDirectTarget(context: CliContext, options: TargetOptions): Pr
   }
 }
 
-/** Keys belong to a workspace each; a new key is taken for another workspace. */
+/** A key belongs to one workspace; a new key counts as another workspace. */
 function toTargetId(...parts: readonly string[]): string {
   return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 16);
 }

@@ -7,7 +7,7 @@ import { formatTable } from '../terminal/table.ts';
 const MAX_SHOWN_FAILURES = 20;
 const TABLE_WIDTH = 100;
 
-/** Why something found is no transcript to be taken, for people. */
+/** Why a file is not a transcript to ingest, for people. */
 const SKIP_REASONS: Readonly<Record<SkipReason, string>> = {
   'not-a-transcript': 'no transcript by its name',
   'older-than-since': 'older than --since',
@@ -19,15 +19,15 @@ const SKIP_REASONS: Readonly<Record<SkipReason, string>> = {
   unchanged: 'unchanged since the last run',
 };
 
-/** Why something found is not ingested, in words: those of the API where its content is the reason. */
+/** Why an item is not ingested; if its content is the reason, in the API's words. */
 export function describeSkip(reason: string): string {
   return SKIP_REASONS[reason as SkipReason] ?? describeRefusal(reason as Refusal);
 }
 
-/** Whether its content is the reason why something found is not ingested. */
+/** Whether an item is not ingested because of its content. */
 export const isRefusal = (reason: string): boolean => !Object.hasOwn(SKIP_REASONS, reason);
 
-/** The closing table: what was found, what became of it, and why not. */
+/** The final table: what was found, the outcomes, and the reasons. */
 export function formatReport(report: BackfillReport, elapsedMs: number, isDryRun: boolean): string[] {
   const outcomes: [label: string, count: number, isAlwaysShown: boolean][] = isDryRun
     ? [

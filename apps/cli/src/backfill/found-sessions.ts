@@ -10,11 +10,11 @@ import { toPrintWidth } from '../terminal/print-width.ts';
 import { formatTable } from '../terminal/table.ts';
 
 interface FindOptions {
-  /** Ids of agents; all if there are none. */
+  /** Ids of agents; empty: all. */
   agent: readonly string[];
 }
 
-/** What the agents on this machine have kept. Throws UsageError for an agent that recount does not know. */
+/** What the agents on this machine have kept. Throws UsageError for an unknown agent. */
 export async function findOnMachine(context: CliContext, { agent: ids }: FindOptions): Promise<FoundSessions[]> {
   const unknown = ids.find((id) => !AGENTS.some((agent) => agent.id === id));
   if (unknown !== undefined) {
@@ -31,7 +31,7 @@ export async function findOnMachine(context: CliContext, { agent: ids }: FindOpt
   );
 }
 
-/** Whether what lies there are sessions, and not what an agent keeps beside them. */
+/** Whether the place holds sessions, rather than files beside them. */
 function holdsSessions({ place }: FoundSessions): boolean {
   return place.holds !== 'aside';
 }
@@ -52,7 +52,7 @@ interface CountedSessions extends FoundSessions {
   sessionCount: number | undefined;
 }
 
-/** Sub-agents that have files or rows of their own count as sessions. */
+/** Sub-agents with their own files or rows count as sessions. */
 async function countSessions({ agent, place, files }: FoundSessions): Promise<number | undefined> {
   if (place.holds === 'aside' || place.holds === 'attachments') return 0;
   if (place.holds === 'transcripts' || place.holds === 'folder') return files.length;
@@ -98,8 +98,8 @@ function toTable(context: CliContext, found: readonly CountedSessions[]): string
 }
 
 /**
- * The files to take: all that can be read, once the user has said yes, here or by `--yes`. Undefined if the answer is no. Throws
- * CliError if there is nothing, UsageError if nobody can be asked.
+ * The readable files, once the user has agreed, by prompt or `--yes`. Undefined if the user declines. Throws CliError
+ * if there is nothing, UsageError if nobody can be asked.
  */
 export async function confirmFound(
   context: CliContext,
@@ -111,7 +111,7 @@ export async function confirmFound(
     const agents = AGENTS.filter(({ places }) => places !== undefined).map(({ label }) => label);
     throw new CliError(`No sessions found: recount looked for those of ${agents.join(', ')}. Name files or folders.`);
   }
-  // What there is no permission to look into fails where it is read: it is named and counted, and the exit code says so.
+  // Paths without permission fail when they are read: they are then listed and counted, and affect the exit code.
   const paths = readable.flatMap(({ files, denied }) => [...files.map(({ path }) => path), ...denied]);
   if (isConfirmed) return paths;
   if (!asJson) await showFound(context, found, false);
@@ -142,7 +142,7 @@ function sumBytes(found: readonly FoundSessions[]): number {
   return found.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 }
 
-/** The folder that all files of the place lie in, with `~` for the home folder. */
+/** The common folder of the place's files, with `~` for the home folder. */
 function toShownFolder(context: CliContext, { files, denied }: FoundSessions): string {
   const paths = [...files.map(({ path }) => path), ...denied].map((path) => path.split(sep));
   const [first = []] = paths;

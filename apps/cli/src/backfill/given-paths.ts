@@ -4,14 +4,14 @@ import type { CliContext } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
 
 interface GivenPaths {
-  /** Absolute, or of S3. */
+  /** Absolute paths, or S3 locations. */
   paths: string[];
-  /** What reading them takes. */
+  /** Options needed to read them. */
   options: Pick<ReadSourcesOptions, 's3'>;
   close(): void;
 }
 
-/** Paths of the user's. Throws UsageError for a remote place that is no S3 one. */
+/** Resolves the user's paths. Throws UsageError for a remote location other than S3. */
 export async function openGivenPaths(context: CliContext, given: readonly string[]): Promise<GivenPaths> {
   const paths = given.map((path) => toAbsolutePath(context.workingDirectory, path));
   const s3 = paths.some(isS3Location) ? await loadSourceClient(context) : undefined;
@@ -26,7 +26,7 @@ function toAbsolutePath(workingDirectory: string, path: string): string {
 
 const isS3Location = (path: string): boolean => /^s3:\/\//i.test(path);
 
-/** The SDK takes long to load, and is seldom needed. */
+/** The SDK is slow to load and rarely needed. */
 async function loadSourceClient({ environment }: CliContext) {
   const [{ createS3Client }, { readS3Config }] = await Promise.all([
     import('@recount/storage/s3-client'),

@@ -7,22 +7,22 @@ import { pipeline } from 'node:stream/promises';
 import { peekChunks } from '@recount/storage';
 import type { TranscriptSource } from '@recount/storage/sources';
 
-/** What is shorter is held in memory. */
+/** Shorter content is held in memory. */
 const MAX_HELD_BYTES = 8 * 1024 * 1024;
 
-/** The bytes of a source that is read once, and what they hash to. */
+/** The bytes of a source that is read once, with their hash. */
 interface HeldContent {
   sizeBytes: number;
   /** SHA-256 (hex). */
   sha256: string;
-  /** Any number of times until `release`. */
+  /** May be called repeatedly until `release`. */
   open(): AsyncIterable<Uint8Array>;
   release(): Promise<void>;
 }
 
 /**
- * Reads a source and keeps its bytes, so that they can be read again: in memory, or in a temporary file if they are more than
- * `maxHeldBytes`. Rejects with a SourceError, or with what the disk says.
+ * Reads a source and keeps its bytes for reading again: in memory, or in a temporary file if there are more than
+ * `maxHeldBytes`. Rejects with a SourceError or an error of the disk.
  */
 export async function holdContent(source: TranscriptSource, maxHeldBytes = MAX_HELD_BYTES): Promise<HeldContent> {
   const stream = await source.open();

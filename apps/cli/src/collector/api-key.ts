@@ -10,20 +10,20 @@ import { fetchKeyByCode } from './device-code.ts';
 
 interface KeyOptions {
   url: string;
-  /** A file that has the key. */
+  /** A file that contains the key. */
   keyFile: string | undefined;
-  /** The key that the machine is connected to the server with. */
+  /** The key with which the machine is already connected to the server. */
   known: string | undefined;
-  /** Name that an admin who approves a code sees. */
+  /** Shown to the admin who approves a code. */
   machine: string;
 }
 
-/** The key of a file, of RECOUNT_API_KEY, the known one, one that is typed, or one that an admin approves, in this order. */
+/** The key: from a file, from RECOUNT_API_KEY, the known one, typed, or approved by an admin, in this order. */
 export async function obtainKey(context: CliContext, { url, keyFile, known, machine }: KeyOptions): Promise<string> {
   return (await readKey(context, keyFile, known)) || (await fetchKeyByCode(context, url, machine));
 }
 
-/** Who holds the key. Throws CliError if it cannot upload: later, nobody would see it fail. */
+/** The key's holder. Throws CliError if it cannot upload: later, nobody would notice the failure. */
 export async function checkKey(url: string, key: string): Promise<KeyHolderAnswer> {
   const holder = await createApiClient({ url, key }).request<KeyHolderAnswer>('/v1/key');
   if (holder === undefined) throw new CliError(`${url} is a recount of an earlier version: update it first.`);
@@ -43,7 +43,7 @@ async function readKey(context: CliContext, keyFile: string | undefined, known =
   }
   const key = context.environment.RECOUNT_API_KEY || known;
   if (key || !context.stdin.isTTY) return key;
-  // What is typed is not shown.
+  // The typed key is not echoed.
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const terminal = createInterface({ input: context.stdin, output: silent, terminal: true });
   context.stderr.write(

@@ -13,7 +13,7 @@ beforeEach(async () => {
   onTestFinished(() => rm(home, { recursive: true, force: true }));
 });
 
-/** As somebody has it who likes to be difficult. */
+/** A context with deliberately awkward values. */
 const describeService = (platform: string) =>
   toBackgroundService(
     createFakeContext({
@@ -29,7 +29,7 @@ describe('the systemd user unit', () => {
     const { path, text } = describeService('linux');
     expect(path).toBe(join(home, '.config/systemd/user/recount-watch.service'));
     expect(text).toMatch(/^ExecStart="\/.*" ".*" "watch"$/m);
-    // systemd.exec(5): % is doubled, quotes have a backslash before them, $ is taken as it is.
+    // systemd.exec(5): % is doubled, quotes are escaped by a backslash, $ is literal.
     expect(text).toContain(String.raw`Environment="RECOUNT_DATA_DIR=/data/a \"b\" <c> & $HOME 100%%"`);
   });
 
@@ -100,7 +100,7 @@ it.skipIf(process.platform === 'win32')('is installed, and goes again without a 
 
 type Plist = string | boolean | Plist[] | { [key: string]: Plist };
 
-/** Reads what our property lists are made of: anything else, or an element that is not closed, throws. */
+/** Parses the property lists that we write: anything else, or an unclosed element, throws. */
 function parsePlist(text: string): Plist {
   const body =
     /^<\?xml version="1\.0" encoding="UTF-8"\?>\n<!DOCTYPE plist [^>]*>\n<plist version="1\.0">(.*)<\/plist>\n$/s;

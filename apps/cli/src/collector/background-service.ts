@@ -11,7 +11,7 @@ export interface BackgroundService {
   /** The file that describes it; undefined if the system has no such file. */
   path: string | undefined;
   text: string;
-  /** What starts it, what ends it for good, and what is to be done once its file is gone. */
+  /** Commands to start it, to stop it permanently, and to run once its file is gone. */
   start: readonly Command[];
   stop: readonly Command[];
   forget?: readonly Command[];
@@ -22,7 +22,7 @@ type Command = readonly [program: string, ...words: string[]];
 const NAME = 'recount-watch';
 const LAUNCHD_LABEL = 'dev.recount.watch';
 
-/** Variables without which it would look elsewhere than the shell that installs it. */
+/** Variables that make it use the same places as the installing shell. */
 function toVariables({ environment }: CliContext): [string, string][] {
   const names = AGENTS.flatMap(({ places = [] }) => places.flatMap(({ variable }) => variable ?? []));
   return [...new Set(['RECOUNT_DATA_DIR', ...names])].flatMap((name) => {
@@ -99,7 +99,7 @@ WantedBy=default.target
   };
 }
 
-/** Returns the first command that failed, for the user to run; undefined if all went well. */
+/** Returns the first command that failed, for the user to run; undefined if all succeeded. */
 export async function installService({ path, text, start }: BackgroundService): Promise<string | undefined> {
   if (path !== undefined) {
     await mkdir(dirname(path), { recursive: true });
@@ -109,7 +109,7 @@ export async function installService({ path, text, start }: BackgroundService): 
   return undefined;
 }
 
-/** Does nothing where it is not installed. A task that does not run cannot be ended, and is deleted all the same. */
+/** Does nothing if it is not installed. A task that is not running cannot be ended, but is deleted anyway. */
 export async function uninstallService({ path, stop, forget = [] }: BackgroundService): Promise<void> {
   for (const command of stop) await succeeds(command);
   if (path !== undefined) await rm(path, { force: true });

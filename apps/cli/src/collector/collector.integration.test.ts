@@ -14,7 +14,7 @@ import { createHome, removeHome, runRecount, startRecount } from '../testing/rec
 const PATIENCE = { timeout: 120_000, interval: 50 };
 
 let api: TestApi;
-/** Between machines and server: what can be taken away. */
+/** A proxy between machines and server that can be interrupted. */
 let network: Network;
 const homes: string[] = [];
 
@@ -35,9 +35,9 @@ interface Network {
   url: string;
   /** Connections are refused. */
   takeAway(): void;
-  /** The next connection breaks when so many bytes have gone to the server. */
+  /** The next connection breaks when this many bytes have been sent to the server. */
   breakAfter(bytes: number): void;
-  /** Nothing more passes when so many bytes have gone to the server. */
+  /** Nothing passes any more when this many bytes have been sent to the server. */
   holdAfter(bytes: number): void;
   /** Resolves once nothing passes. */
   held(): Promise<void>;
@@ -116,7 +116,7 @@ async function createMachine(name: string, person: string, options: string[] = [
 
 const toPath = (home: string, sessionId: string): string => join(home, `.claude/projects/-app/${sessionId}.jsonl`);
 
-/** The sender that `recount connect` or a hook has started is done. */
+/** Waits until the sender started by `recount connect` or a hook is done. */
 async function waitForSender(home: string): Promise<void> {
   const collector = join(home, '.recount/collector');
   await vi.waitFor(async () => {
@@ -126,7 +126,7 @@ async function waitForSender(home: string): Promise<void> {
   }, PATIENCE);
 }
 
-/** What Claude Code does: calls each hook of an event, with its JSON on stdin. */
+/** Acts like Claude Code: calls each hook of an event, with its JSON on stdin. */
 async function fireHooks(home: string, event: string, fields: Record<string, string>): Promise<void> {
   const settings = JSON.parse(await readFile(join(home, '.claude/settings.json'), 'utf8'));
   const commands: string[] = settings.hooks[event].flatMap(({ hooks }: { hooks: { command: string }[] }) =>
@@ -144,7 +144,7 @@ async function fireHooks(home: string, event: string, fields: Record<string, str
   }
 }
 
-/** A fake `claude`: writes a turn, and fires Stop before the last line is there, as the real one does. */
+/** A fake `claude`: writes a turn, and fires Stop before the last line is written, as the real one does. */
 async function runTurn(home: string, sessionId: string, messages: number): Promise<void> {
   const path = toPath(home, sessionId);
   const text = toTranscript(sessionId, messages);
@@ -187,7 +187,7 @@ describe('three connected machines', () => {
     const before = network.sentBytes();
     await runTurn(laptop, 'on-laptop', 402);
     await expectStored('on-laptop', 402);
-    // Compressed, the whole would be some times as much.
+    // All of it, compressed, would be several times as much.
     expect(network.sentBytes() - before).toBeLessThan(5000);
     await api.work();
     const { sessions: ofAda } = await read<SessionList>('/v1/sessions?person=ada');
@@ -240,12 +240,12 @@ describe('three connected machines', () => {
     for (const [name, text] of Object.entries(files)) {
       expect(await readFile(join(desktop, '.claude/projects/-app/with-files', name), 'utf8')).toBe(text);
     }
-    // What is there, and differs, stays.
+    // Existing files that differ are kept.
     const changed = join(desktop, '.claude/projects/-app/with-files/tool-results/toolu_01.txt');
     await writeFile(changed, 'mine');
     expect(await runRecount(desktop, ['restore', 'with-files'], { environment })).toMatchObject({ exitCode: 1 });
     expect(await readFile(changed, 'utf8')).toBe('mine');
-    // A backfill finds all of them there.
+    // A backfill finds that all of them are already there.
     const projects = join(laptop, '.claude/projects');
     const options = { environment: { RECOUNT_SERVER: api.url, RECOUNT_API_KEY: api.keys.admin } };
     const backfilled = await runRecount(laptop, ['backfill', projects, '--json', '--no-wait'], options);
@@ -257,7 +257,7 @@ describe('three connected machines', () => {
     const again = await runRecount(laptop, ['backfill', projects, '--json', '--no-wait', '--dry-run'], options);
     expect(JSON.parse(again.stdout)).toMatchObject({ attachments: { found: 3, stored: 3 } });
     expect((await api.fetch('/v1/sessions/with-files/attachments')).status).toBe(404);
-    // So does an upload, of a folder and of a file by itself.
+    // So does an upload of a folder, and of a single file.
     const uploaded = await runRecount(laptop, ['upload', projects], options);
     expect(uploaded).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('3 stored, 0 already there') });
     await api.work();
@@ -321,7 +321,7 @@ describe('a machine whose network goes', () => {
     await held;
     const pid = Number(await readFile(join(home, '.recount/collector/sender.pid'), 'utf8'));
     process.kill(pid, 'SIGSTOP');
-    // Meanwhile the server has given the connection up.
+    // In the meantime the server has given up the connection.
     network.takeAway();
     network.restore();
     process.kill(pid, 'SIGCONT');
@@ -338,7 +338,7 @@ describe('a machine whose network goes', () => {
       const pid = await vi.waitFor(async () => Number(await readFile(path, 'utf8')), PATIENCE);
       process.kill(pid, 'SIGKILL');
     }
-    // Not by a hook: where nobody has taken notice of its end, a killed process counts as alive for two minutes.
+    // Not by a hook: a killed process whose end nobody noticed counts as alive for two minutes.
     expect((await runRecount(home, ['send', '--json'])).exitCode).toBe(0);
     await expectStored('after-kill', 6);
     const sizes = (await listTranscripts('after-kill')).map(({ size_bytes }) => size_bytes);
@@ -497,7 +497,7 @@ describe('a connected machine', () => {
   });
 });
 
-/** As Goose has them: a session with two requests. */
+/** As Goose stores them: a session with two requests. */
 const GOOSE_STORE = `
   CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, user_set_name BOOLEAN, session_type TEXT, working_dir TEXT,
     created_at TIMESTAMP, updated_at TIMESTAMP, accumulated_input_tokens INTEGER, accumulated_output_tokens INTEGER,

@@ -7,12 +7,12 @@ import { type Connection, toCollectorFolder } from './connection.ts';
 import { createDisclosure } from './disclosure.ts';
 import { toMachine } from './this-machine.ts';
 
-/** The changes to agents' settings by which they call `command`. */
+/** The changes to agents' settings that make them call `command`. */
 export async function planChanges(context: CliContext, command: string): Promise<collect.HookChange[]> {
   return await collect.planHooks(collect.listHookFiles(toMachine(context)), command);
 }
 
-/** Prints what is connected, and what changes in which settings. */
+/** Prints what is connected, and the changes to settings. */
 export function showPlan(
   context: CliContext,
   { url, machine, person, excludes, usageOnly = [], redacts }: Connection,
@@ -45,7 +45,7 @@ export function showPlan(
   note(context, '');
 }
 
-/** What would be sent of which session, by reading the beginning of each. */
+/** What would be sent of each session, from reading its beginning. */
 export async function showFound(context: CliContext, connection: Connection): Promise<void> {
   const folder = toCollectorFolder(context);
   const log = await collect.openSentLog(folder.sentLog);

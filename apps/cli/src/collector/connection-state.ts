@@ -3,7 +3,10 @@ import { type CliContext, print } from '../cli-context.ts';
 import { formatCountOf, formatTimestamp } from '../terminal/format-values.ts';
 import { requireConnection, toCollectorFolder } from './connection.ts';
 
-/** Prints what this machine is connected to and how far sending is; sets the exit code 1 if the last attempt failed. */
+/**
+ * Prints the server that this machine is connected to and the state of sending; sets exit code 1 if the last attempt
+ * failed.
+ */
 export async function showConnection(context: CliContext, asJson: boolean): Promise<void> {
   const connection = await requireConnection(context);
   const folder = toCollectorFolder(context);

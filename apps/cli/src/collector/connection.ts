@@ -15,23 +15,23 @@ import type { CliContext } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
 import { toDataDirectory } from '../local/data-directory.ts';
 
-/** The server that this machine sends its sessions to. For its owner alone: it holds the key. */
+/** The server that this machine sends its sessions to. Readable only by its owner, because it contains the key. */
 export interface Connection {
   url: string;
   key: string;
   machine: string;
   person: string | null;
-  /** Working directories whose sessions are not sent, with all below them. */
+  /** Working directories whose sessions are not sent, including everything below. */
   excludes: string[];
-  /** Those of whose sessions only the usage is sent; absent if there are none. */
+  /** Those for whose sessions only the usage is sent; absent if there are none. */
   usageOnly?: string[];
-  /** Whether secrets are taken out before anything is sent. */
+  /** Whether secrets are removed before anything is sent. */
   redacts?: boolean;
-  /** What was changed in agents' settings. */
+  /** The changes made to agents' settings. */
   hooks: InstalledHooks[];
-  /** What those hooks call; null without hooks. */
+  /** The command that those hooks call; null without hooks. */
   hookCommand: string | null;
-  /** Folders that were made for any of it; absent in connections of 0.3. */
+  /** Folders created for this; absent in connections of 0.3. */
   madeFolders?: string[];
   connectedAt: string;
 }
@@ -50,7 +50,7 @@ export async function readConnection(context: CliContext): Promise<Connection | 
   return await readJson<Connection>(toConnectionPath(toCollectorFolder(context)));
 }
 
-/** Throws CliError where the machine is not connected. */
+/** Throws CliError if the machine is not connected. */
 export async function requireConnection(context: CliContext): Promise<Connection> {
   const connection = await readConnection(context);
   if (connection === undefined) throw new CliError('This machine is not connected: run `recount connect <url>`.');
@@ -63,13 +63,13 @@ export async function writeConnection(context: CliContext, connection: Connectio
   await writeWhole(toConnectionPath(folder), `${JSON.stringify(connection, null, 2)}\n`);
 }
 
-/** Removes the connection, all that the collector keeps, and the folders that were made for it and are empty now. */
+/** Removes the connection, everything the collector keeps, and the folders created for it that are empty now. */
 export async function deleteCollector(context: CliContext, { madeFolders = [] }: Connection): Promise<void> {
   await rm(toCollectorFolder(context).path, { recursive: true, force: true });
   await removeEmptyFolders(madeFolders);
 }
 
-/** What the operating system calls machine and user. */
+/** The operating system's names for the machine and the user. */
 export function suggestNames(): { machine: string; person: string } {
   return { machine: hostname().replace(/\.(local|lan)$/, ''), person: userInfo().username };
 }

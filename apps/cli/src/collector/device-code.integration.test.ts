@@ -26,7 +26,7 @@ it('connects a machine without a key once its code is approved', async () => {
   await connecting.waitForOutput(/Waiting …/);
   const [, code = ''] = /keys approve ([A-Z-]{9})\n/.exec(connecting.stderr()) ?? [];
   expect(connecting.stderr()).toContain(`${api.url}/admin`);
-  // What happens to the key is not for a script to say in passing.
+  // A script must decide explicitly what happens to the key.
   expect(await approve(code)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--yes') });
   expect(await approve(code, '--scopes', 'admin', '--yes')).toMatchObject({ exitCode: 2 });
   expect(await approve('BBBB-BBBB', '--yes')).toMatchObject({

@@ -5,10 +5,10 @@ import { CliError } from '../cli-error.ts';
 import { type HttpAnswer, sendRequest } from '../connection/send-request.ts';
 
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
-/** RFC 8628, section 3.5: how much longer to wait from a `slow_down` on. */
+/** RFC 8628, section 3.5: added to the polling interval after each `slow_down`. */
 const SLOW_DOWN_S = 5;
 
-/** Shows a code, and waits until an admin has approved it; returns the key that the server then gives. */
+/** Shows a code and waits until an admin has approved it; returns the key from the server. */
 export async function fetchKeyByCode(context: CliContext, url: string, machine: string): Promise<string> {
   const signal = context.listenForInterruption();
   const asked = await post(`${url}/v1/device/code`, { client_id: 'recount', scope: 'ingest', machine }, signal);
@@ -35,7 +35,7 @@ export async function fetchKeyByCode(context: CliContext, url: string, machine: 
   throw new CliError(`Nobody approved the code ${user_code}: run the command again for a new one.`);
 }
 
-/** The network may be away for a moment. */
+/** The network may be unavailable for a moment. */
 function ignoreOutage(error: Error): undefined {
   if (!(error instanceof CliError)) throw error;
 }

@@ -8,8 +8,8 @@ const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const ROOT = /^(?:\/|[A-Za-z]:\\)$/;
 
 /**
- * What of a session may leave this machine, by its working directory; undefined if everything may. A session that does not say
- * where it ran stays here if any folder is left out, as it may have been that one.
+ * How much of a session may leave this machine, by its working directory; undefined if there are no restrictions. If
+ * any folder is excluded, a session that does not state where it ran stays here, because it may have been there.
  */
 export function createDisclosure({
   excludes,
@@ -42,7 +42,7 @@ function readProject(sessionId: string, format: string, head: Buffer): string | 
     scanner.push(head);
     return scanner.finish().project;
   } catch (error) {
-    // A format that is recognised, and not read.
+    // A format that is recognised but cannot be read.
     if (error instanceof TypeError) return null;
     throw error;
   }
@@ -51,7 +51,7 @@ function readProject(sessionId: string, format: string, head: Buffer): string | 
 const isBelow = (directory: string, folder: string): boolean =>
   `${directory}${sep}`.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 
-/** The scanner of secrets is loaded where it is needed. */
+/** The secret scanner is loaded on demand. */
 async function* redact(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const { createTranscriptRedactor } = await import('@recount/ingest/redaction');
   const redactor = createTranscriptRedactor({ maxLineBytes: MAX_LINE_BYTES, onFinding: () => undefined });

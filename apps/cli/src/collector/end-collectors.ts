@@ -4,12 +4,12 @@ import { isProcessLockHeld, isVisible, readLockHolder } from '@recount/local-pos
 import { CliError } from '../cli-error.ts';
 
 const POLL_INTERVAL_MS = 50;
-/** For what is under way: a request to the server is given up at once, a file is written to its end. */
+/** For work in progress: a request to the server is aborted at once, a file is written completely. */
 const END_TIMEOUT_MS = 15_000;
 
-/** Ends what watches and what sends, so that nothing leaves the machine any more. Throws CliError if one of them does not end. */
+/** Ends watchers and senders, so that nothing more leaves the machine. Throws CliError if one of them does not end. */
 export async function endCollectors({ watchLock, lock }: SpoolFolder, timeoutMs = END_TIMEOUT_MS): Promise<void> {
-  // What watches starts senders.
+  // The watcher first, because it starts senders.
   for (const path of [watchLock, lock]) await endHolder(path, performance.now() + timeoutMs);
 }
 
@@ -22,7 +22,7 @@ async function endHolder(path: string, deadlineMs: number): Promise<void> {
     if (performance.now() > deadlineMs) {
       throw new CliError(`Process ${pid ?? '(unknown)'} sends sessions and does not end: end it, and run this again.`);
     }
-    // One that has just taken the lock has not noted itself yet: what is seen twice is its own note.
+    // A process that has just taken the lock has not written its note yet: a note seen twice is its own.
     if (pid !== undefined && pid === seen && pid !== ended) {
       ended = pid;
       tryToEnd(pid);

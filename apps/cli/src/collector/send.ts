@@ -10,7 +10,7 @@ import { createDisclosure } from './disclosure.ts';
 import { createSessionTarget } from './session-target.ts';
 import { toMachine, toSenderCommand } from './this-machine.ts';
 
-/** What the sender of a connected machine needs. */
+/** The dependencies of a connected machine's sender. */
 function toSendDependencies(context: CliContext, connection: Connection): SendDependencies {
   const folder = toCollectorFolder(context);
   const client = createApiClient({ url: connection.url, key: connection.key });
@@ -37,15 +37,15 @@ export async function send(
   try {
     return await sendSessions(toSendDependencies(context, connection), options);
   } finally {
-    // `recount disconnect` may have run while this one started, and its folder is made again.
+    // `recount disconnect` may have run while this process started and recreated its folder.
     if (!hasConnection(context)) await deleteCollector(context, connection);
   }
 }
 
-/** Starts a sender in the background, which sweeps all places. */
+/** Starts a sender in the background that sweeps all places. */
 export function startSender({ environment }: CliContext): void {
   const [program, ...commandArguments] = [...toSenderCommand(), '--sweep'];
-  // Whoever started this process is not to end the sender.
+  // The sender must outlive the process that started this one.
   const { RECOUNT_STARTED_BY: _startedBy, ...rest } = environment;
   const child = spawn(program ?? '', commandArguments, {
     detached: true,

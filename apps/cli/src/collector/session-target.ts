@@ -16,14 +16,14 @@ export interface SessionOrigin {
   person: string | null;
 }
 
-/** The fastest of zlib's levels that compresses transcripts well enough, to a fifth of their size. */
+/** The fastest level that compresses transcripts well enough, to a fifth of their size. */
 const ZSTD_LEVEL = 3;
 const CONTENT_TYPE = 'application/x-ndjson';
 
-/** Sends session files to a recount API: what was added to a transcript that it has, else the whole. */
+/** Sends session files to a recount API: only the addition to a transcript that it has, else the whole file. */
 export function createSessionTarget(client: ApiClient, { machine, person }: SessionOrigin): SessionTarget {
   const toQuery = ({ path, agent }: SessionDelivery) => ({
-    // The end of a path tells whose transcript it is.
+    // The end of a path identifies the transcript.
     ...{ path: path.slice(-MAX_PATH_LENGTH), agent, machine },
     person: person ?? undefined,
   });
@@ -37,7 +37,7 @@ export function createSessionTarget(client: ApiClient, { machine, person }: Sess
       headers: {
         'content-type': CONTENT_TYPE,
         'content-encoding': encoding ?? 'zstd',
-        // For a compressed file, the digest is that of the bytes that are sent.
+        // For a compressed file, the digest covers the bytes sent.
         [encoding === undefined ? 'unencoded-digest' : 'content-digest']: digest,
       },
       body: encoding === undefined ? compress(open(0)) : open(0),
@@ -46,7 +46,7 @@ export function createSessionTarget(client: ApiClient, { machine, person }: Sess
     return toReceipt(receipt, sizeBytes);
   };
 
-  /** Undefined where the server has something else, or cannot continue it. */
+  /** Undefined if the server has different bytes, or cannot continue the transcript. */
   const sendAdded = async (
     delivery: SessionDelivery,
     base: NonNullable<SessionDelivery['base']>,
@@ -68,7 +68,7 @@ export function createSessionTarget(client: ApiClient, { machine, person }: Sess
       return receipt && toReceipt(receipt, delivery.sizeBytes - base.sizeBytes);
     } catch (error) {
       const { code, cause } = error as BackfillTargetError;
-      // Without a cause the server has answered, and the whole may be what it wants.
+      // Without a cause it is the server's answer, and it may accept the whole file.
       if (code === 'rejected' || (code === 'unavailable' && cause === undefined)) return undefined;
       throw error;
     }

@@ -8,17 +8,17 @@ import { CliError, toExit } from '../cli-error.ts';
 import { requireConnection, toCollectorFolder } from './connection.ts';
 import { toMachine, toSenderCommand } from './this-machine.ts';
 
-/** Files that change together are sent together. */
+/** Files that change within this time are sent together. */
 const GATHER_MS = 5000;
-/** Agents that are installed while it runs are noticed after so long. */
+/** How often newly installed agents are looked for. */
 const REFRESH_MS = 10 * 60_000;
-/** After a sender could not send all: doubled each time, up to the last. */
+/** Pause after a sender could not send everything: doubled each time, up to the maximum. */
 const FIRST_PAUSE_MS = 60_000;
 const LAST_PAUSE_MS = 10 * 60_000;
-/** With databases it is not known which session changed: they are looked through at most so often. */
+/** Databases do not tell which session changed: they are searched at most this often. */
 const DATABASE_PAUSE_MS = 60_000;
 
-/** `recount watch` as a program of its own. Returns its exit code. */
+/** Runs `recount watch` as a separate program. Returns its exit code. */
 export async function runWatch(context: CliContext): Promise<number> {
   try {
     await watchSessions(context);
@@ -31,8 +31,8 @@ export async function runWatch(context: CliContext): Promise<number> {
 }
 
 /**
- * Waits for changes of this machine's sessions, and starts a sender for each: it holds no bytes itself, so that it is small
- * and idle, and what it notes survives it. Resolves when it is interrupted. Throws CliError where one is at work already.
+ * Waits for changes of this machine's sessions and starts senders. It holds no file content, so it stays small and
+ * idle, and its notes survive it. Resolves when it is interrupted. Throws CliError if another watcher is running.
  */
 export async function watchSessions(context: CliContext): Promise<void> {
   await requireConnection(context);
@@ -53,7 +53,7 @@ export async function watchSessions(context: CliContext): Promise<void> {
   };
   let timer: NodeJS.Timeout | undefined;
   let dueAtMs = Number.POSITIVE_INFINITY;
-  /** Not put off by further changes: an agent may write for hours. */
+  /** Further changes do not postpone it: an agent may write for hours. */
   const gather = (delayMs: number): void => {
     if (performance.now() + delayMs >= dueAtMs) return;
     dueAtMs = performance.now() + delayMs;
@@ -88,7 +88,7 @@ export async function watchSessions(context: CliContext): Promise<void> {
   ]);
   const count = watches.reduce((sum, { folderCount }) => sum + folderCount, 0);
   note(context, `Watching ${count} folders for changes; Ctrl-C ends it.`);
-  // What changed while nobody watched.
+  // Finds what changed while no watcher was running.
   sender.run('--sweep');
   const refresh = setInterval(() => {
     for (const watched of watches) void watched.refresh();
@@ -103,7 +103,7 @@ export async function watchSessions(context: CliContext): Promise<void> {
   }
 }
 
-/** Starts senders, one after another, and again after a while if sessions still wait. */
+/** Runs senders, one after another, and again after a while if sessions are still waiting. */
 function createSenderLoop({ environment }: CliContext, signal: AbortSignal): { run(option?: string): void } {
   const [program, ...commandArguments] = toSenderCommand();
   let isRunning = false;
@@ -112,7 +112,7 @@ function createSenderLoop({ environment }: CliContext, signal: AbortSignal): { r
   let pause: NodeJS.Timeout | undefined;
   const run = (option?: string): void => {
     isWanted = isRunning;
-    // What is noted meanwhile waits, too: without a network, an agent that writes for hours is not to start a sender each time.
+    // New notes wait too: without a network, an agent that writes for hours must not start a sender each time.
     if (isRunning || pause !== undefined || signal.aborted) return;
     isRunning = true;
     const words = option === undefined ? commandArguments : [...commandArguments, option];
@@ -133,7 +133,10 @@ function createSenderLoop({ environment }: CliContext, signal: AbortSignal): { r
   return { run };
 }
 
-/** Where the agents that recount can read keep their sessions; of databases also what SQLite writes beside them, of folders the head. */
+/**
+ * Where the readable agents keep their sessions; for databases also the files that SQLite writes beside them, for
+ * folders the head.
+ */
 function listWatched(context: CliContext) {
   const machine = toMachine(context);
   const places = AGENTS.flatMap(({ places = [] }) => places)

@@ -41,7 +41,7 @@ import { createWorkspacesCommand } from './workspaces.ts';
 
 export type CommandsByHeading = Readonly<Record<string, readonly ((context: CliContext) => Command)[]>>;
 
-/** Every command, below the heading that `recount --help` has for it. */
+/** All commands, by their heading in `recount --help`. */
 export const COMMANDS: CommandsByHeading = {
   'Get started:': [createUsageCommand, createUpCommand, createConnectCommand],
   'Bring transcripts in, and take them out again:': [

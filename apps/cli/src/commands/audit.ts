@@ -91,7 +91,7 @@ async function readAudit(context: CliContext, options: AuditOptions): Promise<Au
   });
 }
 
-/** They are told by rows of no workspace, which no key opens. */
+/** These are entries without a workspace, which no key can read. */
 async function readDeletions(context: CliContext, { limit }: AuditOptions): Promise<AuditList> {
   const { withDatabase } = await import('../connection/open-installation.ts');
   const { listAuditEntries } = await import('@recount/db');

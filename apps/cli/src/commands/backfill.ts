@@ -124,7 +124,7 @@ function checkGiven(given: string[], options: BackfillCommandOptions): string[] 
   throw new UsageError('--list and --agent choose among what is found on this machine: leave out the paths.');
 }
 
-/** What lies on this machine; undefined if there is nothing to bring. */
+/** Transcripts on this machine; undefined if there is nothing to ingest. */
 async function choosePaths(context: CliContext, options: BackfillCommandOptions): Promise<string[] | undefined> {
   const { confirmFound, findOnMachine, showFound } = await import('../backfill/found-sessions.ts');
   const found = await findOnMachine(context, options);
@@ -136,7 +136,7 @@ async function choosePaths(context: CliContext, options: BackfillCommandOptions)
   return await confirmFound(context, found, { isConfirmed: (options.yes || options.dryRun) ?? false, asJson });
 }
 
-/** A dry run needs no target: it then cannot tell what is there already. */
+/** A dry run needs no target, but without one it cannot tell what exists already. */
 async function openTarget(context: CliContext, options: BackfillCommandOptions) {
   const { chooseTarget } = await import('../backfill/choose-target.ts');
   try {

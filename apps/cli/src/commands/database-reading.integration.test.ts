@@ -18,7 +18,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** With nothing but a database: no server, no key. */
+/** With only a database: no server, no key. */
 async function run(...commandArguments: string[]): Promise<{ exitCode: number; out: string; err: string }> {
   const environment = { DATABASE_URL: database.connectionString, RECOUNT_DATA_DIR: join(directory, 'none') };
   const context = createFakeContext({ environment, workingDirectory: directory });

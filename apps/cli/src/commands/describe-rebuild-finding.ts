@@ -1,7 +1,7 @@
 import type { RebuildFinding } from '@recount/ingest';
 import { formatCountOf } from '../terminal/format-values.ts';
 
-/** One line for people, on what a rebuilt database lacks. */
+/** One line for people about what a rebuilt database lacks. */
 export function describeRebuildFinding(finding: RebuildFinding): string {
   switch (finding.kind) {
     case 'lost-keys': {

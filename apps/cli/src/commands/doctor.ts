@@ -146,7 +146,7 @@ function toJson({ skipped, ...checked }: DoctorCounts) {
   return { checked, skipped };
 }
 
-/** What was looked at, and what was left out and why: one line each, for people. */
+/** What was checked, and what was left out and why: one line each, for people. */
 function describeCounts(
   { skipped, ...checked }: DoctorCounts,
   { checksums, minAgeMs }: { checksums: boolean; minAgeMs: number },

@@ -107,14 +107,14 @@ async function exportRows(context: CliContext, dataset: Dataset, options: Export
   await writeOutput(context, output, (file) => writeRows(context, dataset, options, file, signal));
 }
 
-/** To stdout, or to a file that is there only when it is complete. */
+/** Writes to stdout, or to a file that appears only when it is complete. */
 async function writeOutput(
   context: CliContext,
   output: string | undefined,
   write: (output: Writable) => Promise<void>,
 ): Promise<void> {
   if (output === undefined) {
-    // On a terminal the rows themselves show that it goes on.
+    // On a terminal the rows themselves show the progress.
     return context.stdout.isTTY ? await write(context.stdout) : await showing(context, () => write(context.stdout));
   }
   const path = resolve(context.workingDirectory, output);
@@ -151,7 +151,7 @@ async function writeRows(
   signal: AbortSignal,
 ): Promise<void> {
   const query = toFilterQuery(options, context);
-  // What comes after the rows on stdout is not ours to decide: it stays open.
+  // stdout stays open: the caller decides what follows.
   const end = output !== context.stdout;
   const { findApi } = await import('../connection/find-api.ts');
   const place = await findApi(context, options);

@@ -34,7 +34,7 @@ transcripts that agents keep themselves stay, and so does this checkout.`,
     .action((options: { yes?: boolean }) => uninstall(context, options.yes ?? false));
 }
 
-/** Returns the process that ran, undefined if none did. Throws CliError if it does not end. */
+/** Returns the process that was running, undefined if there was none. Throws CliError if it does not end. */
 async function stop(directory: DataDirectory): Promise<number | undefined> {
   const { findRunning } = await import('../local/installation-lock.ts');
   const running = await findRunning(directory.lock);
@@ -86,7 +86,7 @@ async function uninstall(context: CliContext, isAgreed: boolean): Promise<void> 
   note(context, `Deleted. What is left of recount is the checkout or the package; \`${START_COMMAND}\` begins again.`);
 }
 
-/** RECOUNT_DATA_DIR may name any folder by mistake: only one that recount made is deleted. */
+/** RECOUNT_DATA_DIR may name a wrong folder: only one created by recount is deleted. */
 async function requireInstallation({ path, credentials, log, postgres }: DataDirectory): Promise<void> {
   const entries = await readdir(path).catch((): string[] => []);
   const own = [credentials, dirname(log), postgres].map((each) => each.slice(path.length + 1));

@@ -15,7 +15,7 @@ const DEFAULT_SCOPES: ApiKeyScope[] = ['ingest', 'read'];
 const WORKSPACE_OPTION = ['--workspace <name>', 'workspace', 'default'] as const;
 const JSON_OPTION = ['--json', 'print JSON'] as const;
 const EXPIRES_OPTION = ['--expires <when>', '90d, 12h, 2027-01-31 or never: from then on it is refused'] as const;
-/** Commander gives the value before as a second argument. */
+/** Commander passes the previous value as a second argument. */
 const parseExpiryOption = (text: string): number | null => parseExpiry(text);
 
 interface KeyOptions {
@@ -178,7 +178,7 @@ async function listKeys(context: CliContext, { workspace, json, ...zone }: KeyOp
   for (const line of formatKeys(keys, toTimeZone(zone), toPrintWidth(context))) print(context, line);
 }
 
-/** Columns of what a key may lack; one that all of them lack is left out. */
+/** Columns for optional fields of keys; a column that is empty for all of them is left out. */
 const KEY_FIELDS: Readonly<Record<string, 'person' | 'created_at' | 'last_used_at' | 'expires_at' | 'revoked_at'>> = {
   PERSON: 'person',
   CREATED: 'created_at',
@@ -252,7 +252,7 @@ async function revokeKey(context: CliContext, id: string, { workspace }: KeyOpti
   note(context, `Key ${id} is revoked.`);
 }
 
-/** Loaded when needed: `recount --help` should not wait for the database's libraries. */
+/** Loaded on demand: `recount --help` should not wait for the database libraries. */
 function loadModules() {
   return Promise.all([
     import('@recount/db'),

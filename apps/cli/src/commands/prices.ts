@@ -185,7 +185,7 @@ const toOverride = (model: string, { input, output, cacheRead, cacheWrite, from 
   ...(from !== undefined && { startsAt: from }),
 });
 
-/** What the price will make of the stored responses of the model. */
+/** What the price will change in the stored responses of the model. */
 async function readEffects(client: ApiClient, name: string, options: PricesOptions): Promise<string[]> {
   const { input = 0, output = 0, cacheRead, cacheWrite, from } = options;
   const report = await client.request<ModelsReport>('/v1/analytics/models', { query: { from, limit: 10_000 } });
@@ -205,7 +205,7 @@ async function readEffects(client: ApiClient, name: string, options: PricesOptio
   );
 }
 
-/** Applies the prices to what is stored, if the user agrees. Over a server it is for whoever runs it. */
+/** Applies the prices to stored usage if the user agrees. With a remote server, its operator has to. */
 async function offerReprice(context: CliContext, options: PricesOptions): Promise<void> {
   const isRemote = options.server !== undefined || Boolean(context.environment.RECOUNT_SERVER);
   const isAsked = options.yes || context.stdin.isTTY === true;
@@ -240,7 +240,7 @@ async function withClient<Result>(
   return await withReadingClient(context, options, run);
 }
 
-/** Sets what is given, and returns what then holds. */
+/** Changes what is given, and returns the resulting prices. */
 async function send(client: ApiClient, change?: WorkspacePricesChange): Promise<WorkspacePrices> {
   const request = change === undefined ? {} : { method: 'PUT' as const, json: change };
   const prices = await client.request<WorkspacePrices>('/v1/prices', request);
@@ -278,7 +278,7 @@ async function readJson(context: CliContext, file: string, maxCharacters = MAX_F
 }
 
 const MAX_FILE_CHARACTERS = 1024 * 1024;
-/** LiteLLM's has about 2 MB. */
+/** LiteLLM's file has about 2 MB. */
 const MAX_FOREIGN_CHARACTERS = 64 * 1024 * 1024;
 
 async function readAll(stream: NodeJS.ReadableStream, maxCharacters: number): Promise<string> {

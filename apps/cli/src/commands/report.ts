@@ -85,7 +85,7 @@ async function showReport(context: CliContext, kind: ReportKind, options: Report
   const groupBy = toGroupBy(kind, options);
   const { top, sort, limit } = options;
   const filters = toFilterQuery(options, context);
-  // The report on sessions leaves them out by itself.
+  // The report on sessions leaves them out by default.
   const subagents = options.withSubagents ? 'include' : filters.subagents;
   const query = { ...filters, subagents, group_by: groupBy, top, sort, limit };
   const [answer, details] = await withReadingClient(context, options, async (client) => [
@@ -141,7 +141,7 @@ async function showTable(
     for (const line of formatSessionsSummary(answer as unknown as SessionsReport, maxWidth)) write(line);
   }
   const caveats = toCaveatLines(kind, answer, details);
-  // Only the table is piped on; the caveats are for whoever runs the command.
+  // The table goes to stdout for pipes; the caveats to stderr for the user.
   if (caveats.length > 0) note(context, '');
   for (const caveat of caveats) {
     for (const line of wrapToWidth(caveat, toPrintWidth({ ...context, stdout: context.stderr }))) {
@@ -155,7 +155,7 @@ const KEY_ALIASES: Readonly<Record<string, string>> = {
   version: 'agent_version',
 };
 
-/** Keys as people type them: by commas or as words, in the singular or the plural. Throws UsageError. */
+/** Keys as people type them: separated by commas or spaces, in singular or plural. Throws UsageError. */
 function toGroupBy({ name, groupBy }: ReportKind, { by, groupBy: long }: ReportOptions): string | undefined {
   if (groupBy === undefined || (by === undefined && long === undefined)) return groupBy?.fallback;
   const { keys, fallback, isByTime = false } = groupBy;
@@ -172,7 +172,7 @@ function toGroupBy({ name, groupBy }: ReportKind, { by, groupBy: long }: ReportO
   return [...(isByTime ? [fallback] : []), ...names].join(',');
 }
 
-/** What is shown, of what and of when. */
+/** What is shown, and for which period. */
 function toTitle({ title }: ReportKind, { filters, currency_label: currency }: ReportAnswer): string {
   const { from, to, time_zone: timeZone, agent, project, git_branch: branch, model, session_id: session } = filters;
   const { person, machine } = filters;

@@ -11,7 +11,7 @@ interface RequeueOptions {
 }
 
 const PAGE_ROWS = 500;
-/** Those that have no job now. */
+/** Statuses without a job. */
 const REQUEUEABLE = ['ingested', 'superseded', 'failed'] as const;
 
 export function createRequeueCommand(context: CliContext): Command {

@@ -136,7 +136,7 @@ async function restoreSession(
   }
 }
 
-/** Of several states of one file, brought by several uploaders, that of the transcript's uploader, else the one that came first. */
+/** If several uploaders brought different states of a file, the one from the transcript's uploader, else the first. */
 async function restoreAttachments(
   context: CliContext,
   { place, client }: { place: ApiPlace; client: ApiClient },
@@ -202,16 +202,19 @@ async function writeTranscript(
 }
 
 interface WrittenFile {
-  /** Path of the API that gives the bytes. */
+  /** Path of the API that returns the bytes. */
   source: string;
-  /** SHA-256 (hex) of them. */
+  /** Their SHA-256 (hex). */
   expected: string;
   modifiedAt: string;
-  /** Writes over a file with other bytes. */
+  /** Whether to overwrite a file with different bytes. */
   force: boolean;
 }
 
-/** False if the file was there with these bytes. Throws CliError if it has others, or other ones came. */
+/**
+ * Returns false if the file existed with these bytes. Throws CliError if it has different ones, or different ones were
+ * received.
+ */
 async function writeBytes(
   context: CliContext,
   place: ApiPlace,

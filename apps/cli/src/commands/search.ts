@@ -60,7 +60,7 @@ async function search(context: CliContext, q: string, options: SearchOptions): P
 function toQuery(q: string, options: SearchOptions, context: CliContext): SearchQuery {
   const { mode, sort, kind, limit } = options;
   const query = { ...toFilterQuery(options, context), q, mode, sort, kind, limit };
-  // Absent, not undefined: that is how the contract has it.
+  // Absent rather than undefined, as the contract requires.
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as SearchQuery;
 }
 

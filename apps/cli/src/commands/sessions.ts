@@ -55,7 +55,7 @@ Examples:
     .action((id: string | undefined, options: SessionsOptions) => showSessions(context, id, options));
 }
 
-/** Names of columns; which there are is known where the table is made. */
+/** Names of columns; they are validated when the table is made. */
 function toColumns(text: string): string[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.some((name) => name === '')) throw new InvalidArgumentError('Give names separated by commas.');

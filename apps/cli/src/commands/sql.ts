@@ -16,9 +16,9 @@ interface SqlOptions {
 const DEFAULT_NAME = 'default';
 const MAX_ROWS = 10_000;
 const MAX_CELL_LENGTH = 80;
-/** With --write: the views of docs/sql.md can be named without their schema there, too. */
+/** With --write, too, the views of docs/sql.md can be named without their schema. */
 const WRITE_PATH = 'analytics,recount,public';
-/** insufficient_privilege, and read_only_sql_transaction, of a standby. */
+/** insufficient_privilege, and read_only_sql_transaction on a standby. */
 const CANNOT_CREATE = new Set(['42501', '25006']);
 
 export function createSqlCommand(context: CliContext): Command {
@@ -47,13 +47,13 @@ Examples:
     );
 }
 
-/** Who queries: the address to connect to, and settings beside those of the role. */
+/** Who queries: the address to connect to, and settings in addition to the role's. */
 interface DatabaseUser {
   url: string;
   settings: string;
 }
 
-/** Runs something with the address of a reader that is there for so long, or with the database's own for --write. */
+/** Runs something with the address of a temporary reader, or with the database's own for --write. */
 async function withUser(
   context: CliContext,
   { write, workspace, allWorkspaces }: SqlOptions,
@@ -65,7 +65,7 @@ async function withUser(
   ]);
   const url = await findDatabaseUrl(context);
   if (write) return await run({ url, settings: `-c search_path=${WRITE_PATH}` });
-  // Read once, so that it is said once where the installation is.
+  // Read once, so that the location of the installation is printed once.
   const pinned = { ...context, environment: { ...context.environment, DATABASE_URL: url } };
   await withDatabase(pinned, async (database) => {
     const workspaceId = allWorkspaces ? undefined : chooseWorkspace(await listWorkspaces(database.database), workspace);
@@ -85,7 +85,9 @@ async function withUser(
   });
 }
 
-/** The one that is named, the only one, or that called `default`; undefined if there is none yet. Throws UsageError. */
+/**
+ * The named workspace, the only one, or the one called `default`; undefined if there is none yet. Throws UsageError.
+ */
 function chooseWorkspace(
   workspaces: readonly { id: string; name: string }[],
   given: string | undefined,
@@ -101,7 +103,7 @@ function chooseWorkspace(
 function toReaderUrl(databaseUrl: string, { user, password }: { user: string; password: string }): string {
   const url = new URL(databaseUrl);
   if (url.hostname === '') {
-    // A socket, whose folder is in the query: an address without a host can have no user.
+    // A socket, whose folder is in the query: an address without a host cannot have a user.
     url.searchParams.set('user', user);
     url.searchParams.set('password', password);
     return url.href;
@@ -121,11 +123,11 @@ async function runQuery(
   const { pool, close } = createDatabasePool({ connectionString: url, maxConnections: 1 });
   try {
     if (settings !== '') await pool.query(`SET search_path = ${WRITE_PATH}`);
-    // As arrays: two columns may have one name.
+    // As arrays: two columns may have the same name.
     const result = await pool.query<unknown[]>({ text: query, rowMode: 'array' }).catch(({ message }: Error) => {
       throw new CliError(`Postgres: ${message}`);
     });
-    // If there are several statements, the last one that gives rows.
+    // Of several statements, the last one that returned rows.
     const shown = [result].flat().findLast(({ fields }) => fields?.length > 0);
     const names = toUniqueNames(shown?.fields.map(({ name }) => name) ?? []);
     const rows = shown?.rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]]))) ?? [];
@@ -135,7 +137,7 @@ async function runQuery(
   }
 }
 
-/** The second column of a name gets `_2`, as JSON and CSV are read by names. */
+/** The second column with the same name gets `_2`, because JSON and CSV are read by name. */
 function toUniqueNames(names: readonly string[]): string[] {
   const used = new Set<string>();
   return names.map((name) => {
@@ -201,7 +203,7 @@ async function openPsql(
   const url = new URL(address);
   const of = (part: string, name: string): string | undefined =>
     decodeURIComponent(part) || url.searchParams.get(name) || undefined;
-  // By the environment: arguments can be seen by other users of the machine.
+  // Through the environment, because other users of the machine can see arguments.
   const env = {
     ...context.environment,
     PGHOST: of(url.hostname.replace(/^\[|\]$/g, ''), 'host'),
@@ -212,7 +214,7 @@ async function openPsql(
     PGSSLMODE: url.searchParams.get('sslmode') ?? undefined,
     PGOPTIONS: settings,
   };
-  // Ctrl-C is for psql, which ends a query by it; the role is deleted when psql has ended.
+  // Ctrl-C is for psql, which uses it to cancel a query; the role is deleted after psql has ended.
   context.listenForInterruption();
   const psql = spawn('psql', [], { stdio: 'inherit', env });
   const failed = once(psql, 'error').then(([error]) => {

@@ -27,7 +27,7 @@ Example:
     });
 }
 
-/** Several processes, which this one keeps running. */
+/** Starts several processes, which this one keeps running. */
 async function startWorkers(context: CliContext, config: WorkerConfig, logger: Logger) {
   const { superviseWorkers, WORKER_MARGIN_MS } = await import('../local/worker-process.ts');
   const { promise: failed, reject } = Promise.withResolvers<never>();

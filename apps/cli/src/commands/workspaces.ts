@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 
-/** Characters of a ULID. */
+/** Length of a ULID. */
 const ID_LENGTH = 26;
 
 export function createWorkspacesCommand(context: CliContext): Command {

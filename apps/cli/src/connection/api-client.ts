@@ -5,33 +5,36 @@ import { UsageError } from '../cli-error.ts';
 import { type HttpAnswer, sendRequest } from './send-request.ts';
 
 export interface ApiPlace {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   url: string;
   key: string;
 }
 
 export interface ApiRequest {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Parameters without a value are left out; several values of one name are all sent. */
+  /** Parameters without a value are left out; a list sends the parameter several times. */
   query?: Record<string, string | number | readonly string[] | undefined>;
   headers?: Record<string, string>;
   body?: AsyncIterable<Uint8Array>;
-  /** Sent behind the body. */
+  /** Sent after the body. */
   trailers?: (() => Record<string, string>) | undefined;
-  /** In place of a body: sent as JSON. */
+  /** Sent as JSON, instead of a body. */
   json?: unknown;
   signal?: AbortSignal | undefined;
 }
 
 export interface ApiClient {
   place: ApiPlace;
-  /** The answer's JSON, or its text where it is one; undefined for 404. Rejects with a BackfillTargetError for any other answer that is no success. */
+  /**
+   * The answer's JSON, or its text; undefined for 404. Rejects with a BackfillTargetError for any other unsuccessful
+   * status.
+   */
   request<Answer>(path: string, request?: ApiRequest): Promise<Answer | undefined>;
 }
 
 const DENIED_STATUSES = new Set([401, 403]);
 const PASSING_STATUSES = new Set([408, 425, 429]);
-/** The connection broke off or changed the bytes, rather than anything being wrong with what was sent. */
+/** The connection broke or changed the bytes; the request itself was right. */
 const PASSING_PROBLEMS: ReadonlySet<string | undefined> = new Set(
   (['upload-aborted', 'digest-mismatch'] as const).map(toProblemType),
 );
@@ -80,22 +83,25 @@ export function toUrl(base: string, path: string, query: NonNullable<ApiRequest[
   return url;
 }
 
-/** Where a name has several addresses, the error holds one for each. */
+/** If a name has several addresses, the error holds one for each. */
 function toReason(error: unknown): string {
   const { code, message } = (error instanceof AggregateError ? error.errors[0] : error) as NodeJS.ErrnoException;
   return code ?? message;
 }
 
-/** The JSON of an answer, or its text where it is one; undefined for 404. Throws UsageError for a wrong parameter or name, else BackfillTargetError. */
+/**
+ * The JSON or text of an answer; undefined for 404. Throws UsageError for a wrong parameter or name, else
+ * BackfillTargetError.
+ */
 export function readAnswer({ status, headers, text }: HttpAnswer, url: string): unknown {
   const type = headers['content-type']?.split(';')[0]?.trim();
   if (status === 204) return null;
   const isSuccess = status >= 200 && status < 300;
   if (isSuccess && type === 'application/json') return JSON.parse(text);
-  // A document comes as a file; any other page is that of something between here and the API.
+  // A document comes as a download; any other page is from a proxy.
   if (isSuccess && headers['content-disposition']?.startsWith('attachment')) return text;
   const problem = type === PROBLEM_MEDIA_TYPE ? (JSON.parse(text) as Problem) : undefined;
-  // A wrong name comes with names that may be meant.
+  // A wrong name comes with suggestions.
   if (status === 404 && problem?.candidates !== undefined) throw new UsageError(problem.detail);
   if (status === 404 && problem !== undefined) return undefined;
   if (problem !== undefined && isWrongCall(problem)) throw new UsageError(toProblemMessage(problem));
@@ -107,19 +113,19 @@ export function readAnswer({ status, headers, text }: HttpAnswer, url: string): 
   throw new BackfillTargetError(DENIED_STATUSES.has(status) ? 'denied' : 'rejected', message);
 }
 
-/** Whoever typed a parameter typed something that there is not. */
+/** Whether the user's own parameters are wrong. */
 const isWrongCall = ({ type, errors = [] }: Problem): boolean =>
   type === toProblemType('unknown-name') ||
   (type === toProblemType('invalid-request') && errors.some(({ location }) => location === 'query'));
 
-/** Where parameters are at fault, what is wrong with each. */
+/** If parameters are invalid, says what is wrong with each. */
 function toProblemMessage({ type, title, detail, errors = [] }: Problem): string {
   if (type === toProblemType('unknown-name')) return detail;
   const advice = type === toProblemType('missing-scope') ? toScopeAdvice(detail) : [];
   return [`${title}: ${detail}`, ...errors.map(({ field, message }) => `  ${field}: ${message}`), ...advice].join('\n');
 }
 
-/** How to get a key with the scope that the problem ends with. */
+/** How to get a key with the scope at the end of the problem's detail. */
 function toScopeAdvice(detail: string): string[] {
   const scope = detail.split(' ').at(-1);
   return [
@@ -130,7 +136,7 @@ function toScopeAdvice(detail: string): string[] {
   ];
 }
 
-/** Of seconds, or a date. */
+/** Parses seconds or a date. */
 function toMilliseconds(retryAfter: string | undefined): number | undefined {
   if (retryAfter === undefined) return undefined;
   const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now();

@@ -14,7 +14,7 @@ const toTranscript = (number: number, status: string) => ({
   failure_reason: status === 'failed' ? 'too many rows' : null,
 });
 
-/** Answers from a list of transcripts, and remembers what it was asked. */
+/** Answers from a list of transcripts, and records the requests. */
 function createFakeClient(transcripts: ReturnType<typeof toTranscript>[], url = 'http://127.0.0.1:1') {
   const asked: { path: string; request: ApiRequest }[] = [];
   const client: ApiClient = {

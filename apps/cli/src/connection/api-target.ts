@@ -13,16 +13,16 @@ import type { ApiClient } from './api-client.ts';
 
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', 'localhost', '[::1]']);
 const PENDING_PAGE_LIMIT = 100;
-/** Every answer says what search does not find yet. */
+/** Any search: every answer states what is not indexed yet. */
 const ANY_SEARCH = { q: 'recount', limit: 1 };
 
-/** Where transcripts come from, and whose they are, where that is known. */
+/** The machine that transcripts come from, and whose they are, if known. */
 export interface UploadOrigin {
   machine?: string | undefined;
   person?: string | undefined;
 }
 
-/** Brings transcripts to a recount API. */
+/** Uploads transcripts to a recount API. */
 export function createApiTarget(client: ApiClient, origin: UploadOrigin = {}): BackfillTarget {
   const isNear = LOOPBACK_HOSTS.has(new URL(client.place.url).hostname);
   return {
@@ -30,18 +30,18 @@ export function createApiTarget(client: ApiClient, origin: UploadOrigin = {}): B
       const query = { session_id: sessionId, sha256, limit: 1 };
       const list = await client.request<TranscriptList>('/v1/transcripts', { query, signal });
       const transcript = list?.transcripts[0];
-      // An older server does not say.
+      // Older servers do not report it.
       const isDamaged = (transcript?.raw_damaged_at ?? null) !== null;
       return transcript === undefined || isDamaged ? undefined : toStoredTranscript(transcript);
     },
     async receive({ path, open, sha256 }, signal) {
-      // Content-Digest would be of the compressed bytes, which nobody knows before they are sent.
+      // Content-Digest would cover the compressed bytes, which are not known in advance.
       const digestField = isNear ? 'content-digest' : 'unencoded-digest';
       const { body, trailers } =
         sha256 === undefined ? withDigest(open(), digestField) : { body: open(), trailers: undefined };
       const receipt = await client.request<UploadReceipt>('/v1/transcripts', {
         method: 'POST',
-        // The end of a path tells whose transcript it is.
+        // The end of a path identifies the transcript.
         query: { ...origin, path: path.slice(-MAX_PATH_LENGTH) },
         headers: {
           'content-type': 'application/x-ndjson',
@@ -81,8 +81,8 @@ export function createApiTarget(client: ApiClient, origin: UploadOrigin = {}): B
 }
 
 /**
- * One request tells which transcripts wait for a worker, so that only the others are asked for. The list goes from the oldest to
- * the newest: what lies behind its first page counts as waiting too.
+ * One request lists the transcripts waiting for a worker, so that only the others are queried. The list is sorted
+ * oldest first: everything after its first page counts as waiting too.
  */
 async function readPending(
   client: ApiClient,
@@ -105,10 +105,10 @@ function toStoredTranscript({ id, session_id, status, failure_reason }: Transcri
   return { transcriptId: id, sessionId: session_id, status, failureReason: failure_reason };
 }
 
-/** As RFC 9530 writes it. */
+/** The format of RFC 9530. */
 const toDigest = (sha256: Buffer): string => `sha-256=:${sha256.toString('base64')}:`;
 
-/** The bytes, unchanged, whose digest is known when they have been sent. */
+/** The bytes, unchanged; their digest is known once they have been sent. */
 function withDigest(body: AsyncIterable<Uint8Array>, field: string) {
   const hash = createHash('sha256');
   async function* hashed(): AsyncGenerator<Uint8Array> {
@@ -120,7 +120,7 @@ function withDigest(body: AsyncIterable<Uint8Array>, field: string) {
   return { body: hashed(), trailers: () => ({ [field]: toDigest(hash.digest()) }) };
 }
 
-/** What goes wrong with `body` destroys the result, and with it the request. */
+/** Errors of `body` destroy the result, and with it the request. */
 function compress(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   return pipeline(body, createGzip({ level: constants.Z_BEST_SPEED }), () => undefined);
 }

@@ -4,13 +4,13 @@ import { request as requestHttps } from 'node:https';
 import { CliError } from '../cli-error.ts';
 import { type ApiPlace, type ApiRequest, readAnswer, toUrl } from './api-client.ts';
 
-/** A download on which nothing moves for this long is given up. */
+/** A download without progress for this long is aborted. */
 const IDLE_TIMEOUT_MS = 120_000;
 const MAX_PROBLEM_BYTES = 1024 * 1024;
 
 /**
- * Starts a download. Of the stream, as much is read as is taken; one that breaks off ends with an error. Rejects with a
- * BackfillTargetError for an answer that is no success.
+ * Starts a download, which is read at the caller's pace; a broken one ends with an error. Rejects with a
+ * BackfillTargetError for an unsuccessful status.
  */
 export async function download(
   place: ApiPlace,

@@ -11,9 +11,9 @@ export interface ApiOptions {
 }
 
 /**
- * The API to work with: of `--server` or RECOUNT_SERVER, else that of the local installation where it runs, else the server that
- * this machine is connected to unless DATABASE_URL names a database, else undefined.
- * Throws UsageError for a server without a key, or one that is no URL.
+ * The API to use: `--server` or RECOUNT_SERVER, else the local installation if it is running, else the server that this
+ * machine is connected to unless DATABASE_URL names a database, else undefined. Throws UsageError for a server without
+ * a key, or an invalid URL.
  */
 export async function findApi(
   context: CliContext,

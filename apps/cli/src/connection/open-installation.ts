@@ -15,7 +15,7 @@ import { CliError } from '../cli-error.ts';
 import { toDataDirectory } from '../local/data-directory.ts';
 import { findRunning } from '../local/installation-lock.ts';
 
-/** Connections to everything that an installation is made of. */
+/** Connections to all parts of an installation. */
 export interface OpenInstallation extends IngestDependencies {
   database: DatabasePool;
   rawStore: RawStore;
@@ -31,7 +31,10 @@ interface InstallationConfig {
 export const DEFAULT_WORKSPACE = 'default';
 const MAX_CONNECTIONS = 8;
 
-/** Of DATABASE_URL and RECOUNT_RAW_STORE, else of the local installation, which must be running. Throws ConfigError, CliError. */
+/**
+ * From DATABASE_URL and RECOUNT_RAW_STORE, or else the local installation, which must be running. Throws ConfigError,
+ * CliError.
+ */
 export async function findInstallationConfig(context: CliContext): Promise<InstallationConfig> {
   const { readRawStoreConfig, readServiceConfig } = await import('@recount/service/config');
   if (context.environment.DATABASE_URL) return readServiceConfig(context.environment);
@@ -39,7 +42,7 @@ export async function findInstallationConfig(context: CliContext): Promise<Insta
   return { databaseUrl, rawStore: readRawStoreConfig({ ...context.environment, RECOUNT_RAW_STORE: rawStore }) };
 }
 
-/** As `findInstallationConfig`, for what needs the database alone. */
+/** Like `findInstallationConfig`, for commands that need only the database. */
 export async function findDatabaseUrl(context: CliContext): Promise<string> {
   return context.environment.DATABASE_URL || (await findLocalPlace(context)).databaseUrl;
 }
@@ -54,15 +57,15 @@ async function findLocalPlace(context: CliContext): Promise<{ databaseUrl: strin
   return { databaseUrl, rawStore };
 }
 
-/** Connects to database, raw store and queue. Throws SchemaVersionError where the database is not migrated. */
+/** Connects to database, raw store and queue. Throws SchemaVersionError if the database is not migrated. */
 export async function openInstallation(config: InstallationConfig): Promise<OpenInstallation> {
-  // Commands that need the database alone are twice as fast without these.
+  // Loaded on demand: commands that need only the database are twice as fast without them.
   const [{ createJobQueue }, { createRawStore }] = await Promise.all([
     import('@recount/ingest/queue'),
     import('@recount/storage'),
   ]);
   const { databaseUrl: connectionString } = config;
-  // What breaks shows in the next query, too; there is nobody else to tell.
+  // The next query fails too, so nobody else needs to be told.
   const onError = (): void => undefined;
   const database = createDatabasePool({
     connectionString,
@@ -90,7 +93,7 @@ export async function openInstallation(config: InstallationConfig): Promise<Open
   };
 }
 
-/** The workspace of that name. Only the default one is created where there is none; throws CliError. */
+/** The workspace of that name. Only the default one is created if missing; otherwise throws CliError. */
 export async function findWorkspace({ database }: DatabasePool, name: string): Promise<string> {
   const workspace =
     name === DEFAULT_WORKSPACE
@@ -104,7 +107,7 @@ export async function findWorkspace({ database }: DatabasePool, name: string): P
   return workspace.id;
 }
 
-/** Runs something with the database alone. */
+/** Runs something with only the database. */
 export async function withDatabase<Result>(
   context: CliContext,
   run: (database: DatabasePool) => Promise<Result>,

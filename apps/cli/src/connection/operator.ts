@@ -1,12 +1,12 @@
 import { userInfo } from 'node:os';
 import type { Actor } from '@recount/db';
 
-/** Whoever has the database itself, by the name that this machine knows; nobody proves it. */
+/** Someone with direct access to the database, by the user name on this machine; unverified. */
 export function toOperator(): Actor {
   try {
     return `operator:${userInfo().username}`;
   } catch {
-    // Containers run as users that have no name.
+    // Users of containers may have no name.
     return `operator:${process.getuid?.() ?? 'unknown'}`;
   }
 }

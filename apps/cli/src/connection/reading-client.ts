@@ -3,12 +3,12 @@ import type { CliContext } from '../cli-context.ts';
 import { type ApiClient, createApiClient, readAnswer, toUrl } from './api-client.ts';
 import { type ApiOptions, findApi } from './find-api.ts';
 
-/** Where routes are asked without a server; nothing is sent there. */
+/** Placeholder address for calls without a server; nothing is sent there. */
 const OWN_PLACE = { url: 'http://recount.invalid', key: '' };
 
 /**
- * Runs something with a client of the API that is named or runs here, else with one that answers from the database of
- * DATABASE_URL, by the same routes in this process. That one takes no bodies but JSON.
+ * Runs something with a client of the API that is named or runs here, or else with one that answers from the database
+ * of DATABASE_URL through the same routes in this process. The latter accepts only JSON bodies.
  */
 export async function withReadingClient<Result>(
   context: CliContext,

@@ -14,18 +14,18 @@ interface HttpRequest {
   method: string;
   headers: Record<string, string>;
   body: AsyncIterable<Uint8Array> | undefined;
-  /** Sent behind the body; called after its last byte. The header `trailer` must name them. */
+  /** Sent after the body; called after its last byte. The header `trailer` must list them. */
   trailers?: (() => Record<string, string>) | undefined;
   signal: AbortSignal | undefined;
 }
 
-/** A connection on which nothing moves for this long is given up. */
+/** A connection without progress for this long is aborted. */
 const IDLE_TIMEOUT_MS = 120_000;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /**
- * Sends a request, whose body goes no faster than the server reads: `fetch` would take it all into memory. An answer that comes
- * before the body is sent ends the sending. Rejects where the connection breaks off, the body too, or the signal aborts.
+ * Sends a request whose body is read at the server's pace: `fetch` would load it all into memory. An answer that comes
+ * before the body is sent stops sending. Rejects if the connection or the body breaks off, or the signal aborts.
  */
 export async function sendRequest(
   url: URL,
@@ -35,14 +35,14 @@ export async function sendRequest(
   const request = send(url, { method, headers, timeout: IDLE_TIMEOUT_MS, ...(signal && { signal }) });
   request.on('timeout', () => request.destroy(new Error(`nothing came for ${IDLE_TIMEOUT_MS / 1000} s`)));
   const answering = once(request, 'response') as Promise<[IncomingMessage]>;
-  // What goes wrong with the body destroys the request, which `answering` notices.
+  // Errors of the body destroy the request, which `answering` notices.
   const sending = body === undefined ? request.end() : sendBody(request, body, trailers).catch(() => undefined);
   try {
     const [response] = await answering;
     const text = await readText(response);
     return { status: response.statusCode ?? 0, headers: response.headers, text };
   } finally {
-    // After the answer nothing of the connection matters any more.
+    // After the answer, errors of the connection no longer matter.
     request.on('error', () => undefined);
     if (!request.writableFinished) request.destroy();
     await sending;

@@ -8,21 +8,21 @@ import { CliError } from '../cli-error.ts';
 import type { Screen } from './screen.ts';
 
 interface AgentProcess {
-  /** What it writes to stdout; undefined if that goes where recount's goes. */
+  /** The agent's stdout; undefined if it is inherited from recount. */
   output: AsyncIterable<Uint8Array> | undefined;
-  /** Resolves when it has ended and all of its stderr is written. Never rejects. */
+  /** Resolves when the agent has ended and all of its stderr is written. Never rejects. */
   exited: Promise<AgentExit>;
 }
 
 interface AgentStart {
   command: string;
   commandArguments: readonly string[];
-  /** Its stdout and stderr are those of recount; its terminal, if that is one. */
+  /** The agent inherits recount's stdout and stderr, and so its terminal. */
   isDirect: boolean;
   onStderr: () => void;
 }
 
-/** The agent could not be started. The exit code is a shell's: 127 where it is not there, else 126. */
+/** The agent could not be started. The exit code is the shell's: 127 if it does not exist, else 126. */
 export class AgentStartError extends CliError {
   readonly exitCode: number;
 
@@ -34,12 +34,17 @@ export class AgentStartError extends CliError {
 }
 
 const FORWARDED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
-/** Those by which a terminal's keys reach every process in its foreground. */
+/** Signals from a terminal's keys, which reach every foreground process. */
 const KEYBOARD_SIGNALS: ReadonlySet<string> = new Set(['SIGINT', 'SIGQUIT']);
-/** What an agent leaves running may hold its stdout open for ever: it is read until nothing came for this long. */
+/**
+ * Background processes left by an agent may keep its stdout open forever: reading ends after this long without data.
+ */
 const QUIET_AFTER_EXIT_MS = 2000;
 
-/** Starts an agent with this process's stdin, and forwards signals to it until it has ended. Rejects with AgentStartError. */
+/**
+ * Starts an agent with this process's stdin, and forwards signals to it until it has ended. Rejects with
+ * AgentStartError.
+ */
 export async function startAgent(context: CliContext, screen: Screen, start: AgentStart): Promise<AgentProcess> {
   const { command, commandArguments, isDirect, onStderr } = start;
   const child = spawn(command, commandArguments, {
@@ -47,7 +52,7 @@ export async function startAgent(context: CliContext, screen: Screen, start: Age
     env: context.environment,
     stdio: isDirect ? 'inherit' : ['inherit', 'pipe', 'pipe'],
   });
-  // When a process exits, Node throws away what it wrote to a stream that nobody listens to yet.
+  // When a process exits, Node discards the output of streams that have no listener yet.
   child.stdout?.on('readable', () => undefined);
   const stopForwarding = forwardSignals(child);
   const exited = new Promise<AgentExit>((resolve) => {
@@ -81,7 +86,7 @@ export async function startAgent(context: CliContext, screen: Screen, start: Age
   };
 }
 
-/** As a shell has it: 128 and the signal's number for an agent that a signal ended. */
+/** The shell's convention: 128 plus the signal's number if a signal ended the agent. */
 export function toExitCode({ exitCode, signal }: AgentExit): number {
   const signalNumber = constants.signals[signal as NodeJS.Signals] as number | undefined;
   return exitCode ?? 128 + (signalNumber ?? 0);
@@ -90,7 +95,7 @@ export function toExitCode({ exitCode, signal }: AgentExit): number {
 function forwardSignals(child: ChildProcess): () => void {
   const listeners = FORWARDED_SIGNALS.map((signal) => {
     const forward = (): void => {
-      // Typed on a terminal, the agent has it already, and would take a second one for impatience.
+      // If typed on a terminal, the agent has received it already, and would take a second one for impatience.
       if (!KEYBOARD_SIGNALS.has(signal) || !isInForeground()) child.kill(signal);
     };
     process.on(signal, forward);
@@ -105,12 +110,12 @@ function forwardSignals(child: ChildProcess): () => void {
 function isInForeground(): boolean {
   if (process.platform !== 'linux') return [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY);
   const status = readFileSync('/proc/self/stat', 'utf8');
-  // The second field is the program's name in parentheses, and may hold anything.
+  // The second field is the program's name in parentheses, and may contain anything.
   const [, , groupId, , , foregroundGroupId] = status.slice(status.lastIndexOf(')') + 2).split(' ');
   return groupId === foregroundGroupId;
 }
 
-/** The stream's bytes to its end, or until the process has exited and nothing comes any more. */
+/** The stream's bytes to its end, or until the process has exited and no more data come. */
 async function* readUntilQuiet(stream: Readable, exited: Promise<unknown>): AsyncGenerator<Uint8Array> {
   let waitingSinceMs: number | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -119,7 +124,7 @@ async function* readUntilQuiet(stream: Readable, exited: Promise<unknown>): Asyn
     // Silence before the exit does not count.
     if (waitingSinceMs !== undefined) waitingSinceMs = performance.now();
     timer = setInterval(() => {
-      // Only waiting counts: what is there, but not yet taken, is not lost.
+      // Only waiting counts: data that are available but not yet read are not lost.
       if (waitingSinceMs === undefined || performance.now() - waitingSinceMs < QUIET_AFTER_EXIT_MS) return;
       isGivenUp = true;
       stream.destroy();

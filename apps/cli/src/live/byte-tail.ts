@@ -1,10 +1,10 @@
-/** The end of an output that may never end. */
+/** The end of an output of unbounded length. */
 interface ByteTail {
   push(chunk: Uint8Array): void;
   toString(): string;
 }
 
-/** Keeps at least the last `maxBytes`, and less than a chunk more. */
+/** Keeps at least the last `maxBytes`, plus less than a chunk. */
 export function createByteTail(maxBytes: number): ByteTail {
   const chunks: Uint8Array[] = [];
   let length = 0;

@@ -2,34 +2,34 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_AGENT_ID, identifyTranscript } from '@recount/core';
 import { agentOf, type RunnableAgent } from '@recount/core/live';
 
-/** Beyond this no bytes are kept: a stream whose first lines are longer is taken for the default agent's. */
+/** Beyond this no bytes are kept: a stream whose first lines are longer is assumed to be the default agent's. */
 const MAX_KEPT_BYTES = 256 * 1024;
-/** A line longer than this is not searched for its agent. */
+/** Longer lines are not examined. */
 const MAX_LINE_BYTES = 64 * 1024;
-/** So long nothing is shown while it is not known how to show it. */
+/** How long nothing is shown while it is unknown how to show it. */
 const MAX_WAIT_MS = 500;
 const LINE_FEED = 0x0a;
 const OPENING_BRACE = 0x7b;
 
 interface DetectOptions {
-  /** Shows bytes as they are while no line has told whose they are; undefined if that cannot be shown. */
+  /** Shows raw bytes while the agent is unknown; undefined if raw bytes cannot be shown. */
   showRaw?: ((bytes: Uint8Array) => Promise<void>) | undefined;
-  /** Let the result have what was shown raw, of MAX_KEPT_BYTES at most. */
+  /** Whether the result should contain what was shown raw, at most MAX_KEPT_BYTES. */
   keepsShown?: boolean;
   onActivity?: () => void;
 }
 
 interface DetectedStream {
   agent: RunnableAgent | undefined;
-  /** Bytes that have been shown as they are, if they were to be kept. */
+  /** Bytes that have been shown raw, if they were kept. */
   shown: Uint8Array;
   /** The bytes after those. */
   chunks: AsyncIterable<Uint8Array>;
 }
 
 /**
- * Whose stream it is, by the first line that tells; the default agent's if none does. What came before that line is shown
- * with it, or raw after 500 ms.
+ * Detects the agent of a stream by the first line that identifies it; the default agent if none does. Earlier lines are
+ * shown with that one, or raw after 500 ms.
  */
 export async function detectAgent(
   source: AsyncIterable<Uint8Array>,
@@ -54,7 +54,7 @@ export async function detectAgent(
         onActivity?.();
         kept = Buffer.concat([kept, result.value]);
         next = iterator.next();
-        // Waited for below; until then a failure has no other listener.
+        // Awaited below; until then a failure has no other listener.
         next.catch(() => undefined);
         const linesEnd = kept.lastIndexOf(LINE_FEED) + 1;
         const found = findAgent(kept, searchedBytes, linesEnd);
@@ -62,7 +62,7 @@ export async function detectAgent(
         agent = found?.agent;
       }
       if (!isRaw || showRaw === undefined) continue;
-      // Only what may yet be the line that tells is held back.
+      // Only bytes that may be part of the identifying line are held back.
       const end = agent !== undefined || kept[searchedBytes] === OPENING_BRACE ? searchedBytes : kept.length;
       if (end > shownBytes) await showRaw(kept.subarray(shownBytes, end));
       shownBytes = Math.max(shownBytes, end);
@@ -81,12 +81,12 @@ export async function detectAgent(
   };
 }
 
-/** The first of the lines between `start` and `end` that tells its agent. */
+/** The first line between `start` and `end` that identifies its agent. */
 function findAgent(bytes: Buffer, start: number, end: number): { agent: RunnableAgent; lineStart: number } | undefined {
   for (let lineStart = start; lineStart < end; ) {
     const lineEnd = bytes.indexOf(LINE_FEED, lineStart) + 1;
     const line = bytes.subarray(lineStart, Math.min(lineEnd, lineStart + MAX_LINE_BYTES));
-    // Lines that are no JSON would cost as much as those that are.
+    // Lines that are not JSON would take as long to examine as those that are.
     const agent = line.includes(OPENING_BRACE) ? agentOf(identifyTranscript({ head: line }).agent ?? '') : undefined;
     if (agent !== undefined) return { agent, lineStart };
     lineStart = lineEnd;

@@ -4,14 +4,14 @@ import { cutToWidth, toTextWidth } from '../terminal/text-width.ts';
 import { toFirstLine, toShownOutput, toShownText } from './shown-text.ts';
 
 export interface EventLayout {
-  /** Stands before each line. */
+  /** Prefix of each line. */
   agent: string;
-  /** With the tools' output, durations, warnings and a closing count. */
+  /** Includes the tools' output, durations, warnings and a final count. */
   isVerbose: boolean;
   showsText: boolean;
   showsProgress: boolean;
   isColored: boolean;
-  /** Columns: texts and outputs are cut to fit. Infinite where there is no terminal. */
+  /** Columns: texts and outputs are cut to fit. Infinite without a terminal. */
   maxWidth: number;
 }
 
@@ -19,7 +19,7 @@ export interface EventCounts {
   events: number;
   errors: number;
   warnings: number;
-  /** Lines that are no JSON and no plain words. */
+  /** Lines that are neither JSON nor plain text. */
   unreadableLines: number;
 }
 
@@ -28,12 +28,12 @@ const MAX_OUTPUT_CHARACTERS = 100;
 const MAX_ERROR_CHARACTERS = 200;
 const MAX_NAME_CHARACTERS = 60;
 const MAX_INPUT_CHARACTERS = 1000;
-/** Shorter ones are no news; in a stream without times they are not even durations. */
+/** Shorter ones are uninteresting; in a stream without times they are not even durations. */
 const MIN_DURATION_MS = 50;
 
-/** Faults by which something is missing from what is shown. */
+/** Faults that leave a gap in what is shown. */
 const SHOWN_WARNINGS: ReadonlySet<string> = new Set(['stream_corrupted', 'buffer_overflow', 'unsupported_version']);
-/** JSON, or what was JSON, and bytes that are no text. */
+/** JSON, or what was JSON, and binary data. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they tell binary data from words.
 const LOOKS_UNREADABLE = /^[[{"]|[\u0000-\u0008\uFFFD]/;
 
@@ -43,7 +43,7 @@ const UNPAIRED = ' (of a call not seen)';
 const STYLES = { prefix: '36', tool: '1', error: '31', done: '32', aside: '2', prompt: '33' } as const;
 type Style = keyof typeof STYLES;
 
-/** The line that a terminal shows for an event; undefined for those that it does not show. */
+/** A terminal's line for an event; undefined for events that are not shown. */
 export function toEventLine(event: AgentEvent, layout: EventLayout): string | undefined {
   const { isVerbose, showsText, showsProgress } = layout;
   switch (event.type) {
@@ -66,7 +66,7 @@ export function toEventLine(event: AgentEvent, layout: EventLayout): string | un
       return withPrefix(paint(toPromptText(event.prompt), 'prompt', layout), layout);
     case 'progress':
       if (event.isError) return toErrorLine(event.text || event.name, layout);
-      // Pieces of a text that follows as a whole.
+      // Pieces of a text that follows complete.
       if (!showsProgress || event.name === 'text') return undefined;
       return toAside(event.text === '' ? event.name : `${event.name}: ${event.text}`, layout);
     case 'unknown':
@@ -81,12 +81,12 @@ function toWarningLine({ message, lineNumber, quote }: LiveWarning, layout: Even
   return withPrefix(paint(`WARNING: ${message} (line ${lineNumber})${quoted}`, 'prompt', layout), layout);
 }
 
-/** Whether a line that is no JSON is words, such as an agent's own message. */
+/** Whether a line that is not JSON is plain text, such as an agent's own message. */
 export function isPlainText(line: string): boolean {
   return !LOOKS_UNREADABLE.test(line);
 }
 
-/** A line that is no JSON: what an agent says in plain words is shown as it is, of all others the first is quoted. */
+/** A line that is not JSON: plain text of the agent is shown unchanged; of all others only the first is quoted. */
 export function toUnreadableLine(warning: LiveWarning, isFirst: boolean, layout: EventLayout): string | undefined {
   if (warning.quote !== undefined && isPlainText(warning.quote)) {
     return withPrefix(toShownText(warning.quote, MAX_OUTPUT_CHARACTERS), layout);
@@ -105,7 +105,7 @@ export function isErrorEvent(event: AgentEvent): boolean {
   );
 }
 
-/** The closing lines, after all events. `isEndShown`: an event has said already how it ended. */
+/** The final lines, after all events. `isEndShown`: an event has already said how it ended. */
 export function toEndLines(
   outcome: StreamOutcome,
   counts: EventCounts,

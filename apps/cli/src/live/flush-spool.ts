@@ -16,21 +16,21 @@ import {
   writeSpoolNote,
 } from './spool/spool-folder.ts';
 
-/** What became of a stream that waited. */
+/** The result for a waiting stream. */
 interface FlushedStream {
   streamId: string;
   sizeBytes: number;
-  /** Undefined where its note cannot be read. */
+  /** Undefined if its note cannot be read. */
   note: SpoolNote | undefined;
-  /** `waiting`: to be sent later. `refused`: the server will not take it; it stays in the spool. */
+  /** `waiting`: to be sent later. `refused`: the server rejects it; it stays in the spool. */
   state: 'sent' | 'waiting' | 'refused';
   /** Why it was not sent. */
   reason: string | null;
 }
 
 /**
- * Sends what waits in the spool, the oldest first, and leaves alone what another process writes or sends. A server that
- * cannot be reached is not asked again. Rejects where the spool cannot be read, or the signal aborts.
+ * Sends the waiting streams of the spool, oldest first, except those that another process writes or sends. A server
+ * that cannot be reached is not tried again. Rejects if the spool cannot be read, or the signal aborts.
  */
 export async function* flushSpool(
   folder: string,
@@ -52,7 +52,7 @@ export async function* flushSpool(
   }
 }
 
-/** Undefined where another process has sent it meanwhile. */
+/** Undefined if another process has sent it in the meantime. */
 async function flushStream(
   streamId: string,
   place: SpoolPlace,

@@ -14,16 +14,16 @@ import type { StreamView } from './stream-view.ts';
 export interface FollowOptions {
   /** The agent's stdout. */
   chunks: AsyncIterable<Uint8Array>;
-  /** What came before and has been shown already: it is only recorded. */
+  /** Bytes that have already been shown: they are only recorded. */
   shown?: Uint8Array | undefined;
-  /** Undefined for streams that are not understood. */
+  /** Undefined for streams that cannot be parsed. */
   parser: AgentParser | undefined;
   view: StreamView;
   recording: Recording | undefined;
   /** The answer that makes the run a success. */
   expectedAnswer: string | undefined;
   onActivity: () => void;
-  /** Resolves to how the agent ended, or to undefined if it is not known; asked for when the bytes have ended. */
+  /** Resolves to how the agent ended, or undefined if unknown; called when the bytes have ended. */
   waitForExit(): Promise<AgentExit | undefined>;
 }
 
@@ -34,13 +34,13 @@ interface FollowedStream {
   isAsExpected: boolean | undefined;
 }
 
-/** So often it is asked what has waited long enough. */
+/** How often the parser is polled. */
 const POLL_MS = 500;
-/** More than the longest line that is read, in which the answer may stand. */
+/** More than the longest line that is read, which may contain the answer. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
 const UNKNOWN: Pick<StreamSummary, 'lastResult' | 'stopReason'> = { lastResult: null, stopReason: null };
 
-/** Records and shows a stream as it comes: every byte is in the spool before anything of it is shown. */
+/** Records and shows a stream as it arrives: every byte is in the spool before it is shown. */
 export async function followStream(options: FollowOptions): Promise<FollowedStream> {
   const { chunks, shown, parser, view, recording, expectedAnswer, onActivity, waitForExit } = options;
   const answer = expectedAnswer === undefined ? undefined : createByteTail(ANSWER_BYTES);

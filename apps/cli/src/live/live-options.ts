@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { wholeNumber } from '../option-values.ts';
 
-/** Of `recount tail` and `recount run`. */
+/** Options of `recount tail` and `recount run`. */
 export interface LiveOptions extends ApiOptions {
   verbose?: boolean;
   text: boolean;

@@ -10,20 +10,20 @@ import type { Screen } from './screen.ts';
 import { createStallWatch, type StallWatch } from './stall-watch.ts';
 import { createJsonView, createLineView, createRawView, type StreamView } from './stream-view.ts';
 
-/** The most that all waiting streams may hold together. */
+/** Maximum total size of all waiting streams. */
 const MAX_SPOOL_BYTES = 1024 * 1024 * 1024;
 
-/** Throws UsageError, before anything is started. Undefined where nothing is to be recorded. */
+/** Throws UsageError, before anything is started. Undefined if nothing is to be recorded. */
 export async function readRecordTarget(context: CliContext, options: LiveOptions): Promise<RecordTarget | undefined> {
   if (options.json && !options.stream) throw new UsageError('--json and --no-stream exclude each other.');
   const isAsked = options.record || options.server !== undefined;
   if (!isAsked) return undefined;
-  // A data directory that cannot be named is told now, not while the agent runs.
+  // An invalid data directory is reported now, not while the agent runs.
   toDataDirectory(context);
   return await findRecordTarget(context, options);
 }
 
-/** Undefined where there is nothing to record, or nowhere to. */
+/** Undefined if there is nothing to record, or no target. */
 export async function startRecordingOf(
   context: CliContext,
   screen: Screen,
@@ -45,7 +45,7 @@ export async function startRecordingOf(
   return recording;
 }
 
-/** `agent` is undefined for a stream that is not understood. */
+/** `agent` is undefined for a stream that cannot be parsed. */
 export function createView(
   context: CliContext,
   screen: Screen,
@@ -58,7 +58,7 @@ export function createView(
 }
 
 export function createParser(agent: RunnableAgent | undefined, { json }: LiveOptions): AgentParser | undefined {
-  // What is printed as JSON may well go to a log, where lines are never quoted.
+  // JSON output may go to a log, where lines must never be quoted.
   return agent === undefined ? undefined : parserFor(agent.id, { now: Date.now, quotesLines: json !== true });
 }
 
@@ -82,7 +82,7 @@ export function toLayout(
     showsText: options.text,
     showsProgress: options.progress ?? false,
     isColored: isTerminal && !environment.NO_COLOR && environment.TERM !== 'dumb',
-    // A terminal that cannot tell its width has 0 columns.
+    // A terminal that does not report its width has 0 columns.
     maxWidth: isTerminal && stdout.columns > 0 ? stdout.columns : Number.POSITIVE_INFINITY,
   };
 }

@@ -31,7 +31,7 @@ it('waits for no more than it takes to tell the agent', async () => {
 
 describe('a stream that does not tell at once whose it is', () => {
   const init = '{"type":"thread.started","thread_id":"x"}\n';
-  /** Gives each text after a pause of so many milliseconds. */
+  /** Yields each text after a pause in milliseconds. */
   async function* slowly(...texts: [afterMs: number, text: string][]): AsyncGenerator<Uint8Array> {
     for (const [afterMs, text] of texts) {
       await new Promise((resolve) => setTimeout(resolve, afterMs));

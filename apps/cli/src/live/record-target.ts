@@ -6,14 +6,17 @@ import { toDataDirectory } from '../local/data-directory.ts';
 import { findRunning } from '../local/installation-lock.ts';
 import type { SpoolTarget } from './spool/spool-folder.ts';
 
-/** Where streams are recorded, and how to get there. */
+/** Where streams are recorded, and how to connect to it. */
 export interface RecordTarget {
   spoolTarget: SpoolTarget;
-  /** The API for a stream, as far as it can be had now. Undefined for a server whose key is not known. */
+  /** The API for a stream, if it is available now. Undefined for a server whose key is unknown. */
   findPlace(target: SpoolTarget): Promise<ApiPlace | undefined>;
 }
 
-/** The server of `--server` or RECOUNT_SERVER, else the local installation. Throws UsageError, as for a server without a key. */
+/**
+ * The server of `--server` or RECOUNT_SERVER, else the local installation. Throws UsageError, e.g. for a server without
+ * a key.
+ */
 export async function findRecordTarget(context: CliContext, options: ApiOptions): Promise<RecordTarget> {
   const isNamed = (options.server ?? context.environment.RECOUNT_SERVER ?? '') !== '';
   const server = isNamed ? await findApi(context, options) : undefined;
@@ -21,7 +24,7 @@ export async function findRecordTarget(context: CliContext, options: ApiOptions)
     spoolTarget: server === undefined ? { kind: 'local' } : { kind: 'server', url: server.url },
     async findPlace(target) {
       if (target.kind === 'local') return await findLocalPlace(context, server === undefined ? options.key : undefined);
-      // A key goes to the server that it was given for, and to no other.
+      // A key is only sent to the server that it was given for.
       return target.url === server?.url ? server : undefined;
     },
   };

@@ -9,13 +9,13 @@ import { toSessionName } from './send/session-name.ts';
 import { removeFromSpool, type SpoolNote, type StreamEnd, writeSpoolNote } from './spool/spool-folder.ts';
 import { createSpoolWriter, type SpoolWriter } from './spool/spool-writer.ts';
 
-/** Records a running agent's stream. Nothing of it ever rejects, and nothing waits for the network but `close`. */
+/** Records a running agent's stream. Its methods never reject, and only `close` waits for the network. */
 export interface Recording {
   /** Resolves when the bytes are in the spool. */
   write(chunk: Uint8Array): Promise<void>;
-  /** The agent's own id of the session; the first one counts. */
+  /** Sets the agent's own id of the session; only the first call counts. */
   nameSession(agentSessionId: string): void;
-  /** Sends the rest, for a few seconds at most; what could not be sent stays in the spool. */
+  /** Sends the rest, for a few seconds at most; unsent bytes stay in the spool. */
   close(end: StreamEnd | null): Promise<void>;
 }
 
@@ -28,16 +28,19 @@ interface RecordingOptions {
   agent: string;
   sourceFormat: string;
   isVerbose: boolean;
-  /** A line for people. */
+  /** Shows a line to the user. */
   tell: (line: string) => void;
 }
 
-/** Most streams name their session in their first line. One that has not done so by then is sent under its own id. */
+/** Most streams name their session in the first line. One that has not done so by then is sent under its own id. */
 const NAME_DELAY_MS = 250;
 /** How long the end of a run may wait for the rest of its stream to be sent. */
 const DRAIN_MS = 5000;
 
-/** Begins a recording, and sends in the background what earlier ones left. Undefined, and told, where nothing can be kept. */
+/**
+ * Begins a recording, and sends what earlier ones left in the background. If nothing can be recorded, says so and
+ * returns undefined.
+ */
 export async function startRecording(options: RecordingOptions): Promise<Recording | undefined> {
   const { folder, maxSpoolBytes, target, agent, sourceFormat, tell } = options;
   const streamId = ulid();
@@ -145,7 +148,7 @@ async function flushInBackground(
 ): Promise<void> {
   try {
     for await (const { state } of flushSpool(folder, target, signal)) {
-      // What waits or was refused is the business of `recount live flush`.
+      // Waiting and rejected streams are left to `recount live flush`.
       if (state === 'sent') tell('a stream that waited in the spool is sent');
     }
   } catch (error) {
@@ -180,7 +183,7 @@ async function settle(outcome: SendOutcome | undefined, { growth, place, note, r
   }
 }
 
-/** For people: the system's code, else the message. Neither quotes the stream. */
+/** For people: the system's error code, else the message. Neither quotes the stream. */
 function toReason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return code ?? message;

@@ -13,7 +13,7 @@ export interface RunOptions extends LiveOptions {
 
 const INCOMPLETE_EXIT_CODE = 1;
 
-/** Runs an agent and shows what it does; its exit code becomes that of recount. Throws UsageError before it is started. */
+/** Runs an agent and shows what it does; recount exits with its exit code. Throws UsageError before it is started. */
 export async function runAgent(
   context: CliContext,
   command: string,
@@ -22,7 +22,7 @@ export async function runAgent(
 ): Promise<void> {
   const target = await readRecordTarget(context, options);
   const isRecording = target !== undefined;
-  // Raw output is the agent's own, unless its stream is to be recorded.
+  // Raw output is passed through unless its stream is to be recorded.
   const streaming = options.stream || isRecording ? withOutputFlags(command, given) : undefined;
   const agent = streaming === undefined ? undefined : agentOf(command);
   const screen = createScreen(context);
@@ -70,7 +70,7 @@ function toRunExitCode(exit: AgentExit | undefined, isAsExpected: boolean | unde
   return isAsExpected === false ? exitCode || INCOMPLETE_EXIT_CODE : exitCode;
 }
 
-/** An agent that is unknown here, and not to be recorded, is what it is. */
+/** An unknown agent that is not recorded needs no explanation. */
 function tellWhyRaw(screen: Screen, command: string, isStreamWanted: boolean, isRecording: boolean): void {
   const isMissed = isStreamWanted && agentOf(command) !== undefined;
   if (!isMissed && !isRecording) return;

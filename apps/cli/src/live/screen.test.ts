@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type CliOutput, guardTerminal } from '../terminal/guard-terminal.ts';
 import { createScreen } from './screen.ts';
 
-/** A terminal, or a pipe, that both streams write to. */
+/** A terminal or pipe that both streams write to. */
 function createOutput({ isTTY }: { isTTY: boolean }) {
   let text = '';
   const open = (): CliOutput => {

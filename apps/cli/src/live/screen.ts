@@ -1,30 +1,30 @@
 import type { CliContext } from '../cli-context.ts';
 
-/** The one writer of a command's stdout and stderr: a line of one is never put into a line of the other. */
+/** The only writer of a command's stdout and stderr: never splits a line of one by a line of the other. */
 export interface Screen {
-  /** A line of the result, which recount may have styled; no faster than the reader takes it. */
+  /** Writes a line of the result, which recount may have styled; waits for the reader. */
   writeLine(line: string): Promise<void>;
-  /** Bytes of the result; as they are where that is no terminal. */
+  /** Writes bytes of the result, unchanged if the output is not a terminal. */
   writeBytes(bytes: Uint8Array): Promise<void>;
-  /** The agent's stderr, as it is; what is no whole line yet waits a moment. */
+  /** Writes the agent's stderr unchanged; an incomplete line is held back for a moment. */
   passStderr(bytes: Uint8Array): Promise<void>;
-  /** A line of recount's own for people. */
+  /** Writes one of recount's own lines for people. */
   note(line: string): void;
-  /** Writes what waits. */
+  /** Writes what is held back. */
   close(): Promise<void>;
 }
 
-/** A line that stays unfinished for longer may be a question to the user. */
+/** A line that stays incomplete for longer may be a question to the user. */
 const UNFINISHED_LINE_MS = 250;
 const MAX_UNFINISHED_BYTES = 64 * 1024;
 const LINE_FEED = 0x0a;
 
-/** Goes on, silently, where a stream has no reader any more: the agent's work goes on, too. */
+/** Continues silently if a stream has no reader any more, so that the agent's work goes on. */
 export function createScreen({ stdout, stderr }: Pick<CliContext, 'stdout' | 'stderr'>): Screen {
   const result = createWriter(stdout);
   const people = createWriter(stderr);
   const sharesTerminal = stdout.isTTY === true && stderr.isTTY === true;
-  /** The place of the cursor on that terminal is within a line of the agent's stderr. */
+  /** Whether the terminal's cursor is within a line of the agent's stderr. */
   let isWithinLine = false;
   let unfinished: Buffer = Buffer.alloc(0);
   let timer: NodeJS.Timeout | undefined;
@@ -72,7 +72,7 @@ export function createScreen({ stdout, stderr }: Pick<CliContext, 'stdout' | 'st
 }
 
 interface Writer {
-  /** `write` returns whether the stream takes more. */
+  /** `write` returns whether the stream accepts more. */
   send(write: () => boolean): Promise<void>;
   close(): void;
 }
@@ -93,7 +93,7 @@ function createWriter(stream: NodeJS.WriteStream): Writer {
   return {
     send(write) {
       if (isGone || write()) return Promise.resolve();
-      // A stream without a reader says so later, and drains never.
+      // A stream without a reader reports it later, and never drains.
       if (resume === undefined) {
         draining = new Promise((resolve) => {
           resume = resolve;

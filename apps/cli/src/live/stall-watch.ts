@@ -4,7 +4,7 @@ export interface StallWatch {
   stop(): void;
 }
 
-/** Says so, once, when nothing came for `timeoutMs`, and then when something comes again. */
+/** Reports once when nothing came for `timeoutMs`, and again when something comes. */
 export function createStallWatch(
   timeoutMs: number,
   { onStall, onResume }: { onStall: () => void; onResume: (silentMs: number) => void },

@@ -12,7 +12,7 @@ import type { Screen } from './screen.ts';
 
 /** Shows a running agent's stream. */
 export interface StreamView {
-  /** The bytes as they came, before their events. */
+  /** The raw bytes, before their events. */
   showBytes(chunk: Uint8Array): Promise<void>;
   showEvent(event: AgentEvent): Promise<void>;
   showEnd(end: StreamEnding): Promise<void>;
@@ -20,15 +20,15 @@ export interface StreamView {
 
 interface StreamEnding {
   outcome: StreamOutcome;
-  /** Undefined where the agent is another program's business. */
+  /** Undefined if another program runs the agent. */
   exit: AgentExit | undefined;
-  /** Undefined where the stream is not understood. */
+  /** Undefined if the stream cannot be parsed. */
   summary: StreamSummary | undefined;
 }
 
 const nothing = (): Promise<void> => Promise.resolve();
 
-/** One line an event, for people. */
+/** One line for each event, for people. */
 export function createLineView(screen: Screen, layout: EventLayout): StreamView {
   const counts: EventCounts = { events: 0, errors: 0, warnings: 0, unreadableLines: 0 };
   let lastResult: { success: boolean } | undefined;
@@ -46,17 +46,17 @@ export function createLineView(screen: Screen, layout: EventLayout): StreamView 
       if (event.type === 'warning') counts.warnings += 1;
       else counts.events += 1;
       if (isErrorEvent(event)) counts.errors += 1;
-      // After more of the stream the last result is not its end.
+      // If more follows, the last result is not the stream's end.
       if (event.type === 'result') lastResult = event;
       else if (event.type === 'tool-start' || event.type === 'text') lastResult = undefined;
       await write(toLine(event));
     },
     async showEnd({ outcome, exit }) {
-      // The exit of an agent that a signal ended, or that failed after it said it was done, is news.
+      // The exit is worth showing if a signal ended the agent, or if it failed after it said it was done.
       const isNews = outcome.error !== null && (exit?.signal != null || lastResult?.success === true);
       const isEndShown = lastResult !== undefined && !isNews;
       if (outcome.error !== null && !isEndShown) counts.errors += 1;
-      // What the agent wrote to stderr stands above.
+      // The agent's stderr is shown above.
       const shown = { ...outcome, error: outcome.error?.split(': ', 1)[0] ?? null };
       for (const line of toEndLines(exit === undefined ? outcome : shown, counts, isEndShown, layout))
         await write(line);
@@ -64,7 +64,7 @@ export function createLineView(screen: Screen, layout: EventLayout): StreamView 
   };
 }
 
-/** One JSON object a line, for programs: the events, and `close` in the end. */
+/** One JSON object on each line, for programs: the events, and finally `close`. */
 export function createJsonView(screen: Screen): StreamView {
   return {
     showBytes: nothing,
@@ -74,7 +74,7 @@ export function createJsonView(screen: Screen): StreamView {
   };
 }
 
-/** What the agent writes; as it is where that goes to no terminal. */
+/** The agent's output, unchanged if it does not go to a terminal. */
 export function createRawView(screen: Screen): StreamView {
   return { showBytes: screen.writeBytes, showEvent: nothing, showEnd: nothing };
 }

@@ -12,11 +12,14 @@ export interface TailOptions extends LiveOptions {
   agent?: string;
 }
 
-/** Shows a stream from stdin. The exit code tells whether the agent succeeded, as far as the stream knows. Throws UsageError. */
+/**
+ * Shows a stream from stdin. The exit code says whether the agent succeeded, as far as the stream tells. Throws
+ * UsageError.
+ */
 export async function tailStream(context: CliContext, options: TailOptions): Promise<void> {
   const target = await readRecordTarget(context, options);
   const isRecording = target !== undefined;
-  // What is recorded is to be ended in order.
+  // A recording must be ended properly.
   const interruption = isRecording ? context.listenForInterruption() : undefined;
   context.outlivesReader = isRecording;
   const screen = createScreen(context);
@@ -24,7 +27,7 @@ export async function tailStream(context: CliContext, options: TailOptions): Pro
   try {
     const stdin = interruption === undefined ? context.stdin : readUntilAborted(context.stdin, interruption);
     const onActivity = () => watch?.touch();
-    // Raw bytes would be no JSON.
+    // Raw bytes would not be JSON.
     const showRaw = options.json ? undefined : screen.writeBytes;
     const { agent, chunks, shown } =
       options.agent === undefined

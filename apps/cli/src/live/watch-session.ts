@@ -3,8 +3,8 @@ import type { LiveEvent } from '@recount/contract';
 import type { AgentEvent, LiveWarning } from '@recount/core/live';
 
 /**
- * Events of a session as the API sends them (`text/event-stream`). Pieces of a text and heartbeats are left out; a text that
- * is cut off by the end of the answer is no event.
+ * Parses a session's events as the API sends them (`text/event-stream`). Skips pieces of text and heartbeats; an
+ * incomplete event at the end of the answer is dropped.
  */
 export async function* readLiveEvents(answer: Readable): AsyncGenerator<LiveEvent> {
   let rest = '';
@@ -25,7 +25,7 @@ function splitField(line: string): [name: string, value: string] {
   return [line.slice(0, end), line.slice(end + 2)];
 }
 
-/** A reader's event in the words of the agent's, for the lines of `recount run`; undefined for what those do not show. */
+/** Converts a reader's event to the agent's, for the lines of `recount run`; undefined if those do not show it. */
 export function toAgentEvent({ event, data }: LiveEvent): AgentEvent | undefined {
   const line = { timestampMs: Date.parse(data.timestamp), lineNumber: 0, isLarge: data.isLarge ?? false };
   switch (event) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createBoundedLog } from './bounded-log.ts';
 
-/** Every write to it fails as on a full disk. */
+/** Every write to it fails, as on a full disk. */
 const FULL_DEVICE = '/dev/full';
 
 it.skipIf(!existsSync(FULL_DEVICE))('outlives a full disk, and says how many lines it cost', () => {

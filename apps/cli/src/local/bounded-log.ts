@@ -1,14 +1,14 @@
 import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** The size at which a new log file is begun; the one before it is kept beside it. */
+/** The size at which a new log file is started; the previous one is kept. */
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 const WARNING_LEVEL = 40;
 
 /**
- * A log file for lines of JSON. When it is full it becomes `<path>.1`, so that both together stay below twice the bound.
- * Lines are there when `write` returns, whatever ends the process. Never throws from `write`: lines for which there is no
- * room are lost, and the next one that is written says how many.
+ * A log file for lines of JSON. When it is full it is renamed to `<path>.1`, so that both together stay below twice the
+ * limit. Lines are written when `write` returns, whatever ends the process. `write` never throws: lines that cannot be
+ * written are lost, and the next one that is written says how many.
  */
 export function createBoundedLog(path: string, maxBytes = MAX_LOG_BYTES): { write(line: string): void } {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -25,7 +25,7 @@ export function createBoundedLog(path: string, maxBytes = MAX_LOG_BYTES): { writ
   return {
     write(line) {
       try {
-        // After a line that was cut off by the end of the disk.
+        // Preceded by a line feed, because the full disk may have cut a line.
         if (lostLines > 0) append(`\n${JSON.stringify({ level: WARNING_LEVEL, lostLines, msg: 'log lines lost' })}\n`);
         lostLines = 0;
         append(line);

@@ -8,7 +8,7 @@ import { PROJECT_DIRECTORY } from '../cli-context.ts';
 
 const WEB_DIRECTORY = join(PROJECT_DIRECTORY, 'apps', 'web');
 const CACHE_DIRECTORY = join(WEB_DIRECTORY, 'node_modules', '.cache', 'dashboard');
-/** All that the built files are made of; the lock file has the versions of libraries. */
+/** Everything that the build depends on; the lock file has the versions of libraries. */
 const SOURCES = [
   'src/**/*.{ts,tsx,css}',
   'public/*',
@@ -22,8 +22,9 @@ const BUILD_TIMEOUT_MS = 300_000;
 const run = promisify(execFile);
 
 /**
- * The folder of the built dashboard, in a clone: built where these sources were not yet, which takes some seconds. Undefined where
- * this is no clone, and a built one came along; and, with a warning, where it could not be built: the rest works without.
+ * The folder of the built dashboard. In a clone it is built if these sources have not been built yet, which takes some
+ * seconds. Undefined if this is not a clone and no built dashboard came with it, or, with a warning, if the build
+ * failed: everything else works without it.
  */
 export async function provideDashboard(note: (line: string) => void): Promise<string | undefined> {
   const vite = join(WEB_DIRECTORY, 'node_modules', 'vite', 'bin', 'vite.js');
@@ -31,11 +32,11 @@ export async function provideDashboard(note: (line: string) => void): Promise<st
   const directory = join(CACHE_DIRECTORY, await hashSources());
   if (existsSync(directory)) return directory;
   note('Building the dashboard …');
-  // Beside it first: another process may be building the same.
+  // Built beside it first, because another process may be building the same.
   const unfinished = `${directory}.${process.pid}`;
   try {
     const build = [vite, 'build', '--outDir', unfinished, '--emptyOutDir', '--logLevel', 'error'];
-    // Whatever this process runs as: React would bring its checks for development along.
+    // Otherwise React would include its development checks, whatever this process runs as.
     const env = { ...process.env, NODE_ENV: 'production' };
     await run(process.execPath, build, { cwd: WEB_DIRECTORY, env, timeout: BUILD_TIMEOUT_MS });
     await rename(unfinished, directory);

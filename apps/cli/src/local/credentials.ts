@@ -1,13 +1,13 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 
-/** The API key of a local installation, for its owner alone. */
+/** The API key of a local installation, readable only by its owner. */
 export interface Credentials {
   workspaceId: string;
   keyId: string;
   apiKey: string;
 }
 
-/** Undefined where there are none, or none that can be read: new ones are made then. */
+/** Undefined if there are none, or they cannot be read: new ones are then created. */
 export async function readCredentials(path: string): Promise<Credentials | undefined> {
   try {
     const value = JSON.parse(await readFile(path, 'utf8')) as Partial<Credentials> | null;

@@ -4,24 +4,24 @@ import { join, resolve } from 'node:path';
 import type { CliContext } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 
-/** Where a local installation keeps what. */
+/** The files and folders of a local installation. */
 export interface DataDirectory {
   path: string;
   postgres: string;
-  /** PostgreSQL's programs, of an installation from npm. */
+  /** PostgreSQL's programs, for an installation from npm. */
   programs: string;
   rawStore: string;
   credentials: string;
-  /** Tells where the running installation is; see installation-lock.ts. */
+  /** Where the running installation can be reached; see installation-lock.ts. */
   lock: string;
-  /** There once the samples were loaded. */
+  /** Exists once the samples were loaded. */
   samplesMark: string;
   /** Recorded streams that are not sent yet. */
   liveSpool: string;
   log: string;
 }
 
-/** RECOUNT_DATA_DIR, else `.recount` in the user's home. It need not exist. Throws UsageError. */
+/** RECOUNT_DATA_DIR, else `.recount` in the user's home. It may not exist. Throws UsageError. */
 export function toDataDirectory({ environment, workingDirectory }: CliContext): DataDirectory {
   const { RECOUNT_DATA_DIR: configured } = environment;
   const home = homedir();
@@ -40,7 +40,7 @@ export function toDataDirectory({ environment, workingDirectory }: CliContext): 
   };
 }
 
-/** Creates the directory where it is not there, for its owner alone. Throws CliError. */
+/** Creates the directory if missing, accessible only to its owner. Throws CliError. */
 export async function createDataDirectory({ path }: DataDirectory): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });

@@ -4,7 +4,7 @@ import { CliError } from '../cli-error.ts';
 
 const PORTS_TRIED = 20;
 
-/** The first free port from `port` on; just `port` itself, or a CliError, where it `isFixed`. */
+/** The first free port from `port` on; if it `isFixed`, only `port` itself, or a CliError. */
 export async function findPort(host: string, port: number, isFixed: boolean): Promise<number> {
   const last = isFixed ? port : port + PORTS_TRIED - 1;
   for (let candidate = port; candidate <= last; candidate += 1) {

@@ -14,7 +14,7 @@ const INSTALLATION = {
   isOnce: false,
 };
 
-/** Without paths, keys and URLs, which are to be copied. */
+/** Without paths, keys and URLs, which are meant for copying. */
 const toWords = (line: string): string => line.replaceAll(/\S*(?:\/|rk_)\S*/g, '');
 
 it('shows where an installation is in 80 columns, with what is to be copied whole', () => {

@@ -10,13 +10,13 @@ export interface ShownInstallation {
   databasePlace: string;
   rawStore: string;
   logFile: string;
-  /** What is typed to call recount. */
+  /** The command that calls recount. */
   launcher: string;
-  /** Whether it ends at once, and nothing of it can be asked over HTTP. */
+  /** Whether it ends immediately, so that nothing can be queried over HTTP. */
   isOnce: boolean;
 }
 
-/** Where an installation is and what to try with it. Lines are longer than 80 columns only for what is to be copied. */
+/** Where an installation is and what to try with it. Lines exceed 80 columns only for text to be copied. */
 export function formatInstallation(shown: ShownInstallation): string[] {
   const { url, signInUrl, apiKey, launcher } = shown;
   const places = [
@@ -41,7 +41,7 @@ export function formatInstallation(shown: ShownInstallation): string[] {
   ];
 }
 
-/** What lies where, and how much, before it is deleted. Paths stay whole: they are what is deleted. */
+/** Places with their contents and sizes, before they are deleted. Paths are not shortened. */
 export function formatPlaces(places: readonly { path: string; what: string; bytes: number }[]): string[] {
   const rows = places.map(({ path, what, bytes }) => [formatBytes(bytes), what, path]);
   const longest = Math.max(...places.map(({ path }) => path.length));

@@ -12,7 +12,7 @@ import {
 } from '@recount/local-postgres/process-lock';
 import { CliError } from '../cli-error.ts';
 
-/** Where a running installation is. For the owner of the data alone: it holds a password. */
+/** How to reach a running installation. Readable only by the data's owner: it contains a password. */
 interface InstallationPlace {
   url: string;
   databaseUrl: string;
@@ -26,33 +26,33 @@ interface RunningInstallation extends Partial<InstallationPlace> {
 }
 
 export interface InstallationLock {
-  /** Says where the installation is, now that it is ready. */
+  /** Publishes where the installation is, now that it is ready. */
   publish(place: InstallationPlace): Promise<void>;
-  /** Says that it is not ready any more. */
+  /** Withdraws it: the installation is no longer ready. */
   withdraw(): Promise<void>;
   release(): Promise<void>;
 }
 
 const MAX_TRIES = 10;
 const RETRY_MS = 20;
-/** A lock that changes hands has the note of its earlier holder for a moment. */
+/** A lock that changes hands has its earlier holder's note for a moment. */
 const NOTE_GRACE_MS = 2000;
 
-/** The kernel's lock on this file is held by the process that runs the installation, for its life. */
+/** The process that runs the installation holds the kernel's lock on this file for its whole life. */
 const toLockPath = (path: string): string => `${path}.lock`;
 
 /**
- * Makes this process the one that runs the installation whose place is told in the file `path`. Undefined where another
- * one does. Throws ProcessLockError where the file system has no locks.
+ * Makes this process the one that runs the installation whose place is in the file `path`. Undefined if another process
+ * runs it. Throws ProcessLockError if the file system has no locks.
  */
 export async function acquireLock(path: string): Promise<InstallationLock | undefined> {
-  // Whoever only asks whether it is held holds it for a moment.
+  // A process that only checks the lock holds it for a moment.
   for (let count = 0; count < MAX_TRIES; count += 1) {
     if (count > 0) await sleep(RETRY_MS);
     const held = takeProcessLock(toLockPath(path));
     if (held === undefined) continue;
     const withdraw = (): Promise<void> => rm(path, { force: true });
-    // A process that was killed left its place behind.
+    // A killed process left its place behind.
     await withdraw();
     return {
       publish: (place) => writeWhole(path, JSON.stringify({ pid: process.pid, ...place })),
@@ -67,8 +67,8 @@ export async function acquireLock(path: string): Promise<InstallationLock | unde
 }
 
 /**
- * The process that runs the installation, or undefined. Throws CliError where that cannot be seen from here, as in another
- * container.
+ * The process that runs the installation, or undefined. Throws CliError if that cannot be seen from here, e.g. because
+ * it is in another container.
  */
 export async function findRunning(path: string, noteGraceMs = NOTE_GRACE_MS): Promise<RunningInstallation | undefined> {
   const deadlineMs = performance.now() + noteGraceMs;
@@ -93,7 +93,7 @@ async function writeWhole(path: string, text: string): Promise<void> {
   await rename(temporaryPath, path);
 }
 
-/** Nothing where it is not ready, or the file is of an earlier process. */
+/** Empty if it is not ready, or the file is from an earlier process. */
 async function readPlace(path: string, holder: LockHolder): Promise<Partial<InstallationPlace>> {
   try {
     const running = JSON.parse(await readFile(path, 'utf8')) as RunningInstallation | null;

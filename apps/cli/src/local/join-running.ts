@@ -20,7 +20,7 @@ const TABLE_ROWS = 20;
 
 /**
  * Does what `recount up` was asked for with the installation that another process runs. Returns false if that has ended
- * meanwhile. Throws CliError.
+ * in the meantime. Throws CliError.
  */
 export async function joinRunning(
   context: CliContext,
@@ -65,7 +65,7 @@ export async function joinRunning(
   return true;
 }
 
-/** Where it is, once it is ready; undefined if it has ended. */
+/** Its place, once it is ready; undefined if it has ended. */
 async function waitUntilReady(
   directory: DataDirectory,
   signal: AbortSignal,

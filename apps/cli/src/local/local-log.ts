@@ -5,16 +5,16 @@ import { createBoundedLog } from './bounded-log.ts';
 /** The log of a local installation. */
 export interface LocalLog {
   logger: Logger;
-  /** Adds a line of JSON that another process has logged, without its line end. */
+  /** Adds a line of JSON that another process has logged, without its line feed. */
   writeLine(line: string): void;
 }
 
 const WARNING_LEVEL = 40;
-/** The same warning is not shown again for so long: a database that is away is noticed many times a second. */
+/** The same warning is not shown again within this time: an unavailable database causes many a second. */
 const REPEAT_MS = 10_000;
 const MAX_WARNINGS_REMEMBERED = 1000;
 
-/** A log of JSON lines in a file. Warnings and errors are also given to `onWarning`, in one line for people each. */
+/** A log of JSON lines in a file. Warnings and errors are also passed to `onWarning`, one line for people each. */
 export function createLocalLog(
   path: string,
   level: NonNullable<LoggerOptions['level']>,
@@ -41,7 +41,7 @@ function toWarning(line: string): string | undefined {
   return toSingleLine(details === '' ? String(msg) : `${msg}: ${details}`);
 }
 
-/** A line that is no JSON comes from something that went wrong before there was a log. */
+/** A line that is not JSON comes from a failure before the log existed. */
 function parseLine(line: string): Record<string, unknown> {
   try {
     return JSON.parse(line);

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Bytes of all files below a folder; 0 if it is not there. */
+/** Total size of all files below a folder; 0 if it does not exist. */
 export async function measureFolder(path: string): Promise<number> {
   let size = 0;
   try {

@@ -26,8 +26,8 @@ const TABLE_ROWS = 20;
 const IDLE_POLL_MS = 200;
 
 /**
- * Runs the installation of a data directory, whose lock is held, until it is interrupted. Throws CliError where PostgreSQL
- * or the worker ends and cannot be started again.
+ * Runs the installation of a data directory, whose lock is held, until it is interrupted. Throws CliError if PostgreSQL
+ * or the worker ends and cannot be restarted.
  */
 export async function runInstallation(
   context: CliContext,
@@ -40,7 +40,7 @@ export async function runInstallation(
   const onGiveUp = (error: Error): void => failure.abort(error);
   context.outlivesReader = !options.isOnce;
   const level = readLogLevel(context.environment);
-  // What breaks while everything is being ended is no news.
+  // Failures during shutdown are expected.
   const onWarning = (line: string): void => (signal.aborted ? undefined : note(context, `warning: ${line}`));
   const log = createLocalLog(directory.log, level, onWarning);
   const installation = await startInstallation(context, directory, log, { ...options, onGiveUp }, signal);
@@ -79,11 +79,11 @@ async function ingest(
     for (const line of formatReport(report, elapsedMs, false)) print(context, line);
     showAttachments(context, attachments);
     print(context, '');
-    // Once the tables are on disk, PostgreSQL deletes the write-ahead log of it all: more than the rows take.
+    // Once the tables are on disk, PostgreSQL can delete the write-ahead log, which is larger than the rows.
     if (installation.isOwnDatabase) await installation.connections.database.database.execute(sql`CHECKPOINT`);
     if (report.failed + attachments.failed + refused > 0 && isOnce) context.exitCode = 1;
   }
-  // Of a process that was killed: its jobs come back when its heartbeats have stopped for long enough.
+  // Jobs of a killed process come back when its heartbeats have been missing for long enough.
   if (isOnce && !signal.aborted) await waitUntilIdle(installation, signal);
 }
 

@@ -11,14 +11,14 @@ export interface LocalDatabase {
   databaseUrl: string;
   /** For people: where the data are. */
   place: string;
-  /** Where the files are, of a database that this program runs. */
+  /** Folder of the files, for a database that this program runs. */
   directory?: string;
   stop(): Promise<void>;
 }
 
 type SupervisionEvents = Pick<SupervisedProgram, 'onWarning' | 'onGiveUp'>;
 
-/** The database of DATABASE_URL, else a PostgreSQL of its own in the data directory, which is kept running; migrated. */
+/** The database of DATABASE_URL, or else a PostgreSQL in the data directory, which is kept running; migrated. */
 export async function startDatabase(
   context: CliContext,
   directory: DataDirectory,
@@ -59,7 +59,7 @@ async function startOwn(
   };
   const first = await startLocalPostgres(options);
   const { connectionString: databaseUrl, port, directory: place } = first;
-  // On the same port: API and worker connect again by themselves.
+  // On the same port, so that API and worker reconnect by themselves.
   const start = async (): Promise<RunningProgram> => {
     const next = await startLocalPostgres({ ...options, port });
     if (next.connectionString === databaseUrl) return toProgram(next);
@@ -73,7 +73,7 @@ async function startOwn(
 function toProgram(server: LocalPostgres): RunningProgram {
   const waitForExit = async (): Promise<string> => {
     const reason = await server.waitForExit();
-    // Lets go of the directory, so that another one can be started on it.
+    // Releases the directory, so that another server can be started on it.
     await server.stop();
     return reason;
   };

@@ -27,11 +27,11 @@ import { superviseWorkers, WORKER_MARGIN_MS } from './worker-process.ts';
 export interface InstallationOptions {
   host: string;
   port: number;
-  /** Whether no other port will do. */
+  /** Whether no other port may be used. */
   isPortFixed: boolean;
-  /** Whether it ends when all is ingested: nobody looks at the dashboard then. */
+  /** Whether it ends when everything is ingested, without anyone using the dashboard. */
   isOnce: boolean;
-  /** Called where a part ended and cannot be started again: the installation is of no use any more. */
+  /** Called if a part ended and cannot be restarted: the installation is unusable. */
   onGiveUp(error: Error): void;
 }
 
@@ -46,7 +46,7 @@ export interface LocalInstallation extends Credentials {
   isOwnDatabase: boolean;
   rawStore: string;
   connections: OpenInstallation;
-  /** Ends what it started, in order: nothing that was acknowledged is lost. */
+  /** Stops what it started, in order; nothing acknowledged is lost. */
   close(): Promise<void>;
 }
 
@@ -54,8 +54,8 @@ const LOOPBACK_HOSTS = new Set(['127.0.0.1', '::1', 'localhost']);
 const GRACE_MS = 10_000;
 
 /**
- * Starts everything: PostgreSQL, raw store, workers, and the API in this process. A worker is a process of its own: it has a
- * processor and a heap to itself, so that a huge transcript neither slows down the API nor takes it along.
+ * Starts everything: PostgreSQL, raw store, workers, and the API in this process. A worker is a separate process with
+ * its own processor and heap, so that a huge transcript neither slows down the API nor crashes it.
  */
 export async function startInstallation(
   context: CliContext,
@@ -113,10 +113,10 @@ export async function startInstallation(
   }
 }
 
-/** PostgreSQL takes as much processor time as its workers do. */
+/** PostgreSQL takes as much processor time as its workers. */
 const toWorkerProcesses = (cores: number): number => Math.max(1, Math.floor(cores / 2));
 
-/** The settings of API and worker: those of the environment, but for what makes the installation a local one. */
+/** The settings of API and worker: from the environment, except for what makes the installation local. */
 function toServiceEnvironment(
   { environment, workingDirectory }: CliContext,
   directory: DataDirectory,
@@ -145,7 +145,7 @@ async function readAnew(context: CliContext, connections: OpenInstallation): Pro
   if (count > 0) note(context, `${formatCountOf(count, 'transcript')} of an older recount: being read again.`);
 }
 
-/** A new database beside an old raw store: the old one was lost, or is somewhere else. */
+/** A new database with an old raw store: the old database was lost, or is elsewhere. */
 async function warnOfEmptyDatabase(context: CliContext, { database, rawStore }: OpenInstallation): Promise<void> {
   if ((await listWorkspaces(database.database)).length > 0) return;
   for await (const _object of rawStore.list('workspaces/')) {
@@ -158,15 +158,15 @@ async function warnOfEmptyDatabase(context: CliContext, { database, rawStore }: 
   }
 }
 
-/** A database of DATABASE_URL may serve several installations, each with a key of its own. */
+/** A database of DATABASE_URL may serve several installations, each with its own key. */
 function toKeyName({ environment }: CliContext, { path }: DataDirectory): string {
   return environment.DATABASE_URL ? `recount up in ${hostname()}:${path}` : 'recount up';
 }
 
 /**
- * The key of earlier starts, or a new one if that was revoked, or lost, or belongs to a database that is gone. A new key
- * takes the place of those of its name: whoever finds the lost one can do nothing with it. `isOperator` if the database is of this
- * data directory alone: whoever reads the key there has the database, too.
+ * The key of earlier starts, or a new one if that was revoked, lost, or belongs to a database that is gone. A new key
+ * replaces those with its name, so that a lost one is useless to whoever finds it. `isOperator` if the database belongs
+ * only to this data directory: whoever can read the key there has the database, too.
  */
 async function provideCredentials(
   { database, withTransaction }: DatabasePool,
@@ -178,7 +178,7 @@ async function provideCredentials(
   const keys = await listApiKeys(database, workspaceId);
   const isValid = keys.some(({ id, revoked_at }) => id === known?.keyId && revoked_at === null);
   if (known?.workspaceId === workspaceId && isValid) {
-    // One of before there was that scope.
+    // A key from before that scope existed.
     if (isOperator) await withTransaction((transaction) => makeOperator(transaction, workspaceId, known.keyId));
     return known;
   }

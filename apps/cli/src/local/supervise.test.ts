@@ -19,7 +19,7 @@ function createProgram() {
   return { program, end, stops };
 }
 
-/** Supervises what `start` starts, and resolves when that was given up. */
+/** Supervises what `start` starts; resolves when that was given up. */
 function watch(start: () => Promise<RunningProgram>, running?: RunningProgram) {
   const warnings: string[] = [];
   let giveUp: (error: Error) => void = () => undefined;

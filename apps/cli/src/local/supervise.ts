@@ -1,42 +1,44 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CliError } from '../cli-error.ts';
 
-/** A program that runs. */
+/** A running program. */
 export interface RunningProgram {
   /** Resolves to what ended it, such as `SIGKILL` or `code 1`. */
   exited: Promise<string>;
-  /** Ends it. One that has ended is fine. */
+  /** Ends it. It is no error if it has ended. */
   stop(): Promise<void>;
 }
 
 export interface SupervisedProgram {
   /** For people, such as `the worker`. */
   name: string;
-  /** Starts it and resolves once it is ready. Rejects where it cannot, or the signal aborts, and leaves nothing behind then. */
+  /**
+   * Starts it and resolves once it is ready. Rejects, leaving nothing behind, if it cannot start, or the signal aborts.
+   */
   start(signal: AbortSignal): Promise<RunningProgram>;
   /** Receives a line for people each time it ended or did not start. */
   onWarning(line: string): void;
-  /** Called once where it did not start again and again. Nothing is tried any more. */
+  /** Called once if it repeatedly did not start. No further attempt is made. */
   onGiveUp(error: CliError): void;
 }
 
 interface Pauses {
   firstMs: number;
   longestMs: number;
-  /** One that lived this long has not died of its start. */
+  /** A program that ran this long did not fail to start. */
   healthyMs: number;
 }
 
 export const MAX_FAILED_STARTS = 8;
-/** A failed start that is not counted: once the disk has room again, recount must go on without anyone starting it. */
+/** Failed starts that do not count: once the disk has free space again, recount must continue on its own. */
 const NEEDS_ROOM = /No space left on device|ENOSPC/;
-/** Eight starts that fail take about a minute. */
+/** Eight failed starts take about a minute. */
 const PAUSES: Pauses = { firstMs: 500, longestMs: 30_000, healthyMs: 60_000 };
 
 /**
- * Keeps a program running: starts it, or takes over one that runs, and starts another when it ends, after a pause that
- * doubles each time. One that is ready and then dies is started for ever, since what it works on may kill it, and so is one
- * that lacks room on a disk; one that does not get ready eight times in a row for other reasons is given up.
+ * Keeps a program running: starts it, or takes over a running one, and restarts it when it ends, after a pause that
+ * doubles each time. A program that becomes ready and then dies is restarted forever, because its work may kill it, and
+ * so is one that lacks disk space; one that fails to become ready eight times in a row for other reasons is given up.
  */
 export function supervise(
   program: SupervisedProgram,
@@ -45,7 +47,7 @@ export function supervise(
 ): { close(): Promise<void> } {
   const closing = new AbortController();
   const living = keepAlive(program, running, pauses, closing.signal);
-  // Whoever closes it hears of what fails meanwhile.
+  // Failures are reported to whoever closes it.
   living.catch(() => undefined);
   return {
     async close() {

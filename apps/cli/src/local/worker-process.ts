@@ -6,13 +6,13 @@ import { type RunningProgram, type SupervisedProgram, supervise } from './superv
 
 interface WorkerProcessOptions {
   environment: NodeJS.ProcessEnv;
-  /** How long it may take to finish what is under way, or hand it back, before it is killed. */
+  /** How long it may take to finish its work, or hand it back, before it is killed. */
   graceMs: number;
 }
 
 export interface WorkerProcessesOptions extends WorkerProcessOptions {
   processes: number;
-  /** Port on which the first worker serves its metrics; the others use the ports that follow. */
+  /** Port on which the first worker serves its metrics; the others use the following ports. */
   metricsPort: number | undefined;
 }
 
@@ -39,15 +39,17 @@ export function superviseWorkers(
   };
 }
 
-/** What a worker has to end in, beyond its own grace time. */
+/** Time for a worker to exit, in addition to its own grace period. */
 export const WORKER_MARGIN_MS = 5000;
 const PROGRAM = fileURLToPath(new URL('../../bin/recount.mjs', import.meta.url));
-/** Batches of rows outlive two collections of a large young generation: with a small one, 500 MB take 245 MB of memory. */
+/**
+ * Batches of rows survive two collections of a large young generation: with a small one, 500 MB take 245 MB of memory.
+ */
 const NODE_OPTIONS = ['--max-semi-space-size=8'];
 
 /**
- * Runs `recount worker` as a process of its own, and resolves once it takes jobs. When this process is killed, the channel
- * between them closes, and the worker ends as at a SIGTERM.
+ * Runs `recount worker` as a separate process, and resolves once it takes jobs. When this process is killed, the
+ * channel between them closes, and the worker ends as after a SIGTERM.
  */
 async function startWorkerProcess(
   log: LocalLog,
@@ -82,7 +84,7 @@ function spawnWorker(log: LocalLog, environment: NodeJS.ProcessEnv): ChildProces
     env: environment,
     execArgv: NODE_OPTIONS,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    // Ctrl-C is for the process that started it, which ends it in its turn.
+    // Ctrl-C is for the parent process, which ends this one in turn.
     detached: true,
   });
   for (const [stream, write] of [

@@ -19,8 +19,8 @@ interface ParseInput {
 const STDIN = '-';
 
 /**
- * Opens a file, decompressed where it is, or stdin as it is, and reads as far as it takes to tell whose transcript it is.
- * Throws CliError where it is no single file, or SourceError.
+ * Opens a file, decompressing it if necessary, or stdin unchanged, and reads as far as needed to identify the
+ * transcript. Throws CliError if it is not a single file, or SourceError.
  */
 export async function openInput(context: CliContext, file: string, sessionId?: string): Promise<ParseInput> {
   const path = file === STDIN ? undefined : resolve(context.workingDirectory, file);
@@ -33,17 +33,17 @@ export async function openInput(context: CliContext, file: string, sessionId?: s
 async function openFile(path: string, sessionId: string | undefined): Promise<AsyncIterable<Uint8Array>> {
   const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
     const reason = error.code === 'ENOENT' ? 'there is no such file' : `cannot be read (${error.code})`;
-    // Node put that where the shell gave bytes that are no UTF-8.
+    // Node substitutes it for bytes of the shell that are not UTF-8.
     const hint = path.includes('\uFFFD') ? '; where its name is not UTF-8, use `recount parse - < FILE`' : '';
     throw new CliError(`${path}: ${reason}${hint}`);
   });
   if (stats.isDirectory()) throw new CliError(`${path} is a folder: \`recount parse\` reads one file.`);
   if (stats.isFile() && (await isSessionStore(path))) return readDatabase(path, sessionId);
-  // Such as a pipe of `<(…)`: its bytes come once, and are taken as they are.
+  // E.g. a pipe of `<(…)`: its bytes come once, and are read unchanged.
   return stats.isFile() ? readTranscriptFile(path) : createReadStream(path);
 }
 
-/** One session of an agent's database: the one that is named, or the only one. */
+/** One session of an agent's database: the named one, or the only one. */
 async function* readDatabase(path: string, sessionId: string | undefined): AsyncGenerator<Uint8Array> {
   const store = await openSessionStore(path).catch((error: unknown) => {
     throw error instanceof SourceError ? new CliError(`${path}: ${error.message}`, { cause: error }) : error;

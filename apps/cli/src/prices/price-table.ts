@@ -21,7 +21,7 @@ const COLUMNS: readonly TableColumn[] = [
   { header: 'WRITE 1 H', align: 'right', isOptional: true, rank: 0 },
 ];
 
-/** The workspace's own prices as a table, and with `withList` those of the list below them. */
+/** The workspace's own prices as a table, followed by the list if `withList`. */
 export async function formatPrices(
   prices: WorkspacePrices,
   { withList, maxWidth }: { withList: boolean; maxWidth: number },
@@ -74,7 +74,7 @@ const DIFFERENCE_COLUMNS: readonly TableColumn[] = [
 ];
 const MAX_SHOWN_UNPRICED = 10;
 
-/** What differs between the list and another one, in dollars per million tokens. */
+/** Differences between the list and another one, in dollars per million tokens. */
 export function formatComparison(comparison: PriceComparison, maxWidth: number): string[] {
   const { comparedModels, equalModels, differences, unpriced } = comparison;
   const rows = differences.map(({ model, class: name, overInputTokens, ours, theirs }) => [

@@ -7,8 +7,8 @@ import type { ReportKind } from './report-kinds.ts';
 const MAX_NAMED_MODELS = 3;
 
 /**
- * What the figures are less than exact about, a line each; none if there is nothing to say, or no cost is shown.
- * `details`: the same split by model, where that is shown.
+ * Known inaccuracies of the figures, one line each; empty if there are none, or no cost is shown. `details`: the same
+ * report split by model, if that is shown.
  */
 export function toCaveatLines(
   { columns }: ReportKind,
@@ -61,7 +61,7 @@ export function toCaveatLines(
   return lines;
 }
 
-/** Why sessions together do not cost what the usage report says. */
+/** Why the sessions' total cost differs from the usage report. */
 function toAgreementLines({
   filters,
   totals,

@@ -1,7 +1,7 @@
 import { formatBytes, formatCount, formatDecimal, formatTimestamp } from '../terminal/format-values.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 
-/** `amount`: money that may not apply, so that none is a dash and not a price that is lacking. */
+/** `amount`: money that may not apply, so a missing one is a dash rather than a missing price. */
 export type ValueFormat =
   | 'text'
   | 'path'
@@ -17,19 +17,19 @@ export type ValueFormat =
 export interface CellLayout {
   currencyLabel: string;
   timeZone: string;
-  /** Of costs: as many as the largest one of the table needs. */
+  /** For costs: as many as the table's largest one needs. */
   costDecimals: number;
-  /** The largest value of the column, which a whole bar stands for. */
+  /** The largest value of the column, shown as a full bar. */
   largest: number;
 }
 
-/** Longest text that is shown where nothing limits the width. */
+/** Maximum length of a text if the width is unlimited. */
 const MAX_TEXT_LENGTH = 120;
 const BAR_WIDTH = 12;
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 const NO_VALUE = '–';
 
-/** A value as it stands in a table. Null is a dash; an empty text too, so that no column looks shifted. */
+/** A value in a table. Null is a dash, and so is an empty text, so that no column looks shifted. */
 export function formatCell(value: unknown, format: ValueFormat, layout: CellLayout): string {
   if (Array.isArray(value)) return formatCell(value.join(', '), format, layout);
   if (value === null && format === 'cost') return 'unpriced';
@@ -64,10 +64,10 @@ const LEFT_ALIGNED = new Set<ValueFormat>(['text', 'path', 'time', 'bar']);
 
 export const isRightAligned = (format: ValueFormat): boolean => !LEFT_ALIGNED.has(format);
 
-/** Two decimals, or four where all costs are below a dollar. */
+/** Two decimals, or four if all costs are below a dollar. */
 export const toCostDecimals = (largestCost: number): number => (largestCost >= 1 ? 2 : 4);
 
-/** What is too little for its decimals is not nothing. */
+/** A cost too small for its decimals must not look like zero. */
 function formatCost(cost: number, { currencyLabel, costDecimals }: CellLayout): string {
   const smallest = 10 ** -costDecimals;
   const isTiny = cost !== 0 && Math.abs(cost) < smallest / 2;

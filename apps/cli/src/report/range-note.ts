@@ -1,6 +1,6 @@
 import { formatTimestamp } from '../terminal/format-values.ts';
 
-/** Says of a range without data when there are data; times in ISO 8601, null if unknown. */
+/** For a range without data, says where there are data; times in ISO 8601, null if unknown. */
 export function toRangeNote(data: { first: string | null; last: string | null }, timeZone: string): string {
   if (data.last === null) return 'Nothing in this time, nor at any other.';
   const toDay = (time: string): string => formatTimestamp(time, timeZone).slice(0, 10);

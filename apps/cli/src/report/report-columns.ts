@@ -2,14 +2,14 @@ import type { ValueFormat } from './format-cell.ts';
 
 export interface ReportColumn {
   header: string;
-  /** Where a row and the totals have the value, e.g. `own.tokens_in`. */
+  /** Path of the value in a row and in the totals, e.g. `own.tokens_in`. */
   path: string;
   format: ValueFormat;
-  /** Not for the line of totals. */
+  /** Not shown in the line of totals. */
   isOfRowsOnly?: boolean;
-  /** Left out where the terminal is narrow; the lowest first. */
+  /** Order in which columns are left out on a narrow terminal, lowest first. */
   rank?: number;
-  /** Of texts: they are not cut to less. Default 12. */
+  /** For texts: they are not cut to less. Default 12. */
   minWidth?: number;
 }
 
@@ -51,7 +51,7 @@ const bar = (path: string): ReportColumn => ({
   rank: 1,
 });
 
-/** `own.` where a row tells own and shared usage apart. */
+/** `own.` if a row separates own and shared usage. */
 export const usageColumns = (prefix = ''): ReportColumn[] => [
   count('RESPONSES', `${prefix}responses`, 3),
   count('INPUT', `${prefix}tokens_in`, 6),

@@ -55,7 +55,7 @@ const toJsonSchema = (schema: z.ZodType): JsonSchema =>
     override: ({ jsonSchema }) => void delete jsonSchema.id,
   }) as JsonSchema;
 
-/** What the API answers is checked against the same schemas: a column that asks for anything else would be empty. */
+/** The API's answers are validated against the same schemas: a column that names anything else would be empty. */
 it.each(REPORT_KINDS.map((kind) => [kind.name, kind] as const))('%s asks for what the answer has', (_name, kind) => {
   const json = resolveReferences(toJsonSchema(SCHEMAS[kind.route] ?? z.never()));
   const has = (schema: JsonSchema | undefined, path: string): boolean =>

@@ -23,7 +23,7 @@ export interface ReportKind {
   title: string;
   /** Columns after those of the groups. */
   columns: readonly ReportColumn[];
-  /** `keys` are what it can be grouped by; of a report by time, these come after the time. */
+  /** `keys`: what it can be grouped by; in a report by time, in addition to the time. */
   groupBy?: { keys: readonly string[]; fallback: string; isByTime?: boolean };
   /** Whether rows may be split by model. */
   hasBreakdown?: boolean;
@@ -40,7 +40,7 @@ const byTime = (name: string, key: string): ReportKind => ({
   hasBreakdown: true,
 });
 
-/** Every report that `recount report` knows. */
+/** All reports of `recount report`. */
 export const REPORT_KINDS: readonly ReportKind[] = [
   {
     name: 'usage',

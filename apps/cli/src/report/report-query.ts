@@ -24,7 +24,7 @@ export interface FilterOptions {
 
 export type ReportQuery = Record<string, string | number | undefined>;
 
-/** The query of a report or an export. Throws UsageError for what excludes each other. */
+/** The query of a report or an export. Throws UsageError for options that exclude each other. */
 export function toFilterQuery(
   options: FilterOptions,
   place: { workingDirectory: string; nowMs?: number },
@@ -48,12 +48,12 @@ export function toFilterQuery(
   };
 }
 
-/** The time zone of dates and times that a command reads and prints: `--tz`, `--utc`, else that of the machine. */
+/** The time zone of a command's input and output: `--tz`, `--utc`, or else the machine's. */
 export function toTimeZone({ tz, utc }: { tz?: string; utc?: boolean }): string {
   if (utc) return 'UTC';
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
   if (tz !== undefined) return checkTimeZone(tz);
-  // A machine whose clock is on GMT calls its zone so.
+  // The zone's name on a machine set to GMT.
   return timeZone === '+00:00' ? 'UTC' : timeZone;
 }
 
@@ -65,12 +65,12 @@ function checkTimeZone(timeZone: string): string {
   }
 }
 
-/** `.` and other relative paths start where the user is. */
+/** Relative paths such as `.` start in the user's directory. */
 export function toProject(project: string | undefined, workingDirectory: string): string | undefined {
   return project !== undefined && /^\.{1,2}(\/|$)/.test(project) ? resolve(workingDirectory, project) : project;
 }
 
-/** Adds the filters, the time zone, and where the answer is to come from. */
+/** Adds the options for filters, the time zone, and the source of the answer. */
 export function addFilterOptions(command: Command): Command {
   return addPlaceOptions(
     addTimeZoneOptions(

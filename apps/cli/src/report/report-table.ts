@@ -5,22 +5,22 @@ import { type ReportAnswer, type ReportRow, readPath } from './report-answer.ts'
 import type { ReportColumn } from './report-columns.ts';
 import type { ReportKind } from './report-kinds.ts';
 
-/** A line for the terminal, and how it stands out. */
+/** A line for the terminal, with its style. */
 export interface StyledLine {
   text: string;
   style?: 'bold' | 'dim';
 }
 
 const MIN_TEXT_WIDTH = 12;
-/** Of `claude-sonnet-4-5-20250929`: names of models differ at their end. */
+/** Width of `claude-sonnet-4-5-20250929`: names of models differ at the end. */
 const MODEL_WIDTH = 26;
 const GROUP_HEADERS: Readonly<Record<string, string>> = { git_branch: 'BRANCH', agent_version: 'VERSION' };
 const TIMES = new Set(['hour', 'day', 'week', 'month']);
 const SUB_ROW_INDENT = '└ ';
 
 /**
- * The table of a report: headers, rows and totals between rules. With `details`, the answer to the same question split
- * by model, each row is followed by its models.
+ * The table of a report: headers, rows and totals between rules. With `details`, the same report split by model, each
+ * row is followed by its models.
  */
 export function formatReportTable(
   kind: ReportKind,
@@ -43,7 +43,7 @@ export function formatReportTable(
       style: 'dim' as const,
     })),
   ]);
-  // The one row of what is not split by anything is its own total.
+  // If there is nothing to split by, the only row is its own total.
   const isSplit = columns.some(({ isOfRowsOnly, format: cellFormat }) => isOfRowsOnly && cellFormat !== 'bar');
   const totals = columns.map((column, index) => {
     if (index === 0) return 'Total';
@@ -64,7 +64,7 @@ export function formatReportTable(
   ];
 }
 
-/** A day may have messages without any API response: in a table of tokens and cost, it says nothing. */
+/** A day may have messages without any API response: such a row is useless in a table of tokens and cost. */
 const isWorthShowing = (row: ReportRow): boolean =>
   readPath(row, 'own.responses') !== 0 || readPath(row, 'shared.responses') !== 0;
 
@@ -75,14 +75,14 @@ function toGroupColumn(key: string): ReportColumn {
   return { header: GROUP_HEADERS[key] ?? key.toUpperCase(), path: key, format: 'text', isOfRowsOnly: true, minWidth };
 }
 
-/** Groups always stay: a column of nothing but dashes says that nothing is known. */
+/** Group columns always stay: a column of dashes says that nothing is known. */
 const hasValue = ({ rows, filters }: ReportAnswer, path: string): boolean =>
   filters.group_by.some((key) => key === path) || rows.some((row) => readPath(row, path) != null);
 
 function toTableColumn(column: ReportColumn, index: number, hasDetails: boolean): TableColumn {
   const { header, format, rank } = column;
   const ownMinWidth = column.minWidth ?? MIN_TEXT_WIDTH;
-  // The models below a day stand in its column.
+  // The models of a day are shown in its column.
   const minWidth = hasDetails && index === 0 ? Math.min(ownMinWidth, MODEL_WIDTH) : ownMinWidth;
   return {
     header,
@@ -121,7 +121,7 @@ function createCellFormatter(
   };
 }
 
-/** The ends of paths, of as many folders as tell them apart: what the filter takes, too. */
+/** Paths shortened to as many trailing folders as distinguish them; filters accept these, too. */
 function toShortPaths(paths: readonly string[]): Map<string, string> {
   const names = new Map<string, string>();
   for (const path of new Set(paths)) {
@@ -150,7 +150,7 @@ const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 
 const toWeekday = (date: string): string => WEEKDAYS[new Date(`${date}T00:00:00Z`).getUTCDay()] ?? '';
 
-/** The models that a row's figures consist of. */
+/** The models in a row's figures. */
 function findDetails(row: ReportRow, { filters }: ReportAnswer, details: ReportAnswer | undefined): ReportRow[] {
   if (details === undefined) return [];
   return details.rows.filter((detail) => filters.group_by.every((key) => detail[key] === row[key]));

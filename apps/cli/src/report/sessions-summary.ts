@@ -67,5 +67,5 @@ const toLayout = (currencyLabel: string, timeZone: string, largestCost: number):
   largest: 0,
 });
 
-/** The line after the empty one holds the headers. */
+/** The line after an empty one contains headers. */
 const toStyledLine = (text: string, index: number): StyledLine => ({ text, ...(index === 1 && { style: 'bold' }) });

@@ -1,7 +1,7 @@
 import { isDayOfMonth } from '@recount/core/timestamps';
 import { UsageError } from '../cli-error.ts';
 
-/** Dates as `2026-03-01`, or moments in ISO 8601; `to` is not part of the range. */
+/** Dates such as `2026-03-01`, or moments in ISO 8601; `to` is exclusive. */
 export interface TimeRange {
   from: string | undefined;
   to: string | undefined;
@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000;
 export const RANGE_EXAMPLES =
   'today, yesterday, last week, this month, 7d, 2026-07, 2026-07-14, 2026-07-01..2026-07-14';
 
-/** What `--from`, `--to` and `--in` stand for on the calendar of a time zone. Throws UsageError. */
+/** The calendar range of `--from`, `--to` and `--in` in a time zone. Throws UsageError. */
 export function toTimeRange(
   {
     from,
@@ -48,7 +48,7 @@ function toWholeRange(text: string, read: (text: string) => TimeRange): TimeRang
 
 const isDate = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text);
 
-/** Undefined for what is left to the API to read, and to refuse. */
+/** Undefined if the API is left to parse, or reject, the text. */
 function toRange(text: string, timeZone: string, nowMs: number): TimeRange | undefined {
   const [, amount, unit] = /^(\d{1,4})([hdw])$/.exec(text) ?? [];
   if (amount !== undefined && unit === 'h') {
@@ -98,7 +98,7 @@ const toDays = (beginMs: number, count: number): TimeRange => ({
   to: toDate(beginMs + count * DAY_MS),
 });
 
-/** `month` counts from 0, and may lie in another year. */
+/** `month` counts from 0, and may be in another year. */
 const toMonths = (year: number, month: number, count: number): TimeRange => ({
   from: toDate(Date.UTC(year, month)),
   to: toDate(Date.UTC(year, month + count)),

@@ -5,8 +5,8 @@ import { AGENTS, toAttachmentKind } from '@recount/core';
 import { CliError } from '../cli-error.ts';
 
 /**
- * Where this machine's agent looks for a transcript that lay at `path` on another one: what follows the agent's folder is the
- * same, but for the name that Claude Code gives the folder of a project. Throws CliError where it cannot be told.
+ * Where this machine's agent looks for a transcript that was at `path` on another one: the part after the agent's
+ * folder is the same, except for Claude Code's name for a project's folder. Throws CliError if it cannot be determined.
  */
 export function toRestoredPath(
   machine: Machine,
@@ -21,9 +21,9 @@ export function toRestoredPath(
       const [base] = folder === undefined ? toBaseFolders(place, machine) : [folder];
       if (start < 0 || base === undefined) continue;
       const rest = parts.slice(start);
-      // A session of a database beside the files is none of them.
+      // A session in a database beside the files is not one of these.
       if (!rest.at(-1)?.endsWith(extname(pattern.replace(/\.zst$/, '')))) continue;
-      // The path is what an uploader said: it must not lead elsewhere.
+      // The path comes from an uploader: it must not lead elsewhere.
       if (rest.some((part) => part === '' || part === '.' || part === '..' || part.includes('\0'))) continue;
       if (project !== undefined && id === 'claude-code') rest[1] = project.replaceAll(/[^A-Za-z0-9]/g, '-');
       return join(base, ...rest);
@@ -34,8 +34,8 @@ export function toRestoredPath(
 }
 
 /**
- * Where this machine's agent looks for a file that lies in the folder of a session whose transcript is at `transcriptPath`. Undefined if
- * the agent keeps no such file: the path is what an uploader said, and must not lead elsewhere.
+ * Where this machine's agent looks for a file in the folder of a session whose transcript is at `transcriptPath`.
+ * Undefined if the agent keeps no such file: the path comes from an uploader, and must not lead elsewhere.
  */
 export function toRestoredAttachmentPath(
   transcriptPath: string,

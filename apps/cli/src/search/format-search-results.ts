@@ -6,9 +6,9 @@ import { cutToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts
 export interface SearchLayout {
   /** IANA name; true stands for UTC. */
   timeZone: string | boolean;
-  /** Matches stand out and places recede, by escape sequences. */
+  /** Highlights matches and dims places by escape sequences. */
   isColored: boolean;
-  /** Columns that a snippet may have. */
+  /** Maximum width of a snippet. */
   maxWidth: number;
 }
 
@@ -18,7 +18,7 @@ const RESET = '\u001B[0m';
 const MAX_TITLE_LENGTH = 60;
 const INDENT = '  ';
 
-/** Where it is, its text and the command that opens it for each result, and an empty line, then what there is beside them. */
+/** For each result its place, its text, the command that opens it, and an empty line; then notes about all results. */
 export function formatSearchResults(list: SearchResultList, layout: SearchLayout): string[] {
   const lines = list.results.flatMap((result) => [...formatResult(result, layout), '']);
   return [...lines, ...formatFootnotes(list)];
@@ -46,7 +46,7 @@ function formatResult(result: SearchResult, { timeZone, isColored, maxWidth }: S
   ];
 }
 
-/** As toSingleLine, but with the spaces at its ends: other parts follow. */
+/** Like toSingleLine, but keeps the spaces at its ends, because other parts follow. */
 const toShownText = (text: string): string => text.replace(/\s+/gu, ' ').replace(/\p{C}/gu, '');
 
 function formatFootnotes(list: SearchResultList): string[] {

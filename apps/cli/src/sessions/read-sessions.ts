@@ -1,7 +1,7 @@
 import type { Session, SessionList } from '@recount/contract';
 import type { ApiClient, ApiRequest } from '../connection/api-client.ts';
 
-/** What a table may show of a session. */
+/** The fields of a session that a table may show. */
 export type SessionFigures = Pick<
   Session,
   | 'session_id'

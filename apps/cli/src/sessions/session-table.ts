@@ -37,7 +37,7 @@ const text = (header: string, toText: (session: SessionFigures) => string | null
   toCell: ({ session }) => toSingleLine(toText(session) ?? '') || '–',
 });
 
-/** Null where the transcript has no usage. */
+/** Null if the transcript has no usage. */
 export const toTokens = ({
   tokens_in,
   tokens_out,
@@ -47,7 +47,7 @@ export const toTokens = ({
   tokens_in === null ? null : tokens_in + (tokens_out ?? 0) + (cache_read ?? 0) + (cache_write ?? 0);
 const toErrors = ({ tool_error_count, api_error_count }: SessionFigures): number => tool_error_count + api_error_count;
 
-/** Every column that the table can have, by the name that `--columns` takes. */
+/** All columns of the table, by their names in `--columns`. */
 export const SESSION_COLUMNS: Readonly<Record<string, SessionColumn>> = {
   id: { header: 'ID', toCell: ({ shortId }) => shortId },
   'full-id': { header: 'ID', toCell: ({ session }) => toSingleLine(session.session_id) },
@@ -80,7 +80,7 @@ export const SESSION_COLUMNS: Readonly<Record<string, SessionColumn>> = {
 const DEFAULT_COLUMNS = ['id', 'last', 'project', 'title', 'messages', 'tokens', 'errors', 'cost'] as const;
 
 const COST_LAYOUT = { currencyLabel: 'USD', costDecimals: 2, timeZone: 'UTC', largest: 0 };
-/** A first prompt may be long; on a screen without end, nobody reads it all. */
+/** Titles are cut even on an unlimited screen: a first prompt may be long. */
 const MAX_TITLE_LENGTH = 60;
 const MIN_ID_LENGTH = 8;
 const SHORT_COMMIT_LENGTH = 8;
@@ -94,7 +94,7 @@ const CONTESTED_NOTE = [
   'shown; `GET /v1/sessions/{id}` names them and who brought them:',
 ];
 
-/** The table of sessions in the order given, sub-agents below their parents; the headers are its first line. */
+/** The table of sessions in the given order, sub-agents below their parents; its first line has the headers. */
 export function formatSessions({ sessions, hasMore }: LatestSessions, layout: SessionTableLayout): string[] {
   if (sessions.length === 0) return ['No sessions yet.'];
   const columns = (layout.columns ?? DEFAULT_COLUMNS).flatMap((name) => SESSION_COLUMNS[name] ?? []);
@@ -116,7 +116,7 @@ export function formatSessions({ sessions, hasMore }: LatestSessions, layout: Se
   return [...formatTable(columns, rows, layout.maxWidth), ...more, ...FOOTNOTES, ...unpriced, ...contestedNote];
 }
 
-/** Beginnings of ids that tell these sessions apart, as filters take them; of a sub-agent, its agent id. */
+/** Prefixes of ids that distinguish these sessions, as accepted by filters; for a sub-agent, its agent id. */
 function toShortIds<Named extends Pick<SessionFigures, 'session_id' | 'is_subagent' | 'agent_id'>>(
   sessions: readonly Named[],
 ): Map<Named, string> {
@@ -131,7 +131,7 @@ function toShortIds<Named extends Pick<SessionFigures, 'session_id' | 'is_subage
   }
 }
 
-/** Some of its responses have a price and others none, or not all of their tokens are known. */
+/** Only some of its responses have a price, or only some of their tokens are known. */
 const isPartlyPriced = ({ cost_estimate_usd, unpriced_count, output_only_count = 0 }: SessionFigures): boolean =>
   cost_estimate_usd !== null && (unpriced_count > 0 || output_only_count > 0);
 
@@ -152,7 +152,7 @@ interface ArrangedSession {
   isBelowParent: boolean;
 }
 
-/** In the order given, but each sub-agent right below its parent where that is in the list too. */
+/** In the given order, but each sub-agent right below its parent if that is in the list too. */
 export function arrangeSessions(sessions: readonly SessionFigures[]): ArrangedSession[] {
   const ids = new Set(sessions.map(({ session_id }) => session_id));
   const isBelow = ({ parent_session_id }: SessionFigures): boolean =>
@@ -165,7 +165,7 @@ export function arrangeSessions(sessions: readonly SessionFigures[]): ArrangedSe
     const below = children.get(session.session_id) ?? [];
     return [{ session, isBelowParent }, ...below.flatMap((child) => place(child, true))];
   };
-  // Whatever a transcript claims: those that name each other as parents are below nobody.
+  // Transcripts may claim anything: sessions that name each other as parents are at the top level.
   const roots = sessions.filter((session) => !isBelow(session));
   return [...roots, ...sessions].flatMap((session) => place(session, false));
 }

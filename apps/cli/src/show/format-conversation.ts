@@ -13,7 +13,7 @@ const TURNS_BEFORE = 2;
 const TURNS_AFTER = 8;
 const SUBAGENT_INDENT = '    ';
 
-/** A conversation as a person reads it in a terminal. */
+/** A conversation for reading in a terminal. */
 export function formatConversation(loaded: LoadedSession, options: ShowOptions): ShownLine[] {
   const { project } = loaded.session;
   return [...formatHeading(loaded.session, options), ...formatTurns(loaded, { ...options, project })];
@@ -93,7 +93,7 @@ function formatTurns(loaded: LoadedSession, options: ShowOptions): ShownLine[] {
   return lines;
 }
 
-/** The turns around the one with a line of the transcript, or with the last line before it. */
+/** The turns around the one that contains a line of the transcript, or the last line before it. */
 function toWindow(turns: readonly Turn[], line: number): { first: number; last: number } {
   const toLines = ({ message, steps }: Turn): number[] => [
     message.line_number,
@@ -108,7 +108,10 @@ function toWindow(turns: readonly Turn[], line: number): { first: number; last: 
 const toBlocks = (step: Step): ContentBlock[] =>
   step.kind === 'tool' ? [step.use, ...(step.result === undefined ? [] : [step.result])] : [step.block];
 
-/** Puts each sub-agent behind the turn that started it: the one with its prompt, else the last before it began; undefined is the end. */
+/**
+ * Assigns each sub-agent to the turn that started it: the one with its prompt, else the last before it began; undefined
+ * is the end.
+ */
 function placeSubagents(
   turns: readonly Turn[],
   subagents: readonly LoadedSession[],

@@ -8,16 +8,19 @@ import { cutToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts
 export interface CostReasons {
   session: SessionDetail;
   costs: SessionCosts;
-  /** How the session compares with its agent's own total, if the agent keeps one. */
+  /** The comparison with the agent's own total, if the agent keeps one. */
   reconciliation: ReconciliationReport['rows'][number] | undefined;
 }
 
 const CLASSES = { input: 'input', output: 'output', cache_read: 'cache read', cache_write: 'cache write' } as const;
-/** Parts that make up less of the whole are summed up. */
+/** Further parts, which are smaller, are summed up. */
 const MAX_PARTS = 12;
 const MAX_TITLE_WIDTH = 100;
 
-/** Why a session cost what it cost: by class and rate, the most expensive responses, what is shared, unfinalised and unpriced. */
+/**
+ * Why a session cost what it did: by class and rate, the most expensive responses, and what is shared, unfinalised and
+ * unpriced.
+ */
 export function formatCosts(reasons: CostReasons, layout: { timeZone: string; maxWidth: number }): StyledLine[] {
   const { session } = reasons;
   const money = toMoney(session.cost_estimate_usd ?? 0);
@@ -57,7 +60,7 @@ function toParts({ session, costs }: CostReasons, money: Money): string {
   return `; ${money(first.cost_usd)} of it is ${CLASSES[first.token_class]}${toTier(first, costs)}.`;
 }
 
-/** A level of context is worth a word if it changes the rate. */
+/** The context level is mentioned if it changes the rate. */
 function toTier(part: SessionCosts['parts'][number], { parts }: SessionCosts): string {
   if (!part.is_long_context) return '';
   const usual = parts.find(
@@ -98,7 +101,7 @@ function formatParts({ costs, session }: CostReasons, maxWidth: number, money: M
 function toRate({ lowest_rate_usd: lowest, highest_rate_usd: highest }: SessionCosts['parts'][number]): string {
   if (lowest === null || highest === null) return '–';
   const format = (rate: number): string => String(Number(rate.toPrecision(3)));
-  // Costs are exact to 1e-10 dollars, rates of few tokens less so.
+  // Costs are exact to 1e-10 dollars, so rates of few tokens are less precise.
   return highest - lowest <= highest * 0.02 ? format(highest) : `${format(lowest)} to ${format(highest)}`;
 }
 

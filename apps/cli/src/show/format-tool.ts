@@ -14,7 +14,7 @@ import {
 
 const SHORT_EDIT_LINES = 24;
 
-/** A call: what it is about, what it changed, and what came of it. */
+/** A call: its subject, what it changed, and its result. */
 export function formatTool({ use, result }: ToolStep, options: ShowOptions): ShownLine[] {
   const whole = toSingleLine(describeToolInput(use.tool_input));
   const { project } = options;
@@ -34,7 +34,7 @@ export function formatTool({ use, result }: ToolStep, options: ShowOptions): Sho
     heading,
     ...input.map((line) => ({ text: INDENT + line, style: 'dim' as const })),
     ...formatEdits(edits, options),
-    // What an edit prints repeats the edit.
+    // An edit's output repeats the edit.
     ...(result === undefined || (edits.length > 0 && !failed && !options.hasWholeTools)
       ? []
       : formatResult(result, options)),
@@ -68,7 +68,7 @@ function formatEdits(edits: ReturnType<typeof toEdits>, options: ShowOptions): S
   ];
 }
 
-/** Without the lines that both begin and end with. */
+/** Without the lines that both have in common at the beginning and end. */
 function dropCommonLines(before: readonly string[], after: readonly string[]): [string[], string[]] {
   const shorter = Math.min(before.length, after.length);
   let start = 0;

@@ -6,24 +6,24 @@ import type { ApiClient } from '../connection/api-client.ts';
 export interface LoadedSession {
   session: Session;
   messages: Message[];
-  /** Whether there are more messages or sub-agents than are loaded. Named as in the JSON that it is part of. */
+  /** Whether there are more messages or sub-agents than are loaded. Named as in the JSON output. */
   is_cut: boolean;
   subagents: LoadedSession[];
 }
 
-/** Beyond, the rest of the conversation is left out: it would not fit into memory. */
+/** Further messages are left out: they would not fit into memory. */
 const MAX_MESSAGES = 20_000;
 const MAX_SUBAGENTS = 50;
 const PAGE_LIMIT = 500;
 
-/** Reads a session by its id or the beginning of it. Throws UsageError if there is none. */
+/** Reads a session by its id or a prefix of it. Throws UsageError if there is none. */
 export async function readSession(client: ApiClient, name: string): Promise<SessionDetail> {
   const session = await client.request<SessionDetail>(`/v1/sessions/${encodeURIComponent(name)}`);
   if (session === undefined) throw new UsageError(`There is no session ${name}.`);
   return session;
 }
 
-/** Reads the whole conversation of a session, with those of its sub-agents if they are wanted. */
+/** Reads the whole conversation of a session, including those of its sub-agents if requested. */
 export async function loadSession(
   client: ApiClient,
   session: Session,
@@ -42,7 +42,7 @@ export async function loadSession(
   const children = hasSubagents ? await client.request<SessionList>(`${path}/subagents`, { query, signal }) : undefined;
   const subagents: LoadedSession[] = [];
   for (const child of children?.sessions ?? []) {
-    // Whatever transcripts claim: a session is no sub-agent of itself.
+    // A transcript may claim that a session is its own sub-agent.
     if (child.session_id !== session.session_id) {
       subagents.push(await loadSession(client, child, { hasSubagents: false, signal }));
     }

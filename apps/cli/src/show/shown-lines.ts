@@ -11,21 +11,23 @@ export interface ShownLine {
 export interface ShowOptions {
   timeZone: string;
   width: number;
-  /** Whether inputs and results of tools are shown whole. */
+  /** Whether inputs and results of tools are shown completely. */
   hasWholeTools: boolean;
-  /** Working directory: paths below it are shown from there. */
+  /** Working directory: paths below it are shown relative to it. */
   project?: string | null | undefined;
-  /** Only what is around this line of the transcript. */
+  /** Shows only what is around this line of the transcript. */
   line?: number | undefined;
 }
 
-/** Lines of a tool's input or result that are shown unless all are wanted. */
+/** Lines shown of a tool's input or result, unless all are requested. */
 export const SHORT_LINES = 6;
-/** So that what is wrapped can still be read in a wide terminal. */
+/** Keeps wrapped text readable in a wide terminal. */
 export const MAX_TEXT_WIDTH = 110;
 export const INDENT = '  ';
 
-/** Wrapped to the width and indented; beyond `maxLines` (unless tools are shown whole), how many lines there are more. */
+/**
+ * Wrapped to the width and indented; after `maxLines` (unless tools are shown completely), the number of further lines.
+ */
 export function wrapBlock(text: string, { width, hasWholeTools }: ShowOptions, maxLines?: number): string[] {
   const columns = Math.max(20, Math.min(width, MAX_TEXT_WIDTH) - INDENT.length);
   const source = text.trimEnd().split('\n');
@@ -37,7 +39,7 @@ export function wrapBlock(text: string, { width, hasWholeTools }: ShowOptions, m
   return hidden > 0 && wrapped.length > limit ? [...lines, `${INDENT}… ${formatCount(hidden)} more lines`] : lines;
 }
 
-/** Without control characters, and tabs as spaces: the guard of the terminal would print them as codes. */
+/** Without control characters, and tabs as spaces: the terminal guard would print them as codes. */
 export const toPlainLine = (line: string): string =>
   line
     .replaceAll('\t', '  ')

@@ -9,7 +9,7 @@ import { measureFolder } from '../local/measure-folder.ts';
 import { MAX_FAILURES, type Status } from './status.ts';
 
 /**
- * Asks the server that is named; else the local installation if it runs, or the database of DATABASE_URL; else the
+ * Queries the named server; else the local installation if it is running, or the database of DATABASE_URL; else the
  * server that this machine is connected to. Throws CliError if there is none of them.
  */
 export async function readStatus(context: CliContext, options: ApiOptions): Promise<Status> {

@@ -1,11 +1,11 @@
-/** What `recount status` says; null is what is not known from here. */
+/** The content of `recount status`; null if unknown from here. */
 export interface Status {
   running: { pid: number | null; url: string | null; is_ready: boolean } | null;
   data_directory: string | null;
   transcripts: Record<string, number>;
   live: { running_streams: number };
   search: { waiting_sessions: number; failing_sessions: number };
-  /** Bytes. The database's are of the whole installation; those of the write-ahead log come on top. */
+  /** Bytes. The database's are for the whole installation, excluding the write-ahead log. */
   disk: {
     database_bytes: number | null;
     search_bytes: number | null;

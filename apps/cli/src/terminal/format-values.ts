@@ -5,16 +5,19 @@ export function formatCount(count: number): string {
   return formatDecimal(count, 0);
 }
 
-/** With as many decimals, half rounded up, and thousands separated by commas. Intl would take longer to load than to print a table. */
+/**
+ * With this many decimals, half rounded up, and thousands separated by commas. Intl would take longer to load than
+ * printing a table.
+ */
 export function formatDecimal(value: number, decimals: number): string {
-  // Ten decimals tell all amounts apart: 1.005 is then 1.0050000000 and not 1.00499999999999989.
+  // Ten decimals distinguish all amounts: 1.005 is then 1.0050000000 rather than 1.00499999999999989.
   const rounded = Math.round(Number(`${Math.abs(value).toFixed(10)}e${decimals}`));
   const digits = String(rounded).padStart(decimals + 1, '0');
   const whole = digits.slice(0, digits.length - decimals).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
   return `${value < 0 && rounded > 0 ? '-' : ''}${whole}${decimals > 0 ? `.${digits.slice(-decimals)}` : ''}`;
 }
 
-/** As `1 error` and `2 errors`; `plural` where that is not the noun with an s. */
+/** As `1 error` and `2 errors`; `plural` if that is not the noun with an s. */
 export function formatCountOf(count: number, noun: string, plural = `${noun}s`): string {
   return `${formatCount(count)} ${count === 1 ? noun : plural}`;
 }
@@ -45,7 +48,7 @@ export function formatDuration(durationMs: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** To the minute, in a time zone; true stands for UTC, false for that of this machine. */
+/** To the minute, in a time zone; true means UTC, false this machine's. */
 export function formatTimestamp(timestamp: string | null, zone: boolean | string): string {
   if (timestamp === null) return '';
   const date = new Date(timestamp);

@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { createCapture } from '../testing/fake-context.ts';
 import { toTerminalText } from './guard-terminal.ts';
 
-/** All that may steer a terminal; line feed and tab may not. */
+/** Everything that can control a terminal, except line feed and tab. */
 const STEERING = /[^\P{Cc}\n\t]|[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
 
-/** Texts that are dense with what terminals obey. */
+/** Texts full of characters that terminals act on. */
 const hostileText = fc
   .array(
     fc.oneof(

@@ -1,34 +1,37 @@
-/** stdout or stderr. What is written to a terminal cannot steer it; what is written elsewhere is exact. */
+/** stdout or stderr. Output to a terminal cannot control it; any other output is unchanged. */
 export interface CliOutput extends NodeJS.WriteStream {
-  /** As `write`, but colours and weights (`ESC [ … m`) are kept: for lines that recount styles itself. */
+  /** Like `write`, but keeps colours and weights (`ESC [ … m`): for lines that recount styles itself. */
   writeStyled(text: string): boolean;
-  /** Writes what a terminal is to obey: recount's own cursor movements, and another program's stderr. */
+  /** Writes what a terminal should act on: recount's own cursor movements, and another program's stderr. */
   writeUnguarded(data: string | Uint8Array): boolean;
 }
 
 /**
- * Control characters but line feed and tab, and those that turn the direction of text: by them a text could move the cursor, set the
- * title or the clipboard, or pass for another text.
+ * Control characters other than line feed and tab, and bidirectional ones: with them a text could move the cursor, set
+ * the title or the clipboard, or display as another text.
  */
 const STEERING = /[^\P{Cc}\n\t]|\p{Bidi_Control}/gu;
 const ESCAPE = '\u001B';
 const STYLE = new RegExp(`(${ESCAPE}\\[[\\d;]*m)`, 'u');
 
-/** The text with every character that would steer a terminal as `\u001b`, which in JSON means the same as the character. */
+/**
+ * The text with every character that would control a terminal as `\u001b`, which in JSON means the same as the
+ * character.
+ */
 export function toTerminalText(text: string): string {
   return text.replace(STEERING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /**
- * Makes a stream a CliOutput; where it is a terminal, by putting `toTerminalText` before its `write`, so that nothing which is written
- * to it by whatever way passes by.
+ * Makes a stream a CliOutput. If it is a terminal, `toTerminalText` is applied in its `write`, so that everything
+ * written to it is guarded.
  */
 export function guardTerminal(stream: NodeJS.WriteStream): CliOutput {
   const write = stream.write.bind(stream) as (data: string | Uint8Array, ...rest: unknown[]) => boolean;
   if (!stream.isTTY) return Object.assign(stream, { writeStyled: write, writeUnguarded: write });
   const decoder = new TextDecoder();
   let heldBack = '';
-  /** A carriage return is kept until it is known that it ends no line. */
+  /** A carriage return is held back until it is known not to end a line. */
   const show = (data: string | Uint8Array): string => {
     const text =
       heldBack + (typeof data === 'string' ? decoder.decode() + data : decoder.decode(data, { stream: true }));

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import type { CliContext } from '../cli-context.ts';
 
 /**
- * Writes styled lines of a result, on a terminal through the pager of PAGER, or less. What the lines hold besides styles must be
- * guarded already (`toTerminalText`). Without such a program, and with PAGER=cat, they are printed.
+ * Writes styled lines of a result; on a terminal through the pager in PAGER, or less. The lines' content must already
+ * be guarded (`toTerminalText`). Without such a program, or with PAGER=cat, they are printed.
  */
 export async function printPaged(context: CliContext, lines: readonly string[], isPaged = true): Promise<void> {
   const text = lines.map((line) => `${line}\n`).join('');
@@ -15,10 +15,10 @@ export async function printPaged(context: CliContext, lines: readonly string[], 
     context.stdout.writeStyled(text);
     return;
   }
-  // R keeps colours, F ends where it fits, X leaves it on the screen.
+  // R keeps colours, F exits if everything fits, X leaves it on the screen.
   const environment = { LESS: 'RFX', ...context.environment };
   const pager = spawn(command, { shell: true, stdio: ['pipe', 'inherit', 'inherit'], env: environment });
-  // Whoever has seen enough ends the pager.
+  // The user may quit the pager early.
   pager.stdin.on('error', () => undefined);
   pager.stdin.end(text);
   const [exitCode] = await Promise.race([once(pager, 'close'), once(pager, 'error').then(() => [127])]);

@@ -1,11 +1,11 @@
 import type { CliContext } from '../cli-context.ts';
 
-/** What goes to a file or a program is not cut: whoever searches it finds what is there. */
+/** Output to a file or a program is not cut, so that searching it finds everything. */
 const UNLIMITED_WIDTH = 10_000;
 /** For people who read it in a file. */
 export const PAGE_WIDTH = 80;
 
-/** Columns that a table may have: those of the terminal, else of COLUMNS. */
+/** Maximum width of a table: the terminal's, or else COLUMNS. */
 export function toPrintWidth(
   { stdout, environment }: Pick<CliContext, 'stdout' | 'environment'>,
   fallback = UNLIMITED_WIDTH,

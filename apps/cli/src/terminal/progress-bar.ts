@@ -3,11 +3,11 @@ import { type CliOutput, toTerminalText } from './guard-terminal.ts';
 import { cutToWidth } from './text-width.ts';
 
 export interface Progress {
-  /** Undefined while it is not known. */
+  /** Undefined while unknown. */
   totalBytes: number | undefined;
   doneBytes: number;
   files: number;
-  /** What is going on beside the reading. */
+  /** What else is going on. */
   remark: string;
 }
 
@@ -20,14 +20,14 @@ export interface ProgressBar {
 }
 
 const FRAME_MS = 100;
-/** Where lines go to a file or a program, one now and then shows that it goes on. */
+/** If the output is a file or a program, an occasional line shows progress. */
 const LINE_MS = 5000;
 const BAR_COLUMNS = 24;
 const CLEAR_LINE = '\r\u001B[2K';
-/** Before that, a rate says little. */
+/** Before that, a rate means little. */
 const MIN_ELAPSED_MS = 1000;
 
-/** A progress bar on a terminal; on anything else a line every 5 seconds, beside the notes. */
+/** A progress bar on a terminal; otherwise a line every 5 seconds, between the notes. */
 export function createProgressBar(stream: CliOutput, nowMs = () => performance.now()): ProgressBar {
   const startedAtMs = nowMs();
   let drawnAtMs = stream.isTTY ? Number.NEGATIVE_INFINITY : startedAtMs;
@@ -57,8 +57,8 @@ export function createProgressBar(stream: CliOutput, nowMs = () => performance.n
 }
 
 /**
- * Runs something of which nothing can be told but that it goes on, and says so every 5 seconds: `what() … 15 s`, on a
- * terminal in one line that goes away.
+ * Runs something without measurable progress, and says every 5 seconds that it is running: `what() … 15 s`, on a
+ * terminal in one line that disappears.
  */
 export async function whileShowing<Result>(
   stream: CliOutput,

@@ -3,21 +3,21 @@ import { cutStartToWidth, cutToWidth, toTextWidth } from './text-width.ts';
 export interface TableColumn {
   header: string;
   align?: 'left' | 'right';
-  /** May be cut to this many columns. Left out: never cut. */
+  /** The column may be cut to this width. Default: never cut. */
   minWidth?: number;
-  /** Which end stays where it is cut. Default `start`. */
+  /** Which end is kept if it is cut. Default `start`. */
   keeps?: 'start' | 'end';
-  /** Left out where the table would be too wide otherwise; the last such column first, those with a `rank` by it. */
+  /** Left out if the table would be too wide otherwise: last column first, or by `rank`. */
   isOptional?: boolean;
-  /** How much an optional column matters: the lowest goes first. Default 0. */
+  /** Importance of an optional column: the lowest goes first. Default 0. */
   rank?: number;
 }
 
 const GAP = '  ';
 
 /**
- * Lines of a table, the headers first. Where it is wider than `maxWidth`, columns with a `minWidth` are narrowed, the widest
- * first; where that does not suffice, optional columns are left out.
+ * Lines of a table, the headers first. If it is wider than `maxWidth`, columns with a `minWidth` are narrowed, widest
+ * first; if that is not enough, optional columns are left out.
  */
 export function formatTable(
   columns: readonly TableColumn[],

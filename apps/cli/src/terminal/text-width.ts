@@ -2,13 +2,13 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/** One column each: what most texts consist of alone. */
+/** Texts of only one-column characters, which most are. */
 const NARROW_ONLY = /^[ -~\u00C0-\u024F\u2500-\u259F–…·]*$/;
 
 /** Columns that the text takes in a terminal. */
 export function toTextWidth(text: string): number {
   if (NARROW_ONLY.test(text)) return text.length;
-  // Its tables take longer to load than most commands run.
+  // Loaded on demand: its tables take longer to load than most commands run.
   const { default: stringWidth } = require('string-width') as typeof import('string-width');
   return stringWidth(text);
 }
@@ -20,7 +20,7 @@ function toCharacters(text: string): string[] {
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-/** The text cut to `width` columns, the last of them then an ellipsis. */
+/** The text cut to `width` columns, the last one an ellipsis. */
 export function cutToWidth(text: string, width: number): string {
   if (toTextWidth(text) <= width) return text;
   let cut = '';
@@ -33,7 +33,7 @@ export function cutToWidth(text: string, width: number): string {
   return width > 0 ? `${cut.trimEnd()}…` : '';
 }
 
-/** The end of the text, of `width` columns, the first of them then an ellipsis: for paths, whose end tells most. */
+/** The last `width` columns of the text, the first one an ellipsis: for paths, whose end matters most. */
 export function cutStartToWidth(text: string, width: number): string {
   if (toTextWidth(text) <= width) return text;
   let cut = '';
@@ -46,7 +46,7 @@ export function cutStartToWidth(text: string, width: number): string {
   return width > 0 ? `…${cut.trimStart()}` : '';
 }
 
-/** Lines of at most `width` columns, broken between words; a longer word has a line of its own. */
+/** Lines of at most `width` columns, broken between words; a longer word gets a line of its own. */
 export function wrapToWidth(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -62,7 +62,7 @@ export function wrapToWidth(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** One line without control characters: what stands in transcripts could otherwise steer the terminal. */
+/** One line without control characters, with which a transcript could otherwise control the terminal. */
 export function toSingleLine(text: string): string {
   return text.replace(/\s+/gu, ' ').replace(/\p{C}/gu, '').trim();
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 
-/** Writes texts one after another, no faster than the stream takes them. */
+/** Writes texts one after another, at the stream's pace. */
 export async function writeChunks(
   stream: NodeJS.WritableStream,
   chunks: Iterable<string> | AsyncIterable<string>,

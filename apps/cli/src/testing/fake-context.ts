@@ -9,7 +9,7 @@ export interface FakeContext extends CliContext {
   interruption: AbortController;
 }
 
-/** A process that nobody sees. Its streams are terminals of so many columns where that is given. */
+/** A fake process. Its streams are terminals with this many columns, if given. */
 export function createFakeContext({
   environment = {},
   workingDirectory = '/home/ada',

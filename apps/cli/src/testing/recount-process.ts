@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const PROGRAM = fileURLToPath(new URL('../../bin/recount.mjs', import.meta.url));
 const OUTPUT_TIMEOUT_MS = 120_000;
 
-/** Who runs recount; the user of the tests where both are left out. */
+/** Who runs recount; the tests' own user if both are left out. */
 export interface Account {
   uid?: number;
   gid?: number;
@@ -19,9 +19,9 @@ export interface RecountProcess {
   child: ChildProcess;
   stdout(): string;
   stderr(): string;
-  /** Rejects where the process ends before. */
+  /** Rejects if the process ends before. */
   waitForOutput(pattern: RegExp): Promise<void>;
-  /** Resolves to exit code, or name of the signal. */
+  /** Resolves to the exit code, or the name of the signal. */
   exited: Promise<number | string>;
 }
 
@@ -31,7 +31,7 @@ export interface StartOptions {
   wrapper?: readonly string[];
 }
 
-/** A home with nothing in it, whose owner is the account. */
+/** An empty home owned by the account. */
 export async function createHome({ uid, gid }: Account): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), 'recount-home-'));
   if (uid !== undefined && gid !== undefined) await chown(home, uid, gid);
@@ -46,13 +46,13 @@ export async function removeHome(home: string): Promise<void> {
   await rm(home, { recursive: true, force: true });
 }
 
-/** Whether the account can read the program: not where the checkout lies below somebody's private folder. */
+/** Whether the account can read the program, i.e. the checkout is not below somebody's private folder. */
 export function canRun({ uid, gid }: Account): boolean {
   if (uid === undefined || gid === undefined) return true;
   return spawnSync(process.execPath, [PROGRAM, '--version'], { uid, gid, cwd: '/' }).status === 0;
 }
 
-/** Runs `recount` with nothing of the environment but PATH. `wrapper` is a program with arguments that runs it in its turn. */
+/** Runs `recount` with an environment of only PATH. `wrapper` is a program with arguments that runs it. */
 export function startRecount(
   home: string,
   commandArguments: readonly string[],

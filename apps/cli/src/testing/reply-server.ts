@@ -9,7 +9,7 @@ export interface ReplyServer {
   requests: string[];
 }
 
-/** An HTTP server that answers as `reply` says; it ends with the test. */
+/** An HTTP server that answers as `reply` says; it is closed after the test. */
 export async function startReplyServer(
   reply: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<ReplyServer> {

@@ -2,7 +2,7 @@ import type { UsageReport } from '@recount/contract';
 
 type Figures = UsageReport['totals']['own'];
 
-/** Usage with as much of everything as `scale` says. */
+/** Usage figures multiplied by `scale`. */
 export function toFigures(scale: number, changes: Partial<Figures> = {}): Figures {
   return {
     responses: 10 * scale,

@@ -4,22 +4,22 @@ import { runCommandLine } from '../run-command-line.ts';
 import { createFakeContext } from './fake-context.ts';
 
 interface TypedOptions {
-  /** The terminal's width; without it, the output is no terminal. */
+  /** The terminal's width; without it, the output is not a terminal. */
   columns?: number;
-  /** Whether the API is named, or the database alone. */
+  /** Whether to name the API, or only the database. */
   hasServer?: boolean;
   /** Default: the admin's. */
   key?: string;
 }
 
 export interface TypedCommands {
-  /** Types a command as its user would, in the checkout. */
+  /** Runs a command as its user would type it in the checkout. */
   type(commandLine: readonly string[], options?: TypedOptions): Promise<{ exitCode: number; out: string; err: string }>;
-  /** What a command prints; rejects where it does not end well. */
+  /** A command's output; rejects if it fails. */
   read(...commandLine: string[]): Promise<string>;
 }
 
-/** Commands of somebody who uses the API, and whose database can be reached; in a home where that is given. */
+/** Commands of a user of the API whose database can also be reached; in a home, if given. */
 export function createTypedCommands(api: TestApi, home: Readonly<Record<string, string>> = {}): TypedCommands {
   const type: TypedCommands['type'] = async (commandLine, { columns, hasServer = true, key = api.keys.admin } = {}) => {
     const environment = {

@@ -3,20 +3,20 @@ import { SourceError } from '@recount/storage/sources';
 import type { FoundFile, StoredFile } from '@recount/usage';
 import type { Found } from './found.ts';
 
-/** The transcripts and the sessions of the databases, each session once. */
+/** The transcripts and the databases' sessions, each session once. */
 export async function addStored({ transcripts, databases }: Found): Promise<(FoundFile | StoredFile)[]> {
   const stored = await Promise.all(databases.map(listStored));
-  // What a log says is in the rows of the database beside it, too.
+  // The content of a log is also in the rows of the database beside it.
   const inStores = await findInStores(transcripts.map(({ path }) => path));
   return [...transcripts.filter(({ path }) => !inStores.has(path)), ...stored.flat()];
 }
 
-/** The sessions of a database; none of one that is no agent's. One that cannot be read fails when its turn comes. */
+/** The sessions of a database; none if it is no agent's. One that cannot be read fails when it is scanned. */
 async function listStored({ path, sizeBytes, modifiedAtMs }: FoundFile): Promise<StoredFile[]> {
   try {
     const store = await openSessionStore(path);
     const sessions = store.listSessions();
-    // Each session is read over a connection of its own.
+    // Each session is read through a separate connection.
     store.close();
     return sessions.map(({ id, version, changedAtMs = modifiedAtMs }) => ({
       path: `${path}!${id}`,

@@ -9,7 +9,7 @@ import { type Found, toDeniedFile } from './found.ts';
 const TRANSCRIPT_PATTERNS = ['**/*.jsonl', '**/*.jsonl.zst', '**/*.jsonl.gz', '**/*.json'];
 const DATABASE_PATTERNS = ['**/*.db', '**/*.sqlite', '**/*.sqlite3'];
 
-/** What lies below the paths. Throws UsageError for a path that is not there. */
+/** Everything below the paths. Throws UsageError for a path that does not exist. */
 export async function findBelow({ workingDirectory }: CliContext, paths: readonly string[]): Promise<Found> {
   const transcripts = new Map<string, FoundFile>();
   const databases = new Map<string, FoundFile>();

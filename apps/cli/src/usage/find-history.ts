@@ -7,8 +7,8 @@ import type { CliContext } from '../cli-context.ts';
 import { type Found, toDeniedFile } from './found.ts';
 
 /**
- * The transcripts below the paths, or those that the agents of this machine keep, and the sessions in agents' databases. Throws
- * UsageError for a path that is not there.
+ * The transcripts below the paths, or those that the agents of this machine keep, and the sessions in agents'
+ * databases. Throws UsageError for a path that does not exist.
  */
 export async function findHistory(context: CliContext, paths: readonly string[]): Promise<(FoundFile | StoredFile)[]> {
   const found = await (paths.length > 0 ? findBelow(context, paths) : findOnMachine(context));
@@ -17,7 +17,7 @@ export async function findHistory(context: CliContext, paths: readonly string[])
   return await addStored(found);
 }
 
-/** With what most calls do not need. */
+/** Loads modules that most calls do not need. */
 async function findBelow(context: CliContext, paths: readonly string[]): Promise<Found> {
   const { findBelow } = await import('./find-below.ts');
   return await findBelow(context, paths);
@@ -35,5 +35,5 @@ function findOnMachine({ environment }: CliContext): Found {
   };
 }
 
-/** What lies aside does not, but is no transcript even if it fits the pattern of one. */
+/** Files that are `aside` hold none and are not transcripts, even if they match the pattern of one. */
 const mayHoldUsage = ({ holds }: SessionPlace): boolean => holds !== 'attachments' && holds !== 'prompts';

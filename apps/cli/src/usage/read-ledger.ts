@@ -20,7 +20,7 @@ export interface ReadLedger extends LocalLedger {
   files: readonly ScannedFile[];
 }
 
-/** The responses of the history, each once. */
+/** The responses of the history, each counted once. */
 export async function readLedger(
   context: CliContext,
   paths: readonly string[],
@@ -32,7 +32,7 @@ export async function readLedger(
   return { ...settleLedger(result), files: result.files };
 }
 
-/** The clock and the filter that the options ask for. Throws UsageError. */
+/** The options' clock and filter. Throws UsageError. */
 export function toScope(
   { workingDirectory }: Pick<CliContext, 'workingDirectory'>,
   options: UsageOptions,
@@ -60,7 +60,7 @@ export function toScope(
   return { clock, filter };
 }
 
-/** A date as ccusage takes it has no hyphens. */
+/** Dates in ccusage's format have no hyphens. */
 const toDashed = (text: string | undefined): string | undefined => text?.replace(/^(\d{4})(\d{2})(\d{2})$/, '$1-$2-$3');
 
 function toMoment(text: string | undefined, clock: LocalClock): number | undefined {

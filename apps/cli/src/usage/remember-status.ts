@@ -5,7 +5,7 @@ import { type RememberedStatus, writeStatus } from './statusline.ts';
 
 const SESSIONS_MS = 7 * 24 * 60 * 60_000;
 
-/** Leaves behind what the status line shows. Where it cannot be written, the status line does without. */
+/** Saves what the status line shows. If that fails, the status line goes without. */
 export function rememberStatus(context: CliContext, ledger: LocalLedger, nowMs = Date.now()): void {
   const directory = toUsageCache(context);
   if (directory === undefined) return;

@@ -7,8 +7,8 @@ import { toRangeNote } from '../report/range-note.ts';
 const MAX_OFFERED = 5;
 
 /**
- * The filter with the names that are meant: as everywhere, any part of a project's path, of a model's or an agent's name and the
- * beginning of a session's id, if only one has it. Throws UsageError for a name of nothing, with the nearest ones.
+ * The filter with full names: as everywhere, any unique part of a project's path, of a model's or an agent's name, or
+ * prefix of a session's id will do. Throws UsageError, with the nearest names, if nothing matches.
  */
 export function resolveFilter(
   { rows, shared }: Pick<LocalLedger, 'rows' | 'shared'>,
@@ -50,7 +50,7 @@ export function resolveFilter(
   };
 }
 
-/** When there is usage, where there is none in the time asked for; undefined if it was not asked for a time. */
+/** If the requested time has no usage, says when there is some; undefined if no time was requested. */
 export function describeEmptyRange(
   { rows }: Pick<LocalLedger, 'rows'>,
   { fromMs, toMs }: UsageFilter,

@@ -43,7 +43,7 @@ export async function showBlocks(context: CliContext, paths: readonly string[], 
   }
 }
 
-/** What a block that has not ended comes to if it goes on as it has so far. */
+/** Projected total of a block that has not ended, at its current rate. */
 function toProjection(block: UsageBlock, nowMs: number) {
   const [startMs, endMs] = [Date.parse(block.start), Date.parse(block.end)];
   const isActive = nowMs >= startMs && nowMs < endMs;

@@ -15,7 +15,7 @@ import { describeEmptyRange, resolveFilter } from './resolve-filter.ts';
 import { toUsageAnswer } from './usage-answer.ts';
 import type { UsageOptions } from './usage-options.ts';
 
-/** Rows of each table where nobody asked for a particular one. */
+/** Rows of each table in the overview. */
 const OVERVIEW: readonly { key: UsageKey; title: string; rows: number; isLatest?: boolean }[] = [
   { key: 'day', title: 'By day', rows: 14, isLatest: true },
   { key: 'model', title: 'By model', rows: 8 },
@@ -83,7 +83,7 @@ function showTable(context: CliContext, kind: ReportKind, answer: ReportAnswer, 
   }
 }
 
-/** What the figures are less than exact about, what was not read, and how to keep it all. */
+/** Known inaccuracies of the figures, what was not read, and how to keep it all. */
 function showNotes(context: CliContext, { files }: ReadLedger, answer: ReportAnswer): void {
   const read = files.filter(({ status }) => status === 'read');
   const bytes = read.reduce((total, { sizeBytes }) => total + sizeBytes, 0);

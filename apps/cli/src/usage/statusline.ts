@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { CliContext } from '../cli-context.ts';
 import { toUsageCache } from './cache-directory.ts';
 
-/** What `recount usage` leaves behind for the status line, which reads nothing else. */
+/** What `recount usage` saves for the status line, which reads nothing else. */
 export interface RememberedStatus {
   writtenAtMs: number;
   /** `2026-03-01`, in the time zone of the machine. */
@@ -15,7 +15,7 @@ export interface RememberedStatus {
   block: { start: string; end: string; costUsd: number | null } | null;
 }
 
-/** What Claude Code says on stdin, as far as it is used: https://code.claude.com/docs/en/statusline */
+/** The fields used of Claude Code's JSON on stdin: https://code.claude.com/docs/en/statusline */
 interface AgentStatus {
   session_id?: unknown;
   model?: { display_name?: unknown };
@@ -24,7 +24,7 @@ interface AgentStatus {
 
 const FILE = 'status.json';
 const REFRESH_MARK = 'refreshing';
-/** What is shown is not older than this for long. */
+/** Older values are refreshed. */
 const MAX_AGE_MS = 30_000;
 /** A refresh takes no longer, unless it is the first one of a long history. */
 const REFRESH_MS = 60_000;
@@ -32,7 +32,7 @@ const MAX_INPUT_BYTES = 1024 * 1024;
 const HOUR_MS = 60 * 60_000;
 const MINUTE_MS = 60_000;
 
-/** `recount usage statusline`. Never fails: without anything to show, it says so. */
+/** `recount usage statusline`. Never fails: if there is nothing to show, it says so. */
 export async function showStatusline(
   environment: CliContext['environment'],
   stdout: Pick<NodeJS.WriteStream, 'write'>,
@@ -76,7 +76,7 @@ function formatStatus(agent: AgentStatus, status: RememberedStatus | undefined, 
 
 const toDollars = (usd: number | null): string => (usd === null ? 'unpriced' : `$${usd.toFixed(2)}`);
 
-/** A name from outside cannot steer the terminal. */
+/** Untrusted names must not control the terminal. */
 const toPlainText = (text: string): string => text.replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, '').slice(0, 60);
 
 function toLocalDay(timeMs: number): string {
@@ -85,7 +85,7 @@ function toLocalDay(timeMs: number): string {
   return `${local.getFullYear()}-${pad(local.getMonth() + 1)}-${pad(local.getDate())}`;
 }
 
-/** Nothing from a terminal, where nobody is going to type JSON. */
+/** Empty on a terminal, where nobody will type JSON. */
 function readAgentStatus(): AgentStatus {
   if (process.stdin.isTTY) return {};
   try {
@@ -106,7 +106,7 @@ function readStatus(directory: string): RememberedStatus | undefined {
   }
 }
 
-/** Whoever reads it meanwhile gets the old or the new one. */
+/** Readers get either the old or the new one. */
 export function writeStatus(directory: string, status: RememberedStatus): void {
   const path = join(directory, FILE);
   const temporary = `${path}.${process.pid}`;
@@ -115,7 +115,7 @@ export function writeStatus(directory: string, status: RememberedStatus): void {
   renameSync(temporary, path);
 }
 
-/** Lets another process bring the status up to date, unless one is at it. */
+/** Starts a process that updates the status, unless one is running. */
 async function refresh(directory: string, nowMs: number): Promise<void> {
   const mark = join(directory, REFRESH_MARK);
   const startedAtMs = statSync(mark, { throwIfNoEntry: false })?.mtimeMs ?? 0;

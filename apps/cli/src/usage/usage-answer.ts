@@ -1,7 +1,7 @@
 import type { LocalClock, UsageFilter, UsageKey, UsageReport } from '@recount/usage';
 import type { ReportAnswer } from '../report/report-answer.ts';
 
-/** Rows of a report of this machine in the form that reports of a server have, so that both are shown and read alike. */
+/** Rows of a report of this machine in the form of a server's, so that both are shown alike. */
 export function toUsageAnswer(
   { rows, totals, unpricedModels, sessions, withoutTimestamp }: UsageReport,
   groupBy: readonly UsageKey[],

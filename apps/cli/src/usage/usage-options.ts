@@ -5,7 +5,7 @@ import { wholeNumber } from '../option-values.ts';
 import { TIME_ZONE_HELP } from '../report/report-query.ts';
 import { RANGE_EXAMPLES } from '../report/time-range.ts';
 
-/** As `@recount/usage` has them, which is loaded when it is needed. */
+/** Copied from `@recount/usage`, which is loaded on demand. */
 export const GROUP_KEYS = [
   'hour',
   'day',
@@ -22,7 +22,7 @@ export interface UsageOptions {
   from?: string;
   to?: string;
   timeZone?: string;
-  /** As ccusage calls some of them. */
+  /** ccusage's names for some of them. */
   since?: string;
   until?: string;
   tz?: string;

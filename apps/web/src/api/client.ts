@@ -61,7 +61,7 @@ import type {
 } from '@recount/contract';
 import type { z } from 'zod';
 
-/** What the API answers: for each route that the dashboard reads, its query and its answer, by the schemas of the contract. */
+/** The routes that the dashboard reads, with their queries and answers by the contract's schemas. */
 interface Routes {
   '/v1/whoami': [Record<never, never>, Whoami];
   '/v1/workspaces': [Record<never, never>, WorkspaceList];
@@ -150,7 +150,7 @@ export const send = (method: 'POST' | 'PUT' | 'DELETE', url: string, body?: obje
     ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
   });
 
-/** Asks a route for its answer. Throws ApiError. */
+/** Requests a route. Throws ApiError. */
 export async function get<R extends Route>(
   route: R,
   { parameters, query, signal }: { parameters?: Parameters; query?: Query<R>; signal?: AbortSignal } = {},

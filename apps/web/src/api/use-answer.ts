@@ -16,11 +16,11 @@ interface AnswerOptions<R extends Route> {
   parameters?: Parameters;
   /** Default true. */
   isEnabled?: boolean;
-  /** Asks again after so long, while the page is looked at; as a function, by the last answer. */
+  /** Requests again at this interval while the page is visible; a function gets the last answer. */
   refetchIntervalMs?: number | ((answer: Answer<R> | undefined) => number);
 }
 
-/** The answer of a route, kept while the next one for other parameters is under way. */
+/** The answer of a route; the previous one is kept while one with other parameters is loading. */
 export function useAnswer<R extends Route>(
   route: R,
   query: Query<R>,

@@ -6,16 +6,16 @@ import { type Answer, get, type Query, type Route } from './client.ts';
 type PagedRoute = { [R in Route]: Answer<R> extends { next_cursor: string | null } ? R : never }[Route];
 
 export interface Pages<R extends PagedRoute> {
-  /** Those that are loaded, in their order; undefined until the first one is. */
+  /** Loaded pages, in order; undefined until the first one is loaded. */
   pages: readonly Answer<R>[] | undefined;
   error: Error | null;
-  /** Asks for the next page, unless that is under way; undefined after the last one. */
+  /** Loads the next page, unless one is loading; undefined after the last one. */
   loadMore: (() => void) | undefined;
-  /** Asks again for all that are loaded. */
+  /** Reloads all loaded pages. */
   refetch: () => void;
 }
 
-/** The pages of a route's answer, as far as they are asked for. */
+/** The pages of a route's answer, as far as they have been requested. */
 export function usePages<R extends PagedRoute>(route: R, query: Query<R>): Pages<R> {
   const list = useInfiniteQuery({
     queryKey: [route, 'pages', query],

@@ -4,14 +4,17 @@ import { useEffect, useState } from 'react';
 import { queryClient, useAnswer } from './use-answer.ts';
 
 const QUERY = { state: 'running' } as const;
-/** While there is no stream. */
+/** Used while there is no stream. */
 const POLL_INTERVAL_MS = 5000;
-/** The server sends the list again long before. */
+/** The server sends the list again much sooner. */
 const SILENCE_MS = 60_000;
-/** After the server has refused a stream, as there are too many. */
+/** Pause after the server has refused a stream because there are too many. */
 const REFUSED_PAUSE_MS = 60_000;
 
-/** Follows what runs while the page is looked at; says whether that works. A hidden page gives its connection back. */
+/**
+ * Follows running sessions while the page is visible; reports whether that works. A hidden page releases its
+ * connection.
+ */
 function followRunning(onChange: (isStreaming: boolean) => void): () => void {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -39,7 +42,7 @@ function followRunning(onChange: (isStreaming: boolean) => void): () => void {
     });
     opened.addEventListener('error', () => {
       onChange(false);
-      // Otherwise the browser comes back by itself.
+      // Otherwise the browser reconnects by itself.
       if (opened.readyState === EventSource.CLOSED) reopenAfter(REFUSED_PAUSE_MS);
     });
   };
@@ -52,7 +55,7 @@ function followRunning(onChange: (isStreaming: boolean) => void): () => void {
   };
 }
 
-/** What runs now, as it happens; by asking every five seconds where the stream fails. */
+/** What is running now, as it happens; polled every five seconds if the stream fails. */
 export function useRunning(): UseQueryResult<LiveList> {
   const [isStreaming, setIsStreaming] = useState(false);
   useEffect(() => followRunning(setIsStreaming), []);

@@ -1,6 +1,6 @@
 import { TIME_ZONE } from './values.ts';
 
-/** Times that reports can be asked for, by the name that the URL has. */
+/** Periods of reports, by their names in the URL. */
 export const PERIODS = [
   ['today', 'Today', 1],
   ['7d', '7 days', 7],
@@ -11,7 +11,7 @@ export const PERIODS = [
 ] as const;
 
 export interface Period {
-  /** Dates in the viewer's time zone; `to` is the first day after. Undefined: without bound. */
+  /** Dates in the viewer's time zone; `to` is the day after the last one. Undefined: unbounded. */
   from?: string | undefined;
   to?: string | undefined;
 }
@@ -36,13 +36,13 @@ export function addDays(date: string, days: number): string {
 const toDays = ({ from, to }: { from: string; to: string }): number =>
   Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000);
 
-/** Addresses are edited by hand: `2026-02-31` is no date. */
+/** Users edit URLs by hand: `2026-02-31` is not a date. */
 const isDate = (text: string): boolean =>
   /^\d{4}-\d\d-\d\d$/.test(text) &&
   !Number.isNaN(Date.parse(text)) &&
   new Date(text).toISOString().slice(0, 10) === text;
 
-/** The time that `period`, or else `from` and `to`, of a URL stand for. `to` in a URL is the last day. */
+/** The time of a URL's `period`, or else `from` and `to`. In a URL, `to` is the last day. */
 export function readPeriod(search: Readonly<Record<string, string>>, fallback: string): Period {
   const { from, to } = search;
   if (from !== undefined || to !== undefined) {
@@ -58,14 +58,14 @@ export function readPeriod(search: Readonly<Record<string, string>>, fallback: s
   return { from: addDays(end, -days), to: end };
 }
 
-/** The same time as parameters of another page's address. */
+/** The same time as parameters of another page's URL. */
 export function toTimeSearch(search: Readonly<Record<string, string>>, fallback: string): Record<string, string> {
   const { from, to, period = fallback } = search;
   if (from === undefined && to === undefined) return { period };
   return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
 }
 
-/** As many days, right before; undefined where the period has no beginning or end. */
+/** The same number of days, right before; undefined if the period has no beginning or end. */
 export function toPeriodBefore({ from, to }: Period): Required<Period> | undefined {
   if (from === undefined || to === undefined) return undefined;
   return { from: addDays(from, -toDays({ from, to })), to: from };

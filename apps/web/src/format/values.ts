@@ -1,6 +1,6 @@
 import { toVisible } from '@recount/contract/conversation';
 
-/** Figures and times as people read them, by the browser's language and time zone. */
+/** Formats figures and times by the browser's language and time zone. */
 
 export const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC';
 
@@ -10,7 +10,7 @@ const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFrac
 
 let currency = 'USD';
 
-/** What the workspace calls its currency. */
+/** Sets the workspace's name for its currency. */
 export function setCurrency(label: string): void {
   currency = label;
 }
@@ -91,13 +91,13 @@ export const formatFullTime = (iso: string | null): string =>
   iso === null ? 'no time is known' : full.format(new Date(iso));
 export const formatClock = (iso: string | null): string => (iso === null ? '' : clock.format(new Date(iso)));
 
-/** The last two parts of a path, which people know it by. */
+/** The last two parts of a path, by which people recognise it. */
 export function toShortPath(path: string | null): string {
   if (path === null) return '–';
   const parts = path.split(/[\\/]/).filter((part) => part !== '');
   return toVisible(parts.length <= 2 ? path : `…/${parts.slice(-2).join('/')}`);
 }
 
-/** Without what every model of a vendor has: `claude-sonnet-4-5-20250929` is `sonnet-4-5`. */
+/** Without the vendor's common prefix and the date: `claude-sonnet-4-5-20250929` is `sonnet-4-5`. */
 export const toShortModel = (model: string | null): string =>
   model === null ? 'no model' : toVisible(model.replace(/^claude-/, '').replace(/-20\d{6}$/, ''));

@@ -1,10 +1,10 @@
-/** A page: a folder here, and a line in PAGES. Its code and styles are loaded when it is opened first. */
+/** A page: a folder here, and a line in PAGES. Its code and styles are loaded when it is first opened. */
 export interface Page {
   path: string;
-  /** In the menu; left out: not there. */
+  /** Label in the menu; undefined: not in the menu. */
   label?: string;
   load: () => Promise<Record<string, unknown>>;
-  /** What `load` exports. */
+  /** Name of the component that `load` exports. */
   component: string;
 }
 

@@ -18,7 +18,7 @@ interface Command {
 const MIN_SEARCH_LENGTH = 2;
 const SHOWN_RESULTS = 8;
 
-/** Goes to a page, or searches all sessions as one types. */
+/** Opens a page, or searches all sessions while the user types. */
 export function CommandPalette({ close }: { close: () => void }): ReactNode {
   const navigate = useNavigate();
   const listId = useId();
@@ -99,7 +99,7 @@ const toResultCommand = ({ snippet, project, ...result }: SearchResult): Command
 interface CommandListProps {
   listId: string;
   commands: readonly Command[];
-  /** Of the one that is selected. */
+  /** Index of the selected one. */
   current: number;
   go: (command: Command) => void;
 }

@@ -15,7 +15,7 @@ const KeyHelp = lazy(async () => ({ default: (await import('./key-help.tsx')).Ke
 
 type Dialog = 'palette' | 'help';
 
-/** What stands around every page: the menu, who is signed in, and the keys that work everywhere. */
+/** The frame of every page: the menu, the signed-in user, and global keyboard shortcuts. */
 export function Shell(): ReactNode {
   const { pathname } = useLocation();
   return pathname === '/sign-in' ? (
@@ -72,7 +72,7 @@ function SignedInShell(): ReactNode {
   );
 }
 
-/** The menu, and who is signed in. On phones it is folded, and folds when one goes somewhere. */
+/** The menu, and the signed-in user. On phones it is collapsed, and collapses again after navigating. */
 function Top({ whoami, open }: { whoami: Whoami | undefined; open: (dialog: Dialog) => void }): ReactNode {
   const { pathname } = useLocation();
   const [isMenuOpen, setMenuOpen] = useState(false);
@@ -132,7 +132,7 @@ async function signOut(): Promise<void> {
   queryClient.clear();
 }
 
-/** Control-K, or Command-K: also where a field has the focus. */
+/** Control-K or Command-K, even while a field has the focus. */
 function useCommandKey(open: () => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {

@@ -1,4 +1,4 @@
-/** A piece of terminal output with one look; classes of styles/transcript.css. */
+/** A piece of terminal output with a single style; classes are in styles/transcript.css. */
 export interface AnsiPiece {
   text: string;
   classes: string;
@@ -7,7 +7,7 @@ export interface AnsiPiece {
 /** CSI, OSC (with its end), other two-character escapes. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
 const ESCAPE = /\u001b(?:\[([0-9;:?<=>!]*)[ -/]*([@-~])|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[ -/]*[0-~])/g;
-/** Beyond it, output is shown without its colours. */
+/** Longer output is shown without colours. */
 const MAX_COLOURED_LENGTH = 200_000;
 
 interface Look {
@@ -32,7 +32,7 @@ const ENDS: Readonly<Record<number, readonly string[]>> = {
   29: ['strike'],
 };
 
-/** Terminal output in pieces: colours and styles become classes, every other escape sequence disappears. */
+/** Splits terminal output into pieces: colours and styles become classes, all other escape sequences are removed. */
 export function parseAnsi(text: string): AnsiPiece[] {
   if (!text.includes('\u001b')) return [{ text, classes: '' }];
   if (text.length > MAX_COLOURED_LENGTH) return [{ text: text.replace(ESCAPE, ''), classes: '' }];
@@ -74,7 +74,7 @@ function applyCodes(look: Look, list: string): void {
   }
 }
 
-/** Of 256 or all colours, the nearest of the eight that there are classes for; and how many codes that took. */
+/** For 256 or true colours, the nearest of the eight that have classes; and how many codes it used. */
 function toIndexedColour([mode, ...rest]: number[]): [colour: string, used: number] {
   if (mode === 5) {
     const index = rest[0] ?? 0;

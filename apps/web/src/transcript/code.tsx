@@ -1,10 +1,10 @@
 import { memo, type ReactNode, useEffect, useState } from 'react';
 import type { ThemedToken } from 'shiki/core';
 
-/** Longer code stays without colours. */
+/** Longer code is not highlighted. */
 const MAX_COLOURED_LENGTH = 30_000;
 
-/** Code, coloured as soon as its language is loaded. */
+/** Code, highlighted as soon as its language is loaded. */
 export const Code = memo(function Code({ text, language }: { text: string; language?: string | undefined }): ReactNode {
   const [lines, setLines] = useState<ThemedToken[][]>();
   useEffect(() => {

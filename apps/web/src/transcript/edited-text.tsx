@@ -26,7 +26,7 @@ function toDiffLines(before: string, after: string): DiffLine[] {
   );
 }
 
-/** Lines taken out and put in, with some around them. */
+/** Removed and added lines, with some context. */
 const Diff = memo(function Diff({ lines }: { lines: readonly DiffLine[] }): ReactNode {
   const isNear = (index: number): boolean => {
     for (let other = index - CONTEXT_LINES; other <= index + CONTEXT_LINES; other++) {
@@ -59,7 +59,7 @@ const Diff = memo(function Diff({ lines }: { lines: readonly DiffLine[] }): Reac
   );
 });
 
-/** What an edit took out and put in; the first lines of it, and a button for the rest. */
+/** The removed and added text of an edit: its first lines, and a button for the rest. */
 export function EditedText({ name, before, after }: { name: string; before: string; after: string }): ReactNode {
   const lines = useMemo(() => toDiffLines(before, after), [before, after]);
   const [isOpen, setOpen] = useExpanded(`${name} rest`);

@@ -1,10 +1,10 @@
 import { createContext, useContext, useSyncExternalStore } from 'react';
 
-/** What of a transcript is expanded, by names that survive the rows which scroll out of the document. */
+/** Which parts of a transcript are expanded, by names that survive rows scrolling out of the document. */
 export interface Expansion {
   isOpen(name: string, fallback: boolean): boolean;
   set(name: string, isOpen: boolean): void;
-  /** Everything, whatever was chosen before; undefined: as each would be by itself. */
+  /** Sets everything, overriding earlier choices; undefined: each part's default. */
   setAll(isOpen: boolean | undefined): void;
   subscribe(listener: () => void): () => void;
 }
@@ -36,7 +36,7 @@ export function createExpansion(): Expansion {
 
 export const ExpansionContext = createContext<Expansion>(createExpansion());
 
-/** Whether something is expanded, and how to change that. */
+/** Whether something is expanded, and a function to change that. */
 export function useExpanded(name: string, fallback = false): [isOpen: boolean, set: (isOpen: boolean) => void] {
   const { isOpen, set, subscribe } = useContext(ExpansionContext);
   const current = useSyncExternalStore(subscribe, () => isOpen(name, fallback));

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { parseAnsi } from './ansi.ts';
 import { useExpanded } from './expansion.ts';
 
-/** A line that opens what is below it. */
+/** A line that expands what is below it. */
 export function Fold({
   name,
   summary,
@@ -75,7 +75,7 @@ export function LongText({
 
 const MAX_FOLDED_LENGTH = 4000;
 
-/** Where so many lines end; -1 if there are no more. */
+/** Index of the end of this many lines; -1 if there are fewer. */
 function toEndOfLines(text: string, lines: number): number {
   let end = -1;
   for (let count = 0; count < lines; count++) {
@@ -86,7 +86,7 @@ function toEndOfLines(text: string, lines: number): number {
   return Math.min(end, MAX_FOLDED_LENGTH * 2);
 }
 
-/** What a program printed, with its colours. */
+/** A program's output, with its colours. */
 export const Terminal = ({ text }: { text: string }): ReactNode => (
   <pre className="terminal" tabIndex={0}>
     {parseAnsi(text).map(({ text: piece, classes }, index) => (

@@ -5,8 +5,9 @@ import { Code } from './code.tsx';
 const MAX_DEPTH = 20;
 
 /**
- * Markdown as elements. The text is hostile input: it becomes tokens, and tokens become elements made here, never HTML. HTML in it is
- * shown as text; links lead to web and mail addresses alone, and say where; images are not loaded, as that would tell that one reads.
+ * Markdown as elements. The text is hostile input: it becomes tokens, and tokens become elements made here, never HTML.
+ * HTML in it is shown as text; links only lead to web and mail addresses, and show their target; images are not loaded,
+ * because that would reveal that someone is reading.
  */
 export const FormattedMarkdown = ({ text }: { text: string }): ReactNode => (
   <div className="markdown">{renderAll(lexer(text, { gfm: true }), 0)}</div>
@@ -25,7 +26,7 @@ function render(token: Tokens.Generic, depth: number): ReactNode {
     case 'def':
       return null;
     case 'heading':
-      // Headings of a transcript are none of the page.
+      // Headings of a transcript are not headings of the page.
       return <p className={`md-heading md-heading-${token.depth}`}>{inner()}</p>;
     case 'paragraph':
       return <p>{inner()}</p>;
@@ -64,7 +65,7 @@ function render(token: Tokens.Generic, depth: number): ReactNode {
   }
 }
 
-/** A link out of a transcript: opened on its own, without a word of where it stood. */
+/** A link out of a transcript: opened in a new tab, without a referrer. */
 function Outside({ href, children }: { href: string; children: ReactNode }): ReactNode {
   if (!/^(https?:\/\/|mailto:)/i.test(href)) return <span title={href}>{children}</span>;
   return (

@@ -1,7 +1,7 @@
 import { createCssVariablesTheme, createHighlighterCore, type HighlighterCore, type ThemedToken } from 'shiki/core';
 import { createJavaScriptRegexEngine } from 'shiki/engine/javascript';
 
-/** Each is loaded when it is seen first. */
+/** Each one is loaded when it is first needed. */
 const LANGUAGES: Readonly<Record<string, () => Promise<unknown>>> = {
   bash: () => import('shiki/langs/bash.mjs'),
   c: () => import('shiki/langs/c.mjs'),
@@ -53,7 +53,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   zsh: 'bash',
 };
 
-/** A language that is known, of its name or of a file's ending; undefined for others. */
+/** A known language, by its name or a file's extension; undefined for others. */
 export function toLanguage(name: string | undefined): string | undefined {
   const wanted =
     name
@@ -66,7 +66,7 @@ export function toLanguage(name: string | undefined): string | undefined {
 
 let highlighter: Promise<HighlighterCore> | undefined;
 
-/** Code in lines of coloured tokens; colours are CSS variables. */
+/** Code as lines of coloured tokens; colours are CSS variables. */
 export async function highlight(text: string, language: string): Promise<ThemedToken[][]> {
   highlighter ??= createHighlighterCore({
     themes: [createCssVariablesTheme({ name: 'css', variablePrefix: '--code-', fontStyle: true })],

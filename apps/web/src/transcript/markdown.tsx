@@ -1,12 +1,12 @@
 import { toVisible } from '@recount/contract/conversation';
 import { lazy, memo, type ReactNode, Suspense } from 'react';
 
-/** A longer text is shown as it is: nobody reads it formatted, and a hostile one could take long. */
+/** Longer texts are shown unformatted: nobody reads them formatted, and a hostile one could take long. */
 const MAX_FORMATTED_LENGTH = 100_000;
 
 const FormattedMarkdown = lazy(async () => ({ default: (await import('./formatted-markdown.tsx')).FormattedMarkdown }));
 
-/** Markdown as elements; as it was written until the code that formats it is loaded. */
+/** Markdown as elements; unformatted until the code that formats it is loaded. */
 export const Markdown = memo(function Markdown({ text }: { text: string }): ReactNode {
   const visible = toVisible(text);
   const plain = <pre className="wrapped">{visible}</pre>;

@@ -4,7 +4,7 @@ import { EditedText } from './edited-text.tsx';
 
 const CHANGES: Readonly<Record<PatchedFile['change'], string>> = { add: 'new', update: 'changed', delete: 'deleted' };
 
-/** What a patch does, file by file, as edits are shown. */
+/** A patch, shown file by file like edits. */
 export const Patch = ({ name, files }: { name: string; files: readonly PatchedFile[] }): ReactNode =>
   files.map(({ path, change, movedTo, hunks }, fileIndex) => (
     <section key={fileIndex} className="patched-file" aria-label={toVisible(path)}>

@@ -7,7 +7,7 @@ import { type LinePlace, toLineUrl, useRawLine } from './raw-line.tsx';
 
 const MAX_SHOWN_LENGTH = 300_000;
 
-/** The line that something was made of, as it was uploaded. */
+/** The raw line behind something shown, as it was uploaded. */
 export function RawLineDialog({ place, close }: { place: LinePlace; close: () => void }): ReactNode {
   const line = useRawLine(place);
   return (

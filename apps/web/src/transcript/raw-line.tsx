@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { request, toUrl } from '../api/client.ts';
 import { Answered } from '../ui/states.tsx';
 
-/** Where a line stands in the raw bytes. */
+/** The place of a line in the raw bytes. */
 export interface LinePlace {
   transcriptId: string;
   byte_offset: number;
@@ -11,7 +11,7 @@ export interface LinePlace {
   line_number: number;
 }
 
-/** Where its bytes are. */
+/** The URL of its bytes. */
 export const toLineUrl = ({ transcriptId, byte_offset }: Pick<LinePlace, 'transcriptId' | 'byte_offset'>): string =>
   toUrl('/v1/transcripts/{transcript_id}/lines/{byte_offset}', {
     transcript_id: transcriptId,
@@ -37,8 +37,8 @@ const MEDIA_TYPE = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
 const MAX_JSON_DEPTH = 30;
 
 /**
- * Images in a line, in their order, whatever its agent calls their members: base64 beside a media type, or a `data:` URL. Of bitmaps only:
- * an SVG image is a document.
+ * Images in a line, in order, whatever its agent calls their fields: base64 beside a media type, or a `data:` URL.
+ * Bitmaps only, because an SVG image is a document.
  */
 function findImages(value: unknown, depth = 0): ImageData[] {
   if (depth > MAX_JSON_DEPTH) return [];
@@ -56,7 +56,7 @@ function findImages(value: unknown, depth = 0): ImageData[] {
   return Object.values(fields).flatMap((each) => findImages(each, depth + 1));
 }
 
-/** An image of a transcript, read from its raw line once it is asked for. */
+/** An image in a transcript, read from its raw line on request. */
 export function TranscriptImage({
   place,
   index,

@@ -25,10 +25,10 @@ type Input = Readonly<Record<string, unknown>>;
 
 const toInput = (value: unknown): Input => (typeof value === 'object' && value !== null ? (value as Input) : {});
 
-/** Milliseconds since 1970; NaN where a time is not known. */
+/** Milliseconds since 1970; NaN if the time is unknown. */
 const toMs = (iso: string | null | undefined): number => (iso == null ? Number.NaN : Date.parse(iso));
 
-/** A tool call with what came back: one line, and on opening it, both in the look of what they are. */
+/** A tool call with its result: one line, which expands to both in suitable formats. */
 export function ToolCall({
   step,
   timestamp,
@@ -36,7 +36,7 @@ export function ToolCall({
 }: {
   step: ToolStep;
   timestamp: string | null;
-  /** Its result may come yet. */
+  /** Its result may still come. */
   isRunning?: boolean;
 }): ReactNode {
   const { use, result, resultMessage } = step;
@@ -90,7 +90,7 @@ function ToolBody({ step: { use, result } }: { step: ToolStep }): ReactNode {
   );
 }
 
-/** Edits, patches and to-do lists, whose results say nothing more unless they failed; null for other calls. */
+/** Edits, patches and to-do lists, whose results add nothing unless they failed; null for other calls. */
 function toChange(use: ContentBlock): ReactNode {
   if (use.metadata.truncated === true) return null;
   const edits = use.tool_kind === 'edit' ? toEdits(use.tool_input) : [];
@@ -111,7 +111,7 @@ function toChange(use: ContentBlock): ReactNode {
   return items.length > 0 ? <TodoList items={items} /> : null;
 }
 
-/** What the call was given, in the look of what it is. */
+/** The call's input in a suitable format. */
 function CallInput({ use }: { use: ContentBlock }): ReactNode {
   const { renderSubagent } = useContext(TranscriptContext);
   const input = toInput(use.tool_input);
@@ -144,7 +144,7 @@ function CallInput({ use }: { use: ContentBlock }): ReactNode {
   return <Code text={toVisible(JSON.stringify(use.tool_input, null, 2) ?? '')} language="json" />;
 }
 
-/** What came back; text that the row holds only the beginning of is fetched from the raw line when asked for. */
+/** The result; if the row holds only the beginning of a text, the rest is fetched from the raw line on request. */
 export function Result({ block, kind }: { block: ContentBlock; kind: ContentBlock['tool_kind'] }): ReactNode {
   const text = block.result_text ?? block.content_text ?? '';
   const look = (shown: string): ReactNode => {
@@ -174,7 +174,7 @@ export function Result({ block, kind }: { block: ContentBlock; kind: ContentBloc
   );
 }
 
-/** Whatever the block was cut to, its line has the whole. */
+/** The raw line has the full text, however much the block was cut. */
 function WholeLine({ block }: { block: ContentBlock }): ReactNode {
   const { transcriptId } = useContext(TranscriptContext);
   const [isOpen, setOpen] = useExpanded(`${block.id} whole`);
@@ -195,7 +195,7 @@ function WholeLine({ block }: { block: ContentBlock }): ReactNode {
   );
 }
 
-/** Images are no part of rows, but for what they are: their bytes are read from the raw line. */
+/** Rows only describe images: their bytes are read from the raw line. */
 function ImagesOf({ block }: { block: ContentBlock }): ReactNode {
   const { transcriptId } = useContext(TranscriptContext);
   const [isOpen, setOpen] = useExpanded(`${block.id} images`);
@@ -218,7 +218,7 @@ interface TodoItem {
   status: string;
 }
 
-/** To-do lists and plans of steps, whatever their agent calls the members. */
+/** To-do lists and plans, whatever their agent calls the fields. */
 function toTodoItems(input: Input): TodoItem[] {
   const list = [input.todos, input.plan, input.items, input.steps].find(Array.isArray) ?? [];
   return list.flatMap((item: unknown) => {

@@ -1,11 +1,11 @@
 import type { ContentBlock } from '@recount/contract';
 import { createContext, type ReactNode } from 'react';
 
-/** What the parts of a transcript need to know of the whole. */
+/** What the parts of a transcript need to know about the whole. */
 export interface TranscriptValue {
   transcriptId: string;
   sessionId: string;
-  /** The session that a call of a sub-agent started, to be opened in place; null if there is none. */
+  /** The session of the sub-agent that a call started, to be opened in place; null if there is none. */
   renderSubagent: (use: ContentBlock) => ReactNode;
 }
 

@@ -14,7 +14,7 @@ const RawLineDialog = lazy(async () => ({ default: (await import('./raw-line-dia
 
 const PROMPT_LINES = 40;
 
-/** A message as people read it, with what can be done with it. */
+/** A message in readable form, with its actions. */
 export const TurnView = memo(function TurnView({ turn, isSelected }: { turn: Turn; isSelected: boolean }): ReactNode {
   const { kind, message, steps } = turn;
   const label =
@@ -132,7 +132,7 @@ function OtherBlock({ block, turn }: { block: ContentBlock; turn: Turn }): React
       </Fold>
     );
   }
-  // Images of one line are told apart by their order.
+  // Images on one line are identified by their order.
   const sameLine = turn.message.content_blocks.filter(
     ({ block_type, byte_offset }) => block_type === 'image' && byte_offset === block.byte_offset,
   );
@@ -152,7 +152,7 @@ function OtherBlock({ block, turn }: { block: ContentBlock; turn: Turn }): React
   );
 }
 
-/** What the agent's program put in by itself: folded, with its beginning. */
+/** Text that the agent's program added: collapsed, showing its beginning. */
 function ContextText({ turn: { message, steps } }: { turn: Turn }): ReactNode {
   const isSummary = message.metadata.isCompactSummary === true;
   const text = steps.flatMap((step) => (step.kind === 'text' ? [step.block.content_text ?? ''] : [])).join('\n\n');
@@ -173,7 +173,7 @@ function ContextText({ turn: { message, steps } }: { turn: Turn }): ReactNode {
   );
 }
 
-/** A line between messages: a compaction, an error of the API, what a hook did. */
+/** A line between messages: a compaction, an API error, a hook's effect. */
 function Notice({ turn: { message, steps } }: { turn: Turn }): ReactNode {
   const { metadata } = message;
   if (metadata.compactMetadata !== undefined && steps.length === 0)

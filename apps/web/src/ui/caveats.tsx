@@ -7,8 +7,8 @@ import { formatCompact, formatCount, formatMoney } from '../format/values.ts';
 const SHOWN_MODELS = 5;
 
 /**
- * What a report is less than exact about, in sentences that say what it means for its figures. `time` is the report's, as parameters of
- * an address: models without a price lead to their sessions in it.
+ * Known inaccuracies of a report, in sentences that say what they mean for its figures. `time` is the report's, as URL
+ * parameters: models without a price link to their sessions in it.
  */
 export function Caveats({
   caveats,

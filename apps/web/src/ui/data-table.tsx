@@ -6,11 +6,11 @@ import { useKeys } from './use-keys.ts';
 export interface Column<Row, Sort extends string = string> {
   id: string;
   label: string;
-  /** As `grid-template-columns` takes it, with a least width in pixels: `minmax(200px, 2fr)` or `90px`. */
+  /** As for `grid-template-columns`, with a minimum width in pixels: `minmax(200px, 2fr)` or `90px`. */
   width: string;
-  /** What the API sorts by; left out: this column cannot be sorted by. */
+  /** The API's sort key; undefined: the column is not sortable. */
   sort?: Sort;
-  /** Figures stand to the right. */
+  /** Figures are right-aligned. */
   isFigure?: boolean;
   cell: (row: Row) => ReactNode;
 }
@@ -20,19 +20,22 @@ interface DataTableProps<Row, Sort extends string> {
   columns: readonly Column<Row, Sort>[];
   rows: readonly Row[];
   toId: (row: Row) => string;
-  /** Where a row leads; its first cell should hold the same link, for pointers and screen readers. */
+  /** The link of a row; its first cell should contain the same link, for pointers and screen readers. */
   toHref: (row: Row) => string;
   sort?: { by: string; order: 'asc' | 'desc'; change: (by: Sort, order: 'asc' | 'desc') => void };
-  /** Asked for when the last rows come into sight. */
+  /** Called when the last rows come into sight. */
   loadMore?: (() => void) | undefined;
 }
 
 const ROW_HEIGHT_PX = 33;
 const OVERSCAN_ROWS = 12;
-/** How far from the end more rows are asked for. */
+/** Distance from the end, in rows, at which more are loaded. */
 const MARGIN_ROWS = 60;
 
-/** A table of any number of rows (of roles, as a table element cannot leave out rows that are out of sight); `j`, `k` and Enter move and open. */
+/**
+ * A table of any number of rows, made with ARIA roles, because a table element cannot leave out rows that are out of
+ * sight. `j`, `k` and Enter move and open.
+ */
 export function DataTable<Row, Sort extends string>(props: DataTableProps<Row, Sort>): ReactNode {
   const { label, columns, rows, toId, toHref, sort, loadMore } = props;
   const navigate = useNavigate();
@@ -71,7 +74,7 @@ export function DataTable<Row, Sort extends string>(props: DataTableProps<Row, S
     open(row);
   };
   const gridTemplateColumns = columns.map(({ width }) => width).join(' ');
-  // Rows are grids of their own: without a common width, each would make its columns as wide as its texts.
+  // Each row is a separate grid: without a common width, its columns would be as wide as its own texts.
   const minWidth = columns.reduce((sum, { width }) => sum + Number(/(\d+)px/.exec(width)?.[1] ?? 0), 0);
   return (
     <div

@@ -10,7 +10,7 @@ import {
   formatTime,
 } from '../format/values.ts';
 
-/** A figure as the API gave it, in a form for people: the exact one is its `value`, and its title. */
+/** A figure of the API in readable form; the exact value is in its `value` and its title. */
 function Figure({ value, text, unit }: { value: number | null; text: string; unit: string }): ReactNode {
   if (value === null) return <span className="figure none">{text}</span>;
   return (

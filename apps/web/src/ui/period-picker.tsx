@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { PERIODS } from '../format/period.ts';
 import type { UrlChange, UrlState } from './use-url-state.ts';
 
-/** Chooses the time of a page: by name, or as the dates that its address has (`from`, `to`). */
+/** Chooses the period of a page: by name, or by the dates in its URL (`from`, `to`). */
 export function PeriodPicker({
   state,
   fallback,

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
 
-/** A text that cannot be asked for again, to be copied before it is closed. */
+/** A text that cannot be shown again; the user must copy it before closing. */
 export function ShownOnce({ text, close }: { text: string; close: () => void }): ReactNode {
   const [isCopied, setIsCopied] = useState(false);
   return (

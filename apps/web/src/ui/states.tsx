@@ -1,14 +1,14 @@
 import type { ReactNode } from 'react';
 import { ApiError } from '../api/client.ts';
 
-/** While something is under way: quiet at first, so that fast answers do not flicker. */
+/** Shown while something is loading; delayed at first, so that fast answers do not flicker. */
 export const Loading = ({ what = 'Loading' }: { what?: string }): ReactNode => (
   <p className="state loading" role="status">
     {what} …
   </p>
 );
 
-/** Nothing is there: what that means, and what to do next. */
+/** Shown if there is nothing: what that means, and what to do next. */
 export const Empty = ({ title, children }: { title: string; children?: ReactNode }): ReactNode => (
   <div className="state">
     <p className="state-title">{title}</p>
@@ -16,7 +16,7 @@ export const Empty = ({ title, children }: { title: string; children?: ReactNode
   </div>
 );
 
-/** What went wrong, as the server says it, and a way on. */
+/** The server's error message, and a way to continue. */
 export function Failure({ error, retry }: { error: unknown; retry?: (() => void) | undefined }): ReactNode {
   const { problem = {}, status } = error instanceof ApiError ? error : {};
   const details = (problem.errors ?? []).map(({ field, message }) => `${field}: ${message}`);
@@ -38,7 +38,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: (() => void)
   );
 }
 
-/** Children of an answer once it is there; before, or without it, how things stand. */
+/** Renders children with an answer once it is there; until then, or on failure, the state. */
 export function Answered<Data>({
   of: { data, error, refetch },
   children,

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'react';
 
 type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
-/** Whether a key belongs to what has the focus: a field, or a menu or dialog that is open. */
+/** Whether a key belongs to the focused element: a field, or an open menu or dialog. */
 function isTaken({ target }: KeyboardEvent): boolean {
   return (
     target instanceof Element &&
@@ -10,7 +10,7 @@ function isTaken({ target }: KeyboardEvent): boolean {
   );
 }
 
-/** Single keys of a page, e.g. `{ j: next }`. Keys with Control, Alt or Meta are the browser's. */
+/** A page's single-key shortcuts, e.g. `{ j: next }`. Keys with Control, Alt or Meta are the browser's. */
 export function useKeys(keys: Keys): void {
   const latest = useRef(keys);
   latest.current = keys;

@@ -1,11 +1,11 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback } from 'react';
 
-/** Parameters of a page's URL: what is chosen there is in its address, to be kept and sent. */
+/** Parameters of a page's URL: choices are stored there, so that they can be bookmarked and shared. */
 export type UrlState = Readonly<Record<string, string>>;
 export type UrlChange = Readonly<Record<string, string | undefined>>;
 
-/** Undefined and empty values are taken out. `replace` leaves no step in the browser's history. */
+/** Undefined and empty values are removed. `replace` adds no entry to the browser's history. */
 export function useUrlState(): [UrlState, (change: UrlChange, options?: { replace?: boolean }) => void] {
   const state = useSearch({ strict: false }) as UrlState;
   const navigate = useNavigate();
@@ -25,7 +25,7 @@ export function useUrlState(): [UrlState, (change: UrlChange, options?: { replac
   return [state, change];
 }
 
-/** As ordinary forms have it: every value is a text. */
+/** Like ordinary forms: every value is a string. */
 export const parseSearch = (search: string): UrlState => Object.fromEntries(new URLSearchParams(search));
 
 export function stringifySearch(search: Record<string, unknown>): string {

@@ -21,26 +21,26 @@ interface LiveStreamName {
 }
 
 interface LiveSending {
-  /** Where in the stream the body begins. */
+  /** Offset of the body in the stream. */
   offset: number;
   body: Readable | undefined;
-  /** With these bytes the stream is over; `end` tells how, where that is known. */
+  /** The stream ends with these bytes; `end` says how, if known. */
   isLast: boolean;
   end: StreamEnd | null;
 }
 
 /** One stream at one API. Every method rejects with a LiveSendError. */
 export interface LiveClient {
-  /** Bytes that the API has for good; 0 if it does not know the stream. */
+  /** Bytes that the API has stored durably; 0 if it does not know the stream. */
   readOffset(signal: AbortSignal): Promise<number>;
   send(sending: LiveSending, signal: AbortSignal): Promise<LiveReceipt>;
 }
 
 /**
  * - `unavailable`: may succeed later
- * - `mismatch`: the API has another number of bytes
- * - `denied`: the key is not allowed to, or the server is none that takes streams
- * - `closed`: the API has ended the stream, as when nothing came for long
+ * - `mismatch`: the API has a different number of bytes
+ * - `denied`: the key lacks permission, or the server does not accept streams
+ * - `closed`: the API has ended the stream, e.g. after a long silence
  * - `rejected`: this stream will not be accepted
  */
 type LiveSendErrorCode = 'unavailable' | 'mismatch' | 'denied' | 'closed' | 'rejected';
@@ -48,7 +48,7 @@ type LiveSendErrorCode = 'unavailable' | 'mismatch' | 'denied' | 'closed' | 'rej
 export class LiveSendError extends Error {
   override name = 'LiveSendError';
   readonly code: LiveSendErrorCode;
-  /** What the API has, with `mismatch`. */
+  /** The number of bytes that the API has; set for `mismatch`. */
   readonly storedBytes: number | undefined;
 
   constructor(code: LiveSendErrorCode, message: string, options: { cause?: unknown; storedBytes?: number } = {}) {
@@ -61,7 +61,10 @@ export class LiveSendError extends Error {
 const PASSING_STATUSES = new Set([408, 425, 429]);
 /** 404: a server without this route. */
 const DENIED_STATUSES = new Set([401, 403, 404]);
-/** Problems of a connection that broke off or was replaced: worth another try, although their statuses blame the request. */
+/**
+ * Problems of a connection that broke off or was replaced: worth another attempt, although their statuses blame the
+ * request.
+ */
 const PASSING_PROBLEMS: ReadonlySet<ProblemSlug | undefined> = new Set([
   'upload-aborted',
   'digest-mismatch',
@@ -147,7 +150,7 @@ function parseObject<T>(text: string): T | undefined {
   try {
     return (JSON.parse(text) ?? undefined) as T | undefined;
   } catch {
-    // Of a proxy, not of recount.
+    // From a proxy, not recount.
     return undefined;
   }
 }

@@ -10,18 +10,18 @@ type NamedNote = SpoolNote & { sessionId: string };
 interface SendStreamOptions {
   place: SpoolPlace;
   growth: GrowingStream;
-  /** The note as it is now, with the session to send it under. */
+  /** The current note, with the session to send it under. */
   readNote(): NamedNote;
-  /** Begins the stream again under another name: the API closed the old one, or does not move it to another session. */
+  /** Restarts the stream under another name: the API closed the old one, or does not move it to another session. */
   rename(): Promise<void>;
-  /** The API of the moment; undefined if there is none. */
+  /** The currently available API; undefined if there is none. */
   findPlace(): Promise<ApiPlace | undefined>;
-  /** Told each time that the API cannot be reached. */
+  /** Called each time the API cannot be reached. */
   onUnavailable(message: string): void;
   signal: AbortSignal;
 }
 
-/** The stream was not there before: nothing of it needs to be asked for. */
+/** The stream is new: the API need not be asked for its state. */
 export const FRESH = 0;
 
 const FIRST_RETRY_MS = 500;
@@ -29,8 +29,8 @@ const MAX_RETRY_MS = 30_000;
 const CHECK_IDLE_MS = 60_000;
 
 /**
- * Sends a stream until it has ended and the API has it for good. Goes on where the API was left, whatever breaks; once the
- * stream has ended, one failure is the end of it. Rejects with LiveSendError, or where the signal aborts.
+ * Sends a stream until it has ended and the API has stored it durably. Resumes after failures; once the stream has
+ * ended, one failure stops it. Rejects with LiveSendError, or if the signal aborts.
  */
 export async function sendStream(options: SendStreamOptions, initialOffset: typeof FRESH | undefined): Promise<void> {
   const { place, growth, signal } = options;
@@ -38,7 +38,7 @@ export async function sendStream(options: SendStreamOptions, initialOffset: type
   let offset: number | undefined = initialOffset;
   let retryMs = FIRST_RETRY_MS;
   let isJustRenamed = false;
-  /** The session under which the API has the stream; undefined if that is not known. */
+  /** The session under which the API has the stream; undefined if unknown. */
   let sentSession: string | undefined;
   try {
     for (;;) {
@@ -85,7 +85,9 @@ async function connect({ findPlace }: SendStreamOptions, note: NamedNote): Promi
   return createLiveClient(api, { streamId, sessionId, agent, sourceFormat });
 }
 
-/** One request, of what belongs to the session of `note`. Resolves to what the API has then. */
+/**
+ * Makes one request, with what belongs to the session of `note`. Resolves to the number of bytes that the API has then.
+ */
 async function sendOnce(
   client: LiveClient,
   { growth, readNote, signal }: SendStreamOptions,
@@ -104,7 +106,7 @@ async function sendOnce(
   return isLast && receipt.stored_bytes === growth.size ? 'complete' : receipt.stored_bytes;
 }
 
-/** Where to go on; undefined if the API is to be asked. Throws what cannot be helped. */
+/** Where to continue; undefined if the API must be asked. Rethrows permanent errors. */
 function toRecoveryOffset(error: LiveSendError, offset: number | undefined): number | undefined {
   if (error.code === 'unavailable') return undefined;
   // The same answer again would be no progress.
@@ -112,7 +114,7 @@ function toRecoveryOffset(error: LiveSendError, offset: number | undefined): num
   throw error;
 }
 
-/** The end of the stream is worth a try at once. */
+/** The end of the stream ends the pause. */
 async function waitForRetry(growth: GrowingStream, delayMs: number, signal: AbortSignal): Promise<void> {
   const deadlineMs = performance.now() + delayMs * (0.75 + Math.random() / 2);
   for (;;) {

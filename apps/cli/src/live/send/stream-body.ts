@@ -4,16 +4,21 @@ import type { GrowingStream } from '../spool/growing-stream.ts';
 import { encodeChunk } from './encode-chunk.ts';
 
 const READ_BYTES = 64 * 1024;
-/** After this long without a new byte a body ends, so that the API answers and the connection need not live through silence. */
+/**
+ * A body ends after this long without a new byte, so that the API answers and the connection need not survive silence.
+ */
 const IDLE_MS = 15_000;
 
 interface StreamBodyOptions {
   offset: number;
-  /** Whether the rest belongs into another body. */
+  /** Whether the rest belongs in another body. */
   isOver(): boolean;
 }
 
-/** A stream's bytes from an offset on, as they come, until it has ended, rests or `isOver`; each chunk with its digest. */
+/**
+ * A stream's bytes from an offset on, as they arrive, until it has ended, is idle or `isOver`; each chunk with its
+ * digest.
+ */
 export function createStreamBody(
   file: FileHandle,
   growth: GrowingStream,
@@ -24,7 +29,7 @@ export function createStreamBody(
     if (isOver()) return null;
     if (position >= growth.size && !growth.isEnded) await growth.waitForChange(IDLE_MS);
     const length = Math.min(READ_BYTES, growth.size - position);
-    // What woke it may have been the stream's name.
+    // It may have been woken by the stream's name.
     if (length <= 0) return null;
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, position);
     position += bytesRead;

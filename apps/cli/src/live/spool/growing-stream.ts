@@ -4,14 +4,17 @@ export interface GrowingStream {
   readonly size: number;
   /** No more will come. */
   readonly isEnded: boolean;
-  /** Resolves when the stream has grown, was named, or has ended, at the latest after `timeoutMs` or when the signal aborts. */
+  /**
+   * Resolves when the stream has grown, was named, or has ended; at the latest after `timeoutMs` or when the signal
+   * aborts.
+   */
   waitForChange(timeoutMs: number, signal?: AbortSignal): Promise<void>;
 }
 
 interface GrowthNotice extends GrowingStream {
   grow(byteLength: number): void;
   end(): void;
-  /** Wakes who waits. */
+  /** Wakes all waiters. */
   notify(): void;
 }
 

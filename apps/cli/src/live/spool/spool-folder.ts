@@ -1,20 +1,20 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Where a stream is to be sent: to the installation of this user, or to a server. Keys are not kept. */
+/** Where a stream is to be sent: to this user's installation, or to a server. Keys are not stored. */
 export type SpoolTarget = { kind: 'local' } | { kind: 'server'; url: string };
 
-/** How the agent ended, as far as that is known. */
+/** How the agent ended, as far as known. */
 export interface StreamEnd {
   exitCode: number | null;
   signal: string | null;
 }
 
-/** What is known of a stream beside its bytes. */
+/** Facts about a stream besides its bytes. */
 export interface SpoolNote {
-  /** Names its files, a ULID. */
+  /** A ULID, the name of its files. */
   streamId: string;
-  /** By which the server knows it: the same, until the server closed a stream that went on. */
+  /** The id by which the server knows it; changes only if the server closed a stream that continued. */
   sentAs: string;
   /** Id of the agent. */
   agent: string;
@@ -24,7 +24,7 @@ export interface SpoolNote {
   target: SpoolTarget;
   /** Null while the agent runs; stays null if recount was killed. */
   end: StreamEnd | null;
-  /** Why the server will not take it, or null. */
+  /** Why the server rejects it, or null. */
   refusal: string | null;
 }
 
@@ -47,7 +47,7 @@ export async function createSpoolFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
 }
 
-/** The ids of all streams in the spool, the oldest first. */
+/** The ids of all streams in the spool, oldest first. */
 export async function listSpool(folder: string): Promise<string[]> {
   try {
     const names = await readdir(folder);
@@ -59,7 +59,7 @@ export async function listSpool(folder: string): Promise<string[]> {
   }
 }
 
-/** Bytes of all streams in the spool. */
+/** Total size of all streams in the spool. */
 export async function measureSpool(folder: string): Promise<number> {
   const sizes = await Promise.all((await listSpool(folder)).map((id) => readSize(toSpoolPlace(folder, id).bytes)));
   return sizes.reduce((sum, size) => sum + size, 0);
@@ -75,7 +75,7 @@ export async function readSize(path: string): Promise<number> {
   }
 }
 
-/** Undefined where there is none, or none that can be read. */
+/** Undefined if there is none, or it cannot be read. */
 export async function readSpoolNote({ note }: SpoolPlace): Promise<SpoolNote | undefined> {
   try {
     const value = JSON.parse(await readFile(note, 'utf8')) as Partial<SpoolNote> | null;
@@ -93,7 +93,7 @@ export async function writeSpoolNote({ note }: SpoolPlace, value: SpoolNote): Pr
 }
 
 export async function removeFromSpool({ bytes, note }: SpoolPlace): Promise<void> {
-  // The note last: bytes without one would belong to nobody.
+  // The note last: bytes without a note cannot be assigned.
   await rm(bytes, { force: true });
   await rm(note, { force: true });
   await rm(toTemporaryPath(note), { force: true });

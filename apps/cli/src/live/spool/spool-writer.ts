@@ -13,15 +13,15 @@ import {
 
 export interface SpoolWriter {
   place: SpoolPlace;
-  /** As it is now. */
+  /** The current note. */
   note: SpoolNote;
   growth: GrowingStream;
-  /** Appends; on disk for good within a second. Rejects where that fails, or with SpoolFullError. */
+  /** Appends; durable within a second. Rejects if that fails, or with SpoolFullError. */
   append(chunk: Uint8Array): Promise<void>;
   name(sessionId: string): Promise<void>;
-  /** The name by which it is sent from now on. */
+  /** Sets the id by which it is sent from now on. */
   rename(sentAs: string): Promise<void>;
-  /** Makes the last bytes durable. To be called once; nothing can be appended any more. */
+  /** Makes the last bytes durable. To be called once; nothing can be appended afterwards. */
   end(end: StreamEnd | null): Promise<void>;
   /** Lets other processes send it. */
   release(): void;
@@ -31,10 +31,10 @@ export class SpoolFullError extends Error {
   override name = 'SpoolFullError';
 }
 
-/** At most this long are bytes not yet durable. */
+/** How long bytes may remain unsynced. */
 const SYNC_MS = 500;
 
-/** Creates a stream in the spool, which holds at most `maxSpoolBytes` in all. For the owner alone. */
+/** Creates a stream in the spool, which holds at most `maxSpoolBytes` in total. Accessible only to the owner. */
 export async function createSpoolWriter(
   folder: string,
   maxSpoolBytes: number,
@@ -55,7 +55,7 @@ export async function createSpoolWriter(
   const update = async (change: Partial<SpoolNote>): Promise<void> => {
     note = { ...note, ...change };
     growth.notify();
-    // One after another: the last one is what stays, also where one before has failed.
+    // In sequence: the last update wins, even if an earlier one has failed.
     updating = updating.then(
       () => writeSpoolNote(place, note),
       () => writeSpoolNote(place, note),
@@ -74,7 +74,7 @@ export async function createSpoolWriter(
       try {
         await file.appendFile(chunk);
       } catch (error) {
-        // A full disk takes a part of it, which counts.
+        // A full disk may accept part of it, which counts.
         growth.grow((await file.stat()).size - growth.size);
         throw error;
       }
@@ -95,7 +95,7 @@ export async function createSpoolWriter(
   };
 }
 
-/** Brings a file to the disk a moment after a request, once for many. */
+/** Syncs a file a moment after a request; concurrent requests share a sync. */
 function createSync(file: FileHandle): { request(): void; stop(): Promise<void> } {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();

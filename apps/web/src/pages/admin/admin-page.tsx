@@ -25,7 +25,7 @@ const VIEWS = [
   ['audit', 'Audit log', AuditLog],
 ] as const;
 
-/** What a workspace is governed by. Most of it needs a key with the scope admin. */
+/** Administration of a workspace. Most of it needs a key with the scope admin. */
 export function AdminPage(): ReactNode {
   const [state, change] = useUrlState();
   const [shown, , View] = VIEWS.find(([id]) => id === state.view) ?? VIEWS[0];
@@ -52,7 +52,7 @@ export function AdminPage(): ReactNode {
   );
 }
 
-/** One after another; what fails again comes back to the list. */
+/** Requeues one after another; those that fail again come back to the list. */
 function RequeueAll({ ids }: { ids: readonly string[] }): ReactNode {
   const [doneCount, setDoneCount] = useState(0);
   const requeue = useMutation({
@@ -81,7 +81,7 @@ function RequeueAll({ ids }: { ids: readonly string[] }): ReactNode {
 
 const SHOWN_FAILURES = 100;
 
-/** Transcripts that workers have given up; each is ingested again on the uploads page. */
+/** Transcripts that workers have given up; the uploads page can requeue each one. */
 function FailedJobs(): ReactNode {
   const failed = useAnswer('/v1/transcripts', { status: 'failed', order: 'desc', limit: SHOWN_FAILURES });
   return (

@@ -9,7 +9,7 @@ import { WideTable } from './wide-table.tsx';
 const PAGE_ROWS = 100;
 const SHOWN_SUBJECTS = 5;
 
-/** Who changed what, the latest first. */
+/** Who changed what, latest first. */
 export function AuditLog(): ReactNode {
   const list = useInfiniteQuery({
     queryKey: ['/v1/audit', 'pages'],

@@ -44,7 +44,7 @@ const INSTALLATION: CheckKind = {
   about: 'The same for the whole installation, and what belongs to no workspace.',
 };
 
-/** Whether everything is there, and right: started here, run by the server, whoever looks. */
+/** Checks whether everything is present and correct: started here, run by the server, whoever is watching. */
 export function Checks(): ReactNode {
   const whoami = useAnswer('/v1/whoami', {});
   const list = useAnswer(
@@ -150,7 +150,7 @@ const STEPS: Readonly<Record<string, string>> = {
   comparing: 'Figures compared',
 };
 
-/** How far it is; of one that did not come to its end, why. */
+/** The progress of a check; if it did not finish, the reason. */
 function Standing({ check }: { check: MaintenanceCheck }): ReactNode {
   const { state, step, done, total, failure_reason: reason, ended_at: endedAt, kind } = check;
   if (state === 'done') return null;

@@ -1,17 +1,17 @@
 import type { DoctorFinding, DoctorReport } from '@recount/contract';
 
-/** Findings of which the same is to be said. */
+/** Findings that share an explanation. */
 export interface FindingGroup {
   id: string;
   count: number;
-  /** Somebody must see to it. */
+  /** Whether someone must see to it. */
   isSerious: boolean;
   what: string;
-  /** What to do; of what was mended, what was done. */
+  /** What to do; for repaired findings, what was done. */
   todo: string;
   /** Ids of the transcripts. */
   transcriptIds: string[];
-  /** Keys of objects, ids of streams, names of tables: whatever else says which they are. */
+  /** Keys of objects, ids of streams, names of tables: whatever else identifies them. */
   names: string[];
 }
 
@@ -109,7 +109,7 @@ const isHarmless = ({ kind, obstacle }: DoctorFinding): boolean =>
   kind === 'orphan-attachment' ||
   kind === 'unfinished-deletion';
 
-/** Mending does something about it. */
+/** Whether a repair does something about it. */
 const isMendable = (finding: DoctorFinding): boolean =>
   !finding.fixed && (isHarmless(finding) || finding.kind === 'lost-job');
 
@@ -118,7 +118,7 @@ export const hasMendable = ({ findings }: DoctorReport): boolean => findings.som
 const toCount = ({ kind, count, waitingSessions }: DoctorFinding): number =>
   (kind === 'search-behind' ? waitingSessions : count) ?? 1;
 
-/** What was found, in sentences, what somebody must see to first. */
+/** The findings in sentences, those that someone must see to first. */
 export function groupFindings({ findings }: DoctorReport): FindingGroup[] {
   const groups = new Map<string, FindingGroup>();
   for (const finding of findings) {

@@ -12,10 +12,10 @@ import { WideTable } from './wide-table.tsx';
 
 type Key = ApiKeyList['keys'][number];
 type Scope = ApiKeyRequest['scopes'][number];
-/** Machines fetch keys, and use them, without this page's doing. */
+/** Machines fetch and use keys independently of this page. */
 const REFETCH_MS = 10_000;
 
-/** What is asked about a key before it is done. */
+/** An action on a key that is awaiting confirmation. */
 type Asked = { what: 'rotate' | 'revoke'; key: Key };
 
 const SCOPES: readonly [Scope, string][] = [
@@ -40,7 +40,7 @@ const GRACES = [
 const createKey = async (body: ApiKeyRequest): Promise<ApiKeySecret> =>
   (await (await send('POST', '/v1/keys', body)).json()) as ApiKeySecret;
 
-/** The keys of the workspace: made, given a new secret, revoked. A secret is shown once. */
+/** The workspace's keys: creates, rotates and revokes them. A secret is shown once. */
 export function Keys(): ReactNode {
   const keys = useAnswer('/v1/keys', {}, { refetchIntervalMs: REFETCH_MS });
   const whoami = useAnswer('/v1/whoami', {});
@@ -170,7 +170,7 @@ function KeyTable({
   );
 }
 
-/** The key that one is signed in with is left to others: without it, the page would be closed. */
+/** The current user's own key cannot be changed here: without it, the page would no longer work. */
 function KeyActions({ apiKey, isOwn, ask }: { apiKey: Key; isOwn: boolean; ask: (asked: Asked) => void }): ReactNode {
   const why = isOwn ? 'You are signed in with this key' : undefined;
   return (

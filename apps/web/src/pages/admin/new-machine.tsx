@@ -7,7 +7,10 @@ import { Failure } from '../../ui/states.tsx';
 const approve = async (body: DeviceApproval): Promise<ApprovedDevice> =>
   (await (await send('POST', '/v1/device/approve', body)).json()) as ApprovedDevice;
 
-/** Confirms the code that `recount connect` shows on a new machine, which then fetches a key of its own that nobody sees. */
+/**
+ * Confirms the code that `recount connect` shows on a new machine, which then fetches its own key without anyone seeing
+ * it.
+ */
 export function NewMachine({ done }: { done: () => void }): ReactNode {
   const approval = useMutation({ mutationFn: approve, onSuccess: done });
   const onSubmit = (event: FormEvent<HTMLFormElement>): void => {

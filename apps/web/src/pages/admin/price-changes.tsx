@@ -9,7 +9,7 @@ type Override = WorkspacePrices['overrides'][number];
 
 const MAX_MODELS = 10_000;
 
-/** What the overrides will make of what is stored, before they are saved. */
+/** Previews how the overrides would change stored costs, before they are saved. */
 export function PriceChanges({ stored, text }: { stored: readonly Override[]; text: string }): ReactNode {
   const written = useDeferredValue(text);
   const change = useMemo(() => toChange(stored, written), [stored, written]);
@@ -66,7 +66,7 @@ function Effect({ override }: { override: Override }): ReactNode {
 
 const toKey = ({ model, startsAt }: Override): string => `${model} ${startsAt ?? ''}`;
 
-/** What was written is of a person: it may be anything, or not finished. */
+/** The text is typed by a person: it may be anything, or unfinished. */
 function toChange(
   stored: readonly Override[],
   text: string,

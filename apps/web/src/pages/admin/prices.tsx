@@ -11,7 +11,7 @@ import { Count, Money } from '../../ui/figures.tsx';
 import { Answered, Failure } from '../../ui/states.tsx';
 import { PriceChanges } from './price-changes.tsx';
 
-/** The workspace's own prices, and which models have none. */
+/** The workspace's own prices, and the models without one. */
 export function Prices(): ReactNode {
   const prices = useAnswer('/v1/prices', {});
   return (
@@ -90,7 +90,7 @@ function Overrides({ current }: { current: WorkspacePrices }): ReactNode {
   );
 }
 
-/** What each model costs by the prices that are in force: rates are looked up once, and stored with each response. */
+/** Each model's cost at current prices: rates are looked up once, and stored with each response. */
 function Effect(): ReactNode {
   const models = useAnswer('/v1/analytics/models', { time_zone: TIME_ZONE });
   return (

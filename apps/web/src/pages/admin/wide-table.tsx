@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** A table that scrolls sideways, also by the keyboard, in a window that is too narrow for it. The children are its rows. */
+/** A table that scrolls sideways, also by keyboard, if the window is too narrow. The children are its rows. */
 export function WideTable({
   label,
   columns,

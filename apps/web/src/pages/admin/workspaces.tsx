@@ -11,12 +11,12 @@ import { WideTable } from './wide-table.tsx';
 type Workspace = WorkspaceList['workspaces'][number];
 
 const MAX_NAME_LENGTH = 100;
-/** What commands mean if they name none: the API does not rename it. */
+/** The workspace that commands use if they name none: the API does not rename it. */
 const DEFAULT_WORKSPACE = 'default';
 
 const readName = (form: HTMLFormElement): string => String(new FormData(form).get('name')).trim();
 
-/** The workspace that one is signed in to; for operators, all of them by name. */
+/** The current workspace; for operators, all of them by name. */
 export function Workspaces(): ReactNode {
   const whoami = useAnswer('/v1/whoami', {});
   return (
@@ -124,7 +124,7 @@ function NewWorkspace(): ReactNode {
   );
 }
 
-/** As one word of a shell. */
+/** Quoted as one word for a shell. */
 const quote = (name: string): string => (/^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", String.raw`'\''`)}'`);
 
 function Renaming({ workspace: { id, name }, close }: { workspace: Workspace; close: () => void }): ReactNode {

@@ -23,7 +23,7 @@ export const ModelsPage = (): ReactNode => <BreakdownPage title="Models" breakdo
 export const SubagentsPage = (): ReactNode => <BreakdownPage title="Sub-agents" breakdowns={BREAKDOWNS.subagents} />;
 export const PeoplePage = (): ReactNode => <BreakdownPage title="People and machines" breakdowns={BREAKDOWNS.people} />;
 
-/** A report: its totals, how it went day by day, and its rows, each of which leads to its sessions. */
+/** A report: its totals, its course day by day, and its rows, each of which links to its sessions. */
 function BreakdownPage({ title, breakdowns }: { title: string; breakdowns: readonly Breakdown[] }): ReactNode {
   const [state, change] = useUrlState();
   const shown = breakdowns.find(({ id }) => id === state.view) ?? breakdowns[0];
@@ -113,7 +113,7 @@ function Rows({ breakdown, rows, state, change }: ReportProps & { rows: readonly
   const { sort, order = 'desc', period = DEFAULT_PERIOD, from, to } = state;
   const time = from !== undefined || to !== undefined ? { from, to } : { period };
   const toSearch = (row: Row): Record<string, string> | undefined => {
-    // Sessions cannot be asked for by the lack of a name.
+    // Sessions cannot be filtered by a missing name.
     if (toName(row) === null) return undefined;
     const all = Object.entries({ ...toFilter(row), ...time });
     return Object.fromEntries(all.flatMap(([name, value]) => (value == null ? [] : [[name, value]])));
@@ -204,7 +204,7 @@ function toFigure(kind: FigureKind, value: number | null | undefined): ReactNode
 const TREND_DAYS = 1000;
 const TREND_HEIGHT = 60;
 
-/** A bar for each day that has something; each leads to its sessions. */
+/** A bar for each day with data; each links to its sessions. */
 function Trend({ breakdown: { route, trend }, period }: { breakdown: Breakdown; period: object }): ReactNode {
   const report = useAnswer(
     route,

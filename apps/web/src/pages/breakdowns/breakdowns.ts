@@ -10,34 +10,34 @@ interface FigureColumn<Row> {
   value: (row: Row) => number | null | undefined;
 }
 
-/** Routes of reports whose rows are shown as they come. */
+/** Reports whose rows are shown unchanged. */
 type ReportRoute = Extract<Route, `/v1/analytics/${string}`>;
 type RowOf<R extends ReportRoute> = Answer<R>['rows'][number];
 
-/** A report as a page shows it: what its rows are about, their figures, and where their sessions are. */
+/** How a page shows a report: what its rows are about, their figures, and a link to their sessions. */
 export interface Breakdown<R extends ReportRoute = ReportRoute, Row = RowOf<R>> {
-  /** In the address. */
+  /** Name in the URL. */
   id: string;
   label: string;
-  /** What a row is about, as the head of the first column. */
+  /** What a row is about, as the heading of the first column. */
   noun: string;
   route: R;
   query: Query<R>;
   toName: (row: Row) => string | null;
-  /** Shorter, where the name is long. */
+  /** A shorter label for long names. */
   toLabel?: (name: string) => string;
-  /** What stands behind the name. */
+  /** Shown after the name. */
   toDetail?: (row: Row) => string | null | undefined;
-  /** Filters of the sessions page that find the sessions behind a row. */
+  /** Filters of the sessions page that find the sessions of a row. */
   toFilter: (row: Row) => Record<string, string | null | undefined>;
   columns: readonly FigureColumn<Row>[];
-  /** The same figures of all rows. */
+  /** The same figures over all rows. */
   totals: readonly FigureColumn<Answer<R>['totals']>[];
-  /** How the report is asked for in days; left out: it cannot be. */
+  /** How to request the report by days; undefined if that is not possible. */
   trend?: { query: Query<R>; day: (row: Row) => string | null | undefined; column: FigureColumn<Row> };
 }
 
-/** For its types alone. */
+/** Only for type inference. */
 const define = <R extends ReportRoute>(breakdown: Breakdown<R>): Breakdown => breakdown as unknown as Breakdown;
 
 const figure =
@@ -244,7 +244,7 @@ const subagents = define<'/v1/analytics/subagents'>({
   totals: subagentColumns(),
 });
 
-/** What each page can show, the first at first. */
+/** The breakdowns of each page; the first one is the default. */
 export const BREAKDOWNS = {
   tools: [tools, programs, mcpServers, skills, denials],
   files: [files],

@@ -18,9 +18,9 @@ type Figure = 'times' | 'pause' | 'tokens' | 'estimated' | 'cost';
 
 interface Kind {
   label: string;
-  /** What it is, and what its cost is. */
+  /** What it is, and what its cost means. */
   explanation: string;
-  /** What can be done about it. */
+  /** What to do about it. */
   advice: string;
   figures: readonly Figure[];
 }
@@ -79,7 +79,7 @@ const KINDS: Readonly<Record<FindingKind, Kind>> = {
 const ORDER = Object.keys(KINDS) as FindingKind[];
 const SHOWN_ROWS = 200;
 
-/** What was found, by kind, and the findings of the kind that is chosen: each leads to its message. */
+/** The kinds of findings, and the findings of the selected kind: each links to its message. */
 export function Findings({
   filter,
   state,

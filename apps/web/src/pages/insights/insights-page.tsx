@@ -17,7 +17,7 @@ const SHOWN_ROWS = 10;
 
 type Search = Record<string, string>;
 
-/** Where money goes without effect, as measured: each row leads to the sessions behind it. */
+/** Measured waste: each row links to its sessions. */
 export function InsightsPage(): ReactNode {
   const [state, change] = useUrlState();
   const filter = { ...readPeriod(state, DEFAULT_PERIOD), time_zone: TIME_ZONE };
@@ -45,7 +45,7 @@ function Section({ id, title, children }: { id: string; title: string; children:
   );
 }
 
-/** A table of a finding: the first column names what it is about. */
+/** A table of findings: the first column names the subject. */
 function Evidence({ label, head, rows }: { label: string; head: readonly string[]; rows: ReactNode[][] }): ReactNode {
   if (rows.length === 0) return <p className="muted">There is nothing of this in this time.</p>;
   return (
@@ -76,7 +76,7 @@ function Evidence({ label, head, rows }: { label: string; head: readonly string[
   );
 }
 
-/** The last seven days beside the seven before, today included. */
+/** The last seven days, including today, compared with the seven before. */
 function Weeks(): ReactNode {
   const end = addDays(toToday(), 1);
   const middle = addDays(end, -7);
@@ -114,7 +114,7 @@ function Weeks(): ReactNode {
   );
 }
 
-/** Prices of the same tokens, which says nothing of what another model would have done with them. */
+/** Prices of the same tokens with other models; these might have used more or fewer tokens. */
 function ModelChoice({ filter, time }: { filter: Filter; time: Search }): ReactNode {
   const report = useAnswer('/v1/analytics/model-choice', { ...filter, limit: SHOWN_ROWS });
   return (

@@ -2,8 +2,8 @@ import { addDays } from '../../format/period.ts';
 import type { Step } from './choices.ts';
 
 /**
- * The times of all bars in their order, those in which nothing happened among them. Hours are left as they are: their names have the offset
- * of their zone, by which the hour that clocks show twice is two.
+ * The times of all bars in order, including those without data. Hours are left unchanged: their names include the
+ * zone's offset, so the repeated hour of a clock change stays two bars.
  */
 export function fillTimes(found: readonly string[], step: Step): string[] {
   if (step === 'hour') return [...new Set(found)].sort((a, b) => Date.parse(a) - Date.parse(b));
@@ -21,7 +21,7 @@ function toNext(time: string, step: Step): string {
   return month === 12 ? `${year + 1}-01` : `${year}-${String(month + 1).padStart(2, '0')}`;
 }
 
-/** The last date that a bar stands for. */
+/** The last date that a bar covers. */
 export function toLastDay(time: string, step: Step): string {
   if (step === 'month') return addDays(`${toNext(time, 'month')}-01`, -1);
   return step === 'week' ? addDays(time, 6) : time.slice(0, 10);

@@ -1,4 +1,4 @@
-/** What the overview can show, by the names that its address has. */
+/** The overview's choices, by their names in the URL. */
 
 export const DIMENSIONS = [
   ['model', 'model'],

@@ -10,7 +10,10 @@ const WEEKS = 53;
 const LEVELS = 4;
 const monthName = new Intl.DateTimeFormat(undefined, { month: 'short', timeZone: 'UTC' });
 
-/** A year of days, a column a week: the darker, the more. Clicking one leads to its sessions, as filters of the sessions do. */
+/**
+ * A year of days, one column for each week; darker is more. Clicking a day opens its sessions, as the session filters
+ * do.
+ */
 export function HeatMap({ metric }: { metric: Metric }): ReactNode {
   const navigate = useNavigate();
   const openDay = ({ target }: MouseEvent): void => {
@@ -38,7 +41,7 @@ export function HeatMap({ metric }: { metric: Metric }): ReactNode {
             const own = byDay.get(day)?.own;
             return (metric === 'cost' ? own?.cost_usd : own?.total_tokens) ?? 0;
           };
-          // Levels by rank: one very dear day would leave all others pale.
+          // Levels by rank: otherwise one very expensive day would make all others pale.
           const ranked = rows
             .map(({ day }) => toValue(day ?? ''))
             .filter((value) => value > 0)
@@ -87,7 +90,7 @@ export function HeatMap({ metric }: { metric: Metric }): ReactNode {
   );
 }
 
-/** The month above the week in which it begins. */
+/** The month's label above the week in which it begins. */
 function toMonthLabel(monday: string): string {
   return Number(monday.slice(8)) <= 7 ? monthName.format(new Date(`${monday}T00:00:00Z`)) : '';
 }

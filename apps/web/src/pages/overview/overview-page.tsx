@@ -18,7 +18,7 @@ import { Tops } from './tops.tsx';
 import { UsageChart } from './usage-chart.tsx';
 
 const DEFAULT_PERIOD = '30d';
-/** Longer, hours would be too many to see. */
+/** For longer periods, hours would be too narrow to see. */
 const MAX_HOUR_DAYS = 14;
 
 function toDays({ from, to }: Period): number {
@@ -29,11 +29,11 @@ function toDays({ from, to }: Period): number {
 
 const toDefaultStep = (days: number): Step => (days <= 2 ? 'hour' : days <= 120 ? 'day' : 'week');
 
-/** Where the money and the tokens go, and how things stand. */
+/** Where money and tokens go, and the state of the installation. */
 export function OverviewPage(): ReactNode {
   const [state, change] = useUrlState();
   const isChosen = state.period !== undefined || state.from !== undefined || state.to !== undefined;
-  // Somebody who has nothing of the last month, such as the samples alone, would see an empty page first.
+  // Without data from the last month, e.g. with only the samples, the first page would be empty.
   const recent = useAnswer(
     '/v1/analytics/usage',
     {
@@ -138,12 +138,12 @@ function NothingUsed({ isAll, showAll }: { isAll: boolean; showAll: () => void }
 
 interface TotalsProps {
   report: UsageReport;
-  /** As the sessions page has it. */
+  /** In the sessions page's parameters. */
   time: Record<string, string>;
   earlier: UsageReport | undefined;
 }
 
-/** Each leads to the sessions that it is made of, those with most of it first. */
+/** Each one links to its sessions, highest first. */
 function Totals({ report, time, earlier }: TotalsProps): ReactNode {
   const { own, sessions } = report.totals;
   const before = earlier?.totals;
@@ -191,7 +191,7 @@ function Totals({ report, time, earlier }: TotalsProps): ReactNode {
   );
 }
 
-/** With how much more or less it is than in the period before. */
+/** Includes the change since the previous period. */
 function Total({
   label,
   search,

@@ -11,7 +11,7 @@ const SHOWN_ROWS = 8;
 
 type Filter = Pick<Query<'/v1/analytics/usage'>, 'from' | 'to' | 'time_zone'>;
 
-/** What most of it went to; each row leads to its sessions. */
+/** The largest contributors; each row links to its sessions. */
 /** `time`: of the sessions that a row leads to. */
 type TopsProps = { query: Filter; time: Record<string, string> };
 

@@ -20,10 +20,10 @@ const GRID_LINES = 4;
 const REST = '\0rest';
 
 interface ChartProps {
-  /** By time alone. */
+  /** By time only. */
   totals: UsageReport;
   query: Query<'/v1/analytics/usage'>;
-  /** The same time, as the sessions page has it. */
+  /** The same time in the sessions page's parameters. */
   time: Record<string, string>;
   step: Step;
   by: Dimension;
@@ -42,7 +42,10 @@ const toLabel = (name: string, by: Dimension): string => {
 const formatValue = (value: number | null, metric: Metric): string =>
   metric === 'cost' ? formatMoney(value) : formatCompact(value);
 
-/** Stacked bars: every bar's total and every part are figures of the API. Drag over bars to zoom in; click one to see its figures. */
+/**
+ * Stacked bars: every bar's total and every part are figures of the API. Drag over bars to zoom in; click one to see
+ * its figures.
+ */
 export function UsageChart({ totals, query, time, step, by, metric, zoom }: ChartProps): ReactNode {
   const parts = useAnswer('/v1/analytics/usage', { ...query, group_by: `${step},${by}`, limit: MAX_ROWS });
   const series = useAnswer('/v1/analytics/usage', { ...query, group_by: by, limit: MAX_ROWS });
@@ -240,14 +243,14 @@ function Legend({
   );
 }
 
-/** The next figure that divides well by the lines of the scale. */
+/** The next higher figure that divides evenly by the lines of the scale. */
 function toScaleEnd(max: number): number {
   if (max <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(max));
   return ([1, 2, 4, 6, 8].find((times) => times * power >= max) ?? 10) * power;
 }
 
-/** Where the parts of a bar begin and end; those beyond the largest series are one. */
+/** Start and end of each part of a bar; parts beyond the largest series are combined. */
 function stack(
   rows: readonly Row[],
   names: readonly string[],

@@ -67,7 +67,7 @@ function toQuery(state: UrlState): Query<'/v1/search'> {
   };
 }
 
-/** Searches the texts of all sessions as one types. */
+/** Searches the texts of all sessions while the user types. */
 export function SearchPage(): ReactNode {
   const [state, change] = useUrlState();
   const { q = '', kind = '', mode = 'text', sort = 'relevance' } = state;
@@ -160,7 +160,7 @@ export function SearchPage(): ReactNode {
   );
 }
 
-/** Results of one session that follow the first of it; sessions in the order of their first results. */
+/** Groups results by session, in the order of each session's first result. */
 const groupBySession = (results: readonly SearchResult[]): SearchResult[][] => [
   ...Map.groupBy(results, ({ session_id }) => session_id).values(),
 ];

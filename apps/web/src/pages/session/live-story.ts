@@ -1,18 +1,18 @@
 import type { ContentBlock, LiveEvent } from '@recount/contract';
 import type { ToolStep } from '@recount/contract/conversation';
 
-/** Something that a running agent said or did, as it is shown. */
+/** Something that a running agent said or did. */
 export type LiveItem = { id: string; streamId: string } & (
   | { kind: 'prompt' | 'answer' | 'thinking' | 'notice'; text: string; isPartial?: boolean }
   | { kind: 'tool'; step: ToolStep; timestamp: string }
 );
 
-/** What streams have told so far, the newest last. */
+/** What streams have reported so far, newest last. */
 export interface LiveStory {
   items: readonly LiveItem[];
-  /** Earlier items that are not kept: the transcript has them when the run has ended. */
+  /** Number of earlier items that were dropped: the transcript will have them when the run has ended. */
   droppedCount: number;
-  /** What the agent does just now, in its own words; empty if it does not say. */
+  /** What the agent is doing right now, in its own words; empty if it does not say. */
   status: string;
   endedStreamIds: readonly string[];
 }
@@ -21,12 +21,12 @@ export const EMPTY_STORY: LiveStory = { items: [], droppedCount: 0, status: '', 
 
 const MAX_ITEMS = 300;
 
-/** The story with what an event adds to it. Pure. */
+/** Adds an event to the story. Pure. */
 export function addToStory(story: LiveStory, event: LiveEvent): LiveStory {
   const { streamId, timestamp } = event.data;
   const id = `live ${event.id}`;
   const add = (item: LiveItem): LiveStory => {
-    // The whole text takes the place of its pieces.
+    // The whole text replaces its pieces.
     const kept = item.kind === 'answer' ? story.items.filter((each) => !isPieceOf(each, streamId)) : story.items;
     const items = [...kept, item];
     const excess = Math.max(0, items.length - MAX_ITEMS);
@@ -95,7 +95,7 @@ function addResult(
   return { ...story, items };
 }
 
-/** As the stored one will be, but for its place. */
+/** Like the block that will be stored, except for its place. */
 const toBlock = (id: string, fields: Partial<ContentBlock>): ContentBlock => ({
   id,
   block_order: 0,

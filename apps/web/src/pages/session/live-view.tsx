@@ -9,10 +9,10 @@ import type { LiveItem } from './live-story.ts';
 import { useLiveStory } from './use-live-story.ts';
 import { refreshSession } from './use-unsettled-streams.ts';
 
-/** Within so much of the end, one reads along: what comes is scrolled to. */
+/** Within this distance of the end, the page scrolls along with new content. */
 const NEAR_END_PX = 200;
 
-/** What running agents say and do, as they do it. */
+/** What running agents say and do, live. */
 export function LiveView({ sessionId, streams }: { sessionId: string; streams: readonly LiveStream[] }): ReactNode {
   const story = useLiveStory(sessionId, streams.length > 0);
   const endedCount = story.endedStreamIds.length;
@@ -74,7 +74,7 @@ function LiveItemView({ item }: { item: LiveItem }): ReactNode {
   }
 }
 
-/** Stays at the end of the page while that grows, for those who read there. */
+/** Keeps the page scrolled to its end while it grows, if the user is reading there. */
 function useFollowing(items: readonly LiveItem[]): void {
   const isNearEnd = useRef(false);
   useEffect(() => {

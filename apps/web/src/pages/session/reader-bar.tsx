@@ -8,7 +8,7 @@ import { Timeline } from './timeline.tsx';
 
 const TYPING_PAUSE_MS = 250;
 
-/** The whole conversation in one document, which this page is not: secrets replaced, sub-agents included. */
+/** The whole conversation as one document, which this page is not: secrets replaced, sub-agents included. */
 const PRINTABLE = { format: 'html', download: false, time_zone: TIME_ZONE };
 
 export type Matches = (turn: OutlineTurn) => boolean;
@@ -18,7 +18,7 @@ export const isPrompt: Matches = ({ kind }) => kind === 'prompt';
 export const isError: Matches = ({ is_error }) => is_error;
 const isEdit: Matches = ({ is_edit }) => is_edit;
 
-/** What stays at the top of a conversation: its timeline, and ways to go through it. */
+/** The sticky top of a conversation: its timeline and navigation. */
 export function ReaderBar({
   ref,
   session,
@@ -34,7 +34,7 @@ export function ReaderBar({
   session: SessionDetail;
   turns: readonly OutlineTurn[];
   current: number;
-  /** Undefined while nothing is looked for, or not known yet. */
+  /** Undefined while there is no search, or its result is unknown. */
   foundCount: number | undefined;
   expansion: Expansion;
   goTo: (index: number) => void;
@@ -100,7 +100,7 @@ function FindField(): ReactNode {
   );
 }
 
-/** Secrets that rules find are replaced, as in whatever else leaves recount. */
+/** Secrets that rules find are replaced, as in everything else that leaves recount. */
 function CopyButton({ sessionId }: { sessionId: string }): ReactNode {
   const [state, setState] = useState('');
   const copy = async (): Promise<void> => {

@@ -25,8 +25,8 @@ const ESTIMATED_TURN_PX = 120;
 const OVERSCAN_TURNS = 4;
 
 /**
- * The conversation: of all turns their outline, and of those in sight, which alone are in the document, their texts. Jumps by keys,
- * buttons, timeline, search and links.
+ * The conversation: an outline of all turns, with texts only for visible ones, which alone are in the document.
+ * Navigated by keys, buttons, timeline, search and links.
  */
 export function Reader({
   conversation,
@@ -119,20 +119,20 @@ export function Reader({
   );
 }
 
-/** How far down the page the turns begin, and how much of the window's top is covered. */
+/** The offset of the turns on the page, and how much of the window's top is covered. */
 function useMeasuredTop(list: RefObject<HTMLElement | null>, bar: RefObject<HTMLElement | null>) {
   const [marginPx, setMarginPx] = useState(0);
   const [barHeightPx, setBarHeightPx] = useState(0);
   useLayoutEffect(() => {
     setMarginPx(list.current?.offsetTop ?? 0);
-    // What stays at the top covers what is scrolled to: itself, and on phones the menu above it.
+    // Sticky elements cover the scroll target: this bar, and on phones the menu above it.
     if (bar.current !== null)
       setBarHeightPx(bar.current.offsetHeight + (Number.parseFloat(getComputedStyle(bar.current).top) || 0));
   });
   return { marginPx, barHeightPx };
 }
 
-/** Indexes of the turns that hold the text; undefined while nothing is looked for, or not known yet. */
+/** Indexes of the turns that contain the text; undefined while there is no search, or its result is unknown. */
 function useFoundTurns(
   conversation: ConversationKey,
   turns: readonly OutlineTurn[],
@@ -184,18 +184,18 @@ function findTurn(turns: readonly OutlineTurn[], from: number, direction: Direct
   return -1;
 }
 
-/** The next one of those found, around the ends; -1 if there is none. */
+/** The next match, wrapping around; -1 if there is none. */
 const findFound = (found: readonly number[], from: number, direction: Direction): number =>
   direction > 0
     ? (found.find((index) => index > from) ?? found[0] ?? -1)
     : (found.findLast((index) => index < from) ?? found.at(-1) ?? -1);
 
-/** Goes to the message that the address names. */
+/** Scrolls to the message named in the URL. */
 function useLinkedMessage(id: string | undefined, turns: readonly OutlineTurn[], goTo: (index: number) => void): void {
   const done = useRef<string>(undefined);
   useEffect(() => {
     if (id === undefined || done.current === id) return;
-    // Messages that hold nothing but results stand with their calls: the one before has it.
+    // Messages with only results are shown with their calls, in an earlier turn.
     const index = turns.findLastIndex((turn) => turn.id <= id);
     if (index < 0) return;
     done.current = id;
@@ -203,7 +203,7 @@ function useLinkedMessage(id: string | undefined, turns: readonly OutlineTurn[],
   }, [id, turns, goTo]);
 }
 
-/** Opens what the turn has folded, or folds it if all is open. */
+/** Expands the turn's collapsed parts, or collapses all if all are expanded. */
 function toggle(list: HTMLElement | null, turn: OutlineTurn | undefined, expansion: Expansion): void {
   if (turn === undefined) return;
   const article = list?.querySelector(`[data-message="${CSS.escape(turn.id)}"]`);

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 
 const SHORT_COMMIT_LENGTH = 8;
 
-/** Where the code is that the session worked on, and which commit of it. Only what is plainly a web page is a link. */
+/** The repository and commit that the session worked on. Only plain web addresses become links. */
 export function Repository({ address, commit }: { address: string | null; commit: string | null }): ReactNode {
   return (
     <>

@@ -8,7 +8,7 @@ import { Count } from '../../ui/figures.tsx';
 
 const SHOWN_PULL_REQUESTS = 20;
 
-/** What its edits changed; undefined until it is known, and where it edited nothing. */
+/** What its edits changed; undefined until known, and if it edited nothing. */
 export function useSessionChanges(
   session: SessionDetail,
   transcriptId: string | undefined,
@@ -33,7 +33,7 @@ export const ChangedLines = ({
   </span>
 );
 
-/** The files it changed, each leading to the sessions that had to do with it. */
+/** The changed files, each linking to the sessions that used it. */
 export function ChangedFiles({ changes }: { changes: SessionChanges }): ReactNode {
   const { files, by_file: byFile, whole_file_edits: whole, unknown_edits: unknown, edits } = changes;
   const named = byFile.filter(({ file_path }) => file_path !== null);
@@ -67,7 +67,7 @@ export function ChangedFiles({ changes }: { changes: SessionChanges }): ReactNod
   );
 }
 
-/** Pull requests that it is linked to. */
+/** The pull requests linked to it. */
 export function PullRequests({ sessionId }: { sessionId: string }): ReactNode {
   const { data } = useAnswer('/v1/analytics/pull-requests', { session_id: sessionId, limit: SHOWN_PULL_REQUESTS });
   return data?.rows.map(({ url, repository, number }) => {

@@ -4,7 +4,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { Count, Duration, Money, Tokens } from '../../ui/figures.tsx';
 import { CHANGES_NOTE, ChangedLines } from './session-changes.tsx';
 
-/** What the session came to. */
+/** The session's totals. */
 export function SessionFigures({
   session,
   changes,
@@ -50,7 +50,7 @@ export function SessionFigures({
   );
 }
 
-/** Whole, own and shared, beside what the agent itself says. */
+/** Total, own and shared cost, compared with the agent's own figure. */
 function Costs({ session }: { session: SessionDetail }): ReactNode {
   const { usage, session_id: sessionId } = session;
   const reconciliation = useAnswer('/v1/analytics/reconciliation', { session_id: sessionId });

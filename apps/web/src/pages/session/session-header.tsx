@@ -11,7 +11,7 @@ import { ChangedFiles, PullRequests, useSessionChanges } from './session-changes
 import { SessionFigures } from './session-figures.tsx';
 import { ShareButton } from './share-button.tsx';
 
-/** What the session is, and what it came to. */
+/** The session's description and totals. */
 export function SessionHeader({
   session,
   subagents,
@@ -19,7 +19,7 @@ export function SessionHeader({
 }: {
   session: SessionDetail;
   subagents: readonly Session[];
-  /** Which version is read, where it is not the primary one. */
+  /** The version shown, if it is not the primary one. */
   transcriptId: string | undefined;
 }): ReactNode {
   const changes = useSessionChanges(session, transcriptId);
@@ -52,7 +52,7 @@ export function SessionHeader({
   );
 }
 
-/** What it is called in other places: where it ran, and what it worked on. */
+/** Where it ran, and what it worked on. */
 const Facts = ({ session }: { session: SessionDetail }): ReactNode => (
   <p className="session-facts">
     {(session.live?.running_count ?? 0) > 0 && <span className="tag running">running now</span>}
@@ -70,7 +70,7 @@ const Facts = ({ session }: { session: SessionDetail }): ReactNode => (
   </p>
 );
 
-/** What is less than exact about the figures, in sentences. */
+/** Known inaccuracies of the figures, in sentences. */
 function SessionCaveats({
   session: { usage, tokens_in, output_only_count: outputOnly, disagreeing_response_count: disagreeing, transcripts },
 }: {

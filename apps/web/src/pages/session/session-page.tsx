@@ -16,20 +16,22 @@ import { createSubagentRenderer } from './subagents.tsx';
 import { useOutline } from './use-outline.ts';
 import { useUnsettledStreams } from './use-unsettled-streams.ts';
 
-/** Loaded with the first stream that runs. */
+/** Loaded with the first running stream. */
 const LiveView = lazy(async () => ({ default: (await import('./live-view.tsx')).LiveView }));
 
 const MAX_SUBAGENTS = 500;
-/** Until a session whose first stream runs has a transcript. */
+/** Polling interval while a session's first stream runs and there is no transcript. */
 const FIRST_TRANSCRIPT_MS = 5000;
 
-/** A session: what it came to, its conversation, and what it does while it runs. */
+/** A session: its totals, its conversation, and its activity while it runs. */
 export function SessionPage(): ReactNode {
   const { sessionId = '' } = useParams({ strict: false }) as { sessionId?: string };
   return <SessionOrStream key={sessionId} sessionId={sessionId} />;
 }
 
-/** One whose first stream still runs has no transcript, and so no figures: what it says is shown alone. */
+/**
+ * A session whose first stream is still running has no transcript, and so no figures: only its live output is shown.
+ */
 function SessionOrStream({ sessionId }: { sessionId: string }): ReactNode {
   const [wasMissing, setWasMissing] = useState(false);
   const [isFirstRun, setFirstRun] = useState(false);
@@ -39,7 +41,7 @@ function SessionOrStream({ sessionId }: { sessionId: string }): ReactNode {
     { parameters: { session_id: sessionId }, ...(isFirstRun && { refetchIntervalMs: FIRST_TRANSCRIPT_MS }) },
   );
   if (!wasMissing && detail.error instanceof ApiError && detail.error.status === 404) setWasMissing(true);
-  // While it is asked for again, there is no error.
+  // While it is being requested again, there is no error.
   const isUnknown = wasMissing && detail.data === undefined;
   const isRunning = (detail.data?.live?.running_count ?? 0) > 0;
   const [wasRunning, setWasRunning] = useState(false);

@@ -3,7 +3,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 
 const Sharing = lazy(async () => ({ default: (await import('./sharing.tsx')).Sharing }));
 
-/** Opens the links to a session, for keys that may make and revoke them. */
+/** Opens the dialog of links to a session, for keys that may create and revoke them. */
 export function ShareButton({ sessionId }: { sessionId: string }): ReactNode {
   const whoami = useAnswer('/v1/whoami', {});
   const [isOpen, setOpen] = useState(false);

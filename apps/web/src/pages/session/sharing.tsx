@@ -18,7 +18,7 @@ const LIFETIMES = [
 const DEFAULT_DAYS = 30;
 const LINKS_INTERVAL_MS = 3000;
 
-/** Makes links to a session, lists those that lead there, and revokes them. */
+/** Creates links to a session, lists the active ones, and revokes them. */
 export function Sharing({ sessionId, close }: { sessionId: string; close: () => void }): ReactNode {
   const parameters = { session_id: sessionId };
   const share = useMutation({
@@ -87,7 +87,7 @@ export function Sharing({ sessionId, close }: { sessionId: string; close: () => 
 const hasEnded = ({ revoked_at, expires_at }: Share): boolean =>
   revoked_at !== null || Date.parse(expires_at) <= Date.now();
 
-/** The latest links that still lead to the session. */
+/** The latest active links to the session. */
 function Links({ sessionId }: { sessionId: string }): ReactNode {
   const list = useAnswer('/v1/shares', { session_id: sessionId }, { refetchIntervalMs: LINKS_INTERVAL_MS });
   const revoke = useMutation({

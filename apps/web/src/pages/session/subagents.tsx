@@ -9,13 +9,13 @@ const SubagentConversation = lazy(async () => ({
   default: (await import('./subagent-conversation.tsx')).SubagentConversation,
 }));
 
-/** Of what a session keeps of its first prompt. */
+/** Length of a session's stored first prompt that is compared. */
 const COMPARED_LENGTH = 900;
 const normalise = (text: string): string => text.trim().replace(/\s+/g, ' ').slice(0, COMPARED_LENGTH);
 
 /**
- * Finds the session that a call started: the sub-agent whose first prompt is the call's. Agents name their sub-agents in ways of their own,
- * but every one hands over its prompt.
+ * Finds the session that a call started: the sub-agent whose first prompt is the call's. Agents name sub-agents in
+ * different ways, but all of them pass on the prompt.
  */
 export function createSubagentRenderer(subagents: readonly Session[]): (use: ContentBlock) => ReactNode {
   const byPrompt = new Map(

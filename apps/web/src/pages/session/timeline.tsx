@@ -5,7 +5,10 @@ import { formatCompact } from '../../format/values.ts';
 const HEIGHT_PX = 46;
 const ERROR_PX = 4;
 
-/** The session at a glance, a stroke a message: height is the context, the darker part cost; prompts and errors are marked. Clicking goes there. */
+/**
+ * The session at a glance, one stroke for each message: height is the context, the darker part cost; prompts and errors
+ * are marked. Clicking scrolls there.
+ */
 export const Timeline = memo(function Timeline({
   turns,
   current,
@@ -51,7 +54,7 @@ export const Timeline = memo(function Timeline({
   );
 });
 
-/** What one stroke shows: a turn, or of very many as many as come on a pixel, the highest of them. */
+/** What one stroke shows: a turn, or, if there are very many, the highest of all turns on a pixel. */
 interface Stroke {
   tokens: number;
   cost: number;

@@ -1,6 +1,6 @@
 import type { Outline, OutlineTurn } from '@recount/contract';
 
-/** Messages that are read together: those of some turns that follow each other, with the results between them. */
+/** Messages that are loaded together: those of consecutive turns, with the results between them. */
 export interface TurnPage {
   index: number;
   /** Undefined: from the beginning. */
@@ -9,7 +9,7 @@ export interface TurnPage {
 }
 
 export const TURNS_PER_PAGE = 40;
-/** Turns that are read before they come into sight. */
+/** Turns loaded before they become visible. */
 const AHEAD_TURNS = 20;
 
 const toPageStart = (turns: readonly OutlineTurn[], page: number): OutlineTurn | undefined =>
@@ -33,13 +33,13 @@ function findPage(turns: readonly OutlineTurn[], ordinal: number): number {
   return low;
 }
 
-/** Pages that one turn is made of: its own, and where the results of its calls are. */
+/** Pages needed for one turn: its own, and those with the results of its calls. */
 export function toPagesOfTurn(turns: readonly OutlineTurn[], index: number): number[] {
   const results = (turns[index]?.result_ordinals ?? []).map((ordinal) => findPage(turns, ordinal));
   return [...new Set([Math.floor(index / TURNS_PER_PAGE), ...results])];
 }
 
-/** Pages that have the turns from `first` to `last` and some around them, in their order. */
+/** Pages with the turns from `first` to `last` and some around them, in order. */
 export function toWantedPages(outline: Outline, first: number, last: number): TurnPage[] {
   const { turns } = outline;
   const wanted = new Set<number>();

@@ -9,14 +9,14 @@ interface Conversation {
   turns: Turn[];
   /** The transcript whose messages these are. */
   transcriptId: string;
-  /** Undefined: that was all. */
+  /** Undefined: everything is loaded. */
   loadMore: (() => void) | undefined;
   isFetching: boolean;
   error: Error | null;
   retry: () => void;
 }
 
-/** The conversation of a session from its beginning, as far as it was asked for. */
+/** The conversation of a session from its beginning, as far as it has been loaded. */
 export function useConversation(sessionId: string, revision: string): Conversation {
   const pages = useInfiniteQuery({
     queryKey: ['conversation', sessionId, revision],

@@ -2,12 +2,12 @@ import type { Virtualizer } from '@tanstack/react-virtual';
 import { useCallback, useEffect, useRef } from 'react';
 
 const REPEATED_AFTER_MS = [100, 300, 800];
-/** Whoever went somewhere is reading by then. */
+/** After this long, the user is reading. */
 const KEPT_MS = 5000;
 
 /**
- * Scrolls to a turn, and again when turns around it are loaded and measured, as only then its place is exact: until one scrolls by
- * oneself.
+ * Scrolls to a turn, and again when turns around it are loaded and measured, because only then its position is exact;
+ * stops when the user scrolls.
  */
 export function useKeptPlace(virtual: Virtualizer<Window, Element>, loadedCount: number): (index: number) => void {
   const place = useRef<{ index: number; untilMs: number }>(undefined);

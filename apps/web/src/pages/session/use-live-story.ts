@@ -13,10 +13,10 @@ const EVENTS: readonly LiveEventName[] = [
   'stream:result',
   'stream:end',
 ];
-/** Events that come together are shown together. */
+/** Events within this time are shown together. */
 const GATHERED_MS = 50;
 
-/** What the session's streams tell while they run, by server-sent events; the browser comes back by itself after a broken connection. */
+/** What the session's streams report while they run, by server-sent events; the browser reconnects by itself. */
 export function useLiveStory(sessionId: string, isRunning: boolean): LiveStory {
   const [story, setStory] = useState(EMPTY_STORY);
   useEffect(() => {

@@ -2,16 +2,16 @@ import type { Outline } from '@recount/contract';
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client.ts';
 
-/** Which conversation is read. */
+/** Identifies a conversation. */
 export interface ConversationKey {
   sessionId: string;
-  /** Another transcript than the primary one. */
+  /** A transcript other than the primary one. */
   transcriptId?: string | undefined;
   /** Changes when the session does. */
   revision: string;
 }
 
-/** All turns of a session without their texts; with `contains`, those that have this text. */
+/** All turns of a session without their texts; with `contains`, only those that contain this text. */
 export const useOutline = (
   { sessionId, transcriptId, revision }: ConversationKey,
   contains?: string,

@@ -3,7 +3,7 @@ import { type RefObject, useEffect } from 'react';
 const NAME = 'found-text';
 const MAX_MARKS = 2000;
 
-/** Marks where a text stands in what is in the document, without changing the document. */
+/** Highlights a text in the document without changing the document. */
 export function useTextMarks(container: RefObject<HTMLElement | null>, wanted: string): void {
   useEffect(() => {
     const root = container.current;

@@ -7,7 +7,7 @@ import { type TurnPage, toPagesOfTurn, toWantedPages } from './turn-pages.ts';
 import type { ConversationKey } from './use-outline.ts';
 
 const MAX_PAGE_MESSAGES = 500;
-/** What was scrolled by is kept for so long, to go back to. */
+/** How long turns are kept after scrolling past, for scrolling back. */
 const KEPT_MS = 30_000;
 
 interface LoadedPages {
@@ -34,7 +34,7 @@ export function useTurns(key: ConversationKey, outline: Outline, first: number, 
     const turns = toConversation(pages.flatMap(({ messages }) => messages));
     return new Map(turns.map((turn) => [turn.message.id, turn]));
   }, [pages]);
-  // While a session grows, what was there stays until its new version is.
+  // While a session grows, the old turns stay until the new version is loaded.
   const before = useRef(byId);
   const find = (index: number): Turn | undefined => {
     const id = outline.turns[index]?.id ?? '';

@@ -2,10 +2,10 @@ import type { LiveStream, SessionDetail } from '@recount/contract';
 import { useEffect } from 'react';
 import { queryClient, useAnswer } from '../../api/use-answer.ts';
 
-/** Until a stream that has ended is a transcript. */
+/** Polling interval until an ended stream has become a transcript. */
 const SETTLING_MS = 1000;
 
-/** Streams that are not in the transcripts yet, open ones and those that have just ended. */
+/** Streams that are not in the transcripts yet: open ones and those that have just ended. */
 export function useUnsettledStreams(
   sessionId: string,
   session: SessionDetail | undefined,
@@ -27,7 +27,7 @@ export function useUnsettledStreams(
   return isEnabled ? unsettled : [];
 }
 
-/** Asks again for the session and its streams. */
+/** Reloads the session and its streams. */
 export function refreshSession(sessionId: string): void {
   void queryClient.invalidateQueries({ queryKey: ['/v1/sessions/{session_id}', { session_id: sessionId }] });
   void queryClient.invalidateQueries({ queryKey: ['/v1/live'] });

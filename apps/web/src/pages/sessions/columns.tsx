@@ -114,8 +114,8 @@ export const COLUMNS: readonly SessionColumn[] = [
   text('version', 'Agent version', '104px', ({ agent_version }) => agent_version),
 ];
 
-/** Of windows that are wide enough for them. */
+/** For windows that are wide enough. */
 export const DEFAULT_COLUMNS = ['agent', 'project', 'models', 'last', 'duration', 'messages', 'out', 'cost'];
 
-/** Of phones. */
+/** For phones. */
 export const NARROW_COLUMNS = ['cost'];

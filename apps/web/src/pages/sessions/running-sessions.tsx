@@ -5,10 +5,10 @@ import { useRunning } from '../../api/use-running.ts';
 import { formatCount } from '../../format/values.ts';
 
 const SHOWN_SESSIONS = 5;
-/** Until the transcript of a stream that has ended is ingested, mostly. */
+/** Usually enough for the transcript of an ended stream to be ingested. */
 const INGESTION_MS = 3000;
 
-/** Links to sessions that run now; the list below is asked for again when one begins or ends. */
+/** Links to running sessions; reloads the list below when one starts or ends. */
 export function RunningSessions(): ReactNode {
   const { data } = useRunning();
   const streams = data?.streams ?? [];

@@ -2,13 +2,13 @@ import { Link } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { parseSearch, stringifySearch, type UrlState } from '../../ui/use-url-state.ts';
 
-/** Kept by this browser, for this address of recount: a view is a name and the parameters of the page. */
+/** Stored in this browser, for this recount address: a view is a name and the page's parameters. */
 const STORAGE_KEY = 'recount.session-views';
 const MAX_VIEWS = 50;
 
 interface View {
   name: string;
-  /** Query of the address, with its `?`; empty: everything. */
+  /** Query of the URL, including `?`; empty: everything. */
   search: string;
 }
 
@@ -18,12 +18,12 @@ function readViews(): View[] {
     if (!Array.isArray(stored)) return [];
     return stored.filter((view): view is View => typeof view?.name === 'string' && typeof view?.search === 'string');
   } catch {
-    // Somebody else's text, or a browser that keeps nothing.
+    // Written by something else, or the browser's storage is disabled.
     return [];
   }
 }
 
-/** Filters, columns and order under a name, to come back to. */
+/** Named filters, columns and sort order, to come back to. */
 export function SavedViews({ state }: { state: UrlState }): ReactNode {
   const [views, setViews] = useState(readViews);
   const keep = (next: View[]): void => {

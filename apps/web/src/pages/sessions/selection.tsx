@@ -18,7 +18,7 @@ interface SelectionProps {
 
 const toIds = (sessions: readonly Session[]): string[] => sessions.map(({ session_id }) => session_id);
 
-/** What can be done with the sessions that are ticked. */
+/** Actions for the selected sessions. */
 export function SelectionBar({ selected, loaded, choose }: SelectionProps): ReactNode {
   const [isAsking, setAsking] = useState(false);
   return (
@@ -63,7 +63,7 @@ interface DeletionProps {
   close: () => void;
 }
 
-/** Asks first, and says what goes. One after another: what fails stays selected. */
+/** Asks for confirmation and says what will be deleted. Deletes one after another: those that fail stay selected. */
 function Deletion({ sessions, choose, close }: DeletionProps): ReactNode {
   const [doneCount, setDoneCount] = useState(0);
   const remove = useMutation({

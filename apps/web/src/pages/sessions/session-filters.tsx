@@ -18,7 +18,7 @@ const FIELDS = [
   ['machine', 'Machine', 'machine'],
 ] as const;
 
-/** Filters that figures of other pages lead here with: shown where they are set, and can be taken away. */
+/** Filters set by links from other pages: shown only if set, and can be removed. */
 export const LINKED_FILTERS = [
   ['tool', 'Tool'],
   ['program', 'Program'],
@@ -30,7 +30,7 @@ export const LINKED_FILTERS = [
   ['repository', 'Repository'],
 ] as const;
 
-/** As phones are in the style sheets. */
+/** The phone width of the style sheets. */
 const PHONE = matchMedia('(max-width: 760px)');
 
 function subscribeToPhone(listener: () => void): () => void {
@@ -38,10 +38,10 @@ function subscribeToPhone(listener: () => void): () => void {
   return () => PHONE.removeEventListener('change', listener);
 }
 
-/** Parameters of the address that leave out no session. */
+/** URL parameters that do not filter sessions. */
 const NO_FILTERS = ['sort', 'order', 'columns'];
 
-/** What the table shows: each choice is a parameter of the address. Folded where they would take half of the screen. */
+/** What the table shows: each choice is a URL parameter. Collapsed if they would take half of the screen. */
 export function SessionFilters(props: { state: UrlState; change: Change; columns: string[] }): ReactNode {
   const isPhone = useSyncExternalStore(subscribeToPhone, () => PHONE.matches);
   if (!isPhone) return <FilterBar {...props} />;
@@ -106,7 +106,7 @@ function FilterBar({ state, change, columns }: { state: UrlState; change: Change
   );
 }
 
-/** Takes effect when one stops typing. */
+/** Takes effect when the user stops typing. */
 function TextFilter({
   label,
   name,
@@ -143,7 +143,7 @@ function TextFilter({
   );
 }
 
-/** With the values that the workspace has, the dearest first. */
+/** Offers the workspace's values, most expensive first. */
 function ValueFilter({
   name,
   label,

@@ -14,7 +14,7 @@ import { SavedViews } from './saved-views.tsx';
 import { LINKED_FILTERS, SessionFilters } from './session-filters.tsx';
 import { toTitle } from './to-title.ts';
 
-/** Loaded with the first tick: it brings what asks before it deletes. */
+/** Loaded with the first selection: it includes the deletion dialog. */
 const SelectionBar = lazy(async () => ({ default: (await import('./selection.tsx')).SelectionBar }));
 
 const PAGE_ROWS = 200;
@@ -22,7 +22,7 @@ const SORTS = COLUMNS.flatMap(({ sort }) => (sort === undefined ? [] : [sort]));
 
 const isNarrow = (): boolean => matchMedia('(max-width: 760px)').matches;
 
-/** A date of the viewer's time zone as a moment, which this route wants. */
+/** A date in the viewer's time zone as a moment, which this route expects. */
 const toMoment = (date: string | undefined): string | undefined =>
   date === undefined ? undefined : new Date(`${date}T00:00:00`).toISOString();
 
@@ -50,7 +50,7 @@ export function toSessionQuery(state: UrlState): SessionListQuery {
   };
 }
 
-/** Every session, found by filters that its address holds. */
+/** All sessions, filtered by the URL's parameters. */
 export function SessionsPage(): ReactNode {
   const [state, change] = useUrlState();
   const query = toSessionQuery(state);

@@ -1,4 +1,7 @@
-/** Rows as CSV (RFC 4180) with a header. What a spreadsheet would take for a formula begins with an apostrophe. */
+/**
+ * Rows as CSV (RFC 4180) with a header. A text that a spreadsheet would treat as a formula is prefixed with an
+ * apostrophe.
+ */
 export function toCsv(rows: readonly object[]): string {
   const [first] = rows;
   if (first === undefined) return '';
@@ -7,7 +10,7 @@ export function toCsv(rows: readonly object[]): string {
   return `${[names.join(','), ...lines].join('\r\n')}\r\n`;
 }
 
-/** A list of names is a cell; an object is none. */
+/** A list of names is a cell; an object is not. */
 const isNested = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function toCell(value: unknown): string {

@@ -1,7 +1,7 @@
 import type { Session } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
 
-/** What a session is called: its title, else how it began. */
+/** A session's title, or else its beginning. */
 export const toTitle = ({
   title,
   initial_prompt,

@@ -3,17 +3,17 @@ import { request } from '../../api/client.ts';
 import { queryClient } from '../../api/use-answer.ts';
 import { useUrlState } from '../../ui/use-url-state.ts';
 
-/** Only a path of this server: a link must not lead elsewhere. */
+/** Only a path on this server: a link must not redirect elsewhere. */
 const toSafePath = (next: string | undefined): string => (next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/');
 
 async function signIn(route: string, secret: string, next: string | undefined): Promise<void> {
   await request(route, { method: 'POST', headers: { authorization: `Bearer ${secret}` } });
   queryClient.clear();
-  // Not by the router: the page starts afresh, with nothing of who was signed in before.
+  // Not by the router: a full reload discards everything of the previous user.
   location.replace(toSafePath(next));
 }
 
-/** Signs in with an API key, or at once with the code of a link (`/sign-in#…`). */
+/** Signs in with an API key, or automatically with the code of a link (`/sign-in#…`). */
 export function SignInPage(): ReactNode {
   const [{ next }] = useUrlState();
   const [error, setError] = useState<string>();

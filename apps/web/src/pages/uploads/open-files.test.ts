@@ -8,7 +8,7 @@ const choose = (path: string, bytes: Uint8Array | string): ChosenFile => ({
   file: new File([bytes as BlobPart], path.split('/').at(-1) ?? path),
 });
 
-/** What is opened, with its text. */
+/** The opened files, with their texts. */
 async function open(...chosen: ChosenFile[]): Promise<unknown[]> {
   const found: unknown[] = [];
   for await (const each of openFiles(chosen)) {

@@ -1,14 +1,14 @@
-/** A file as it was chosen, with its path in the folder that was dropped. */
+/** A chosen file, with its path in the dropped folder. */
 export interface ChosenFile {
   path: string;
   file: File;
 }
 
-/** What is sent: one transcript. */
+/** A file to send: one transcript. */
 export interface OpenedFile {
   path: string;
   body: Blob;
-  /** Of the body, as the API undoes it. */
+  /** Of the body; the API decodes it. */
   encoding?: 'gzip' | 'zstd' | 'br';
 }
 
@@ -18,7 +18,7 @@ export interface RefusedFile {
   reason: string;
 }
 
-/** Of an archive, packed or unpacked: all of it is held in memory. */
+/** For an archive, packed or unpacked: all of it is held in memory. */
 const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024;
 const TRANSCRIPT_NAME = /\.(?:jsonl?|ndjson)(?:\.(?:gz|zst|br))?$/i;
 const ZIP_NAME = /\.zip$/i;
@@ -35,7 +35,7 @@ const toOpened = (path: string, body: Blob): OpenedFile => {
   return ending === undefined ? { path, body } : { path, body, encoding: ENCODINGS[ending] };
 };
 
-/** Files that were dropped, those of folders included. Must be called while the event lasts. */
+/** Dropped files, including those in folders. Must be called while the event is being handled. */
 export async function listDropped({ items, files }: DataTransfer): Promise<ChosenFile[]> {
   const entries = [...items].flatMap((item) => item.webkitGetAsEntry() ?? []);
   if (entries.length === 0) return [...files].map((file) => ({ path: file.name, file }));
@@ -50,7 +50,7 @@ async function listEntry(entry: FileSystemEntry): Promise<ChosenFile[]> {
   if (!(entry instanceof FileSystemDirectoryEntry)) return [];
   const reader = entry.createReader();
   const found: ChosenFile[] = [];
-  // It gives a part of the folder at a time, and nothing at its end.
+  // It returns part of the folder at a time, and an empty list at its end.
   for (;;) {
     const part = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
     if (part.length === 0) return found;
@@ -59,8 +59,8 @@ async function listEntry(entry: FileSystemEntry): Promise<ChosenFile[]> {
 }
 
 /**
- * Opens archives, and leaves out what is no transcript by its name: in a folder and in an archive, not where the file itself was chosen.
- * `leftOut` counts these.
+ * Opens archives, and skips files in folders and archives whose name is not a transcript's; files chosen directly are
+ * kept. `leftOut` counts the skipped ones.
  */
 export async function* openFiles(
   chosen: readonly ChosenFile[],

@@ -10,7 +10,7 @@ const MEANINGS: Readonly<Record<Transcript['status'], string>> = {
   failed: 'Given up after several attempts; its bytes are kept',
 };
 
-/** How far a transcript is, and whether lines of it had faults. */
+/** A transcript's status, and whether some of its lines had faults. */
 export function StatusTag({
   transcript: { status, is_diverged, error_count, warning_count },
 }: {

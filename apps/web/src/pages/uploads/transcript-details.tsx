@@ -18,7 +18,7 @@ const WATCH_INTERVAL_MS = 2000;
 
 const ROUTE = '/v1/transcripts/{transcript_id}';
 
-/** What became of a transcript, what is wrong in it and where, and what can be done. */
+/** A transcript's status, its faults with their places, and what can be done. */
 export function TranscriptDetails({ transcriptId, close }: { transcriptId: string; close: () => void }): ReactNode {
   const parameters = { transcript_id: transcriptId };
   const transcript = useAnswer(ROUTE, {}, { parameters, refetchIntervalMs: WATCH_INTERVAL_MS });
@@ -125,7 +125,7 @@ function IssueRow({ transcriptId, issue }: { transcriptId: string; issue: Issue 
   );
 }
 
-/** Asks routes that change the transcript, and then for everything that shows it. */
+/** Calls a route that changes the transcript, then reloads everything that shows it. */
 function useChange(send: () => Promise<unknown>, onSuccess: () => void) {
   return useMutation({
     mutationFn: send,

@@ -15,7 +15,7 @@ import { TranscriptDetails } from './transcript-details.tsx';
 const PAGE_ROWS = 100;
 const WATCH_INTERVAL_MS = 3000;
 
-/** Which transcripts are shown, by the name that the address has. */
+/** Filters for transcripts, by their names in the URL. */
 const VIEWS: readonly [id: string, label: string, statuses: readonly TranscriptStatus[]][] = [
   ['all', 'All', []],
   ['waiting', 'Waiting', ['queued', 'processing']],
@@ -65,7 +65,7 @@ const COLUMNS: readonly Column<Transcript>[] = [
   { id: 'came', label: 'Uploaded', width: '138px', cell: ({ created_at }) => <Time iso={created_at} /> },
 ];
 
-/** Every transcript of the workspace, the latest upload first. */
+/** All transcripts of the workspace, latest upload first. */
 export function TranscriptList(): ReactNode {
   const [state, change] = useUrlState();
   const [view, , statuses] = VIEWS.find(([id]) => id === state.view) ?? (VIEWS[0] as (typeof VIEWS)[number]);
@@ -112,12 +112,12 @@ export function TranscriptList(): ReactNode {
 
 interface ViewsProps {
   shown: string;
-  /** Undefined until it is known. */
+  /** Undefined until known. */
   ingestion: Ingestion | undefined;
   change: (change: UrlChange) => void;
 }
 
-/** Which transcripts are shown, and how many each choice has. */
+/** The filters, with the number of transcripts of each. */
 function Views({ shown, ingestion, change }: ViewsProps): ReactNode {
   const countOf = (id: string, wanted: readonly TranscriptStatus[]): number => {
     if (id === 'issues') return ingestion?.transcripts_with_errors ?? 0;

@@ -11,13 +11,13 @@ export interface Upload {
   state: 'waiting' | 'sending' | 'done' | 'refused';
   receipt?: UploadReceipt;
   reason?: string;
-  /** Left out where there is nothing that could be sent again. */
+  /** Undefined if there is nothing that could be sent again. */
   opened?: OpenedFile;
 }
 
 export interface UploadState {
   uploads: readonly Upload[];
-  /** Files of folders and archives that are no transcripts by their names. */
+  /** Files in folders and archives whose names are not transcripts'. */
   leftOut: number;
   /** Whether folders or archives are being read. */
   isOpening: boolean;
@@ -43,10 +43,10 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Uploads since the page was loaded: they go on while other pages of the dashboard are open. */
+/** Uploads since the page was loaded: they continue while other pages of the dashboard are open. */
 export const useUploads = (): UploadState => useSyncExternalStore(subscribe, () => state);
 
-/** Opens what was chosen, and sends it. */
+/** Opens and sends the chosen files. */
 export async function addFiles(chosen: readonly ChosenFile[]): Promise<void> {
   update({ isOpening: true });
   try {

@@ -12,7 +12,7 @@ import { addFiles, sendAgain, type Upload, useUploads } from './upload-queue.ts'
 const SHOWN_UPLOADS = 30;
 const WATCH_INTERVAL_MS = 1500;
 
-/** Brings transcripts, and shows what became of all of them. */
+/** Uploads transcripts, and shows the status of all of them. */
 export function UploadsPage(): ReactNode {
   return (
     <div className="uploads-page">
@@ -76,7 +76,7 @@ function DropZone(): ReactNode {
   );
 }
 
-/** What was sent since the page was loaded: refused files first, then those under way. */
+/** Files sent since the page was loaded: refused ones first, then those in progress. */
 function UploadProgress(): ReactNode {
   const { uploads, leftOut, isOpening } = useUploads();
   if (uploads.length === 0 && leftOut === 0) return isOpening ? <p role="status">Reading what you chose …</p> : null;
