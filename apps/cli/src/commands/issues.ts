@@ -7,6 +7,7 @@ import { wholeNumber } from '../option-values.ts';
 import { addPlaceOptions } from '../report/report-query.ts';
 import { formatCount, formatCountOf } from '../terminal/format-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
+import { toShellWord } from '../terminal/shell-word.ts';
 import { cutStartToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 
 interface IssuesOptions extends ApiOptions {
@@ -118,7 +119,7 @@ function formatFaulty({ transcript, issues }: FaultyTranscript, maxWidth: number
     ...wrap(`session ${toSingleLine(session)}, transcript ${id}`),
     ...issues.flatMap((issue) => wrap(`line ${issue.line_number}: ${issue.severity}: ${toSingleLine(issue.message)}`)),
     ...(issues.length > 0 && rest > 0
-      ? [`  … ${formatCount(rest)} more: recount issues ${toSingleLine(session)} --lines N`]
+      ? [`  … ${formatCount(rest)} more: recount issues ${toShellWord(session)} --lines N`]
       : []),
   ];
 }

@@ -5,6 +5,7 @@ import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import type { LiveOptions } from '../live/live-options.ts';
+import { toShellWord } from '../terminal/shell-word.ts';
 
 interface ListOptions extends ApiOptions {
   all?: boolean;
@@ -130,7 +131,8 @@ async function list(context: CliContext, options: ListOptions): Promise<void> {
   const { toPrintWidth } = await import('../terminal/print-width.ts');
   for (const line of formatLiveStreams(streams, Date.now(), toPrintWidth(context))) print(context, line);
   const [running] = streams.filter(({ state }) => state === 'open');
-  if (running !== undefined) note(context, `recount live watch ${running.session_id.slice(0, 8)} follows it.`);
+  if (running !== undefined)
+    note(context, `recount live watch ${toShellWord(running.session_id.slice(0, 8))} follows it.`);
 }
 
 async function watch(context: CliContext, given: string | undefined, options: WatchOptions): Promise<void> {

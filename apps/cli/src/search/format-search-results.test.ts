@@ -34,6 +34,11 @@ const toList = (fields: Partial<SearchResultList> = {}): SearchResultList => ({
 const plain = { timeZone: 'UTC', isColored: false, maxWidth: 80 };
 
 describe('formatSearchResults', () => {
+  it('prints a command that runs nothing of what an uploader made up as an id', () => {
+    const results = [{ ...result, session_id: '$(id); a' }];
+    expect(formatSearchResults(toList({ results }), plain)[2]).toBe("  recount show '$(id); a' --line 7  (2 copies)");
+  });
+
   it('shows what was found, where, and steers no terminal', () => {
     expect(formatSearchResults(toList(), plain)).toEqual([
       '2026-03-02 10:00Z  tool_result (sub-agent)  app  Fix the invoice',

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import type { SearchResult, SearchResultList } from '@recount/contract';
 import { formatCount, formatCountOf, formatTimestamp } from '../terminal/format-values.ts';
+import { toShellWord } from '../terminal/shell-word.ts';
 import { cutToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 
 export interface SearchLayout {
@@ -42,7 +43,7 @@ function formatResult(result: SearchResult, { timeZone, isColored, maxWidth }: S
   return [
     cutToWidth(heading.filter((part) => part !== '').join('  '), maxWidth),
     ...wrapToWidth(snippet.join('').trim(), maxWidth - INDENT.length).map((line) => `${INDENT}${line}`),
-    paint(`  recount show ${toSingleLine(result.session_id)} --line ${result.line_number}${copies}`, DIM),
+    paint(`  recount show ${toShellWord(result.session_id)} --line ${result.line_number}${copies}`, DIM),
   ];
 }
 

@@ -2,6 +2,7 @@ import type { ReconciliationReport, SessionCosts, SessionDetail } from '@recount
 import { formatCell, toCostDecimals } from '../report/format-cell.ts';
 import type { StyledLine } from '../report/report-table.ts';
 import { formatCount, formatCountOf, formatTimestamp } from '../terminal/format-values.ts';
+import { toShellWord } from '../terminal/shell-word.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { cutToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 
@@ -136,7 +137,7 @@ function formatMostExpensive(
   return [
     ...lines,
     {
-      text: `recount show ${toSingleLine(session.session_id)} --line ${costs.dearest[0]?.line_number}`,
+      text: `recount show ${toShellWord(session.session_id)} --line ${costs.dearest[0]?.line_number}`,
       style: 'dim',
     },
     { text: '' },
