@@ -6,36 +6,36 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** What a measured child process reports of itself. */
+/** A measured child process's report about itself. */
 export interface Measurement {
   readonly milliseconds: number;
   readonly peakRssBytes: number;
 }
 
 /**
- * Runs a script of this folder in a Node process of its own, so that neither its memory nor its compiled code carries
+ * Runs a script of this folder in a separate Node process, so that neither its memory nor its compiled code carries
  * over to the next run. Its one line of output is a measurement.
  */
 export async function measureInChild(script: string, ...args: string[]): Promise<Measurement> {
   return JSON.parse(await runChild(script, ...args)) as Measurement;
 }
 
-/** Runs a script of this folder as `recount worker` is run, and returns its output. */
+/** Runs a script of this folder with the flags of `recount worker`, and returns its output. */
 export async function runChild(script: string, ...args: string[]): Promise<string> {
   const path = fileURLToPath(new URL(script, import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [...nodeOptions, path, ...args], { env });
   return stdout.trim();
 }
 
-/** A script of this folder that goes on running. */
+/** A script of this folder that keeps running. */
 export interface RunningChild {
   /** Its first line of output. */
   readonly firstLine: string;
-  /** Ends its input, and resolves with its last line of output once it has ended itself. */
+  /** Ends its input, and resolves to its last line of output once it has exited. */
   end(): Promise<string>;
 }
 
-/** Starts a script of this folder as `recount api` is run; resolves once it has printed a line. */
+/** Starts a script of this folder with the flags of `recount api`; resolves once it has printed a line. */
 export async function startChild(script: string, ...args: string[]): Promise<RunningChild> {
   const path = fileURLToPath(new URL(script, import.meta.url));
   const child = spawn(process.execPath, [...apiNodeOptions, path, ...args], {
@@ -64,7 +64,7 @@ export async function startChild(script: string, ...args: string[]): Promise<Run
   };
 }
 
-/** As in the launcher `recount` and its compile cache: stripping types takes memory of its own. */
+/** As in the launcher `recount` and its compile cache: stripping types takes memory itself. */
 const nodeOptions = ['--max-semi-space-size=8'];
 const apiNodeOptions = ['--max-semi-space-size=1'];
 const env = { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'recount-bench-compile-cache') };
@@ -84,7 +84,7 @@ export async function reportMeasurement(passes: number, run: () => Promise<void>
   console.log(JSON.stringify(measurement));
 }
 
-/** The middle value, or the upper of the two; NaN for none. */
+/** The middle value, or the upper of the two; NaN if there are none. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { reportMeasurement } from './child.ts';
 
-/** What the insert stage writes. */
+/** The tables of the insert stage. */
 const tables = [
   'transcript_messages',
   'content_blocks',
@@ -26,7 +26,7 @@ if (subject === 'save') {
   }
 } else {
   await client.query(`TRUNCATE ${tables.map((table) => `recount.${table}`).join(', ')}`);
-  // What `psql \copy` does: the prepared text of the rows, piped into COPY, in one transaction.
+  // Like `psql \copy`: the prepared text of the rows is piped into COPY, in one transaction.
   await reportMeasurement(1, async () => {
     await client.query('BEGIN');
     for (const table of tables) {

@@ -19,7 +19,7 @@ const noQueue = {
 const database = createDatabasePool({ connectionString });
 const deps = { database, rawStore: createFolderRawStore({ directory }), queue: noQueue, onReport: () => undefined };
 
-/** Where the last line begins that ends before the file's last hundredth. */
+/** Offset of the last line that ends before the file's last hundredth. */
 async function findEndOfBeginning(): Promise<number> {
   const file = await open(path);
   try {
@@ -32,7 +32,7 @@ async function findEndOfBeginning(): Promise<number> {
   }
 }
 
-/** Receives the file's beginning, or all of it; how long a worker then takes is returned. */
+/** Receives the file's beginning, or all of it; returns how long a worker then takes. */
 async function ingest(sessionId: string, endByte: number | undefined): Promise<{ id: string; milliseconds: number }> {
   const body = createReadStream(path, endByte === undefined ? {} : { end: endByte - 1 });
   const request = { workspaceId: WORKSPACE, uploaderKeyId: null, sessionId, body, maxBytes: 2 ** 33 };

@@ -5,13 +5,13 @@ import type { Fixture } from './fixtures.ts';
 
 export interface GrowingFigures {
   readonly fixture: string;
-  /** What a transcript that grew by a hundredth costs a worker, as a part of what all of it does. */
+  /** A worker's cost for a transcript that grew by a hundredth, relative to the cost for the whole. */
   readonly ratio: number;
   readonly grownMs: number;
   readonly wholeMs: number;
 }
 
-/** Medians of runs taken in turn, by a worker that has done some already. */
+/** Medians of interleaved runs, by a warmed-up worker. */
 export async function benchGrowing(
   connectionString: string,
   folder: string,

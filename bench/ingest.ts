@@ -5,21 +5,21 @@ import type { Fixture } from './fixtures.ts';
 
 export interface IngestFigures {
   readonly fixture: string;
-  /** Speed of each stage against COPY of the same rows from prepared text: 1 would be as fast. */
+  /** Speed of each stage relative to COPY of the same rows from prepared text: 1 would be as fast. */
   readonly insertRatio: number;
   readonly ingestRatio: number;
   readonly copyMs: number;
   readonly insertMs: number;
   readonly ingestMs: number;
-  /** Of the process that ingests, Node's own included. */
+  /** Of the ingesting process, including Node's own memory. */
   readonly ingestPeakRssBytes: number;
 }
 
 const runs = 3;
 
 /**
- * The insert stage, and the whole way of a worker from raw object to committed rows, against the prepared text of the
- * same rows piped into COPY: medians of runs taken in turn.
+ * The insert stage, and a worker's whole path from raw object to committed rows, compared with piping the prepared text
+ * of the same rows into COPY: medians of interleaved runs.
  */
 export async function benchIngest(
   connectionString: string,

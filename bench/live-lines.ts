@@ -4,10 +4,12 @@ export interface LiveLineFigures {
   kind: LineKind;
   /** Length of each line, in bytes. */
   readonly lineBytes: number;
-  /** Medians of one run, as multiples of `JSON.parse(bytes.toString())`: to the line's value, and to its events. */
+  /**
+   * Medians of one run, as multiples of `JSON.parse(bytes.toString())`: up to the line's value, and up to its events.
+   */
   readonly decodeRatio: number;
   readonly eventsRatio: number;
-  /** From the bytes of a line to its events. */
+  /** From a line's bytes to its events. */
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
@@ -17,7 +19,7 @@ const kinds = ['text', 'tool use', 'tool result'] as const;
 type LineKind = (typeof kinds)[number];
 const now = (): number => 0;
 
-/** What a live line costs beside parsing it as JSON, by size and by what stands in it: code, with escapes. */
+/** The cost of a live line beyond parsing its JSON, by size and content: code, with escapes. */
 export function benchLiveLines(): LiveLineFigures[] {
   return sizes.flatMap((lineBytes) => kinds.map((kind) => benchLine(lineBytes, kind)));
 }
@@ -27,7 +29,7 @@ function benchLine(lineBytes: number, kind: LineKind): LiveLineFigures {
   const decoder = createLiveLineDecoder({ onLine: () => undefined, onWarning: throwWarning });
   const parser = parserFor('claude', { now });
   if (parser === undefined) throw new Error('no parser for claude');
-  // Interleaved, so that whatever else the machine does meets all three alike.
+  // Interleaved, so that other load on the machine affects all three alike.
   const [parse, decode, events] = measure(lineBytes, [
     () => void JSON.parse(line.toString()),
     () => decoder.push(line),
@@ -44,7 +46,10 @@ function benchLine(lineBytes: number, kind: LineKind): LiveLineFigures {
   };
 }
 
-/** Sorted times of each task, in milliseconds. Short ones are timed by the dozen: the clock is no finer. */
+/**
+ * Sorted times of each task in milliseconds. Short ones are timed by the dozen, because the clock's resolution is
+ * limited.
+ */
 function measure(lineBytes: number, tasks: readonly (() => void)[]): number[][] {
   const repeats = lineBytes < 10_000 ? 20 : 1;
   const rounds = lineBytes < 10_000 ? 1000 : 300;

@@ -22,7 +22,7 @@ const { values, positionals } = parseArgs({
   options: { workers: { type: 'string', default: '1' }, large: { type: 'boolean', default: false } },
 });
 const SMALL_FILES = 5000;
-/** With the line that goes over it, 20 KB a file. */
+/** Plus the line that exceeds it, 20 KB for each file. */
 const MIN_SMALL_FILE_BYTES = 7000;
 const folder = await mkdtemp(join(tmpdir(), 'recount-bench-'));
 try {
@@ -36,7 +36,7 @@ try {
     }
   } finally {
     await postgres.stop();
-    // That of root lives elsewhere.
+    // Root's is elsewhere.
     await rm(postgres.directory, { recursive: true, force: true });
   }
 } finally {

@@ -4,11 +4,11 @@ import { streamTranscript } from '@recount/core';
 import { reportMeasurement } from './child.ts';
 
 const readChunkBytes = 1024 * 1024;
-/** After these the compiler has settled, as in a worker that has been up for a second. */
+/** After this much the compiler has settled, as in a worker that has been running for a second. */
 const warmUpBytes = 50_000_000;
 const warmUpLines = 7000;
 
-/** The least that any parser of JSON lines must do: `JSON.parse` over lines that were split and decoded beforehand. */
+/** The minimum work of any parser of JSON lines: `JSON.parse` over lines that were split and decoded beforehand. */
 function parseFloor(lines: readonly string[]): void {
   for (const line of lines) JSON.parse(line);
 }

@@ -3,21 +3,21 @@ import type { Fixture } from './fixtures.ts';
 
 export interface ParseFigures {
   readonly fixture: string;
-  /** Speed against the floor: 1 would be as fast as bare `JSON.parse`. */
+  /** Speed relative to the minimum: 1 would be as fast as bare `JSON.parse`. */
   readonly ratio: number;
   readonly floorMs: number;
   readonly streamedMs: number;
-  /** Of the streaming process, Node's own included. */
+  /** Of the streaming process, including Node's own memory. */
   readonly streamedPeakRssBytes: number;
 }
 
 const runs = 5;
-/** A small file is parsed again and again, so that the figure is not one of the compiler's warm-up. */
+/** A small file is parsed repeatedly, so that the figure does not measure the compiler's warm-up. */
 const bytesPerRun = 50_000_000;
 
 /**
- * Messages and content blocks out of the streaming parser, against `JSON.parse` over lines already split: medians of
- * five runs, taken in turn so that a drift of the machine's speed meets both.
+ * Messages and content blocks from the streaming parser, compared with `JSON.parse` over lines already split: medians
+ * of five interleaved runs, so that a drift of the machine's speed affects both.
  */
 export async function benchParse(fixture: Fixture): Promise<ParseFigures> {
   const passes = String(Math.max(1, Math.round(bytesPerRun / fixture.bytes)));

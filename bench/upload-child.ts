@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { readApiConfig, startApi } from '@recount/api';
 import { pino } from 'pino';
 
-/** The least that any server must do: read the request to its end. */
+/** The minimum work of any server: reads the request to its end. */
 async function startDrain(): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     request.resume();
@@ -16,7 +16,7 @@ async function startDrain(): Promise<{ url: string; close(): Promise<void> }> {
   };
 }
 
-// Prints where it listens, serves until its input ends, and then prints the peak of its memory.
+// Prints its address, serves until its input ends, and then prints its peak memory.
 const [subject, connectionString = '', directory = ''] = process.argv.slice(2);
 const environment = { DATABASE_URL: connectionString, RECOUNT_RAW_STORE: directory, RECOUNT_PORT: '0' };
 const server =

@@ -9,11 +9,11 @@ import type { Fixture } from './fixtures.ts';
 
 export interface UploadFigures {
   readonly fixture: string;
-  /** Speed against a server that only reads the requests. */
+  /** Speed relative to a server that only reads the requests. */
   readonly ratio: number;
   readonly drainMs: number;
   readonly uploadMs: number;
-  /** Of an API process that took this many uploads at once. */
+  /** Of an API process that handled this many uploads at once. */
   readonly concurrentUploads: number;
   readonly concurrentPeakRssBytes: number;
 }
@@ -22,7 +22,9 @@ const WORKSPACE = '01J0000000000000000000BUPL';
 const RUNS = 3;
 const CONCURRENT_UPLOADS = 4;
 
-/** An upload to the API over a folder store, synced to disk and acknowledged, against draining the same request. */
+/**
+ * An upload to the API over a folder store, synced to disk and acknowledged, compared with draining the same request.
+ */
 export async function benchUpload(connectionString: string, folder: string, fixture: Fixture): Promise<UploadFigures> {
   const key = await createKey(connectionString);
   const directory = join(folder, `${fixture.name}-uploads`);
@@ -70,7 +72,7 @@ async function createKey(connectionString: string): Promise<string> {
   }
 }
 
-/** Behind a first line of its own: the same bytes would be recognised as an upload of before. */
+/** With a different first line each time: the same bytes would be recognised as a duplicate. */
 async function send(url: string, key: string, path: string, uploadNumber: number): Promise<void> {
   const message = request(`${url}/v1/transcripts`, {
     method: 'POST',

@@ -70,7 +70,7 @@ async function compare(): Promise<void> {
       [resolve(values.ccusage), 'claude', 'daily', '--offline'],
     ]);
   const runs = new Map(commands.map(([name]) => [name, [] as Run[]]));
-  // The first round compiles and remembers.
+  // The first round compiles and fills the cache.
   for (let round = 0; round <= Number(values.runs); round += 1) {
     for (const [name, command] of commands) {
       const run = await measure(command);

@@ -11,11 +11,11 @@ import { startWorkerProcess } from './scale/worker-process.ts';
 export interface WholePathFigures {
   readonly bytes: number;
   readonly documents: number;
-  /** From the start of the backfill until rows, ledger and reports are there. */
+  /** From the start of the backfill until rows, ledger and reports are complete. */
   readonly ingestedMs: number;
   /** Until search finds all of it as well. */
   readonly queryableMs: number;
-  /** Of the processes of backfill, workers and PostgreSQL, until all is queryable. */
+  /** Of the processes of backfill, workers and PostgreSQL, until everything is queryable. */
   readonly cpuSeconds: { readonly backfill: number; readonly worker: number; readonly postgres: number };
   /** COPY of the same rows from prepared text. */
   readonly copyMs: number;
@@ -23,7 +23,7 @@ export interface WholePathFigures {
 }
 
 export interface WholePathOptions {
-  /** Of a server that is measured: it gets a database of its own. */
+  /** Of the measured server, on which a new database is created. */
   readonly connectionString: string;
   readonly folder: string;
   /** File or folder with transcripts. */
@@ -34,7 +34,10 @@ export interface WholePathOptions {
 const POLL_MS = 50;
 const DATABASE = 'whole_path';
 
-/** Brings transcripts from the disk into an empty workspace, by the processes of `recount up`, until everything can be asked. */
+/**
+ * Ingests transcripts from disk into an empty workspace with the processes of `recount up`, until everything can be
+ * queried.
+ */
 export async function benchWholePath(options: WholePathOptions): Promise<WholePathFigures> {
   const { folder, path, workers: workerCount = 1 } = options;
   const [store, rows] = [join(folder, 'whole-path-raw'), join(folder, 'whole-path-rows')];

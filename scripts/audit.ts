@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** Where no registry answers the question, it says so and passes: a check that fails offline is soon switched off. */
+/** If no registry answers, the check says so and passes: a check that fails offline is soon switched off. */
 const FAILING_SEVERITIES = ['high', 'critical'];
 const TIMEOUT_MS = 60_000;
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
@@ -21,7 +21,7 @@ interface AuditReport {
 
 async function runAudit(root: string): Promise<AuditReport | undefined> {
   const options = { timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES, cwd: root };
-  // It exits with 1 where it found something; what it found is in its output all the same.
+  // It exits with 1 if it found something; the findings are in its output in either case.
   const { stdout } = await promisify(execFile)('pnpm', ['audit', '--prod', '--json'], options).catch(
     (error: unknown) =>
       typeof error === 'object' && error !== null && 'stdout' in error
@@ -40,7 +40,7 @@ function parseReport(output: string): AuditReport | undefined {
   }
 }
 
-/** Whether nothing that runs has a known fault of severity high or above, as far as the registry tells. */
+/** Whether no runtime dependency has a known vulnerability of severity high or above, according to the registry. */
 export async function auditDependencies(root: string): Promise<boolean> {
   const report = await runAudit(root);
   if (report === undefined) {

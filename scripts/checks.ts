@@ -4,12 +4,12 @@ import { join, relative, resolve } from 'node:path';
 import { auditDependencies } from './audit.ts';
 import type { RunCommand } from './run-command.ts';
 
-/** Tests of a vitest run; every other check counts as one. */
+/** Counts the tests of a vitest run; every other check counts as one. */
 export interface CheckResult {
   passed: number;
   failed: number;
   skipped: number;
-  /** What failed and how, for the end of the log, which is the part that a CI service shows first. */
+  /** What failed and how, for the end of the log, which is what a CI service shows first. */
   failures?: string[];
 }
 
@@ -35,7 +35,9 @@ function command(name: string, program: string, ...programArguments: string[]): 
   };
 }
 
-/** A lock file that names hosts installs only where those hosts are reached. The text of deprecations may name any. */
+/**
+ * A lock file that names hosts can only be installed where those hosts are reachable. Deprecation texts may name any.
+ */
 async function checkLockfile({ root }: CheckDeps): Promise<CheckResult> {
   const lines = (await readFile(join(root, 'pnpm-lock.yaml'), 'utf8')).split('\n');
   const offences = lines.flatMap((line, index) =>
@@ -45,7 +47,7 @@ async function checkLockfile({ root }: CheckDeps): Promise<CheckResult> {
   return toResult(offences.length === 0);
 }
 
-/** What is read of the report of vitest's reporter `json`. */
+/** The fields read from the report of vitest's `json` reporter. */
 interface VitestReport {
   numPassedTests: number;
   numFailedTests: number;
@@ -61,7 +63,7 @@ interface VitestReport {
 
 const maxFailureLength = 1_500;
 
-/** The message and the frames of our own code. */
+/** The message and the stack frames in our own code. */
 function shortenMessage(message: string): string {
   const lines = message.split('\n').filter((line) => !line.includes('/node_modules/'));
   return lines.join('\n').slice(0, maxFailureLength);
@@ -94,7 +96,10 @@ function listUnexecuted(report: VitestReport, kinds: readonly string[]): string[
   return kinds.filter((kind) => !executedKinds.has(kind));
 }
 
-/** A run that fails outside its tests, say in an import, counts as one failure, and so does one that executes no test of a kind. */
+/**
+ * A run that fails outside its tests, e.g. in an import, counts as one failure, and so does one that executes no test
+ * of a kind.
+ */
 async function runVitest({ root, runCommand }: CheckDeps, kinds: readonly string[]): Promise<CheckResult> {
   const directory = await mkdtemp(join(tmpdir(), 'recount-check-'));
   const reportPath = join(directory, 'report.json');
@@ -114,7 +119,7 @@ async function runVitest({ root, runCommand }: CheckDeps, kinds: readonly string
   }
 }
 
-/** The project `integration-alone` is of the kind `integration`. */
+/** The project `integration-alone` belongs to the kind `integration`. */
 const toProjectOptions = (kinds: readonly string[]): string[] =>
   kinds.flatMap((kind) => ['--project', kind === 'integration' ? 'integration*' : kind]);
 
@@ -123,13 +128,13 @@ function tests(...kinds: string[]): Check {
   return { name: kinds.join('+'), title, run: (deps) => runVitest(deps, kinds) };
 }
 
-/** In the order in which they run: the quick ones first. */
+/** In the order in which they run: quick ones first. */
 const checks: readonly Check[] = [
   command('format', 'biome', 'format', '.'),
   command('lint', 'biome', 'lint', '--error-on-warnings', '.'),
   command('types', 'turbo', 'run', 'check-types', '--output-logs=errors-only'),
   command('boundaries', 'turbo', 'boundaries'),
-  // Its hints are about patterns of the configuration that match in other workspaces.
+  // Its hints concern configuration patterns that match only in other workspaces.
   command('unused', 'knip', '--no-config-hints'),
   { name: 'lockfile', title: 'pnpm-lock.yaml names no host', run: checkLockfile },
   { name: 'audit', title: 'pnpm audit --prod', run: async ({ root }) => toResult(await auditDependencies(root)) },
@@ -140,7 +145,10 @@ const checks: readonly Check[] = [
 
 export const checkNames: readonly string[] = checks.map(({ name }) => name);
 
-/** Both wait half of the time for the programs that they test: in one run, each kind works while the other waits. */
+/**
+ * Both spend half of their time waiting for the programs that they test: run together, each works while the other
+ * waits.
+ */
 const RUN_TOGETHER = ['integration', 'e2e'];
 
 /** The checks of these names, in the order in which they run. */

@@ -2,13 +2,16 @@ import { type DatabasePool, verifyUsage } from '@recount/db';
 import type { ReceivedFleet } from './receive-fleet.ts';
 
 export interface RunCheck {
-  /** What was lost, doubled or left; empty where all is well. */
+  /** What was lost, doubled or left over; empty if all is well. */
   faults: string[];
   /** Rows and a hash of each table, for comparison with other runs. */
   tables: Record<string, string>;
 }
 
-/** Each table with what two runs may differ in: moments, and which of several longer versions a transcript gave way to. */
+/**
+ * Each table with the columns in which two runs may differ: times, and which of several longer versions superseded a
+ * transcript.
+ */
 const TABLES: Readonly<Record<string, readonly string[]>> = {
   transcripts: ['ingested_at', 'superseded_by'],
   sessions: ['created_at', 'updated_at'],
@@ -28,7 +31,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   findings: [],
 };
 
-/** Queries of what must not be there, each giving one count. */
+/** Queries for what must not exist, each returning a count. */
 const FAULTS: Readonly<Record<string, string>> = {
   'transcripts neither ingested nor superseded': `
     SELECT count(*) FROM recount.transcripts WHERE status NOT IN ('ingested', 'superseded')`,
@@ -48,7 +51,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   'jobs not done, or given up': `SELECT count(*) FROM pgboss.job WHERE state <> 'completed'`,
 };
 
-/** Whether each transcript of the fleet is there, once, with everything that is counted from it. */
+/** Whether each transcript of the fleet exists once, with everything counted from it. */
 export async function checkRun(database: DatabasePool, fleet: ReceivedFleet): Promise<RunCheck> {
   const faults: string[] = [];
   const { pool } = database;

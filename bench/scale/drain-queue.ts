@@ -15,10 +15,10 @@ export interface DrainFigures extends ServerCounters {
   /** From the start of the first job to the end of the last. */
   seconds: number;
   workerCpuSeconds: number;
-  /** Backends at work at a moment, on average, by what they wait for; `CPU` for nothing. */
+  /** Average number of active backends, by what they wait for; `CPU`: nothing. */
   backendsByWait: Record<string, number>;
   statementShares: StatementShare[];
-  /** What it took until all was indexed for search, the ingestion included; only where that was waited for. */
+  /** The cost until everything was indexed for search, including the ingestion; only if that was awaited. */
   withSearch: (ServerCounters & { workerCpuSeconds: number }) | undefined;
 }
 
@@ -33,7 +33,7 @@ const QUEUES = [INGEST_QUEUE, SMALL_INGEST_QUEUE];
 const SAMPLE_INTERVAL_MS = 200;
 const MAX_IDLE_MS = 120_000;
 
-/** Has worker processes take all jobs of a database whose jobs are held back, and measures from when they are let go. */
+/** Makes worker processes take all held-back jobs of a database, and measures from their release. */
 export async function drainQueue(database: DatabasePool, options: DrainOptions): Promise<DrainFigures> {
   const { connectionString, rawStoreFolder, workers: workerCount } = options;
   const starting = Array.from({ length: workerCount }, () => startWorkerProcess(connectionString, rawStoreFolder));
@@ -62,7 +62,7 @@ export async function drainQueue(database: DatabasePool, options: DrainOptions):
   }
 }
 
-/** Keeps the jobs of a database from being taken until `drainQueue`. */
+/** Holds back the jobs of a database until `drainQueue`. */
 export async function holdJobs({ pool }: DatabasePool): Promise<void> {
   await pool.query(`UPDATE pgboss.job SET start_after = 'infinity' WHERE name = ANY($1)`, [QUEUES]);
 }
@@ -78,7 +78,7 @@ const subtract = <Counters extends Record<keyof Counters, number>>(after: Counte
     (Object.keys(after) as (keyof Counters)[]).map((name) => [name, after[name] - before[name]]),
   ) as Counters;
 
-/** Looks at what backends wait for until a query finds nothing more. */
+/** Samples what backends wait for until a query returns nothing more. */
 async function sampleUntilDone({ pool }: DatabasePool, remaining: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   let samples = 0;

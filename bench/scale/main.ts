@@ -35,7 +35,7 @@ try {
   if (!(await runAll(postgres, rawStoreFolder, fleet))) process.exitCode = 1;
 } finally {
   await postgres.stop();
-  // The database of root lives elsewhere.
+  // Root's database is elsewhere.
   for (const path of [folder, postgres.directory]) await rm(path, { recursive: true, force: true });
 }
 
@@ -45,7 +45,7 @@ async function generate(generatedFolder: string): Promise<string> {
   return generatedFolder;
 }
 
-/** Prints the report; false where a run was faulty or differs from the first. */
+/** Prints the report; returns false if a run was faulty or differs from the first. */
 async function runAll(server: LocalPostgres, rawStoreFolder: string, fleet: ReceivedFleet): Promise<boolean> {
   const runs: DrainFigures[] = [];
   const faults: string[] = [];
@@ -73,7 +73,7 @@ async function runOnce(
   fleet: ReceivedFleet,
   { number, workers, waitsForSearch }: { number: number; workers: number; waitsForSearch: boolean },
 ): Promise<{ figures: DrainFigures; check: RunCheck; sizes: RelationSize[] }> {
-  // The received database is the template, and must have no connection but that of the copying.
+  // The received database is the template, and may have no connections while it is copied.
   const serverUrl = new URL(server.connectionString);
   const template = serverUrl.pathname.slice(1);
   serverUrl.pathname = '/postgres';

@@ -9,7 +9,7 @@ const SIZES_BYTES = [
 ];
 const ROUNDS = 12;
 
-/** Writes 144 transcripts of sessions of their own, 116 MB of the shape of real ones, into a folder. The same ones each time. */
+/** Writes 144 transcripts, each in its own session, 116 MB in the shape of real ones, into a folder. Deterministic. */
 export async function writeMixedTranscripts(folder: string, rounds = ROUNDS): Promise<void> {
   for (let seed = 1; seed <= rounds * SIZES_BYTES.length; seed++) {
     const targetBytes = SIZES_BYTES[seed % SIZES_BYTES.length] ?? 0;

@@ -1,11 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** Linux tells CPU times in hundredths of a second, whatever the machine. */
+/** Linux reports CPU times in hundredths of a second, whatever the machine. */
 const TICKS_PER_SECOND = 100;
 
 interface ProcessTimes {
   parentPid: number;
-  /** In user and kernel mode. */
+  /** User and kernel mode. */
   cpuSeconds: number;
   /** Of its children that have ended. */
   endedChildrenCpuSeconds: number;
@@ -16,14 +16,17 @@ export async function readCpuSeconds(pid: number): Promise<number> {
   return parseTimes(await readFile(`/proc/${pid}/stat`, 'utf8')).cpuSeconds;
 }
 
-/** CPU time of the parent of a process and all of its children, living and ended: of a server by any of its backends. */
+/**
+ * CPU time of a process's parent and all of its children, running and ended: given any backend, that is the whole
+ * server.
+ */
 export async function readServerCpuSeconds(backendPid: number): Promise<number> {
   const { parentPid } = parseTimes(await readFile(`/proc/${backendPid}/stat`, 'utf8'));
   const server = parseTimes(await readFile(`/proc/${parentPid}/stat`, 'utf8'));
   let seconds = server.cpuSeconds + server.endedChildrenCpuSeconds;
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue;
-    // One that ended since the folder was listed counts among the ended children at the next look.
+    // A process that ended since the folder was listed counts among the ended children next time.
     const text = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => undefined);
     const times = text === undefined ? undefined : parseTimes(text);
     if (times?.parentPid === parentPid) seconds += times.cpuSeconds;
@@ -32,7 +35,7 @@ export async function readServerCpuSeconds(backendPid: number): Promise<number> 
 }
 
 function parseTimes(stat: string): ProcessTimes {
-  // The program's name stands in parentheses and may hold spaces.
+  // The program's name is in parentheses and may contain spaces.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [userTicks = 0, kernelTicks = 0, childUserTicks = 0, childKernelTicks = 0] = fields.slice(11, 15).map(Number);
   return {

@@ -12,8 +12,8 @@ export interface ReceivedFleet {
 }
 
 /**
- * Fills an empty database and a raw store with the transcripts of a folder, the whole in each of `copies` workspaces, and
- * leaves them queued with their jobs held back: for databases that are copies of this one.
+ * Fills an empty database and a raw store with the transcripts of a folder, once in each of `copies` workspaces, and
+ * leaves them queued with their jobs held back, for databases that are copies of this one.
  */
 export async function receiveFleet(
   connectionString: string,

@@ -2,7 +2,7 @@ import type { DrainFigures } from './drain-queue.ts';
 import type { ReceivedFleet } from './receive-fleet.ts';
 import type { RelationSize } from './server-counters.ts';
 
-/** Relations that are smaller than this part of the raw bytes are summed up. */
+/** Relations smaller than this share of the raw bytes are summed up. */
 const MIN_RELATION_SHARE = 0.01;
 const MIN_BACKENDS = 0.05;
 
@@ -98,7 +98,7 @@ function toWaitTable(means: readonly Mean[]): string {
   );
 }
 
-/** Of the runs with one worker: waiting for each other would count as the server's time. */
+/** Only of runs with one worker: waiting for each other would count as the server's time. */
 function toShareTable({ transcripts, bytes }: ReceivedFleet, runs: readonly DrainFigures[]): string {
   const [run] = runs.toSorted((a, b) => a.workers - b.workers);
   if (run === undefined) return '';

@@ -1,11 +1,11 @@
 import type { DatabasePool } from '@recount/db';
 import { readServerCpuSeconds } from './process-cpu.ts';
 
-/** What the server has done since it started, in the pool's database where the server counts by database. */
+/** What the server has done since it started, in the pool's database if the server counts by database. */
 export interface ServerCounters {
   postgresCpuSeconds: number;
   walBytes: number;
-  /** Bytes of WAL that are whole pages, written at the first change after a checkpoint. */
+  /** Bytes of WAL that are full-page images, written at the first change after a checkpoint. */
   walPageBytes: number;
   commits: number;
   deadlocks: number;
@@ -31,7 +31,7 @@ export async function readServerCounters({ pool }: DatabasePool): Promise<Server
   return { ...counters, postgresCpuSeconds: await readServerCpuSeconds(pid) };
 }
 
-/** Server time and calls of statements that serve one purpose. */
+/** Server time and calls of statements with one purpose. */
 export interface StatementShare {
   purpose: string;
   calls: number;
@@ -39,7 +39,7 @@ export interface StatementShare {
   walBytes: number;
 }
 
-/** The first that matches counts. */
+/** The first match counts. */
 const PURPOSES: readonly (readonly [purpose: string, pattern: string])[] = [
   ['rows by COPY', '^COPY'],
   ['commit', '^COMMIT'],
@@ -50,7 +50,7 @@ const PURPOSES: readonly (readonly [purpose: string, pattern: string])[] = [
   ['other', ''],
 ];
 
-/** Statements of the pool's database since its figures were reset, by what they are for, the costliest first. */
+/** Statements of the pool's database since its figures were reset, by purpose, most expensive first. */
 export async function readStatementShares({ pool }: DatabasePool): Promise<StatementShare[]> {
   const cases = PURPOSES.map((_, index) => `WHEN query ~* $${index * 2 + 2} THEN $${index * 2 + 1}`).join(' ');
   const { rows } = await pool.query<StatementShare>(
@@ -70,7 +70,7 @@ export interface RelationSize {
   bytes: number;
 }
 
-/** Tables and indexes of recount and its queue, the largest first. */
+/** Tables and indexes of recount and its queue, largest first. */
 export async function readRelationSizes({ pool }: DatabasePool): Promise<RelationSize[]> {
   const { rows } = await pool.query<RelationSize>(
     `SELECT c.relname AS name, CASE c.relkind WHEN 'r' THEN 'table' ELSE 'index' END AS kind,

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 export interface WorkerProcess {
   pid: number;
-  /** Ends it as an operator would; throws where it did not end well. */
+  /** Ends it as an operator would; throws if it did not exit cleanly. */
   stop(): Promise<void>;
 }
 

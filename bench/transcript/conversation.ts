@@ -1,7 +1,7 @@
 import type { Session, TranscriptRecord } from './session.ts';
 import { createToolCall } from './tools.ts';
 
-/** A record, and how many lines later than its turn it is written. */
+/** A record, and how many lines after its turn it is written. */
 export interface ConversationLine {
   readonly record: TranscriptRecord;
   readonly delayLines: number;
@@ -46,7 +46,7 @@ export function* generateConversation(session: Session): Generator<ConversationL
   }
 }
 
-/** One API response: one line a content block, the tools' answers after their calls or after all of them. */
+/** One API response: one line for each content block, and the tools' answers after their calls or after all of them. */
 function* apiResponse(
   session: Session,
   context: Context,
@@ -79,7 +79,7 @@ interface Block {
   readonly answer?: () => TranscriptRecord;
 }
 
-/** What turns each block of one message into its line; only the last line has the final usage. */
+/** Turns each block of one message into its line; only the last line has the final usage. */
 function createAssistantMessage(
   session: Session,
   context: Context,
@@ -200,7 +200,7 @@ function onTime(record: TranscriptRecord): ConversationLine {
   return { record, delayLines: 0 };
 }
 
-/** About four characters a token. */
+/** About four characters for each token. */
 function toTokens(characters: number): number {
   return Math.ceil(characters / 4);
 }

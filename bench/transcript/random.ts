@@ -2,7 +2,7 @@
 export interface Random {
   /** 0 to 2^32 - 1. */
   uint32(): number;
-  /** Both ends included. */
+  /** Both ends inclusive. */
   integer(minimum: number, maximum: number): number;
   chance(probability: number): boolean;
   pick<T>(items: readonly [T, ...T[]]): T;
@@ -15,7 +15,7 @@ export interface Random {
   length(median: number, spread: number, maximum: number): number;
 }
 
-/** Small fast counter generator (sfc32), its state spread from the seed by a multiply-and-shift hash. */
+/** Small fast counter generator (sfc32), its state derived from the seed by a multiply-and-shift hash. */
 export function createRandom(seed: number): Random {
   let mixed = seed >>> 0;
   const mix = () => {

@@ -4,34 +4,37 @@ import { createTextSources, type TextSource } from './text.ts';
 /** One line of a transcript before it is written. */
 export type TranscriptRecord = Readonly<Record<string, unknown>>;
 
-/** How long texts are, and how many lines are no messages. */
+/** The length of texts, and the share of lines that are not messages. */
 export interface TranscriptShape {
-  /** Of the lengths that the generator's places name. */
+  /** Factor on all text lengths. */
   readonly lengthScale: number;
-  /** Of all lines. */
+  /** Share of all lines. */
   readonly metadataShare: number;
-  /** Of those. */
+  /** Share of metadata lines. */
   readonly progressShare: number;
 }
 
 /** Large lines: about 7 KB each. */
 const LONG_LINES: TranscriptShape = { lengthScale: 1, metadataShare: 0.35, progressShare: 0.65 };
-/** As in real transcripts (generated-shape.integration.test.ts): about 3 KB a line, half of the lines progress and the like. */
+/**
+ * As in real transcripts (generated-shape.integration.test.ts): about 3 KB a line, half of the lines progress and the
+ * like.
+ */
 export const REAL_LINES: TranscriptShape = { lengthScale: 0.42, metadataShare: 0.49, progressShare: 0.88 };
 
-/** What the lines of one session have in common, and what one line hands to the next. */
+/** What the lines of one session share, and what one line passes to the next. */
 export interface Session {
   readonly random: Random;
   readonly sessionId: string;
   readonly cwd: string;
   readonly shape: TranscriptShape;
-  /** The text of one line: for about one line in eight with characters outside ASCII. */
+  /** The text of one line; about one line in eight has characters outside ASCII. */
   text(): TextSource;
-  /** Envelope fields that stand before a line's own. */
+  /** Envelope fields that precede a line's own. */
   envelope(): TranscriptRecord;
   /** `uuid` and `timestamp` that close a line; the next envelope points back at it. */
   stamp(): { readonly uuid: string; readonly timestamp: string };
-  /** Now, on the session's clock; now and then a second or two behind the line before. */
+  /** The session clock's time; occasionally a second or two before the previous line's. */
   timestamp(): string;
   uuid(): string;
   /** Such as `msg_01` or `toolu_01` and 22 letters and digits. */

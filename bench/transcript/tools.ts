@@ -1,7 +1,7 @@
 import type { Session } from './session.ts';
 import type { TextSource } from './text.ts';
 
-/** What a tool was asked and what it answered. */
+/** A tool's input and its answer. */
 export interface ToolCall {
   readonly name: string;
   readonly input: object;
@@ -13,7 +13,7 @@ export interface ToolCall {
 
 interface Tool {
   readonly weight: number;
-  /** The question and the answer are different lines: `asked` is the text of one, `answered` of the other. */
+  /** Question and answer are on different lines: `asked` is the text source of one, `answered` of the other. */
   call(session: Session, asked: TextSource, answered: TextSource): ToolCall;
 }
 

@@ -7,7 +7,7 @@ import { findStarter } from './starter.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** The manifests of the workspace: of the root, and of the folders that pnpm-workspace.yaml names. */
+/** The manifests of the workspace: the root's, and those in the folders named in pnpm-workspace.yaml. */
 async function listManifests(): Promise<string[]> {
   const parents = ['apps', 'packages'];
   const folders = await Promise.all(
@@ -24,7 +24,8 @@ describe('scripts of package.json', () => {
       scripts.push(...Object.entries(own));
     }
     expect(scripts.length).toBeGreaterThan(10);
-    // Variables, assignments, substitutions, single quotes, redirections, lists but `&&`, and programs named by a path.
+    // Variables, assignments, substitutions, single quotes, redirections, lists other than `&&`, and programs given by
+    // path.
     const shellSyntax = /[$`'<>;|(){}\\]|(?<!&)&(?!&)|^\w+=|^\.{0,2}\/|&& *(?:\w+=|\.{0,2}\/)/;
     expect(scripts.filter(([, command]) => shellSyntax.test(command))).toEqual([]);
   });

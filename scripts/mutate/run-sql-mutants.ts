@@ -10,20 +10,20 @@ export interface FileMutant extends SqlMutant {
   tests: readonly SqlTest[];
 }
 
-/** A change may make a statement pair all rows with all: it is ended, and its test fails. */
+/** A mutant may make a statement pair all rows with all: the statement is cancelled, and its test fails. */
 const STATEMENT_TIMEOUT_MS = 60_000;
 
 type Verdict = 'killed' | 'survived';
 
 export interface SqlRunOptions {
-  /** A copy of the repository, whose files are changed. */
+  /** A copy of the repository, in which files are changed. */
   root: string;
-  /** No mutant is begun so long after the tests have passed without one. */
+  /** No mutant is started later than this after the tests have passed without one. */
   maxMs: number;
   onVerdict: (mutant: FileMutant, verdict: Verdict) => void;
 }
 
-/** Runs its tests against each mutant in turn, in one vitest whose test server stays up. */
+/** Runs its tests against each mutant in turn, in one vitest whose test server keeps running. */
 export async function runSqlMutants(mutants: readonly FileMutant[], options: SqlRunOptions): Promise<void> {
   const { root, maxMs, onVerdict } = options;
   process.env.PGOPTIONS ??= `-c statement_timeout=${STATEMENT_TIMEOUT_MS}`;
@@ -61,7 +61,7 @@ export async function runSqlMutants(mutants: readonly FileMutant[], options: Sql
   }
 }
 
-/** One test file after the other, until one fails. */
+/** Runs one test file after the other, until one fails. */
 async function passes(vitest: Vitest, root: string, tests: readonly SqlTest[]): Promise<boolean> {
   for (const { file, names } of tests) {
     const specifications = vitest.getModuleSpecifications(join(root, file));

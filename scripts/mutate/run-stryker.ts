@@ -18,7 +18,7 @@ interface Verdict {
   statusReason?: string;
 }
 
-/** Tests a sample of the target's mutants; those that live once more by its slow tests. */
+/** Tests a sample of the target's mutants, and the survivors again with its slow tests. */
 export async function runStryker(
   { root, runCommand }: { root: string; runCommand: RunCommand },
   target: StrykerTarget,
@@ -65,10 +65,10 @@ async function runOnce(
     checkers: ['sample'],
     sample,
     mutate: [`${target.folder}/**/*.ts`, '!**/*.test.ts', '!**/testing/**'],
-    // The root is a sandbox already.
+    // The root is already a sandbox.
     inPlace: true,
     coverageAnalysis: 'perTest',
-    // A mutant in a constant is in force before any test begins: to try it, all tests must be loaded again.
+    // A mutant in a constant takes effect when its module is loaded, so trying it would mean reloading all tests.
     ignoreStatic: true,
     concurrency: 1,
     timeoutMS: 60_000,
@@ -91,12 +91,12 @@ async function runOnce(
   return { killed: tried.length - survivors.length, survivors };
 }
 
-/** What ran too often was an endless loop; what took too long may have stood still on a busy machine, and is to be looked at. */
+/** Too many hits mean an endless loop; a timeout may also be a busy machine, and must be checked. */
 function isNoticed({ status, statusReason = '' }: Verdict): boolean {
   return ['Killed', 'RuntimeError'].includes(status) || (status === 'Timeout' && statusReason.startsWith('Hit limit'));
 }
 
-/** With the test files that took least before, or are smallest, first: most mutants are noticed by these as well. */
+/** Runs the test files first that were fastest before, or are smallest: most mutants are caught by these. */
 const toConfig = (settings: string): string => `
 import { BaseSequencer } from 'vitest/node';
 
@@ -109,7 +109,7 @@ const { test } = ${settings};
 export default { test: { ...test, sequence: { sequencer: QuickestFirst } } };
 `;
 
-/** Reports count lines and columns from 1, and checkers from 0. */
+/** Reports count lines and columns from 1, checkers from 0. */
 function toZeroBased<Place extends Parameters<typeof toMutantKey>[1]>(file: string, mutant: Place): Place {
   const { start, end } = mutant.location;
   const shift = (place: typeof start) => ({ line: place.line - 1, column: place.column - 1 });

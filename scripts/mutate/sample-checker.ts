@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What is read of Stryker's mutants. */
+/** The fields read from Stryker's mutants. */
 export interface Mutant {
   id: string;
   fileName: string;
@@ -10,16 +10,16 @@ export interface Mutant {
 }
 
 export interface SampleOptions {
-  /** The directory that file names are relative to, so that a sample is the same wherever the sandbox is. */
+  /** The directory that file names are relative to, so that a sample does not depend on the sandbox's location. */
   root: string;
   seed: number;
-  /** The share of the mutants that is tested, from 0 to 1. */
+  /** The share of mutants to test, from 0 to 1. */
   rate: number;
-  /** Where given: only mutants with these keys. */
+  /** If given, only mutants with these keys. */
   only?: readonly string[];
 }
 
-/** Names a mutant in the same way in every run on the same source. */
+/** Identifies a mutant in the same way in every run on the same source. */
 export function toMutantKey(root: string, { fileName, mutatorName, replacement, location }: Mutant): string {
   const { start, end } = location;
   const file = fileName.startsWith(`${root}/`) ? fileName.slice(root.length + 1) : fileName;
@@ -34,8 +34,8 @@ export function isSampled(key: string, { seed, rate, only }: Omit<SampleOptions,
 }
 
 /**
- * A Stryker checker that lets only the sampled mutants be tested. Stryker has no sampling of its own; to it the others do
- * not compile, so that they count neither for nor against the score.
+ * A Stryker checker that lets only the sampled mutants be tested. Stryker has no sampling of its own; it is told that
+ * the others do not compile, so that they count neither for nor against the score.
  */
 class SampleChecker {
   static readonly inject = ['options'] as const;

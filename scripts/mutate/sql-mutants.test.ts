@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { listSqlMutants } from './sql-mutants.ts';
 
-/** What each mutant makes of a statement that stands in a template literal. */
+/** The mutants of a statement in a template literal. */
 function mutate(sql: string): string[] {
   const source = `const query = sql\`${sql}\`;`;
   return listSqlMutants(source).map(({ start, original, replacement }) => {

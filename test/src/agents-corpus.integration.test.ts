@@ -17,7 +17,10 @@ async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
 }
 
-/** The transcripts of an agent, each read as an upload would be, and the same however its bytes are cut. */
+/**
+ * Reads an agent's transcripts as an upload would, and checks that the result does not depend on how their bytes are
+ * split.
+ */
 async function readAll(agent: string): Promise<Transcript[]> {
   const folder = corpus ?? '';
   const archives = readdirSync(folder).filter((name) => name.startsWith(`${agent}__`));
@@ -55,7 +58,10 @@ interface CopilotData {
   toolRequests?: unknown[];
 }
 
-/** By the description alone: the total at the end is everything; without one, the messages' output is all that is known. */
+/**
+ * From the format's description alone: the total at the end is everything; without one, only the messages' output is
+ * known.
+ */
 function countCopilot(lines: readonly Record<string, unknown>[]) {
   const dataOf = (type: string) => lines.filter((line) => line.type === type).map(({ data }) => data as CopilotData);
   const messages = dataOf('assistant.message');
@@ -99,7 +105,7 @@ describe.runIf(corpus)('the corpus of other agents', () => {
     for (const { path, text, parsed } of await readAll('copilot-cli')) {
       const lines = toLines(text);
       expect([path, toFigures(parsed)]).toEqual([path, countCopilot(lines)]);
-      // Of one file, the publisher took out all times, ids and names.
+      // The publisher removed all times, ids and names from one file.
       const isRedacted = text.includes('[trimmed for fixture]');
       const faults = [...parsed.errors, ...parsed.warnings].filter(
         ({ code }) => !isRedacted || code !== 'invalid_timestamp',
@@ -145,7 +151,7 @@ describe.runIf(corpus)('the corpus of other agents', () => {
         if (output > (totals.get(key)?.[2] ?? -1)) totals.set(key, own.get(key) ?? []);
       }
     }
-    // Two files are of one thread, of which the second includes the first.
+    // Two files belong to one thread; the second includes the first.
     expect(totals.get('019de4b0-3281-77c0-80ad-9fe95ed88828')).toEqual([21_407, 33_536, 10]);
   });
 

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 
 interface FakeRepository {
-  /** What the programs of node_modules/.bin do, as shell scripts. Those of vitest get the path of the report as $report. */
+  /** Fake programs of node_modules/.bin, as shell scripts. Vitest's get the path of the report as $report. */
   programs?: Record<string, string>;
   lockfile?: string;
 }
@@ -19,7 +19,7 @@ interface FakeFile {
   assertionResults: { status: string; fullName: string; failureMessages: string[] }[];
 }
 
-/** A file of each of the kinds, with a test that passed. */
+/** A file of each of the kinds, with a passing test. */
 const toFiles = (...kinds: ('unit' | 'integration' | 'e2e')[]): FakeFile[] =>
   kinds.map((kind) => ({
     name: kind === 'unit' ? '/elsewhere/a.test.ts' : `/elsewhere/a.${kind}.test.ts`,

@@ -8,7 +8,7 @@ interface CitusNode {
   port: number;
 }
 
-/** The workers of the cluster whose coordinator that is, as URLs with its user, password and database. */
+/** The URLs of the workers of a coordinator's cluster, with its user, password and database. */
 async function listWorkerUrls(coordinatorUrl: string): Promise<string[]> {
   const nodes = await withClient(coordinatorUrl, (client) =>
     client.query<CitusNode>(
@@ -25,7 +25,7 @@ function toNodeUrl(url: string, { host, port }: CitusNode): string {
   return nodeUrl.href;
 }
 
-/** Makes a database on the coordinator and the workers, with the extension, and the workers entered. */
+/** Creates a database on the coordinator and the workers, with the extension, and registers the workers. */
 export async function createCitusDatabase(
   coordinatorUrl: string,
   name: string,
@@ -49,7 +49,7 @@ export async function createCitusDatabase(
   return { connectionString, citusWorkerUrls, drop };
 }
 
-/** Makes a migrated and distributed database for tests to copy, node by node. */
+/** Creates a migrated and distributed database for tests to copy, node by node. */
 export async function createDistributedTemplate(
   coordinatorUrl: string,
 ): Promise<{ template: string; citusWorkerUrls: string[]; drop(): Promise<void> }> {
@@ -67,7 +67,7 @@ export async function createDistributedTemplate(
   return { template, citusWorkerUrls, drop };
 }
 
-/** Ends the cluster's own connections to the database, of which a copy is made only without any. */
+/** Closes the cluster's own connections to the database, because it can only be copied without any. */
 async function closeToAll(serverUrl: string, database: string): Promise<void> {
   await withClient(serverUrl, async (client) => {
     await client.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`);

@@ -11,11 +11,11 @@ import { type Program, startTestBackend, type TestBackend } from './test-backend
 
 const WORKSPACE = '01J0000000000000000000000A';
 const WAIT = { timeout: 60_000, interval: 200 };
-/** A version of each session at each of these; the clock is right at the end. */
+/** Each session gets a version at each of these offsets; the clock is right at the end. */
 const OFFSETS = ['+0', '+1d', '+0', '-1d', '+0'] as const;
 const OFFSETS_MS = { '+0': 0, '+1d': 86_400_000, '-1d': -86_400_000 };
 const MINUTE_MS = 60_000;
-/** All but the longest version of each session. */
+/** All except the longest version of each session. */
 const EXPECTED_COUNT = 'recount_transcripts{status="superseded"} 8\n';
 
 let backend: TestBackend;
@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => backend.stop());
 
-/** Of Debian's package `faketime`. */
+/** From Debian's package `faketime`. */
 async function findLibrary(): Promise<string | undefined> {
   if (!existsSync('/usr/lib')) return undefined;
   for (const folder of await readdir('/usr/lib')) {
@@ -67,7 +67,7 @@ it('neither loses nor repeats a job, and orders no versions, by a clock that jum
     LD_PRELOAD: library,
     FAKETIME_TIMESTAMP_FILE: clock,
     FAKETIME_NO_CACHE: '1',
-    // As a clock that is set leaves the monotonic one alone.
+    // Setting a clock does not affect the monotonic one.
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
   };
   const jump = (offset: string): Promise<void> => writeFile(clock, `${offset}\n`);
@@ -88,12 +88,12 @@ it('neither loses nor repeats a job, and orders no versions, by a clock that jum
 
   for (const [index, offset] of OFFSETS.entries()) {
     await jump(offset);
-    // The API sees it: the date of its answers is made once a second.
+    // The API sees the jump: the date of its answers is computed once a second.
     await vi.waitFor(async () => {
       const dateMs = Date.parse((await call('/healthz')).headers.get('date') ?? '');
       expect(Math.abs(dateMs - Date.now() - OFFSETS_MS[offset])).toBeLessThan(MINUTE_MS);
     }, WAIT);
-    // One session grows with every jump; of the other one, the longest version came with the clock a day behind.
+    // One session grows with every jump; the other one's longest version came with the clock a day behind.
     const growing = await call('/v1/transcripts', { method: 'POST', body: toLines('growing', 10 * (index + 1)) });
     const lengths = [20, 30, 40, 50, 10];
     const other = await call('/v1/transcripts', { method: 'POST', body: toLines('other', lengths[index] ?? 0) });

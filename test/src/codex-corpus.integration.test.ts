@@ -13,7 +13,7 @@ interface Rollout {
   result: ParseResult;
 }
 
-/** By the names of their files. */
+/** By file name. */
 const rollouts = new Map<string, Rollout>();
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ describe.runIf(corpus)('the Codex rollouts of the corpus', () => {
       expect({ name, ...toCount(result) }).toEqual({ name, ...used });
       if (lastTotal !== undefined && JSON.stringify(lastTotal) !== JSON.stringify(used)) odd.push(name);
     }
-    // The total began anew in the one; the other is many sessions in one file, with their texts and ids replaced.
+    // In one of them the total was reset; the other is many sessions in one file, with their texts and ids replaced.
     expect(odd.sort()).toEqual([
       'rollout-2025-09-25T08-02-05-0199812e-64f0-7f73-91fc-095dda01c36e.jsonl',
       'small.jsonl',

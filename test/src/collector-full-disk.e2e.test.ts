@@ -63,7 +63,7 @@ it.skipIf(!isSupported)(
       const { status, stdout, stderr } = spawnSync('sh', ['-c', hook], { input, encoding: 'utf8' });
       expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
     }
-    // It says why it cannot work, and where it sends without being able to note that, it sends again.
+    // It says why it cannot work, and if it cannot record what it sent, it sends it again.
     await expect(send()).rejects.toThrow(/ENOSPC/);
 
     await disk.free();

@@ -25,7 +25,7 @@ const FIGURES = [
 ];
 const corpus = findCorpus();
 let directory: string;
-/** Where the cluster really is: as root, not below a folder of mkdtemp. */
+/** Where the cluster actually is: for root, not below a folder of mkdtemp. */
 let postgresDirectory: string | undefined;
 
 beforeAll(async () => {
@@ -60,7 +60,10 @@ async function withDatabase<T>(work: (client: pg.Client) => Promise<T>): Promise
   }
 }
 
-/** The ledger, and `recount usage` on the same transcripts without a database: equal to the token and the cent, group by group. */
+/**
+ * The ledger equals `recount usage` on the same transcripts without a database, group by group, to the token and the
+ * cent.
+ */
 async function expectSameUsage(): Promise<void> {
   const folder = join(directory, 'unpacked');
   for (const archive of (await readdir(corpus ?? '')).filter((name) => name.endsWith('.tar.gz'))) {
@@ -132,7 +135,7 @@ describe.skipIf(corpus === undefined)('`recount up` with the corpus of real tran
           continue;
         }
         expect(row.status).toBe('ingested');
-        // The count is of session files; those of streams are compared where their live figures are.
+        // The independent count covers session files; streams are compared with their live figures elsewhere.
         if (row.format === 'claude-stream-json') continue;
         const count = countTranscript(bytes);
         expect(row).toMatchObject({

@@ -33,7 +33,7 @@ async function readTranscripts(root: string): Promise<File[]> {
   return files;
 }
 
-/** The same shuffle for the same seed. */
+/** Deterministic for a seed. */
 function shuffle<T>(items: readonly T[], seed: number): T[] {
   const [shuffled = []] = fc.sample(fc.shuffledSubarray([...items], { minLength: items.length }), { seed, numRuns: 1 });
   return shuffled;
@@ -48,7 +48,7 @@ async function withWorkers<T>(count: number, work: () => Promise<T>): Promise<T>
   }
 }
 
-/** Uploads in the order given and waits until everything is ingested. */
+/** Uploads in the given order and waits until everything is ingested. */
 async function ingest(workspaceId: string, files: readonly File[]): Promise<void> {
   await ensureWorkspace(backend.database.database, workspaceId, workspaceId);
   for (const { path, bytes } of files) await backend.receive(workspaceId, [bytes], path);
@@ -63,7 +63,7 @@ async function ingest(workspaceId: string, files: readonly File[]): Promise<void
   }
 }
 
-/** Everything that is counted, in one hash a table, without ids that follow from the time of the upload. */
+/** Everything that is counted, one hash for each table, without ids that depend on the time of the upload. */
 async function hashUsage(workspaceId: string) {
   const tables = {
     usage_ledger: "to_jsonb(r) - 'workspace_id' - 'row_set_id'",

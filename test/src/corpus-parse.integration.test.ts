@@ -17,7 +17,7 @@ import { countTranscript } from './independent-count.ts';
 const corpus = findCorpus();
 const isCorpusHere = corpus !== undefined;
 
-/** Contents by path below the corpus, all agents'. */
+/** Contents by path below the corpus, for all agents. */
 const files = new Map<string, Buffer>();
 
 beforeAll(() => {
@@ -62,7 +62,7 @@ function countBy<T>(values: readonly T[], toKey: (value: T) => string): Record<s
   return counts;
 }
 
-/** What a parse result says of the figures that `countTranscript` counts. */
+/** The figures that `countTranscript` counts, from a parse result. */
 function toFigures({ messages, contentBlocks, apiResponses, stats, errors, metadata }: ParseResult) {
   const errorCount = (...codes: string[]) =>
     errors.filter(({ code }) => codes.includes(code)).reduce((sum, { count }) => sum + count, 0);
@@ -147,7 +147,7 @@ describe.skipIf(!isCorpusHere)('the corpus of real transcripts', () => {
   it('parses the same however the bytes are cut', async () => {
     let smallBytes = 0;
     for (const [path, bytes] of filesOf('claude-code__')) {
-      // Single bytes are slow: of them, a megabyte of small transcripts has to do.
+      // Single bytes are slow, so only a megabyte of small transcripts is split like this.
       const isSmall = bytes.length < 64 * 1024;
       if (isSmall) smallBytes += bytes.length;
       const expected = { path, ...(await parse(bytes)) };

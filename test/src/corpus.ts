@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-/** The folder of real transcripts that some tests need; undefined, and said so, where it is not there. */
+/** The folder of real transcripts that some tests need; undefined, with a printed note, if it does not exist. */
 export function findCorpus(): string | undefined {
   const repositoryRoot = resolve(import.meta.dirname, '../..');
   const corpus = resolve(repositoryRoot, process.env.TRANSCRIPT_CORPUS ?? '../shared/corpus');

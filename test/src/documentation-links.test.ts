@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 const ROOT = resolve(import.meta.dirname, '../..');
 const FOLDERS_OF_OTHERS = new Set(['node_modules', '.git', 'dist', '.turbo']);
 
-/** Paths of all Markdown files of the repository, those in hidden folders aside. */
+/** Paths of all Markdown files of the repository, except in hidden folders. */
 async function listDocuments(folder: string): Promise<string[]> {
   const paths: string[] = [];
   for (const entry of await readdir(folder, { withFileTypes: true })) {
@@ -28,7 +28,7 @@ function listAnchors(page: string): string[] {
   );
 }
 
-/** Why a link leads nowhere, or `undefined` if it leads somewhere. */
+/** Why a link is broken, or `undefined` if it is not. */
 async function findFault(page: string, link: string): Promise<string | undefined> {
   const [path = '', anchor] = link.split('#');
   const target = path === '' ? page : resolve(dirname(page), path);

@@ -4,28 +4,28 @@ import { join } from 'node:path';
 import { startLocalPostgres } from '@recount/local-postgres';
 
 export interface PostgresTestServer {
-  /** What was chosen and why, for the person who watches the tests. */
+  /** Which server was chosen and why, for the person who runs the tests. */
   description: string;
-  /** Of a user who may create databases. */
+  /** With a user who may create databases. */
   serverUrl: string;
   stop(): Promise<void>;
 }
 
 const directoryPattern = /^recount-test-postgres-(\d+)-/;
-/** A file system in memory, as Linux has it. */
+/** Linux's in-memory file system. */
 const MEMORY_DIRECTORY = '/dev/shm';
-/** Several times what the databases of a run take at once, with their log. */
+/** Several times what the databases of a run take at once, including their log. */
 const MIN_FREE_BYTES = 8 * 1024 ** 3;
-/** Where a server's data may lie. */
+/** Where a server's data may be. */
 export const PARENTS = [MEMORY_DIRECTORY, tmpdir()];
 const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 200 } as const;
 const interruptions = ['SIGINT', 'SIGTERM'] as const;
-/** Test data need not survive a crash, and are written faster for it. */
+/** Test data need not survive a crash, and are written faster this way. */
 const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
 
 /**
- * In memory if there is plenty of it: each test file copies a database of some hundred files and drops it, which kept a
- * disk's file system busy for a third of the processor time of the tests.
+ * In memory if there is plenty of it: each test file copies a database of some hundred files and drops it, which took a
+ * third of the tests' processor time in a disk's file system.
  */
 async function chooseParent(): Promise<string> {
   const shared = await statfs(MEMORY_DIRECTORY).catch(() => undefined);
@@ -48,14 +48,14 @@ async function removeServer(directory: string): Promise<void> {
     await server.stop();
     await rm(server.directory, removal);
   } catch (error) {
-    // Another run may be removing it at this moment; the tests do not depend on it.
+    // Another run may be removing it right now; the tests do not depend on it.
     console.warn(`${directory}, left behind by a killed test run, holds no server: ${(error as Error).message}`);
   } finally {
     await rm(directory, removal);
   }
 }
 
-/** Stops the servers of test runs that were killed, and removes their data: nobody else ever would. */
+/** Stops the servers of killed test runs and removes their data, because nobody else would. */
 async function removeAbandonedServers(): Promise<void> {
   const entries = await Promise.all(
     PARENTS.map(async (parent) => (await readdir(parent).catch(() => [])).map((name) => ({ parent, name }))),
@@ -64,7 +64,7 @@ async function removeAbandonedServers(): Promise<void> {
     const starterPid = directoryPattern.exec(name)?.[1];
     if (starterPid === undefined || isRunning(Number(starterPid))) continue;
     const directory = join(parent, name);
-    // Undefined where another run has just removed it.
+    // Undefined if another run has just removed it.
     const ownerUid = await stat(directory).then(
       ({ uid }) => uid,
       () => undefined,
@@ -74,8 +74,8 @@ async function removeAbandonedServers(): Promise<void> {
 }
 
 /**
- * Runs something when the process is told to end, and then ends it, unless another listener does so earlier. Such an
- * exit stops the server all the same, and the next run removes its data. Returns how to undo this.
+ * Runs something when the process is told to end, and then ends it, unless another listener does so earlier. In that
+ * case the server still stops, and the next run removes its data. Returns a function that undoes this.
  */
 function beforeInterruption(run: () => Promise<void>): () => void {
   const interrupt = async (signal: NodeJS.Signals) => {
@@ -88,11 +88,12 @@ function beforeInterruption(run: () => Promise<void>): () => void {
   };
 }
 
-/** Runs the bundled PostgreSQL on a temporary directory, which goes with it. */
+/** Runs the bundled PostgreSQL in a temporary directory, which is removed with it. */
 export async function startEmbeddedPostgres(): Promise<PostgresTestServer> {
   await removeAbandonedServers();
   const directory = await mkdtemp(join(await chooseParent(), `recount-test-postgres-${process.pid}-`));
-  // Run by root, the server has an account of its own, which would keep its data elsewhere if it could not get here.
+  // For root, the server runs as a separate account, which would keep its data elsewhere if it could not enter this
+  // directory.
   await chmod(directory, 0o711);
   const server = await startLocalPostgres({ directory, settings });
   const remove = async () => {

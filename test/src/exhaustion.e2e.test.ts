@@ -54,7 +54,7 @@ let seed = 0;
 const generate = (): Buffer => Buffer.concat([...generateTranscript({ seed: ++seed, targetBytes: 300_000 })]);
 const upload = (): Promise<Response> => call('/v1/transcripts', { method: 'POST', body: Uint8Array.from(generate()) });
 
-/** Uploads one after the other on one connection, and resolves to the status, or what became of the connection. */
+/** Makes uploads one after the other on one connection; resolves to the status, or the error of the connection. */
 function uploadOn(agent: Agent): Promise<number | string> {
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${key}` };
@@ -90,13 +90,13 @@ it(`serves on with ${MAX_FILES} file descriptors and ${GREEDY_CLIENTS} clients`,
   const launcher = ['prlimit', `--nofile=${MAX_FILES}:${MAX_FILES}`];
   const api = await start('api', launcher);
   const worker = await start('worker', launcher);
-  // A client that is there already, whose connection is kept.
+  // A client that is already connected, with keep-alive.
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
   expect(await uploadOn(agent)).toBe(202);
   const sockets = await openClients(GREEDY_CLIENTS, 'GET /healthz HTTP/1.1\r\nhost: test\r\n');
   const held = sockets.filter((socket) => !socket.destroyed && !socket.readableEnded).length;
-  // Those who are let in are served: there are descriptors left for the database and the store.
+  // Admitted clients are served: there are descriptors left for the database and the store.
   const statuses: (number | string)[] = [];
   for (let index = 0; index < UPLOADS; index++) {
     statuses.push(await uploadOn(agent));
@@ -113,7 +113,7 @@ it('answers 503 while others hold all connections of the database, and goes on w
   const api = await start('api');
   const worker = await start('worker');
   expect((await upload()).status).toBe(202);
-  // Idle ones of the pools go away after a while, and are taken as well.
+  // The pools close idle connections after a while, and these are taken as well.
   const others = createDatabasePool({ connectionString: backend.connectionString, maxConnections: 200 });
   const held = [];
   for (let index = 0; index < 2 * MAX_DATABASE_CONNECTIONS; index++) {

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { DatabasePool } from '@recount/db';
 
-/** Rows of a table as version 0.3 made them of the corpus: how many, and the SHA-256 of their values in these columns. */
+/**
+ * Rows of a table as version 0.3 made them from the corpus: their number, and the SHA-256 of their values in these
+ * columns.
+ */
 export interface TableFigures {
   columns: string[];
   rows: number;
@@ -12,14 +15,14 @@ export interface TableFigures {
 type Row = Record<string, unknown>;
 
 /**
- * The one session whose rows differ from version 0.3's: its file has flat lines (`{"type":"tool_use","tool_name":…}`),
- * which 0.3 counted as unknown. Two more messages, two more blocks and a tool call are read of it now.
+ * The only session whose rows differ from version 0.3's: its file has flat lines (`{"type":"tool_use","tool_name":…}`),
+ * which 0.3 counted as unknown. Now two more messages, two more blocks and a tool call are read from it.
  */
 const CHANGED_SESSION = 'ses_stage0_drift';
 
 /**
- * Compared as they are. Left out are ids that follow from the time of an upload; `entry_number`, which follows the order in
- * which responses end; `metadata` and `issue_counts`, in which lines without a message may have an invalid time now.
+ * Compared unchanged. Left out are ids that depend on the time of an upload; `entry_number`, which depends on the order
+ * in which responses end; `metadata` and `issue_counts`, in which lines without a message may now have an invalid time.
  */
 const TABLES: Readonly<Record<string, readonly string[]>> = {
   usage_ledger: ['row_set_id'],
@@ -32,16 +35,16 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   sessions: ['primary_transcript_id', 'created_at', 'updated_at', 'metadata'],
 };
 
-/** Of sessions without usage these are null now, as nobody knows them; 0.3 said 0. */
+/** For sessions without usage these are now null, because they are unknown; in 0.3 they were 0. */
 const UNKNOWN_WITHOUT_USAGE = ['tokens_in', 'tokens_out', 'cache_read', 'cache_write', 'cost_estimate_usd'];
 
-/** Have more columns to group by than in 0.3: compared by what they add up to for each session. */
+/** These have more columns to group by than in 0.3: compared by their sums for each session. */
 const SUMMED_TABLES = ['usage_rollup', 'usage_day_rollup', 'tool_day_rollup'];
 
 const FILE = new URL('./figures-of-0.3.json', import.meta.url);
 export const readFiguresOf03 = (): Record<string, TableFigures> => JSON.parse(readFileSync(FILE, 'utf8'));
 
-/** What a workspace that holds the corpus has, in the columns that 0.3 had. */
+/** The rows of a workspace with the corpus, in the columns that 0.3 had. */
 export async function readFigures(
   database: Pick<DatabasePool, 'pool'>,
   workspaceId: string,
@@ -62,7 +65,7 @@ export async function readFigures(
   return figures;
 }
 
-/** Exported to make the file from rows of version 0.3. */
+/** Exported to create the file from rows of version 0.3. */
 export function toFigures(table: string, all: readonly Row[], columns: string[]): TableFigures {
   const rows = all.filter((row) => row.session_id !== CHANGED_SESSION && row.credited_session_id !== CHANGED_SESSION);
   const left = new Set(['workspace_id', ...(TABLES[table] ?? [])]);
@@ -76,7 +79,7 @@ export function toFigures(table: string, all: readonly Row[], columns: string[])
   return { columns: [...columns].sort(), rows: lines.length, sha256 };
 }
 
-/** The same rates of the corpus' models; later rules know those of more makers. */
+/** The rates of the corpus' models are the same; later rules only know more makers. */
 const toVersionOf03 = (version: unknown): unknown =>
   typeof version === 'string' ? version.replace(/-rules-\d+$/, '-rules-1') : version;
 

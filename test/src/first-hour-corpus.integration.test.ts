@@ -10,14 +10,16 @@ import { findCorpus } from './corpus.ts';
 import { countTranscript } from './independent-count.ts';
 
 const corpus = findCorpus();
-/** One project of three sessions in one week, which is asked about; the others have to stay out of its answers. */
+/**
+ * One project with three sessions in one week, which the questions are about; the others must not affect its answers.
+ */
 const AUCTION = 'claude-code__2arnav4+AuctionHub';
 const FAULTY = 'claude-code__moredip+session-share';
 const FAULTY_FILE = 'general-tool-calls.jsonl';
 const OTHERS = [FAULTY, 'claude-code__EntityProcess+agentv', 'codex-rollout__jnarowski+agentcmd'];
 const PROJECT = '11-Auction-Assignment';
 const WEEK = ['--in', '2026-07-27..2026-08-02'];
-/** The vendor's list price in dollars per million tokens; the project writes its cache for an hour. */
+/** The vendor's list price in dollars per million tokens; the project uses one-hour cache writes. */
 const MODEL = 'claude-opus-5';
 const LIST_PRICE = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 10 };
 
@@ -46,7 +48,7 @@ function countSessions(folder: string): CountedSession[] {
   });
 }
 
-/** Without quotes: no field of these rows has a comma. */
+/** Without quotes: no field of these rows contains a comma. */
 function parseCsv(text: string): Record<string, string>[] {
   const [header = [], ...rows] = text
     .trim()

@@ -14,7 +14,7 @@ const WORKSPACE = '01J0000000000000000000000A';
 const MIB = 1024 * 1024;
 const DATABASE_DISK_BYTES = 256 * MIB;
 const STORE_DISK_BYTES = 8 * MIB;
-/** Without the pauses that a worker makes, the five attempts of a job would be used up. */
+/** Without a worker's pauses, the five attempts of a job would be used up. */
 const OUTAGE_MS = 30_000;
 const MAX_LOG_LINES = 200;
 const SMALL_BYTES = 60_000;
@@ -52,7 +52,7 @@ async function install(environment: Record<string, string>): Promise<Installatio
     readMetrics: () => fetch(`http://127.0.0.1:${metricsPort}/metrics`),
     upload: (bytes) => call('/v1/transcripts', { method: 'POST', body: Uint8Array.from(bytes) }),
     async start(program) {
-      // As of a database on another machine: nobody sees how full its disk is.
+      // Like a database on another machine, whose free disk space is unknown.
       const ports = { RECOUNT_PORT: String(port), RECOUNT_METRICS_PORT: String(metricsPort) };
       const settings = { ...environment, ...ports, RECOUNT_MIN_FREE_BYTES: '0' };
       const started = await backend.start(program, settings);
@@ -81,7 +81,7 @@ async function mount(sizeBytes: number, uid?: number): Promise<SmallDisk | undef
 it(
   'a full disk of the database costs no attempt, and everything is ingested once there is room',
   async () => {
-    // Before the disk: what was started last is stopped first.
+    // Before the disk, because what was started last is stopped first.
     const { rows } = await backend.database.pool.query('SHOW data_directory');
     const { uid } = await stat(rows[0].data_directory);
     const disk = await mount(DATABASE_DISK_BYTES, uid);
@@ -103,7 +103,7 @@ it(
         )
       ).rows;
 
-    // Large ones are worked by themselves, small ones in groups.
+    // Large ones are handled separately, small ones in groups.
     const sizes = [4 * MIB, 3 * MIB, 2 * MIB, ...Array.from({ length: 20 }, () => SMALL_BYTES)];
     for (const [seed, size] of sizes.entries()) expect((await upload(generate(seed, size))).status).toBe(202);
     expect((await call('/readyz')).status).toBe(200);
@@ -114,7 +114,7 @@ it(
       const warnings = await readWarnings('worker');
       expect(warnings.map(({ msg }) => msg)).toContain('work stops until the resource is back; no attempt is counted');
     }, WAIT);
-    // The room within the tables' files is used up first.
+    // The free space within the tables' files is used up first.
     let acceptedCount = sizes.length;
     let refused = await upload(generate(100, SMALL_BYTES));
     for (; refused.status === 202 && acceptedCount < MAX_UPLOADS; acceptedCount += 1) {
@@ -124,7 +124,7 @@ it(
     expect(refused.headers.get('retry-after')).toBe('30');
     expect(await refused.json()).toMatchObject({ type: 'urn:recount:problem:database-full' });
     await vi.waitFor(async () => expect((await call('/readyz')).status).toBe(503), WAIT);
-    // PostgreSQL may refuse new connections as well: it writes a file for them at times.
+    // PostgreSQL may refuse new connections as well, because it sometimes writes a file for them.
     for (const path of ['/v1/sessions', '/v1/search?q=hello', '/v1/transcripts']) {
       const answer = await call(path);
       if (answer.status !== 200) expect(await answer.json(), path).toMatchObject({ status: 503 });

@@ -6,7 +6,7 @@ import { findCorpus } from './corpus.ts';
 const corpus = findCorpus();
 const TYPES = ['user', 'assistant', 'progress'] as const;
 
-/** Shares of the bytes and lines of each type that matters, and bytes of a line. */
+/** Shares of bytes and lines of each relevant type, and bytes of a line. */
 async function measureShape(transcripts: AsyncIterable<AsyncIterable<Uint8Array> | Iterable<Uint8Array>>) {
   const bytes = new Map<string, number>();
   const lines = new Map<string, number>();

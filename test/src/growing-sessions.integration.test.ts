@@ -54,7 +54,7 @@ async function createInstallation(): Promise<Installation> {
   };
 }
 
-/** The file as it was at some earlier times, most often at the end of a line, and as it is. */
+/** The file at several earlier times, usually at the end of a line, and as it is. */
 function toVersions({ path, text }: FleetFile, random: Random): FleetFile[] {
   const lineEnds = [...text.matchAll(/\n/g)].map(({ index }) => index + 1);
   const ends = Array.from(
@@ -64,7 +64,7 @@ function toVersions({ path, text }: FleetFile, random: Random): FleetFile[] {
   return [...ends.sort((a, b) => a - b), text.length].map((end) => ({ path, text: text.slice(0, end) }));
 }
 
-/** All versions of all files, those of a file in their order. */
+/** All versions of all files; those of the same file in order. */
 function interleave(files: readonly FleetFile[][], random: Random): FleetFile[] {
   const waiting = files.map((versions) => [...versions]);
   const order = random.shuffle(waiting.flatMap((versions) => versions.map(() => versions)));
@@ -81,7 +81,7 @@ const indexAll = async (): Promise<void> => {
   while ((await indexSearchBatch(installation.database)) !== undefined);
 };
 
-/** Rows of everything; of transcripts, those that have rows. */
+/** All rows; of transcripts, only those that have rows. */
 async function readState(workspaceId: string) {
   await indexAll();
   const { transcripts: _, ...rows } = await hashWorkspace(installation.database, workspaceId);

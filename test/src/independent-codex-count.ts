@@ -15,9 +15,9 @@ const FIELDS = {
 const NAMES = Object.keys(FIELDS) as (keyof CodexCount)[];
 
 /**
- * What a rollout used, by the description of its format alone: each `token_count` says the thread's total so far and the last
- * response's tokens; one that repeats the total says nothing new; where the total grew by more than the last response, a
- * response was interrupted before it was counted.
+ * A rollout's usage from the format's description alone: each `token_count` states the thread's total so far and the
+ * last response's tokens; one that repeats the total adds nothing; if the total grew by more than the last response,
+ * another response was interrupted before it was counted.
  */
 export function countRollout(text: string): { used: CodexCount; lastTotal: CodexCount | undefined } {
   const used: CodexCount = { input: 0, cached: 0, output: 0, reasoning: 0 };

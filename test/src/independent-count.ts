@@ -14,7 +14,7 @@ export interface MessageUsageCount {
   readonly lines: number;
 }
 
-/** What a transcript holds, counted by the rules that {@link countTranscript} states. */
+/** The contents of a transcript, counted by the rules of {@link countTranscript}. */
 export interface TranscriptCount {
   readonly messages: number;
   readonly userMessages: number;
@@ -30,26 +30,26 @@ export interface TranscriptCount {
   readonly thinkingBlocks: number;
   /** `tool_use` blocks named `Task` or `Agent`. */
   readonly subagents: number;
-  /** API responses that only `agent_progress` lines tell of; their tokens are in the totals. */
+  /** API responses that only `agent_progress` lines report; their tokens are in the totals. */
   readonly progressResponses: number;
   readonly tokensIn: number;
   readonly tokensOut: number;
-  /** Without those that only progress lines tell of. */
+  /** Without those that only progress lines report. */
   readonly tokensOutOfMessages: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
-  /** Lines that are not JSON, in whole or from some point on. */
+  /** Lines that are not JSON, entirely or from some point on. */
   readonly invalidJsonLines: number;
   /** JSON values that are not objects with a string `type`. */
   readonly missingTypeLines: number;
-  /** Earliest and latest `timestamp` of any line, ISO 8601 in UTC; null where none has a valid one. */
+  /** Earliest and latest `timestamp` of any line, ISO 8601 in UTC; null if none is valid. */
   readonly firstTimestamp: string | null;
   readonly lastTimestamp: string | null;
-  /** Assistant messages that have an id; those without count in the totals only. */
+  /** Assistant messages that have an id; those without one count only in the totals. */
   readonly perMessageId: ReadonlyMap<string, MessageUsageCount>;
-  /** Output tokens had one trusted each message's first line: too few. */
+  /** Output tokens if each message's first line were trusted: too few. */
   readonly outputFirstLine: number;
-  /** Output tokens had one added up all lines: too many. */
+  /** Output tokens if all lines were added up: too many. */
   readonly outputSummed: number;
 }
 
@@ -166,7 +166,7 @@ function tryParse(text: string): { value: unknown } | null {
   }
 }
 
-/** What sub-agents were answered, as assistant lines: `{message}`. */
+/** The responses of sub-agents as assistant lines: `{message}`. */
 function toProgressMessages(lines: readonly JsonObject[]): JsonObject[] {
   return lines.flatMap((line) => {
     const data = line.type === 'progress' && isObject(line.data) ? line.data : {};

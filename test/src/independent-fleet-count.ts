@@ -12,11 +12,11 @@ type Fields = Record<string, unknown>;
 const toObject = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 const FIELDS = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'] as const;
 
-/** Counts with nothing of recount's: a second opinion on its usage ledger. Messages without an id are left out. */
+/** Counts without any of recount's code: a second opinion on its usage ledger. Messages without an id are left out. */
 export function countFleet(transcripts: readonly Uint8Array[]): FleetCount {
   const byId = new Map<string, number[]>();
   for (const bytes of transcripts) {
-    // A message that begins as synthetic is none of the API's, whatever its later lines say.
+    // A message that begins as synthetic is not the API's, whatever its later lines say.
     const synthetic = new Set<unknown>();
     for (const line of Buffer.from(bytes).toString('utf8').split('\n')) {
       for (const message of toMessages(line)) {

@@ -42,7 +42,7 @@ const environment = (more: Record<string, string> = {}): Record<string, string> 
   ...more,
 });
 
-/** Text stands for a line that is no JSON. */
+/** A string stands for a line that is not JSON. */
 const toText = (lines: readonly (Fields | string)[]): string =>
   lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join('');
 
@@ -64,7 +64,7 @@ function start(words: readonly string[], more: Record<string, string> = {}, stdi
   return recount;
 }
 
-/** Streams are recorded by `recount tail`, as a program reads it and as people do, whose lines are returned as well. */
+/** Records streams with `recount tail`, in both forms, for programs and for people; returns the latter's lines. */
 async function record(sessionId: string, lines: readonly (Fields | string)[]) {
   const path = join(home, `${sessionId}.stream`);
   await writeFile(path, toText(lines));
@@ -76,7 +76,7 @@ async function record(sessionId: string, lines: readonly (Fields | string)[]) {
   return { shown: shown.stdout, events: events.map((line) => JSON.parse(line) as Fields), ...(await read(sessionId)) };
 }
 
-/** What readers of the session's events are told, and what is stored when its stream has become a transcript. */
+/** What readers of the session's events get, and what is stored when its stream has become a transcript. */
 async function read(sessionId: string) {
   let transcriptId: string | null = null;
   await waitUntil(async () => {
@@ -197,7 +197,7 @@ it('a flat stream is messages, calls and results', async () => {
     { type: 'tool_use', id: 'flat_1', tool_name: 'Read', tool_input: { file_path: 'a.ts' } },
     { type: 'tool_result', tool_use_id: 'flat_1', output: 'const a = 1;' },
   ]);
-  // Followed by how long it took, if that was long enough.
+  // Followed by its duration, if that was long enough.
   expect(shown).toMatch(/\[claude\] "I look"\n\[claude\] Read: a\.ts\n {2}-> const a = 1;(?: \([\d.]+ s\))?\n/);
   expect(story.map(({ event }) => event)).toEqual([
     'stream:init',

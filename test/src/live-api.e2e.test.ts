@@ -89,7 +89,7 @@ async function readEvents(sessionId: string): Promise<SentEvent[]> {
   }));
 }
 
-/** What the agent said and did, as its parser has it and as a reader of events gets it. */
+/** What the agent said and did, from its parser and as a reader of events gets it. */
 function toStory(events: readonly AgentEvent[]): string[] {
   return events.flatMap((event) => {
     if (event.type === 'text') return `text ${event.text}`;
@@ -125,7 +125,7 @@ describe.skipIf(recordings.length === 0)(
       const known = new Set<string>();
       for (const recording of recordings) {
         const { events, sessionId } = await parse(recording);
-        // Some recordings are of one session; its events would follow one another.
+        // Some recordings are of the same session; its events would follow one another.
         if (known.has(sessionId)) continue;
         known.add(sessionId);
         const run = ['run', '--server', url, '--', recording.agent, 'exec'];
@@ -208,7 +208,7 @@ describe('killing in the middle', () => {
   it('the API: every line is there, once, when it is back', async () => {
     const path = join(home, 'stream.jsonl');
     await writeFile(path, [init, ...lines, result].map((line) => `${JSON.stringify(line)}\n`).join(''));
-    // The agent is to outlive the API's absence.
+    // The agent must outlive the API's outage.
     const hold = await holdAgents(home);
     const run = startRecount(home, ['run', '--server', url, '--', 'claude', '-p'], {
       ...environment,

@@ -24,7 +24,7 @@ interface RecordedStream {
   lines: Line[];
 }
 
-/** As far as these tests look at a line, with nothing of the code under test. */
+/** The fields that these tests read, without using code under test. */
 interface Line {
   type: string;
   subtype?: string;
@@ -48,7 +48,7 @@ function readStreams(corpus: string | undefined): RecordedStream[] {
     if (prefix === undefined) return [];
     const target = mkdtempSync(join(folder, prefix));
     execFileSync('tar', ['-xzf', join(corpus, archive), '-C', target]);
-    // Not a glob: some lie in folders that begin with a dot.
+    // Not a glob, because some folders begin with a dot.
     const files = readdirSync(target, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     return files.map((entry) => {
       const path = join(entry.parentPath, entry.name);
@@ -127,7 +127,7 @@ async function expectCodexFigures(
 ): Promise<void> {
   const isText = ({ type, item }: Line): boolean => type === 'item.completed' && item?.type === 'agent_message';
   expect(ofType(events, 'text')).toBe(count(lines, isText));
-  // Every recording has one turn a thread that counts.
+  // Every recording has one turn that counts for each thread.
   const usages = lines.flatMap(({ usage }) => (usage ? [usage] : []));
   expect(tokens.input + tokens.cacheRead).toBe(sum(usages.map(({ input_tokens }) => input_tokens)));
   expect(tokens.cacheRead).toBe(sum(usages.map(({ cached_input_tokens }) => cached_input_tokens)));

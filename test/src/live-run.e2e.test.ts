@@ -159,7 +159,7 @@ describe('recount run', () => {
     const slow = environment({ FAKE_DELAY_MS: '1500', FAKE_KILLED_AFTER: '1' });
     const { stderr } = await start(home, ['run', '--stall-timeout', '1', '--', 'claude'], slow).ended;
     expect(stderr).toMatch(
-      // Where it starts slowly, it is silent twice.
+      // If it starts slowly, it is silent twice.
       /^(?:recount: claude has written nothing for 1 s: it may be stuck\nrecount: claude goes on, after \d s\n)+$/,
     );
   });
@@ -432,7 +432,7 @@ describe.skipIf(recordings.length === 0)('recorded streams', () => {
     const bytes = await readFile(path, 'utf8');
     expect(first?.bytes.toString()).toBe(bytes);
     expect(second?.bytes.toString()).toBe(bytes);
-    // As people see it: one line an event, nothing that a terminal obeys.
+    // For people: one line for each event, and nothing that a terminal acts on.
     const { stdout } = shownToPeople;
     expect(stdout).toMatch(new RegExp(`^(?:\\[${agent}\\] .+\n|  -> .+\n)+$`));
     expect(stdout.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);

@@ -54,7 +54,7 @@ async function startApi(): Promise<{ url: string; child: ChildProcess }> {
   processes.push(child);
   for await (const line of createInterface({ input: child.stdout })) {
     const url = /"url":"(http:[^"]+)"/.exec(line)?.[1];
-    // What it goes on to say is not read, and must not stop it.
+    // Its further output is not read, but must not block it.
     child.stdout.resume();
     if (url !== undefined) return { url, child };
   }

@@ -1,9 +1,9 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files that take longest for their size, by which vitest goes if no earlier run has left it their durations. */
+/** Files that are slow for their size; used if no earlier run has recorded their durations. */
 const LONG = /\/test\/src\/(dashboard|fleet)\/|-corpus\.|growing-sessions|\/collector\./;
 
-/** Within each project, begins with what takes long, so that in the end no worker is left with it while the others are idle. */
+/** Starts slow files of each project first, so that at the end no worker runs one while the others are idle. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const byProject = Map.groupBy(await super.sort(files), ({ project }) => project);

@@ -18,7 +18,7 @@ interface Export {
   }[];
 }
 
-/** By the description of `opencode export` alone; in these, each of an assistant's messages is one response. */
+/** From the description of `opencode export` alone; in these files, each assistant message is one response. */
 function countExport({ messages }: Export) {
   const responses = messages.flatMap(({ info }) => (info.role === 'assistant' ? [info] : []));
   const sum = (toCount: (info: (typeof responses)[number]) => number) =>

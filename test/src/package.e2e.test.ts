@@ -14,7 +14,7 @@ const SESSION = '5b1f7a52-9d3c-4c7e-8a51-0d5a3a2f9c11';
 const MAX_PACKED_BYTES = 10e6;
 const MAX_UNPACKED_BYTES = 25e6;
 
-/** Outside the repository: nothing of a checkout can be found from here. */
+/** Outside the repository, so that nothing of a checkout is found from here. */
 let folder: string;
 let environment: NodeJS.ProcessEnv;
 let recount: string;
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const home = join(folder, 'home');
   await mkdir(home);
   environment = { ...process.env, HOME: home, RECOUNT_PORT: '0' };
-  // Of the user only what reaches the registry: no installation, no agents, no folders.
+  // Keeps only what reaches the registry: no installation, agents or folders of the user.
   const isPersonal = (name: string): boolean =>
     /^(DATABASE_URL|NODE_PATH|XDG_|CLAUDE|CODEX|RECOUNT_(?!PORT))/.test(name);
   for (const name of Object.keys(environment)) if (isPersonal(name)) delete environment[name];
@@ -69,7 +69,7 @@ const toTranscript = (): string =>
 
 const call = async (...words: string[]) => await run(recount, words, { env: environment, cwd: folder });
 
-/** A home of another machine, with Claude Code in it, and `recount` there. */
+/** A home of another machine with Claude Code, and `recount` there. */
 async function createMachine(name: string) {
   const home = join(folder, name);
   await mkdir(join(home, '.claude/projects'), { recursive: true });
@@ -168,13 +168,13 @@ describe('the npm package, installed', () => {
     });
     const env = {
       ...environment,
-      // Where CI is set yarn would make no lock file, also of its own temporary folder.
+      // With CI set, yarn would create no lock file, not even in its own temporary folder.
       YARN_ENABLE_IMMUTABLE_INSTALLS: 'false',
-      // Of npm's settings yarn reads none.
+      // yarn does not read npm's settings.
       ...(caFile.trim() !== 'null' && { YARN_HTTPS_CA_FILE_PATH: caFile.trim() }),
     };
     const { stdout } = await run('npx', words, { env, cwd: folder, shell: process.platform === 'win32' });
-    // yarn says on stdout how it installs.
+    // yarn prints its installation progress on stdout.
     const usage = JSON.parse(stdout.slice(stdout.indexOf('\n{\n') + 1));
     expect(usage.rows).toMatchObject([{ model: 'claude-sonnet-4-5', own: { responses: 1 } }]);
   });
@@ -197,7 +197,7 @@ describe('the npm package, installed', () => {
     expect((await publint({ pkgDir, strict: true })).messages).toEqual([]);
     const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(await readFile(tarball.path))));
     if (analysis.types === false) throw new Error('The package has no types');
-    // Before Node 12, and for `require`, there is no way to an ES module.
+    // Node before 12, and `require`, cannot load an ES module.
     const known = ({ kind, ...problem }: Problem): boolean =>
       kind === 'CJSResolvesToESM' || ('resolutionKind' in problem && problem.resolutionKind === 'node10');
     expect(analysis.problems.filter((problem) => !known(problem))).toEqual([]);

@@ -44,7 +44,7 @@ async function waitFor(condition: (rows: Record<string, TranscriptRow>) => boole
         ),
       );
     }
-    // The pauses between two attempts add up to half a minute.
+    // The pauses between attempts add up to half a minute.
     if (endsPauses)
       await backend.database.pool.query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`);
     await sleep(50);
@@ -57,7 +57,7 @@ describe('a transcript that fails every time', () => {
   it('is given up with its reason, holds up no other, and is tried again when it is told to be', async () => {
     const poisoned = await receive('poisoned');
     const missing = await receive('missing');
-    // Bytes that make another transcript, and bytes that no parser can make anything of.
+    // Bytes of a different transcript, and bytes that no parser can read.
     await writeObject(poisoned, toTranscript('another').repeat(3));
     await backend.rawStore.delete(missing.object_key);
     const healthy = Array.from({ length: HEALTHY_COUNT }, (_, index) => `healthy-${index}`);

@@ -10,7 +10,7 @@ async function hasContainerEngine(): Promise<boolean> {
     await getContainerRuntimeClient();
     return true;
   } catch {
-    // It throws exactly where no engine answers, which is a normal place to run tests.
+    // It throws if no container engine responds, which is normal in many test environments.
     return false;
   }
 }
@@ -22,7 +22,7 @@ async function startContainer(): Promise<PostgresTestServer> {
     .withCommand(['postgres', '-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off'])
     .withTmpFs({ '/var/lib/postgresql': 'rw' })
     .withExposedPorts(postgresPort)
-    // The image starts the server once to set it up and then again.
+    // The image starts the server once for its setup and then again.
     .withWaitStrategy(Wait.forLogMessage(/database system is ready to accept connections/, 2))
     .start();
   const address = `${container.getHost()}:${container.getMappedPort(postgresPort)}`;
@@ -35,7 +35,7 @@ async function startContainer(): Promise<PostgresTestServer> {
   };
 }
 
-/** A PostgreSQL for tests: the one of TEST_DATABASE_URL, else a container where an engine runs, else the bundled one. */
+/** A PostgreSQL for tests: TEST_DATABASE_URL, else a container if an engine is running, else the bundled one. */
 export async function startPostgresTestServer(environment: NodeJS.ProcessEnv): Promise<PostgresTestServer> {
   const { TEST_DATABASE_URL: serverUrl } = environment;
   if (serverUrl) return { description: 'the server of TEST_DATABASE_URL', serverUrl, stop: async () => {} };

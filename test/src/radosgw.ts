@@ -23,8 +23,8 @@ const MEMORY_STORE_BYTES = 2 * 1024 ** 3;
 const CREDENTIALS = { accessKeyId: 'RECOUNTTEST', secretAccessKey: 'secret-of-the-recount-tests' };
 
 /**
- * Makes sure that Ceph's programs are there: those of the system, else, in CI or with RECOUNT_TEST_RADOSGW=1, and for root
- * alone, its Debian packages are installed. Returns why it cannot be tested against where it cannot.
+ * Makes sure that Ceph's programs are installed: the system's, or, in CI or with RECOUNT_TEST_RADOSGW=1, and only for
+ * root, its Debian packages. Returns the reason if it cannot be tested against.
  */
 export async function provideRadosgw(environment: NodeJS.ProcessEnv): Promise<string | undefined> {
   const { CI, RECOUNT_TEST_RADOSGW } = environment;
@@ -50,12 +50,12 @@ export async function provideRadosgw(environment: NodeJS.ProcessEnv): Promise<st
 const hasPrograms = (): boolean =>
   PROGRAMS.every((program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0);
 
-/** An object gateway on a cluster of one, which keeps everything in memory: for tests alone. */
+/** An object gateway on a single-node cluster that keeps everything in memory: only for tests. */
 export async function startRadosgw(): Promise<Radosgw> {
   try {
     return await startCluster();
   } catch (error) {
-    // On a slow machine the monitor may not come up in time, and now and then one of its ports is taken.
+    // On a slow machine the monitor may not start in time, and occasionally one of its ports is taken.
     console.warn(`Ceph did not start, once more: ${(error as Error).message}`);
     return await startCluster();
   }
@@ -116,11 +116,11 @@ function toConfig(directory: string, clusterId: string, monitorPort: number): st
     mon_host: `v2:127.0.0.1:${monitorPort}`,
     public_addr: '127.0.0.1',
     cluster_addr: '127.0.0.1',
-    // On loopback, for the minutes of a test: only the gateway checks who asks.
+    // On loopback, for the minutes of a test: only the gateway authenticates clients.
     auth_cluster_required: 'none',
     auth_service_required: 'none',
     auth_client_required: 'none',
-    // The gateway's default is `secure`, which there is none of without authentication.
+    // The gateway's default is `secure`, which requires authentication.
     ms_mon_client_mode: 'crc',
     osd_pool_default_size: 1,
     osd_pool_default_min_size: 1,
@@ -130,7 +130,7 @@ function toConfig(directory: string, clusterId: string, monitorPort: number): st
     mon_allow_pool_size_one: 'true',
     osd_objectstore: 'memstore',
     memstore_device_bytes: MEMORY_STORE_BYTES,
-    // Its modules take longer to load than everything else, and none is needed.
+    // Its modules are slow to load, and none is needed.
     mgr_module_path: join(directory, 'no-modules'),
     mon_data: join(directory, 'mon'),
     mgr_data: join(directory, 'mgr'),

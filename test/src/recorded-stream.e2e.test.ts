@@ -25,7 +25,7 @@ function start(commandArguments: readonly string[], environment: Record<string, 
   return recount;
 }
 
-/** What `claude -p --output-format stream-json` printed, in a file in a folder of its own. */
+/** Output of `claude -p --output-format stream-json`, in a file in a separate folder. */
 async function writeStream(sessionId: string): Promise<string> {
   const message = { id: `msg_01RecordedStreamOf${sessionId}`, role: 'assistant', model: 'claude-sonnet-4-5' };
   const content = [{ type: 'text', text: 'hello' }];

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
 
-// Where a run takes a database a second, looking for a smaller counterexample takes longer than the test may, and the
-// report would be of a timeout. The seed and path that are reported find it again.
+// If a run takes a database a second, shrinking a counterexample takes longer than the test may, and the report would
+// be a timeout. The reported seed and path reproduce it.
 fc.configureGlobal({ endOnFailure: true });

@@ -1,4 +1,7 @@
-/** Says whether end-to-end tests and chaos run on a Citus cluster. Some have a server of their own there, too: they fill its disk, or install one. */
+/**
+ * Prints whether end-to-end tests and chaos run on a Citus cluster. Some still use a separate server: they fill its
+ * disk, or install one.
+ */
 export function setup(): void {
   const isOnCitus = Boolean(process.env.RECOUNT_TEST_CITUS_URL);
   console.log(

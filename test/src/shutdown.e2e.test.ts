@@ -17,7 +17,10 @@ import { type Program, prepareDatabase, startTestBackend, type TestBackend } fro
 const WORKSPACE = '01J0000000000000000000000A';
 const LARGE_BYTES = 60 * 1024 * 1024;
 const GRACE_MS = 1500;
-/** What a busy machine may take beyond the grace time to end a process; uploads are given up a minute after their last byte. */
+/**
+ * Time that a busy machine may take beyond the grace period to end a process; uploads are given up a minute after their
+ * last byte.
+ */
 const BEYOND_GRACE_MS = 40_000;
 
 let backend: TestBackend;
@@ -101,7 +104,7 @@ describe('SIGTERM under load', () => {
       [id],
     );
     expect(rows).toEqual([{ count: 0 }]);
-    // Handed back: of a worker that was killed, the job would stay active until its heartbeats are missed.
+    // Handed back: a killed worker's job would stay active until its heartbeats are missed.
     const { rows: jobs } = await backend.database.pool.query(
       `SELECT count(*)::int AS free FROM pgboss.job
        WHERE data->>'transcriptId' = $1 AND state IN ('created', 'retry') AND start_after <= now()`,
@@ -114,7 +117,7 @@ describe('SIGTERM under load', () => {
   });
 });
 
-/** A database of its own on the same server, until the test ends. */
+/** A separate database on the same server, until the test ends. */
 async function createEmpty(): Promise<string> {
   const name = `shutdown_${randomBytes(8).toString('hex')}`;
   onTestFinished(() => dropDatabase(backend.connectionString, name));

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** A disk of its own that can be filled. */
+/** A separate disk that can be filled. */
 export interface SmallDisk {
   directory: string;
-  /** Writes until nothing more goes onto it. */
+  /** Writes until the disk is full. */
   fill(): Promise<void>;
-  /** Gives it its size again, and removes what `fill` wrote. */
+  /** Restores its size, and removes what `fill` wrote. */
   free(): Promise<void>;
   unmount(): Promise<void>;
 }
@@ -19,7 +19,7 @@ const BLOCK_BYTES = 64 * 1024;
 const SLACK_BYTES = 1024 * 1024;
 const SHRINK_ATTEMPTS = 20;
 
-/** Mounts a file system in memory that belongs to `uid`. Undefined, with a printed line, where mounting is refused. */
+/** Mounts an in-memory file system that belongs to `uid`. Undefined, with a printed note, if mounting is refused. */
 export async function mountSmallDisk(sizeBytes: number, uid = 0): Promise<SmallDisk | undefined> {
   const directory = await mkdtemp(join(tmpdir(), 'recount-small-disk-'));
   try {
@@ -49,7 +49,7 @@ export async function mountSmallDisk(sizeBytes: number, uid = 0): Promise<SmallD
       await rm(ballast, { force: true });
     },
     async unmount() {
-      // Lazily: a process that ends just now may still hold a file.
+      // Lazily, because a process that is just exiting may still hold a file.
       await run('umount', ['--lazy', directory]);
       await rm(directory, { recursive: true });
     },
@@ -60,7 +60,10 @@ const resize = async (directory: string, sizeBytes: number): Promise<void> => {
   await run('mount', ['-o', `remount,size=${sizeBytes}`, directory]);
 };
 
-/** Takes away most of what is free: to fill a large disk would take as much memory. Refused while more is written than that leaves. */
+/**
+ * Shrinks the file system to little free space: filling a large disk would take as much memory. Refused if more has
+ * been written than would remain.
+ */
 async function shrink(directory: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const { blocks, bfree, bsize } = await statfs(directory);

@@ -18,17 +18,22 @@ import { createCitusDatabase } from './citus-test-server.ts';
 
 export type Program = 'api' | 'worker';
 
-/** What programs work on: a PostgreSQL, or a database on a cluster, and a folder store of its own, in a temporary folder. */
+/**
+ * What programs run on: a PostgreSQL, or a database on a cluster, and a separate folder store, in a temporary folder.
+ */
 export interface TestBackend {
   directory: string;
   connectionString: string;
   database: DatabasePool;
   rawStore: RawStore;
-  /** For `recount` commands that are to work on it. */
+  /** For `recount` commands that should use it. */
   environment: Record<string, string>;
-  /** Starts `recount api` or `recount worker`, and resolves once it is ready. Stopped with the backend at the latest. */
+  /**
+   * Starts `recount api` or `recount worker`, and resolves once it is ready. It is stopped with the backend at the
+   * latest.
+   */
   start(program: Program, settings?: Record<string, string>, launcher?: readonly string[]): Promise<SupervisedProcess>;
-  /** Stores a transcript and enqueues its job, as an upload does. */
+  /** Stores a transcript and enqueues its job, like an upload. */
   receive(workspaceId: string, chunks: Iterable<Uint8Array>, path?: string): Promise<TranscriptRow>;
   stop(): Promise<void>;
 }
@@ -36,8 +41,8 @@ export interface TestBackend {
 const MAX_TRANSCRIPT_BYTES = 2 ** 31;
 
 /**
- * The database is on the cluster of RECOUNT_TEST_CITUS_URL where it names one, unless the test wants a server of its own.
- * `ownServer`: settings of that, e.g. `max_connections`.
+ * The database is on the cluster of RECOUNT_TEST_CITUS_URL if set, unless the test wants a separate server.
+ * `ownServer`: settings of that server, e.g. `max_connections`.
  */
 export async function startTestBackend(name: string, ownServer?: Record<string, string>): Promise<TestBackend> {
   const { RECOUNT_TEST_CITUS_URL: citusUrl } = process.env;
@@ -105,7 +110,7 @@ async function prepareCluster(citusUrl: string) {
   return { connectionString, stop };
 }
 
-/** Brings the schemas of database and queue to an empty database. */
+/** Creates the schemas of database and queue in an empty database. */
 export async function prepareDatabase(connectionString: string): Promise<void> {
   await migrateDatabase(connectionString);
   await migrateQueue(connectionString);

@@ -14,7 +14,7 @@ function scan(path: string, bytes: Buffer) {
   const { format, sessionId = path } = identifyTranscript({ path, head: bytes.subarray(0, IDENTIFY_HEAD_BYTES) });
   const responses: Partial<ApiResponse>[] = [];
   if (format === undefined) return { format, responses, scan: undefined };
-  // Codex gave responses no ids until 2026: recount names them by what their lines hold.
+  // Codex gave responses no ids until 2026: recount names them by the content of their lines.
   const onResponse = ({ response_key, provider_message_id, ...row }: ApiResponse) =>
     responses.push(response_key.startsWith('codex:') ? row : { ...row, response_key, provider_message_id });
   const scanner = createUsageScanner(sessionId, { format, onResponse });

@@ -1,12 +1,12 @@
 import { vi } from 'vitest';
 
-/** Far longer than anything takes: who waits so long fails for what is awaited, and not for a busy machine. */
+/** Far longer than anything takes, so that a timeout means a failure and not a busy machine. */
 const MAX_WAIT_MS = 120_000;
 const INTERVAL_MS = 50;
 
 type WaitFor = typeof vi.waitFor;
 
-// vitest itself gives up after a second.
+// vitest's own default is one second.
 const { waitFor } = vi;
 vi.waitFor = ((callback, options) =>
   waitFor(callback, {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestBackend, type TestBackend } from './test-backend.ts';
 
 const TRANSCRIPT_BYTES = 24 * 1024 * 1024;
-/** What the issue promises, in seconds; heartbeats make it about 15. */
+/** The documented limit in seconds; with heartbeats it is about 15. */
 const BACK_WITHIN_MS = 240_000;
 const RESTART_PAUSE_MS = 2000;
 
@@ -35,7 +35,10 @@ async function waitFor(transcriptId: string, status: string, timeoutMs: number):
   }
 }
 
-/** All rows of a transcript in one hash, without what names the workspace, the transcript and the time of ingestion. */
+/**
+ * All rows of a transcript in one hash, without what identifies the workspace, the transcript and the time of
+ * ingestion.
+ */
 async function hashRows(workspaceId: string): Promise<unknown> {
   const { rows } = await backend.database.pool.query(
     `SELECT
@@ -89,7 +92,7 @@ describe('a worker killed with SIGKILL among groups of small transcripts', () =>
       );
       return rows[0].count;
     };
-    /** What the killed worker sent last may still commit until PostgreSQL has noticed its end. */
+    /** The killed worker's last statement may still commit until PostgreSQL has noticed its end. */
     const waitUntilDisconnected = async (): Promise<void> => {
       const killedAt = (await database.pool.query('SELECT clock_timestamp()::text AS now')).rows[0].now;
       const countConnections = async (): Promise<number> => {
@@ -137,7 +140,7 @@ describe('a worker killed with SIGKILL among groups of small transcripts', () =>
     await waitUntilDisconnected();
     expect(await countCutOff()).toBeGreaterThan(0);
     await waitForCount(count);
-    // A few are too long for groups: one of those may have been under way by itself.
+    // A few are too long for groups: one of those may have been processed separately.
     const { rows } = await database.pool.query(
       `SELECT max(attempt_count) FILTER (WHERE size_bytes <= ${MAX_GROUPED_BYTES}) AS most, (SELECT count(*)::int FROM recount.sessions WHERE workspace_id = $1) AS sessions
        FROM recount.transcripts WHERE workspace_id = $1`,

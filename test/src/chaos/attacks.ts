@@ -12,15 +12,15 @@ export interface AttackOptions {
   random: Random;
   tally: Tally;
   attempted: readonly Attempted[];
-  /** Has a client upload it once more. */
+  /** Makes a client upload it again. */
   repeat(planned: PlannedUpload): void;
 }
 
 export interface Attacks {
-  /** Makes one, and resolves when it is over; what it damaged stays so. */
+  /** Makes the next attack, and resolves when it is over; its damage remains. */
   next(): Promise<void>;
   damaged: readonly Damaged[];
-  /** What an attack did that it should not have been able to do. */
+  /** What an attack did that should not have been possible. */
   failures: readonly string[];
 }
 
@@ -28,7 +28,10 @@ const MIN_FULL_MS = 1000;
 const MAX_FULL_MS = 5000;
 const REPEAT_CHANCE = 0.5;
 
-/** What 0.3 did not withstand, each as often: a second server on the cluster, a damaged raw object, a full database disk. */
+/**
+ * Attacks that 0.3 did not withstand, in equal numbers: a second server on the cluster, a damaged raw object, a full
+ * database disk.
+ */
 export function createAttacks({ installation, random, tally, attempted, repeat }: AttackOptions): Attacks {
   const damaged: Damaged[] = [];
   const failures: string[] = [];

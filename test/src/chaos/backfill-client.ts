@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { runRecount } from './run-recount.ts';
 
 export interface BackfillClient {
-  /** SIGKILL; it is then run again. False where it does not run at the moment. */
+  /** Sends SIGKILL; it is then run again. False if it is not running at the moment. */
   kill(): boolean;
   runs(): number;
-  /** Resolves when the run under way has ended; no other follows. */
+  /** Resolves when the current run has ended; no other follows. */
   finish(): Promise<void>;
 }
 
 const PAUSE_MS = 1000;
 
-/** Runs `recount backfill` over and over: what a run did not bring, the next one does. */
+/** Runs `recount backfill` repeatedly: what one run did not deliver, the next one does. */
 export function startBackfillClient(path: string, environment: Record<string, string>): BackfillClient {
   let runs = 0;
   let pid: number | undefined;

@@ -13,27 +13,27 @@ import { type Attempted, CHAOS_WORKSPACE, upload } from './upload-client.ts';
 import type { PlannedUpload } from './uploads.ts';
 
 export interface Afterwards {
-  /** What was found wrong; empty where nothing was lost, doubled or stuck. */
+  /** Errors found; empty if nothing was lost, doubled or stuck. */
   failures: string[];
-  /** Transcripts by status before anything was mended. */
+  /** Transcripts by status before any repair. */
   statuses: Record<string, number>;
-  /** What `recount doctor --fix` found, by kind, and whether it mended it. */
+  /** What `recount doctor --fix` found, by kind, and whether it was repaired. */
   findings: Record<string, number>;
   requeued: number;
-  /** Transcripts whose ingestion was cut off at least once. */
+  /** Transcripts whose ingestion was interrupted at least once. */
   repeatedTranscripts: number;
   mostAttempts: number;
-  /** Given up by their client, and there all the same. */
+  /** Given up by their client, but stored nevertheless. */
   unacknowledgedThere: number;
   /** From the last fault until no job was left. */
   settleMs: number;
   tables: Record<string, TableHash>;
   crashes: string[];
-  /** Damaged raw objects that were whole again after their upload in the end; the clients' uploads had healed the others. */
+  /** Damaged raw objects healed by the final uploads; the clients' uploads had healed the others. */
   healedAfterwards: number;
-  /** Jobs, some of them more than once. */
+  /** Number of jobs, some of them counted repeatedly. */
   putOffByFullDisk: number;
-  /** Of all workspaces, until everything was ingested again and verified. */
+  /** For all workspaces, until everything was ingested again and verified. */
   rebuildMs: number;
 }
 
@@ -48,20 +48,20 @@ interface StoredTranscript {
 
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 const QUIET_WORKSPACE = '01J0000000000000000000000B';
-/** Only for what is stuck: a busy machine indexes a long run for search in many minutes. */
+/** Only reached if something is stuck: a busy machine takes many minutes to index a long run for search. */
 const MAX_SETTLE_MS = 1_800_000;
 const QUIET_UPLOADS_AT_ONCE = 8;
 
 interface Context {
   attempted: readonly Attempted[];
   damaged: readonly Damaged[];
-  /** What the backfill brings, and the key that it does so with. */
+  /** The backfill's source, and its key. */
   source: string;
   key: string;
   onProgress: (text: string) => void;
 }
 
-/** With all faults off: waits, mends as an operator would, and holds what is there against an undisturbed run. */
+/** With all faults off: waits, repairs as an operator would, and compares the state with an undisturbed run. */
 export async function checkAfterwards(installation: Installation, context: Context): Promise<Afterwards> {
   const failures: string[] = [];
   const database = installation.openDatabase();
@@ -131,13 +131,13 @@ export async function checkAfterwards(installation: Installation, context: Conte
   }
 }
 
-/** What an operator would do: upload again what is damaged, and mend the rest. */
+/** Does what an operator would: uploads again what is damaged, and repairs the rest. */
 async function mend(
   installation: Installation,
   { damaged, source, key }: Context,
 ): Promise<Pick<Afterwards, 'healedAfterwards' | 'findings' | 'requeued'>> {
   const healedAfterwards = await healAll(installation, key, damaged);
-  // Objects are dated by the second.
+  // Objects have times in whole seconds.
   await sleep(1100);
   const findings = parseFindings(await recount(installation, 'doctor', '--fix', '--json', '--min-age', '0m'));
   const requeue = await recount(installation, 'requeue', '--failed');
@@ -160,7 +160,7 @@ function countFindings(findings: readonly Finding[]): Record<string, number> {
   return tally.toObject();
 }
 
-/** Waits until no job waits or is under way, and nothing is left to be indexed for search. */
+/** Waits until no job is waiting or running, and nothing is left to be indexed for search. */
 async function settle({ pool }: DatabasePool): Promise<void> {
   const deadlineMs = performance.now() + MAX_SETTLE_MS;
   for (;;) {
@@ -176,7 +176,7 @@ async function settle({ pool }: DatabasePool): Promise<void> {
   }
 }
 
-/** Transcripts that took more than one attempt, and the attempts of the one that took most. */
+/** Transcripts that took more than one attempt, and the highest number of attempts. */
 async function readAttempts({ pool }: DatabasePool): Promise<Pick<Afterwards, 'repeatedTranscripts' | 'mostAttempts'>> {
   const { rows } = await pool.query<Pick<Afterwards, 'repeatedTranscripts' | 'mostAttempts'>>(
     `SELECT count(*) FILTER (WHERE attempt_count > 1)::int AS "repeatedTranscripts", max(attempt_count)::int AS "mostAttempts"
@@ -200,7 +200,7 @@ async function readStored({ pool }: DatabasePool): Promise<StoredTranscript[]> {
   return rows;
 }
 
-/** Acknowledged, and not there exactly once, ingested. */
+/** Acknowledged, but not present exactly once and ingested. */
 function findLost(attempted: readonly Attempted[], stored: readonly StoredTranscript[]): string[] {
   const byId = new Map(stored.map((transcript) => [transcript.id, transcript]));
   const contents = createTally();
@@ -220,16 +220,16 @@ function findLost(attempted: readonly Attempted[], stored: readonly StoredTransc
 const toGivenUp = (attempted: readonly Attempted[]): Map<string, PlannedUpload> =>
   new Map(attempted.flatMap(({ planned, receipt, sha256 }) => (receipt === undefined ? [[sha256, planned]] : [])));
 
-/** There without ever having been sent like this. */
+/** Present, but never sent in this form. */
 function findIncomplete(attempted: readonly Attempted[], stored: readonly StoredTranscript[]): string[] {
   const sent = new Set(attempted.map(({ sha256 }) => sha256));
-  // What the backfill brings has a path.
+  // Transcripts from the backfill have a path.
   return stored.flatMap(({ id, sha256, path }) =>
     sent.has(sha256) || path !== null ? [] : [`${id}: nobody sent this`],
   );
 }
 
-/** Paths and objects are as they were as well. */
+/** Paths and objects must be unchanged as well. */
 function findUnequal(before: readonly StoredTranscript[], after: readonly StoredTranscript[]): string[] {
   const rows = new Set(after.map((row) => JSON.stringify(row)));
   return before.flatMap((row) => (rows.has(JSON.stringify(row)) ? [] : [`${row.id}: rebuilt otherwise than it was`]));
@@ -246,7 +246,9 @@ async function compareObjects({ rawStore }: Installation, stored: readonly Store
   ];
 }
 
-/** The same transcripts to another workspace: what was acknowledged, and what is there although its client gave up. */
+/**
+ * Sends the same transcripts to another workspace: those acknowledged, and those stored although their client gave up.
+ */
 async function runQuietly(
   installation: Installation,
   { attempted, source }: Context,
@@ -258,7 +260,7 @@ async function runQuietly(
   const unasked = stored.flatMap((row) => {
     const planned = givenUp.get(row.sha256);
     if (planned === undefined) return [];
-    // The doctor receives an orphan without path and session id, and names what names none itself.
+    // The doctor receives an orphan without path and session id, and names it itself if its lines do not.
     const isNamed = row.session_id === planned.sessionId || ULID.test(row.session_id);
     const sessionId = isNamed ? row.session_id : undefined;
     return [{ ...planned, path: row.path ?? undefined, sessionId }];
@@ -275,7 +277,7 @@ async function runQuietly(
   await backfill(installation, source, key);
 }
 
-/** Once more without faults, so that all of it is acknowledged. */
+/** Once more without faults, so that everything is acknowledged. */
 async function backfill({ environment, apiUrl }: Installation, source: string, key: string): Promise<void> {
   const server = { RECOUNT_SERVER: apiUrl, RECOUNT_API_KEY: key };
   const { exitCode, stdout, stderr } = await runRecount(['backfill', source], { ...environment, ...server });

@@ -7,9 +7,12 @@ import { createCitusDatabase } from '../citus-test-server.ts';
 import type { KillablePostgres } from './killable-postgres.ts';
 
 export interface ClusterOptions {
-  /** Of the coordinator, on this machine. */
+  /** URL of the coordinator, on this machine. */
   citusUrl: string;
-  /** Restarts the node whose port is in the variable PORT, at once. Undefined: nodes go on, and only lose connections. */
+  /**
+   * Restarts the node whose port is in the variable PORT, immediately. Undefined: nodes keep running, and only lose
+   * connections.
+   */
   restartCommand: string | undefined;
 }
 
@@ -17,7 +20,7 @@ const run = promisify(exec);
 const START_ATTEMPTS = 60;
 const CONNECTION = 'connection';
 
-/** A database of its own on a running Citus cluster, whose connections are broken and whose nodes are restarted. */
+/** A separate database on a running Citus cluster, whose connections are broken and whose nodes are restarted. */
 export async function startCluster(
   { citusUrl, restartCommand }: ClusterOptions,
   onStart: (port: number) => void,
@@ -61,7 +64,7 @@ function toSameDatabase(serverUrl: string, connectionString: string): string {
   return url.href;
 }
 
-/** One of those to the database that are in a transaction, where there is any. */
+/** Breaks a connection to the database that is in a transaction, if there is one. */
 async function breakConnection(url: string): Promise<void> {
   await withClient(url, (client) =>
     client.query(`

@@ -5,7 +5,7 @@ export interface TableHash {
   hash: string | null;
 }
 
-/** What names a workspace, a transcript, an upload or a moment, and so differs from one run to the next. */
+/** Columns that identify a workspace, a transcript, an upload or a time, and so differ between runs. */
 const ACCIDENTAL = ['workspace_id', 'uploader_key_id', 'created_at', 'updated_at'];
 const TABLES: Readonly<Record<string, readonly string[]>> = {
   transcripts: [
@@ -25,7 +25,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   content_blocks: ['row_set_id'],
   ingest_issues: ['row_set_id'],
   session_events: ['row_set_id'],
-  // Counted up over the attempts and versions of a session.
+  // Counted over all attempts and versions of a session.
   usage_entries: ['row_set_id', 'entry_number'],
   tool_calls: ['row_set_id', 'call_number'],
   usage_ledger: ['row_set_id', 'entry_number'],
@@ -36,11 +36,11 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   file_day_rollup: [],
   message_day_rollup: [],
   findings: ['row_set_id'],
-  // The words begin with the workspace's own.
+  // The first word is the workspace's own.
   search_documents: ['words'],
 };
 
-/** Every row of a workspace, one hash a table, without what depends on when and how it arrived. */
+/** All rows of a workspace, one hash for each table, without what depends on when and how they arrived. */
 export async function hashWorkspace({ pool }: DatabasePool, workspaceId: string): Promise<Record<string, TableHash>> {
   const hashes: Record<string, TableHash> = {};
   for (const [table, accidental] of Object.entries(TABLES)) {
@@ -55,7 +55,7 @@ export async function hashWorkspace({ pool }: DatabasePool, workspaceId: string)
   return hashes;
 }
 
-/** The tables whose rows differ from those of `origin`, in words. */
+/** Describes the tables whose rows differ from those of `origin`. */
 export function compareHashes(
   found: Record<string, TableHash>,
   expected: Record<string, TableHash>,

@@ -32,8 +32,9 @@ interface DamageOptions {
 const MAX_WAIT_MS = 30_000;
 
 /**
- * Changes a byte of an ingested transcript's raw object, cuts it in half or removes it. Undefined where there is none. One
- * that is yet to be ingested would fail; and of a session that grows the other versions are compared with it.
+ * Changes a byte of an ingested transcript's raw object, cuts it in half or removes it. Undefined if there is none.
+ * Excluded are transcripts that are not ingested yet, which would fail, and growing sessions, whose other versions are
+ * compared with it.
  */
 export async function damageObject(installation: Installation, options: DamageOptions): Promise<Damaged | undefined> {
   const { random } = options;
@@ -88,7 +89,7 @@ async function readIngestedKeys({ pool }: DatabasePool, ids: readonly string[]):
 interface Harm {
   objectKey: string;
   kind: Kind;
-  /** Share of the bytes before the one that is changed. */
+  /** Share of the bytes before the changed one. */
   place: number;
 }
 
@@ -121,7 +122,10 @@ function changeByte(bytes: Buffer, position: number): Buffer {
   return bytes;
 }
 
-/** Uploads each once more, as its owner would on the doctor's advice. Returns how many that healed; the clients healed others. */
+/**
+ * Uploads each one again, as its owner would on the doctor's advice. Returns how many that healed; the clients healed
+ * others.
+ */
 export async function healAll({ apiUrl }: Installation, key: string, damaged: readonly Damaged[]): Promise<number> {
   const answers = createTally();
   let healed = 0;
@@ -133,7 +137,7 @@ export async function healAll({ apiUrl }: Installation, key: string, damaged: re
   return healed;
 }
 
-/** What a row names for a transcript that was damaged, and is not its bytes. */
+/** Objects that rows of damaged transcripts name and that do not have the transcript's bytes. */
 export async function findDamaged(
   { rawStore }: Installation,
   database: DatabasePool,

@@ -5,12 +5,12 @@ import type { Tally } from './tally.ts';
 import type { TcpProxy } from './tcp-proxy.ts';
 
 export interface Faults {
-  /** From now on everything is passed on unharmed. */
+  /** From now on, everything is passed on unchanged. */
   stop(): void;
 }
 
 const MAX_DELAY_MS = 600;
-/** Of single requests to the store; the client makes most of them good. */
+/** Faults of single requests to the store; the client recovers from most of them. */
 const STORE_FAULTS: readonly (readonly [name: string, probability: number])[] = [
   ['delay', 0.05],
   ['500', 0.02],
@@ -19,13 +19,13 @@ const STORE_FAULTS: readonly (readonly [name: string, probability: number])[] = 
   ['lost answer', 0.02],
   ['cut body', 0.03],
 ];
-/** In these the store refuses everything, longer than its client tries. */
+/** Interval between outages, in which the store refuses everything for longer than its client retries. */
 const OUTAGE_EVERY_MS = 12_000;
 const MAX_OUTAGE_MS = 3000;
 const DATABASE_FAULTS = ['reset', 'cut', 'delay', 'delay'] as const;
 const MAX_DATABASE_PAUSE_MS = 1200;
 
-/** Breaks and delays requests to the raw store at random, and all of them for a few seconds now and then. */
+/** Breaks and delays random requests to the raw store, and occasionally all of them for a few seconds. */
 export function injectStoreFaults(proxy: S3Proxy, random: Random, tally: Tally): Faults {
   const startedAtMs = performance.now();
   const outages = Array.from({ length: 1000 }, (_, number) => {
@@ -69,7 +69,7 @@ function toStoreFault(name: string, random: Random): Fault {
   }
 }
 
-/** Every half second or so resets, cuts or delays one of the connections to the database. */
+/** About every half second resets, cuts or delays one of the connections to the database. */
 export function injectDatabaseFaults(proxy: TcpProxy, random: Random, tally: Tally): Faults {
   const abort = new AbortController();
   const run = async (): Promise<void> => {

@@ -20,31 +20,31 @@ export interface Installation {
   api: SupervisedProcess;
   workers: SupervisedProcess[];
   postgres: KillablePostgres;
-  /** That the database lies on; undefined where none could be mounted. */
+  /** The database's disk; undefined if none could be mounted. */
   databaseDisk: SmallDisk | undefined;
   databaseProxy: TcpProxy;
   /** Only with an S3 store. */
   storeProxy: S3Proxy | undefined;
-  /** What `recount` commands need to work on it, by way of the proxies. */
+  /** The variables that `recount` commands need to use it, through the proxies. */
   environment: Record<string, string>;
-  /** Straight to the store, without faults. */
+  /** Direct access to the store, without faults. */
   rawStore: RawStore;
-  /** Of a folder store. */
+  /** For a folder store. */
   rawDirectory: string | undefined;
-  /** A pool straight to the server; stale after a kill of PostgreSQL. */
+  /** A pool connected directly to the server; stale after PostgreSQL was killed. */
   openDatabase(): DatabasePool;
   createWorkspace(id: string, name: string): Promise<{ key: string }>;
   stop(): Promise<void>;
 }
 
 const WORKER_COUNT = 2;
-/** Room for a long run: of memory only what is written is taken. */
+/** Enough for a long run; only what is written takes memory. */
 const DATABASE_DISK_BYTES = 8 * 1024 ** 3;
 const BUCKET = 'recount-chaos';
 
 /**
- * API and workers as processes of their own, behind proxies to the raw store and to a PostgreSQL of their own, or to a database on
- * a cluster.
+ * API and workers as separate processes, behind proxies to the raw store and to a separate PostgreSQL, or to a database
+ * on a cluster.
  */
 export async function startInstallation(
   directory: string,
@@ -106,7 +106,7 @@ export async function startInstallation(
   };
 }
 
-/** Puts its database on a disk that can be filled; the WAL stays where it is. Not a cluster's. */
+/** Moves its database to a disk that can be filled; the WAL stays where it is. Not for a cluster. */
 async function moveToSmallDisk({ directory, connectionString }: KillablePostgres): Promise<SmallDisk | undefined> {
   if (directory === undefined) return undefined;
   const { uid } = await stat(join(directory, 'cluster/data'));

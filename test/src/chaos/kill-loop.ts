@@ -6,24 +6,24 @@ import type { Tally } from './tally.ts';
 
 const MAX_BETWEEN_KILLS_MS = 2000;
 const MAX_DOWN_MS = 1500;
-/** Each kind comes at least once in a run with a few kills. */
+/** Each kind occurs at least once in a run with a few kills. */
 const ALWAYS_ATTACKED = 3;
 const ATTACK_CHANCE = 0.4;
 const MAX_WAIT_FOR_PROGRESS_MS = 2000;
 
 export interface KillLoop {
-  /** Grows with each upload that is acknowledged. */
+  /** Grows with each acknowledged upload. */
   countAcknowledged: () => number;
   installation: Installation;
   backfill: BackfillClient;
   random: Random;
   victims: Tally;
-  /** Made after a kill, and over before the next one. */
+  /** Called after a kill; finishes before the next one. */
   attack: () => Promise<void>;
   onKill: (count: number, victim: string) => void;
 }
 
-/** Kills this many processes with SIGKILL, one after the other, each started again after a moment. */
+/** Kills this many processes with SIGKILL, one after another; each is restarted after a moment. */
 export async function killProcesses(kills: number, loop: KillLoop): Promise<void> {
   const { random, victims } = loop;
   const killers = createKillers(loop);
@@ -39,7 +39,7 @@ export async function killProcesses(kills: number, loop: KillLoop): Promise<void
   }
 }
 
-/** Kills that only hit what has not recovered from the one before would tell little. */
+/** Kills that only hit processes still recovering from the previous one would prove little. */
 async function waitForProgress(countAcknowledged: () => number): Promise<void> {
   const deadlineMs = performance.now() + MAX_WAIT_FOR_PROGRESS_MS;
   const before = countAcknowledged();
@@ -48,7 +48,7 @@ async function waitForProgress(countAcknowledged: () => number): Promise<void> {
 
 type Killer = (pauseMs: number) => Promise<string | undefined>;
 
-/** Each as often as it is to be chosen. A killer gives no name where its victim does not run at the moment. */
+/** Each one as often as it should be chosen. A killer returns no name if its victim is not running at the moment. */
 function createKillers({ installation, backfill, random }: KillLoop): Killer[] {
   const { api, workers, postgres } = installation;
   const killWorker: Killer = async (pauseMs) => {

@@ -3,28 +3,28 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
 
-/** Its parent process, one that serves a connection, or all at once, as when the power fails. */
+/** Its parent process, one that serves a connection, or all at once, as in a power failure. */
 const VICTIMS = ['postmaster', 'backend', 'all processes'];
 
 export interface KillablePostgres {
-  /** Of the server itself, not by way of a proxy; another one after each start. */
+  /** URL of the server itself, without a proxy; changes with each start. */
   connectionString(): string;
-  /** Undefined for a cluster, which runs by itself. */
+  /** Undefined for a cluster, which runs independently. */
   directory: string | undefined;
-  /** What `kill` can be told to kill. */
+  /** The arguments that `kill` accepts. */
   victims: readonly string[];
-  /** Kills, waits `pauseMs`, and starts what does not start by itself. */
+  /** Kills, waits `pauseMs`, and starts what does not restart by itself. */
   kill(victim: string, pauseMs: number): Promise<void>;
   /** Why starting failed, each time it did. */
   failedStarts: string[];
-  /** How long the longest start took, recovery and repeated tries included. */
+  /** Duration of the longest start, including recovery and retries. */
   longestStartMs(): number;
   stop(): Promise<void>;
 }
 
 const START_ATTEMPTS = 20;
 
-/** A PostgreSQL that syncs to disk, so that what it committed is there after a kill. `onStart` gets its port each time. */
+/** A PostgreSQL that syncs to disk, so that committed data survive a kill. `onStart` gets its port each time. */
 export async function startKillablePostgres(
   directory: string,
   onStart: (port: number) => void,
@@ -58,7 +58,7 @@ export async function startKillablePostgres(
     async kill(victim, pauseMs) {
       const postmaster = await readPostmaster(running.directory);
       if (postmaster === undefined) {
-        // A full disk has ended it while it recovered from the kill before; `recount up` would start it again as well.
+        // A full disk ended it while it was recovering from the previous kill; `recount up` would also restart it.
         running = await start();
         return;
       }
@@ -74,7 +74,7 @@ export async function startKillablePostgres(
   };
 }
 
-/** Undefined if no server runs: one that ends by itself takes the file away. */
+/** Undefined if no server is running: one that ends normally removes the file. */
 async function readPostmaster(directory: string): Promise<number | undefined> {
   try {
     return Number.parseInt(await readFile(join(directory, 'cluster/data/postmaster.pid'), 'utf8'), 10);
@@ -84,7 +84,7 @@ async function readPostmaster(directory: string): Promise<number | undefined> {
   }
 }
 
-/** Oldest first, so that those which serve connections come last. None where the system does not tell. */
+/** Oldest first, so that those serving connections come last. Empty if the system does not report them. */
 async function listChildren(pid: number): Promise<number[]> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
   const lists = await Promise.all(

@@ -56,7 +56,7 @@ async function main(): Promise<number> {
   return report.failures.length === 0 ? 0 : 1;
 }
 
-// By way of `exit`, on which everything that was started is ended.
+// Calls `exit`, whose handlers end everything that was started.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(INTERRUPTED_EXIT_CODE));
-// Node may wait for ever for what sockets that were cut off still have to send.
+// Otherwise Node may wait forever for unsent data of broken sockets.
 process.exit(await main());

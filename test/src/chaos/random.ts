@@ -1,14 +1,14 @@
-/** A stream of numbers that is the same for the same seed. */
+/** A stream of numbers determined by the seed. */
 export interface Random {
   /** From 0 up to, but not including, 1. */
   next(): number;
   /** A whole number from `min` to `max`, both included. */
   integer(min: number, max: number): number;
   chance(probability: number): boolean;
-  /** Throws RangeError where there is nothing to pick from. */
+  /** Throws RangeError if there is nothing to pick from. */
   pick<T>(items: readonly T[]): T;
   shuffle<T>(items: readonly T[]): T[];
-  /** Another stream, whose numbers do not depend on how many of this one's are taken from now on. */
+  /** An independent stream, unaffected by how many of this one's numbers are taken from now on. */
   fork(): Random;
 }
 

@@ -14,7 +14,7 @@ interface RebuildContext {
   settle(): Promise<void>;
 }
 
-/** Loses the database, has it made again of the raw store alone, and returns what is not as it was. */
+/** Loses the database, rebuilds it from the raw store alone, and returns what differs from before. */
 export async function rebuildAfterwards(
   { environment, rawStore }: Installation,
   { database, workspaceIds, settle }: RebuildContext,
@@ -25,7 +25,7 @@ export async function rebuildAfterwards(
   await emptyDatabase(database);
   await database.pool.query('DELETE FROM pgboss.job');
   const failures: string[] = [];
-  // Nothing but the lost keys of each workspace needs a person.
+  // Only the lost keys of each workspace need a person.
   const rebuilt = await runRecount(['doctor', '--rebuild', '--json', '--min-age', '0m'], environment);
   const { needAttention, findings } = JSON.parse(rebuilt.stdout || '{}');
   if (needAttention !== workspaceIds.length) {

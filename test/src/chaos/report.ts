@@ -4,12 +4,12 @@ import type { StoreKind } from './installation.ts';
 
 export interface ChaosOptions {
   kills: number;
-  /** Of victims, faults and uploads. When things happen remains the machine's affair. */
+  /** Seed of victims, faults and uploads. The timing still depends on the machine. */
   seed: number;
   store: StoreKind;
   /** Folder or archives of transcripts; undefined: the samples. */
   corpus: string | undefined;
-  /** Default: a PostgreSQL of its own. */
+  /** Default: a separate PostgreSQL. */
   cluster?: ClusterOptions | undefined;
   /** Leaves logs and data behind. */
   keep?: boolean;
@@ -21,7 +21,7 @@ export interface ChaosReport extends Afterwards {
   kills: Record<string, number>;
   faults: Record<string, number>;
   attacks: Record<string, number>;
-  /** Damaged raw objects that an upload healed while the faults went on, of those whose answer arrived. */
+  /** Damaged raw objects healed by uploads during the faults whose answer arrived. */
   healedByClients: number;
   /** Answers that the clients got, by status. */
   answers: Record<string, number>;

@@ -5,13 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Installation } from './installation.ts';
 import { runRecount } from './run-recount.ts';
 
-/** As a second container on the same volume has them. The process ends with `unshare`. */
+/** Like a second container on the same volume. The process ends with `unshare`. */
 const NAMESPACES = ['unshare', '--pid', '--ipc', '--fork', '--mount-proc', '--kill-child'];
 const UNSEEN = /cannot be seen from here/;
-/** A rival that is refused ends by itself; a server that was ended comes back. */
+/** A rejected rival ends by itself; a server that was ended comes back. */
 const TIMEOUT_MS = 120_000;
 const POLL_INTERVAL_MS = 100;
-/** Process, folder, start, port; later lines change as the server recovers. */
+/** Process, folder, start, port; later lines change while the server recovers. */
 const LASTING_LINES = 4;
 
 export function canStartRival(): boolean {
@@ -21,7 +21,7 @@ export function canStartRival(): boolean {
   return isAllowed;
 }
 
-/** Runs `recount up` on the same cluster, out of sight of its server; returns what it could do and should not. */
+/** Runs `recount up` on the same cluster without seeing its server; returns what it could do but should not. */
 export async function startRival({ directory, postgres }: Installation): Promise<string[]> {
   const { directory: ofPostgres } = postgres;
   if (ofPostgres === undefined) throw new Error('A cluster has no server to rival');
@@ -30,7 +30,7 @@ export async function startRival({ directory, postgres }: Installation): Promise
       .split('\n')
       .slice(0, LASTING_LINES)
       .join(' ');
-  // A server that an earlier kill or full disk has ended is on its way back.
+  // A server ended by an earlier kill or full disk is about to come back.
   let before = await readPostmaster().catch(() => undefined);
   for (const deadline = performance.now() + TIMEOUT_MS; before === undefined && performance.now() < deadline; ) {
     await sleep(POLL_INTERVAL_MS);

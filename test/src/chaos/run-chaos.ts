@@ -20,7 +20,7 @@ const CLIENT_COUNT = 4;
 const MAX_CLIENT_PAUSE_MS = 500;
 const SAMPLES = fileURLToPath(new URL('../../../samples', import.meta.url));
 
-/** Uploads and kills until there were enough kills, then compares what is there with an undisturbed run. */
+/** Uploads and kills until there were enough kills, then compares the state with an undisturbed run. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const { seed, onProgress = () => undefined } = options;
   const random = createRandom(seed);
@@ -111,7 +111,7 @@ function startClients(plan: UploadPlan, send: (planned: PlannedUpload) => Promis
   const done = Promise.all(Array.from({ length: CLIENT_COUNT }, runClient));
   return {
     attempted,
-    /** Never resolves; rejects where the server refuses a good upload. */
+    /** Never resolves; rejects if the server refuses a valid upload. */
     failed: done.then(() => new Promise<never>(() => {})),
     async finish(): Promise<void> {
       isFinishing = true;

@@ -10,18 +10,18 @@ const MAX_KEPT_OUTPUT = 4000;
 
 export interface SupervisedProcess {
   name: string;
-  /** It runs, and has said that it is ready. */
+  /** It is running, and has reported that it is ready. */
   isReady(): boolean;
   waitUntilReady(): Promise<void>;
-  /** SIGKILL; resolves when it is gone. Started again after `pauseMs`. False where it does not run. */
+  /** Sends SIGKILL; resolves when it is gone. It is restarted after `pauseMs`. False if it is not running. */
   kill(pauseMs: number): Promise<boolean>;
-  /** SIGTERM, for good; resolves to its exit code, or the signal that ended it. */
+  /** Sends SIGTERM without a restart; resolves to its exit code, or the signal that ended it. */
   stop(): Promise<number | string | undefined>;
-  /** Of the process that runs now. */
+  /** Id of the current process. */
   pid(): number | undefined;
-  /** What it said last, each time it ended by itself after it had been ready. */
+  /** Its last output, each time it ended by itself after it had been ready. */
   crashes: string[];
-  /** Ends before it was ready, as while the database is away. */
+  /** Number of times it ended before it was ready, e.g. because the database was unavailable. */
   failedStarts(): number;
 }
 
@@ -31,12 +31,12 @@ export interface SupervisedProcessOptions {
   /** A command that runs the program, e.g. with limits. */
   launcher?: readonly string[] | undefined;
   environment: Record<string, string>;
-  /** In its output, once it works. */
+  /** Output that shows that it works. */
   readyPattern: RegExp;
   logPath: string;
 }
 
-/** Runs `recount …`, and starts it again whenever it ends. */
+/** Runs `recount …`, and restarts it whenever it ends. */
 export function superviseProcess(options: SupervisedProcessOptions): SupervisedProcess {
   const log = createWriteStream(options.logPath, { flags: 'a' });
   const crashes: string[] = [];
@@ -87,7 +87,7 @@ export function superviseProcess(options: SupervisedProcessOptions): SupervisedP
     if (!isStopped) setTimeout(() => !isStopped && start(), pauseMs);
   };
 
-  // Nothing is left running where the process that supervises ends first.
+  // Nothing keeps running if the supervising process ends first.
   const killCurrent = (): void => void current?.child.kill('SIGKILL');
   process.once('exit', killCurrent);
   start();

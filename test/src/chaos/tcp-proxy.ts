@@ -3,14 +3,14 @@ import { type AddressInfo, createConnection, createServer, type Socket } from 'n
 
 export interface TcpProxy {
   port: number;
-  /** Where connections made from now on lead to, on 127.0.0.1. */
+  /** Target port on 127.0.0.1 of new connections. */
   setTargetPort(port: number): void;
   connectionCount(): number;
-  /** Breaks a connection on both sides with a reset; it is named by its place among the open ones. */
+  /** Breaks a connection on both sides with a reset; `index` is its position among the open ones. */
   reset(index: number): void;
   /** Lets half of the next chunk from the server through, then resets. */
   cut(index: number): void;
-  /** Holds both directions up for so long. */
+  /** Delays both directions for this long. */
   delay(index: number, delayMs: number): void;
   stop(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export async function startTcpProxy(): Promise<TcpProxy> {
     };
     connections.add(connection);
     for (const socket of [client, server]) {
-      // What breaks on one side breaks on the other: `close` follows.
+      // An error on one side breaks the other: `close` follows.
       socket.on('error', () => undefined);
       socket.on('close', () => connection.reset());
     }

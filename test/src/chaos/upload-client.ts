@@ -19,24 +19,24 @@ export interface ClientOptions {
 export interface Receipt {
   transcriptId: string;
   sessionId: string;
-  /** What became of the bytes: `stored`, or for those that were there `duplicate` or `healed`. */
+  /** The outcome for the bytes: `stored`, or for existing ones `duplicate` or `healed`. */
   rawObject: string | undefined;
 }
 
 export interface UploadResult {
   /** Of all its bytes. */
   sha256: string;
-  /** Undefined where the client gave up. */
+  /** Undefined if the client gave up. */
   receipt: Receipt | undefined;
 }
 
 const CHUNK_BYTES = 64 * 1024;
 const REQUEST_TIMEOUT_MS = 60_000;
 const MAX_RETRY_PAUSE_MS = 800;
-/** What a client may send again as it is. */
+/** Statuses after which a client may retry unchanged. */
 const RETRYABLE = new Set([408, 429, 500, 502, 503, 504]);
 
-/** Uploads until it is acknowledged, or once where the plan is to give up; throws where the server refuses it for good. */
+/** Uploads until it is acknowledged, or once if the plan is to give up; throws if the server rejects it permanently. */
 export async function upload(options: ClientOptions, planned: PlannedUpload): Promise<UploadResult> {
   const plain = planned.read();
   const sha256 = createHash('sha256').update(plain).digest('hex');
@@ -105,7 +105,7 @@ async function send(
 
 export const CHAOS_WORKSPACE = '01J0000000000000000000000A';
 
-/** One that a client sent, and what it was told of it. */
+/** An upload that a client sent, and the answer. */
 export interface Attempted extends UploadResult {
   planned: PlannedUpload;
 }

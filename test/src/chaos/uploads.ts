@@ -5,23 +5,23 @@ import { IDENTIFY_HEAD_BYTES, identifyTranscript } from '@recount/core';
 import { readSources } from '@recount/storage/sources';
 import type { Random } from './random.ts';
 
-/** Something to upload; its bytes can be had again at any time. */
+/** Something to upload; its bytes can be produced again at any time. */
 export interface PlannedUpload {
   path: string | undefined;
   sessionId: string | undefined;
   encoding: 'identity' | 'gzip' | 'zstd';
-  /** Pause after each 64 KiB, so that whatever is killed is killed in the middle. */
+  /** Pause after each 64 KiB, so that kills hit the middle of uploads. */
   pauseMs: number;
-  /** The client breaks off after this share of the bytes and does not come back; 1: it does not wait for the answer. */
+  /** The client aborts after this share of the bytes and does not come back; 1: it does not wait for the answer. */
   givesUpAfter: number | undefined;
-  /** No other version of its session comes. */
+  /** No other version of its session is planned. */
   isOnlyVersion: boolean;
   read(): Buffer;
 }
 
 export interface UploadPlan {
   next(): PlannedUpload;
-  /** Plans the same bytes once more, as the next. */
+  /** Plans the same bytes again, next. */
   repeat(planned: PlannedUpload): void;
 }
 
@@ -36,7 +36,7 @@ const MIN_BYTES = 4000;
 const MAX_BYTES = 1_500_000;
 const ENCODINGS = ['identity', 'gzip', 'zstd'] as const;
 
-/** The Claude Code transcripts below a folder, each content once. */
+/** The Claude Code transcripts below a folder, without duplicates. */
 export async function readTranscriptFiles(root: string): Promise<File[]> {
   const files = new Map<string, File>();
   for await (const item of readSources([root])) {
@@ -52,7 +52,7 @@ export async function readTranscriptFiles(root: string): Promise<File[]> {
 }
 
 /**
- * An endless plan: the files in random order, between them generated sessions, which grow, come as several versions in
+ * An endless plan: the files in random order, mixed with generated sessions, which grow, come as several versions in
  * any order, and twice at once; some under a session id that the client names; some that the client gives up.
  */
 export function createUploadPlan(files: readonly File[], random: Random): UploadPlan {

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-/** What the checks look at of a node of a plan, as `EXPLAIN (FORMAT JSON)` prints it. */
+/** The fields of a plan node, from `EXPLAIN (FORMAT JSON)`, that the checks need. */
 interface PlanNode {
   'Node Type': string;
   'Relation Name'?: string;
@@ -12,22 +12,22 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** The workspace is a value that is known before anything is read; it has a cast where it came by a join. */
+/** The workspace is compared with a value known before anything is read; it has a cast if it came from a join. */
 const HOLDS_WORKSPACE = /^\(*(?:\w+\.)?workspace_id = \(?(?:\$\d+|'[^']*'::text)/;
-/** The hint for the planner that `adaptToCitus` takes out on a cluster. */
+/** The hint for the planner that `adaptToCitus` removes on a cluster. */
 const HIDDEN_WORKSPACE = /\(SELECT (\$\d+::text)\)/g;
-/** Of a changed row, Citus wants to compute nothing that might differ from node to node. */
+/** Citus refuses expressions in an update that might differ between nodes. */
 const CLOCK_IN_UPSERT =
   /\bDO UPDATE\s+SET\b(?:(?!\bRETURNING\b)[\s\S])*\b(?:now\(\)|current_timestamp|clock_timestamp\(\))/i;
 
-/** Undefined tables: those that only exist for one transaction cannot be distributed. */
+/** Undefined tables: temporary ones cannot be distributed. */
 const UNDEFINED_TABLE = '42P01';
 
 const IS_QUERY = /^\s*(?:\(|select|insert|update|delete|with|merge)/i;
 
 const listNodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(listNodes)];
 
-/** The parts of a condition between the operator, outside of all parentheses. */
+/** Splits a condition at the operator, outside all parentheses. */
 function splitCondition(condition: string, operator: ' AND ' | ' OR '): string[] {
   const parts: string[] = [];
   let [depth, start] = [0, 0];
@@ -42,7 +42,7 @@ function splitCondition(condition: string, operator: ' AND ' | ' OR '): string[]
   return [...parts, condition.slice(start)];
 }
 
-/** Whether the condition is true of rows of one workspace alone. */
+/** Whether the condition only holds for rows of one workspace. */
 function isOfWorkspace(condition: string): boolean {
   const alternatives = splitCondition(condition, ' OR ');
   if (alternatives.length > 1) return alternatives.every(isOfWorkspace);
@@ -62,8 +62,8 @@ function holdsWorkspace(node: PlanNode): boolean {
 }
 
 /**
- * Parts of a WITH that depend on each other, one of which changes rows. Postgres runs all on one snapshot; Citus runs them one after
- * another, so that later ones see what earlier ones changed.
+ * Parts of a WITH that depend on each other, one of which changes rows. Postgres runs all on one snapshot; Citus runs
+ * them one after another, so that later ones see earlier changes.
  */
 function listDependencies(root: PlanNode): string[] {
   const nodes = listNodes(root);
@@ -86,11 +86,14 @@ function listDependencies(root: PlanNode): string[] {
 
 export interface FaultOptions {
   distributedTables: ReadonlySet<string>;
-  /** Whether the statement is to ask all nodes. */
+  /** Whether the statement may query all nodes. */
   asksAllNodes: boolean;
 }
 
-/** What a Citus cluster would refuse in a statement or do otherwise than one server, by the plan that Postgres makes without parameters. */
+/**
+ * What a Citus cluster would refuse in a statement or do differently from a single server, judging by Postgres's plan
+ * without parameters.
+ */
 export async function findFaults(client: Client, text: string, options: FaultOptions): Promise<string[]> {
   if (!IS_QUERY.test(text)) return [];
   let root: PlanNode;

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Statements that were sent through drizzle, as production code sends them; a test's own SQL goes past it. */
+/** Statements sent through drizzle, as production code sends them; a test's own SQL bypasses it. */
 const recorded = new Set<string>();
 const taken = new Set<string>();
 
@@ -9,7 +9,7 @@ const isOfDrizzle = (query: unknown): query is { text: string } =>
 
 const IS_RECORDING = Symbol.for('recount.records-statements');
 
-/** Notes from now on what is sent. */
+/** Starts recording statements. */
 export function recordStatements(): void {
   const prototype = pg.Client.prototype as unknown as { query(...query: unknown[]): unknown; [IS_RECORDING]?: true };
   if (prototype[IS_RECORDING]) return;
@@ -22,7 +22,7 @@ export function recordStatements(): void {
   };
 }
 
-/** The statements that came since the last call and were never taken before. */
+/** New statements since the last call, each returned only once ever. */
 export function takeStatements(): string[] {
   const statements = [...recorded].filter((text) => !taken.has(text));
   for (const text of statements) taken.add(text);
@@ -30,7 +30,7 @@ export function takeStatements(): string[] {
   return statements;
 }
 
-/** Takes no notice of the statements that came since the last call. */
+/** Discards the statements since the last call. */
 export function forgetStatements(): void {
   recorded.clear();
 }

@@ -13,14 +13,17 @@ const distributedTables = new Set(
   ),
 );
 
-/** Tests of the packages that send statements to the database. Migrations change all workspaces. */
+/**
+ * Tests of the packages that send statements to the database. Migrations, which change all workspaces, are excluded.
+ */
 const SENDERS = /\/(?:packages\/(?:db|ingest)|apps\/(?:api|cli))\/src\/(?!migrations\/)/;
 
 const toLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 recordStatements();
 
-// What Citus cannot run fails the file that sends it, without a cluster; on a cluster, it fails by itself.
+// Without a cluster, statements that Citus cannot run fail the file that sends them; on a cluster they fail by
+// themselves.
 afterAll(async () => {
   if (isOnCitus() || !SENDERS.test(expect.getState().testPath ?? '')) return forgetStatements();
   const statements = takeStatements();

@@ -4,7 +4,7 @@ interface StatementForAllNodes {
   reason: string;
 }
 
-/** Statements that ask all nodes of a cluster on purpose. */
+/** Statements that query all nodes of a cluster on purpose. */
 export const ALL_NODES: readonly StatementForAllNodes[] = [
   {
     part: 'select "status", count(*) from "recount"."transcripts" group by',

@@ -11,7 +11,7 @@ import { createCoverage, VISITS, visit } from './visits.ts';
 const executablePath = findBrowser();
 
 const RUNNING = '66666666-2222-4333-8444-555555555555';
-/** As far as a call that has no result yet. */
+/** Up to a call without a result yet. */
 const RUNNING_LINES = 8;
 
 let dashboard: Dashboard;
@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
-/** What a narrow window changes: the rest is known from a wide one. */
+/** Rules that a narrow window may affect: the others have been checked in a wide one. */
 const RULES_OF_LAYOUT = ['target-size', 'scrollable-region-focusable', 'button-name', 'link-name', 'label', 'tabindex'];
 
 const OPEN_PAGES = {
@@ -46,7 +46,8 @@ describe.skipIf(executablePath === undefined)('pages for everyone', () => {
     const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     const page = await dashboard.open('/', { colorScheme: 'light', viewport });
     const expectNoFault = async (rules: readonly string[], place: string): Promise<void> => {
-      // All rules are checked all the same; of elements without fault axe would collect selectors and sources as well.
+      // All rules are still checked; this only stops axe from collecting selectors and sources of elements without
+      // faults.
       const options = { runOnly: rules, resultTypes: ['violations'] };
       const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as {
         violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
@@ -62,7 +63,7 @@ describe.skipIf(executablePath === undefined)('pages for everyone', () => {
       const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
       expect(overflow, `${path} is wider than its window`).toBeLessThanOrEqual(0);
       if (viewport !== DESKTOP) return;
-      // The theme changes colours alone.
+      // The theme only changes colours.
       await page.emulateMedia({ colorScheme: 'dark' });
       await expectNoFault(['color-contrast'], `${path}, dark`);
       await page.emulateMedia({ colorScheme: 'light' });

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => dashboard?.close());
 afterEach(() => dashboard?.closePages());
 
-/** Signs in again with a key that has the scope operator besides. */
+/** Signs in again with a key that also has the scope operator. */
 async function becomeOperator(page: Page): Promise<void> {
   const { api } = dashboard;
   const scopes = ['read', 'admin', 'operator'] as const;
@@ -125,7 +125,7 @@ describe.skipIf(executablePath === undefined)('workspaces in a browser', () => {
 });
 
 describe.skipIf(executablePath === undefined)('a new machine in a browser', () => {
-  /** As a machine sends it, without a key. */
+  /** Posts like a machine, without a key. */
   const post = async <Answer>(path: string, form: Record<string, string>): Promise<Answer> => {
     const body = new URLSearchParams(form);
     return (await (await fetch(dashboard.api.url + path, { method: 'POST', body })).json()) as Answer;

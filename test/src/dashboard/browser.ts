@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-/** Where Debian's package and Chrome's lie. */
+/** Where Debian's package and Chrome install it. */
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** What the browser would otherwise ask of the internet by itself. */
+/** Disables the browser's own requests to the internet. */
 export const BROWSER_FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -15,7 +15,7 @@ export const BROWSER_FLAGS = [
   '--disable-sync',
 ];
 
-/** A browser of this machine, installed by apt-get where that is possible; undefined, and said so, where there is none. */
+/** A browser on this machine, installed by apt-get if possible; undefined, with a printed note, if there is none. */
 export function findBrowser(): string | undefined {
   const found = [process.env.CHROMIUM ?? '', ...PLACES].find((path) => path !== '' && existsSync(path));
   if (found !== undefined) return found;
@@ -28,7 +28,7 @@ export function findBrowser(): string | undefined {
         stdio: 'ignore',
       });
     } catch {
-      // Said below.
+      // Reported below.
     }
   }
   const installed = PLACES.find((path) => existsSync(path));

@@ -35,7 +35,7 @@ describe.skipIf(executablePath === undefined)('what comes in, in a browser', () 
     const story = overview.getByRole('region', { name: 'Running now' });
     await story.getByText('Ich sehe nach.').waitFor();
     await story.getByText('prüfe die Zähler').waitFor();
-    // Pieces become the whole, and a call waits for its result.
+    // Pieces become the whole text, and a call waits for its result.
     await live.write(lines.slice(5, 8).join(''));
     await story.locator('.tool-name', { hasText: 'Read' }).waitFor();
     await story.getByText('no result yet').waitFor();
@@ -63,7 +63,7 @@ describe.skipIf(executablePath === undefined)('what comes in, in a browser', () 
     await story.waitFor({ state: 'detached' });
     await overview.locator('.turn-prompt').first().waitFor();
     await overview.locator('.turn').getByText('Fertig').first().waitFor();
-    // The connection of before brought all of it; at most one more, for the page of the session that has figures.
+    // The earlier connection brought all of it; at most one more, for the page of the session with figures.
     expect(requests.filter((url) => url.includes('/events')).length).toBeLessThanOrEqual(1);
   });
 

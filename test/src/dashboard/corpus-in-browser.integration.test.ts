@@ -14,7 +14,7 @@ import { type Dashboard, startDashboard } from './start-dashboard.ts';
 const executablePath = findBrowser();
 const corpus = findCorpus();
 
-/** Of several agents, some megabytes in all. */
+/** From several agents, a few megabytes in total. */
 const ARCHIVES = [
   'claude-code__obra+episodic-memory.tar.gz',
   'codex-rollout__jnarowski+agentcmd.tar.gz',
@@ -22,7 +22,7 @@ const ARCHIVES = [
   'opencode__dayhaysoos+nimbus.tar.gz',
   'amp__empathic+toolpath.tar.gz',
 ];
-/** A run as its agent printed it. */
+/** A run as printed by its agent. */
 const STREAM = { archive: 'codex-exec__banteg+takopi.tar.gz', file: 'codex.jsonl', agent: 'codex' };
 const READ_TURNS = 8;
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterEach(() => dashboard?.closePages());
 afterAll(() => dashboard?.close());
 
-/** The session of each agent that has most messages, of those that people began. */
+/** Each agent's session with the most messages, among those that people began. */
 async function listLongest(): Promise<SessionDetail[]> {
   const { sessions } = await dashboard.ask<SessionList>('/v1/sessions?limit=200&sort=total_messages&is_subagent=false');
   const asked = sessions.filter(({ initial_prompt: prompt }) => (prompt ?? '') !== '');
@@ -45,7 +45,7 @@ async function listLongest(): Promise<SessionDetail[]> {
   );
 }
 
-/** Words that stand one after another in the prompt that a session began with. */
+/** Consecutive words of a session's first prompt. */
 function toPhrase({ initial_prompt: prompt }: SessionDetail): string {
   const [phrase] = /[a-z]{2,12}(?: [a-z]{2,12}){2,4}/i.exec(prompt ?? '') ?? [];
   if (phrase === undefined) throw new Error('The prompt has no words that could be looked for');
@@ -82,7 +82,10 @@ async function expectHeader(page: Page, session: SessionDetail): Promise<void> {
   });
 }
 
-/** Goes down the conversation with all of it open, as its reader would: each turn is there, and calls have their results. */
+/**
+ * Scrolls down the conversation with everything expanded, like a reader: each turn is there, and calls have their
+ * results.
+ */
 async function readConversation(page: Page, session: SessionDetail): Promise<void> {
   const { turns } = await dashboard.ask<Outline>(`/v1/sessions/${encodeURIComponent(session.session_id)}/outline`);
   await page.getByRole('button', { name: 'Expand all' }).click();

@@ -75,7 +75,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
   it('shows calls with their results, edits as diffs, sub-agents in place, and the raw line', async () => {
     const page = await open(`/sessions/${SESSION}`);
     await page.getByRole('button', { name: 'Expand all' }).click();
-    // What is out of sight is not in the document: each is gone to.
+    // Elements out of sight are not in the document, so each one is scrolled to.
     const walkTo = async (selector: string): Promise<void> => {
       await page.keyboard.press('g');
       for (let turn = 0; turn < 20 && (await page.locator(selector).count()) === 0; turn++) {
@@ -117,7 +117,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await printable.locator('article').first().waitFor();
     await printable.emulateMedia({ media: 'print' });
     const { turns } = await ask<Outline>(`/v1/sessions/${SESSION}/outline`);
-    // Those of sub-agents stand in sections of their own.
+    // Those of sub-agents are in sections of their own.
     expect(await printable.locator('main > article:visible').count()).toBe(turns.length);
     await page.emulateMedia({ media: 'print' });
     await page.locator('.print-note').waitFor();

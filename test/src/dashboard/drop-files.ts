@@ -1,12 +1,12 @@
 import type { Locator, Page } from 'playwright-core';
 
-/** Lets go of files over an element, as one does that has dragged them from a desktop. */
+/** Drops files on an element, as if dragged from a desktop. */
 export async function dropFiles(
   page: Page,
   place: Locator,
   files: readonly { name: string; bytes: string | Uint8Array }[],
 ): Promise<void> {
-  // A page is told strings alone.
+  // Only strings can be passed to a page.
   const encoded = files.map(({ name, bytes }) => ({ name, base64: Buffer.from(bytes).toString('base64') }));
   const dataTransfer = await page.evaluateHandle(
     `(() => {

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { provideDashboard } from '@recount/cli/dashboard';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-/** What is loaded to show a page, with gzip. */
+/** Gzipped size of everything loaded to show a page. */
 const MAX_FIRST_LOAD_BYTES = 150_000;
 
 interface Chunk {
   file: string;
   css?: string[];
-  /** Those that are loaded with it; `dynamicImports` come when they are needed. */
+  /** Loaded with it; `dynamicImports` are loaded on demand. */
   imports?: string[];
 }
 type Manifest = Record<string, Chunk>;

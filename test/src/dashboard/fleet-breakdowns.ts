@@ -12,7 +12,7 @@ import type { FleetFacts } from '../fleet/facts.ts';
 import type { Key, Question } from '../fleet/question.ts';
 import type { Columns } from './shown-figures.ts';
 
-/** Whose sessions the fleet's are: by their numbers, sub-agents' with their parents'. */
+/** The people of the fleet's sessions, by session number; sub-agents have their parents'. */
 export const PEOPLE = ['ada', 'bo'] as const;
 export const toPerson = (sessionId: string): string => PEOPLE[Number(sessionId.slice(24, 36)) % PEOPLE.length] ?? '';
 
@@ -58,11 +58,11 @@ const SUBAGENTS: Columns = [
   ['cost_usd', 'money'],
 ];
 
-/** A page of a report, and what it should show of a fleet. */
+/** A report's page, and what it should show for a fleet. */
 export interface BreakdownUnderTest {
-  /** May have a query. */
+  /** May include a query. */
   path: string;
-  /** Of the field that names a row. */
+  /** Name of the field that identifies a row. */
   name: string;
   columns: Columns;
   totals: Columns;
@@ -74,7 +74,7 @@ const by =
   (facts, question) =>
     report(facts, { ...question, groupBy });
 
-/** The fleet's responses of a person's sessions, each held by these alone. */
+/** The fleet's responses in a person's sessions, each held only by these. */
 function toFactsOf(facts: FleetFacts, person: string): FleetFacts {
   const sessions = facts.sessions.filter(({ id }) => toPerson(id) === person);
   const ids = new Set(sessions.map(({ id }) => id));
@@ -93,7 +93,7 @@ const expectPeople = (facts: FleetFacts, question: Question): Report => ({
   totals: expectUsage(facts, { ...question, groupBy: [] }).totals,
 });
 
-/** Those that are asked about a day as well. */
+/** Breakdowns that are also tested by day. */
 export const DAILY_BREAKDOWNS: readonly BreakdownUnderTest[] = [
   {
     path: '/tools',

@@ -24,9 +24,9 @@ const { files, facts } = generateFleet(20_261_025);
 const VIEWPORT = { width: 1280, height: 4000 };
 const UNITS_PER_USD = 1e10;
 
-/** A viewer, and a day of theirs with the moments at which it begins and ends. */
+/** A viewer, and one of their days with its start and end. */
 type Viewer = readonly [timeZone: string, locale: string, day: string, from: string, to: string];
-/** In Berlin, days on which clocks change. */
+/** Berlin's days are those on which clocks change. */
 const VIEWERS: readonly Viewer[] = [
   ['UTC', 'en-US', '2026-10-25', '2026-10-25T00:00:00Z', '2026-10-26T00:00:00Z'],
   ['Europe/Berlin', 'de-DE', '2026-10-25', '2026-10-25T00:00:00+02:00', '2026-10-26T00:00:00+01:00'],

@@ -2,19 +2,19 @@ import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { type FigureKind, type LocaleText, withPlainSpaces } from './locale-text.ts';
 
-/** A figure of a page: its exact value, null for one that is not known, and what one reads. */
+/** A figure on a page: its exact value, null if unknown, and its text. */
 export interface ShownFigure {
   value: number | null;
   text: string;
 }
 
 export interface ShownRow {
-  /** Whole, null if it has none. */
+  /** Unabbreviated; null if it has none. */
   name: string | null;
   figures: ShownFigure[];
 }
 
-/** For the page: what an element shows. */
+/** Run in the page: what an element shows. */
 export const FIGURE = `(element) => ({
   value: element.matches('data') ? Number(element.getAttribute('value')) : null,
   text: element.textContent,
@@ -25,7 +25,7 @@ export async function readFigures(page: Page, selector: string): Promise<ShownFi
   return (found as ShownFigure[]).map(({ value, text }) => ({ value, text: withPlainSpaces(text) }));
 }
 
-/** Of the table of a report. */
+/** Reads the table of a report. */
 export async function readRows(page: Page): Promise<ShownRow[]> {
   const rows = (await page.evaluate(`[...document.querySelectorAll('.body [role=row]')].map((row) => ({
     name: row.querySelector('a')?.title ?? null,
@@ -37,23 +37,23 @@ export async function readRows(page: Page): Promise<ShownRow[]> {
   }));
 }
 
-/** What a row of a report holds at a path such as `own.cost_usd`. */
+/** A row's value at a path such as `own.cost_usd`. */
 function pick(row: object, path: string): number | null {
   const value = path.split('.').reduce((of: unknown, key) => (of as Record<string, unknown> | null)?.[key], row);
   return typeof value === 'number' ? value : null;
 }
 
-/** Where a row of a report holds the figures that a page shows, in their order. */
+/** Paths in a report's row of the figures that a page shows, in order. */
 export type Columns = readonly (readonly [path: string, kind?: FigureKind])[];
 
 export const toShown = (row: object, columns: Columns, text: LocaleText): ShownFigure[] =>
   columns.map(([path, kind]) => {
     const value = pick(row, path);
-    // Durations and bytes have rules of their own, tested beside them.
+    // Formats of durations and bytes are tested separately.
     return { value, text: kind === undefined ? '' : text[kind](value) };
   });
 
-/** Compares to 12 digits, as sums of doubles differ in the last ones by their order. */
+/** Compares 12 digits, because the last digits of a sum of doubles depend on its order. */
 export function expectFigures(
   shown: readonly ShownFigure[],
   row: object,

@@ -10,16 +10,16 @@ export const PHONE = { width: 360, height: 740 };
 
 export interface Dashboard {
   api: TestApi;
-  /** A page of somebody who is signed in with the admin key, once it has its heading. */
+  /** Opens a page as a user signed in with the admin key, and waits for its heading. */
   open(path: string, options?: BrowserContextOptions, isSignedIn?: boolean): Promise<Page>;
-  /** What the API answers at this path. */
+  /** The API's answer at this path. */
   ask<Answer>(path: string): Promise<Answer>;
-  /** Closes all pages. Throws if one has asked another server, failed, or tried what the Content-Security-Policy forbids. */
+  /** Closes all pages. Throws if one has contacted another server, failed, or violated the Content-Security-Policy. */
   closePages(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The dashboard in a browser, over an API and a database of their own. */
+/** The dashboard in a browser, with a separate API and database. */
 export async function startDashboard(executablePath: string): Promise<Dashboard> {
   const api = await createTestApi({ dashboardDirectory: (await provideDashboard(() => undefined)) ?? '' });
   const browser: Browser = await chromium.launch({ executablePath, args: BROWSER_FLAGS });

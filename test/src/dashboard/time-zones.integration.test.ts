@@ -10,7 +10,7 @@ const DAYS = ['2025-09-28', '2025-11-02', '2026-03-08', '2026-04-05'];
 
 let dashboard: Dashboard;
 
-/** An answer every half hour, from a day before to a day after the days on which clocks change. */
+/** An answer every half hour, from a day before to a day after the clocks change. */
 function toHalfHours(sessionId: string, day: string): string {
   const startMs = Date.parse(day) - 24 * 3_600_000;
   const times = Array.from({ length: 3 * 48 }, (_, index) => new Date(startMs + index * HALF_HOUR_MS).toISOString());

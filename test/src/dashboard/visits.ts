@@ -3,10 +3,10 @@ import { expect } from 'vitest';
 import { SESSION } from './samples.ts';
 import type { Dashboard } from './start-dashboard.ts';
 
-/** What a page has when it is complete, or what is done to get it there. */
+/** What a complete page contains, or the steps that complete it. */
 type Ready = string | ((page: Page) => Promise<void>);
 
-/** By its path, every page and every view of one: tests that go through them fail if one is missing here. */
+/** Every page and every view of one, by path: tests that visit them fail if one is missing here. */
 export const VISITS: Readonly<Record<string, Ready>> = {
   '/': '.legend li',
   '/?period=all&metric=tokens&by=project': '.legend li',
@@ -46,7 +46,7 @@ export const VISITS: Readonly<Record<string, Ready>> = {
   '/admin?view=settings': 'main h1',
   '/admin?view=jobs': 'main h2',
   '/admin?view=audit': '.plain-table tbody tr',
-  // Whoever is signed in can open it as well.
+  // Signed-in users can open it as well.
   '/sign-in': '#key',
 };
 
@@ -58,7 +58,7 @@ export async function visit({ api }: Dashboard, page: Page, path: string, ready:
   await expect.poll(() => page.locator('.loading').count(), { message: path }).toBe(0);
 }
 
-/** Collects what the router and its pages offer, and what of it was visited. */
+/** Records what the router and its pages offer, and which of it was visited. */
 export function createCoverage(): { note(page: Page): Promise<void>; expectComplete(): void } {
   const offered = new Set<string>();
   const visited = new Set<string>();
@@ -71,7 +71,7 @@ export function createCoverage(): { note(page: Page): Promise<void>; expectCompl
           routes: Object.keys(router.routesByPath),
           route: router.state.matches.at(-1).fullPath,
           views: groups.flatMap((group) => [...group.querySelectorAll('button')].map((button) => ({
-            // Without a count, which comes later.
+            // Without the count, which is added later.
             name: button.firstChild.textContent.trim(),
             isShown: button.getAttribute('aria-pressed') === 'true',
           }))),

@@ -6,7 +6,7 @@ const IDLE_MS = 5 * 60_000;
 
 const toCost = ({ responses }: SessionFact): number | null => toKnownUnits(responses);
 const listCosts = (sessions: readonly SessionFact[]): number[] => sessions.flatMap((session) => toCost(session) ?? []);
-/** Null where there are some, and none is known. */
+/** Null if there are some but none is known. */
 const sumKnown = (all: readonly unknown[], known: readonly number[]): number | null =>
   all.length > 0 && known.length === 0 ? null : sum(known, (units) => units);
 const toSessionTokens = ({ responses }: SessionFact): number => sum(responses, toTokens);
@@ -29,7 +29,7 @@ const listSessions = ({ sessions }: FleetFacts): Item[] =>
     version: session.version,
   }));
 
-/** A response that only another version of the session holds is credited to it all the same. */
+/** A response that only another version of the session holds is still credited to it. */
 const listCredited = ({ responses }: FleetFacts, sessions: readonly SessionFact[]): ResponseFact[] =>
   responses.filter(({ sessionId }) => sessions.some(({ id }) => id === sessionId));
 

@@ -131,7 +131,7 @@ export function expectDenials(facts: FleetFacts, question: Question): Report {
   return { rows: rows.filter((row) => (row as { denied: number }).denied > 0), totals };
 }
 
-/** Sub-agents by the type that the call that started them names. */
+/** Sub-agents by the type named in the call that started them. */
 export function expectSubagents(facts: FleetFacts): Report {
   const starts = facts.toolCalls.filter(({ name }) => name === 'Task' || name === 'Agent');
   const toParent = (sessionId: string): string => findSession(facts, sessionId).parentId ?? sessionId;

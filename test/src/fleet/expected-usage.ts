@@ -34,7 +34,7 @@ export const listOwn = (facts: FleetFacts): Copy[] => listCopies(facts).filter((
 export const toTokens = ({ usage }: ResponseFact): number =>
   usage.input + usage.output + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h;
 
-/** Cost of those that have a price: null where there are some, and none has one. */
+/** Cost of those that have a price: null if there are some but none has one. */
 export const toKnownUnits = (responses: readonly ResponseFact[]): number | null =>
   responses.length > 0 && responses.every(isUnpriced) ? null : sum(responses, ({ costs }) => sumUnits(costs));
 
@@ -133,7 +133,7 @@ export function expectModels(facts: FleetFacts, question: Question): Report {
   return { rows, totals: { models: rows.length, ...toFigures(all?.items.map(({ response }) => response) ?? []) } };
 }
 
-/** Blocks of five hours: each from the full hour of the first response after the end of the one before. */
+/** Blocks of five hours: each from the full hour of the first response after the end of the previous one. */
 export function expectBlocks(facts: FleetFacts, nowMs: number): Report {
   const own = listOwn(facts).sort((a, b) => a.atMs - b.atMs);
   const blocks: { startMs: number; copies: Copy[] }[] = [];
@@ -166,7 +166,7 @@ export function expectCaveats(facts: FleetFacts, question: Question): object {
       models: [...new Set(unpriced.map(({ model }) => model))],
     },
     default_priced_responses,
-    // The fleet's copies are placeholders and resumed sessions, none of them forged.
+    // The fleet's copies are placeholders and resumed sessions; none is forged.
     disagreements: { responses: 0, cost_usd: 0, lowest_cost_usd: 0, highest_cost_usd: 0 },
     sessions: { without_usage: 0, output_only: 0 },
     without_timestamp: 0,

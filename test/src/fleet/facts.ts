@@ -1,4 +1,4 @@
-/** Tokens of one API response, by the classes that are priced apart. */
+/** Tokens of one API response, by price class. */
 export interface PlannedUsage {
   input: number;
   output: number;
@@ -8,7 +8,7 @@ export interface PlannedUsage {
   webSearches: number;
 }
 
-/** Units of 1e-10 US dollars. */
+/** In units of 1e-10 US dollars. */
 export interface CostUnits {
   input: number;
   output: number;
@@ -27,7 +27,7 @@ export interface ResponseFact {
   /** All sessions that hold a copy. */
   holders: Set<string>;
   isSubagent: boolean;
-  /** Of the sub-agent, where its lines name one. */
+  /** Of the sub-agent, if its lines name one. */
   agentId: string | null;
   branch: string;
   version: string;
@@ -35,7 +35,7 @@ export interface ResponseFact {
   /** Null for a model without a price. */
   costs: CostUnits | null;
   basis: 'list' | 'default' | 'unpriced';
-  /** What an estimate from the content says, where the output count is a placeholder; else null. */
+  /** The estimate from the content if the output count is a placeholder; else null. */
   estimatedOutput: number | null;
 }
 
@@ -53,7 +53,7 @@ export interface ToolCallFact {
   /** Session of the sub-agent that the call started. */
   subagentSessionId: string | null;
   skill: string | null;
-  /** Null without a result, as the four below. */
+  /** Null without a result, like the four below. */
   durationMs: number | null;
   isError: boolean | null;
   isDenied: boolean;
@@ -79,14 +79,14 @@ export interface MessageFact {
   isSubagent: boolean;
 }
 
-/** One session as its longest transcript tells it; figures contain what it holds as a copy. */
+/** One session according to its longest transcript; figures include what it holds as a copy. */
 export interface SessionFact {
   id: string;
   parentId: string | null;
   project: string;
   branch: string;
   version: string;
-  /** Of all lines. */
+  /** Over all lines. */
   firstMs: number;
   lastMs: number;
   messages: MessageFact[];
@@ -94,11 +94,11 @@ export interface SessionFact {
   promptCount: number;
   turnCount: number;
   responses: ResponseFact[];
-  /** What the agent itself says that the session cost; null where it does not. */
+  /** The agent's own cost of the session; null if it states none. */
   reportedUnits: number | null;
 }
 
-/** What a made fleet of transcripts is known to hold. */
+/** What a generated fleet of transcripts is known to contain. */
 export interface FleetFacts {
   responses: ResponseFact[];
   toolCalls: ToolCallFact[];

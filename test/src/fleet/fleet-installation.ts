@@ -11,18 +11,18 @@ import { pino } from 'pino';
 import type { FleetFile } from './facts.ts';
 
 const WORKSPACE = '01J00000000000000000000001';
-/** What the API takes for now: in the middle of the fleet. */
+/** The API's current time: in the middle of the fleet. */
 export const NOW_MS = Date.parse('2026-10-25T01:30:00Z');
 const MAX_BYTES = 64 * 1024 * 1024;
 
 export interface FleetInstallation {
-  /** The answer's JSON of a reading route. */
+  /** The JSON answer of a reading route. */
   read<Answer>(path: string, query?: Record<string, string>): Promise<Answer>;
   readText(path: string, query?: Record<string, string>): Promise<string>;
   close(): Promise<void>;
 }
 
-/** An installation that has ingested the files in their order, asked through the HTTP API. */
+/** An installation that has ingested the files in order, queried through the HTTP API. */
 export async function ingestFleet(files: readonly FleetFile[]): Promise<FleetInstallation> {
   const testDatabase = await createTestDatabase();
   const directory = await mkdtemp(join(tmpdir(), 'recount-fleet-'));

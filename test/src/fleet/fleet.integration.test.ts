@@ -23,7 +23,7 @@ const BERLIN = 'Europe/Berlin';
 const KATHMANDU = 'Asia/Kathmandu';
 const ST_JOHNS = 'America/St_Johns';
 
-/** Questions that most reports are asked, with the same as a query. The dates are those of clock changes. */
+/** Questions that most reports are asked, also as a query. The dates are those of clock changes. */
 const QUESTIONS: readonly (Omit<Question, 'groupBy'> & { query: Record<string, string> })[] = [
   { timeZone: 'UTC', query: {} },
   { timeZone: BERLIN, query: { time_zone: BERLIN } },
@@ -188,7 +188,7 @@ describe.each([1, 20_260_329])('the fleet made from seed %i', (seed) => {
   });
 });
 
-/** In one order; what comes first is for the tests of each report to say. */
+/** In a fixed order; each report's test checks which rows come first. */
 function sortRows(rows: readonly object[]): object[] {
   const toKey = (row: object): string =>
     JSON.stringify(
@@ -199,7 +199,7 @@ function sortRows(rows: readonly object[]): object[] {
   return rows.map(withoutRounding).sort((a, b) => (toKey(a) < toKey(b) ? -1 : 1));
 }
 
-/** Means are no sums: their last digit depends on how they are divided. */
+/** Means are not sums: their last digit depends on how they are divided. */
 function withoutRounding<Value extends object>(value: Value): Value {
   return JSON.parse(JSON.stringify(value), (key, each) =>
     key === 'mean' && typeof each === 'number' ? Number(each.toPrecision(12)) : each,

@@ -8,7 +8,7 @@ import { createTranscriptBuilder, type TranscriptBuilder } from './transcript-bu
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Around changes of the clocks in Berlin, midnights in Kathmandu (18:15 in UTC), ends of weeks, months and a year. */
+/** Around clock changes in Berlin, midnights in Kathmandu (18:15 in UTC), ends of weeks, months and a year. */
 const STARTS = [
   '2026-03-28T22:40:00.125Z',
   '2026-03-29T00:20:00.000Z',
@@ -32,7 +32,7 @@ interface Shop {
   nextPlan(startMs?: number): SessionPlan;
 }
 
-/** A made fleet of transcripts, with all that is to be known of it. The same seed makes the same fleet. */
+/** A generated fleet of transcripts, with all facts about it. Deterministic for a seed. */
 export function generateFleet(seed: number, ordinarySessions = 16): Fleet {
   const shop = createShop(seed);
   const finished: TranscriptBuilder[] = [];
@@ -93,7 +93,7 @@ function work(builder: TranscriptBuilder, random: Random, turns: number): void {
   for (let turn = 0; turn < turns; turn++) {
     builder.wait(random.pick([1_500, 20_000, 5 * MINUTE_MS, 5 * MINUTE_MS + 1, 47 * MINUTE_MS, 3 * HOUR_MS]));
     builder.prompt(`Please look at part ${turn}.`);
-    // A prompt that is never answered, as the user goes on typing.
+    // A prompt that is never answered, because the user goes on typing.
     if (random.between(0, 7) === 0) continue;
     builder.wait(random.between(900, 30_000));
     respond(builder, random);
@@ -123,7 +123,7 @@ function pickUsage(random: Random): PlannedUsage {
   return {
     input: random.between(1, 4_000),
     output: random.between(9, 3_000),
-    // Just below, at and above the long-context band, now and then.
+    // Occasionally just below, at and above the long-context threshold.
     cacheRead: random.pick([0, 0, random.between(1, 90_000), 199_000, 200_000, 260_000]),
     cacheWrite5m: random.pick([0, random.between(1, 9_000)]),
     cacheWrite1h: random.pick([0, 0, random.between(1, 9_000)]),
@@ -194,7 +194,7 @@ function planSubagents({ random, ledger, nextPlan }: Shop): TranscriptBuilder[] 
   return [parent, ...children];
 }
 
-/** A session uploaded half-way and whole, and one whose two versions went different ways. */
+/** A session uploaded half-way and then whole, and one with two diverged versions. */
 function planVersions({ random, ledger, nextPlan }: Shop): { kept: TranscriptBuilder[]; otherVersions: FleetFile[] } {
   const resumed = createTranscriptBuilder(ledger, nextPlan());
   work(resumed, random, 3);

@@ -1,6 +1,6 @@
 import type { CostUnits, PlannedUsage, ResponseFact } from './facts.ts';
 
-/** Units of 1e-10 US dollars for one token: $1 a million is 10,000 of them. */
+/** In units of 1e-10 US dollars for one token: $1 a million is 10,000 of them. */
 interface UnitRates {
   input: number;
   output: number;
@@ -45,7 +45,7 @@ export const OPUS_MODEL = 'claude-opus-4-5-20251101';
 export const HAIKU_MODEL = 'claude-haiku-4-5-20251001';
 export const UNKNOWN_MODEL = 'claude-unheard-of-1';
 
-/** What a response costs at the vendor's list prices, written down here by hand. */
+/** A response's cost at the vendor's list prices, which are written here by hand. */
 export function priceByHand(model: string | null, usage: PlannedUsage): Pick<ResponseFact, 'costs' | 'basis'> {
   if (model === UNKNOWN_MODEL) return { costs: null, basis: 'unpriced' };
   return { costs: toCosts(toRates(model, usage), usage), basis: model === null ? 'default' : 'list' };

@@ -1,6 +1,6 @@
 import type { EventFact, PlannedUsage, ResponseFact, ToolCallFact } from './facts.ts';
 
-/** What the facts of a fleet are collected in, and ids are taken from. */
+/** Collects the facts of a fleet, and provides ids. */
 export interface FleetLedger {
   responses: Map<string, ResponseFact>;
   toolCalls: Map<string, ToolCallFact>;
@@ -14,7 +14,7 @@ export interface SessionPlan {
   branch: string;
   version: string;
   startMs: number;
-  /** Of a sub-agent's own transcript. */
+  /** Set for a sub-agent's own transcript. */
   agentId?: string;
   parentId?: string;
 }
@@ -22,9 +22,9 @@ export interface SessionPlan {
 export interface PlannedTool {
   name: string;
   input: Record<string, unknown>;
-  /** Facts that the input implies, written down beside it. */
+  /** Facts that follow from the input. */
   facts?: Partial<Pick<ToolCallFact, 'mcpServer' | 'program' | 'filePath' | 'subagentType' | 'skill'>>;
-  /** Left out: no result ever comes. */
+  /** Undefined: no result ever comes. */
   result?: { text: string; afterMs: number; isError?: boolean; isDenied?: boolean; agentId?: string };
 }
 
@@ -33,7 +33,7 @@ export interface PlannedResponse {
   usage: PlannedUsage;
   text: string;
   tools?: PlannedTool[];
-  /** The transcript never holds the final output count: `usage.output` is the placeholder. */
+  /** The transcript never contains the final output count: `usage.output` is the placeholder. */
   isUnfinalised?: boolean;
   isSidechain?: boolean;
 }

@@ -4,7 +4,7 @@ import type { Random } from './random.ts';
 const REFUSAL =
   "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file).";
 
-/** A tool use of any kind, with what is to be known of it. */
+/** A tool use of any kind, with its facts. */
 export function pickTool(random: Random): PlannedTool {
   const tool = random.pick(TOOLS)(random);
   const outcome = random.between(0, 9);

@@ -13,7 +13,7 @@ export type Key =
   | 'session'
   | 'tool';
 
-/** What a report is asked for, with its times as moments. */
+/** A report's parameters, with times as moments. */
 export interface Question {
   timeZone: string;
   groupBy: readonly Key[];
@@ -26,7 +26,7 @@ export interface Question {
   subagents?: 'include' | 'exclude' | 'only';
 }
 
-/** What can be filtered and grouped. */
+/** Something that can be filtered and grouped. */
 export interface Item {
   atMs: number;
   session: SessionFact;
@@ -59,7 +59,7 @@ export interface Group<Of> {
   items: Of[];
 }
 
-/** The items that pass, by the keys asked for and `moreKeys`; by name of the keys' values. */
+/** The items that pass, grouped by the requested keys and `moreKeys`; by name of the keys' values. */
 export function groupItems<Of extends Item>(
   question: Question,
   items: readonly Of[],
@@ -102,7 +102,7 @@ function toKeyValue(key: Key, item: Item, timeZone: string): string | null {
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
-/** What the clocks of a zone show, as if it were UTC; by the calendar of the runtime, not of the database. */
+/** Local clock time of a zone, expressed as if it were UTC; from the runtime's calendar, not the database's. */
 function toLocalMs(atMs: number, timeZone: string): number {
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
   return Date.parse(`${format.format(atMs).replace(' ', 'T')}Z`) + (atMs % 1000);
@@ -123,7 +123,7 @@ function toTimeKey(key: 'hour' | 'day' | 'week' | 'month', atMs: number, timeZon
   return `${local.toISOString().slice(0, 13)}:00:00${offset}`;
 }
 
-/** Of values in any order, the one that so many of them do not exceed. */
+/** The smallest value that this fraction of the values does not exceed. */
 export function toPercentile(values: readonly number[], fraction: number): number | null {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(fraction * sorted.length) - 1)] ?? null;

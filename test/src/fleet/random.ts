@@ -1,4 +1,4 @@
-/** A source of numbers that looks random and is the same for the same seed. */
+/** Pseudo-random numbers, determined by the seed. */
 export interface Random {
   /** A whole number from `min` to `max`, both included. */
   between(min: number, max: number): number;
@@ -6,7 +6,7 @@ export interface Random {
   shuffle<Value>(values: readonly Value[]): Value[];
 }
 
-/** The generator known as mulberry32: 32 bits of state, good enough to spread test data. */
+/** The mulberry32 generator: 32 bits of state, enough to spread test data. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

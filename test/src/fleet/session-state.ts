@@ -3,14 +3,14 @@ import { priceByHand } from './known-prices.ts';
 import { type Line, toUuid } from './lines.ts';
 import type { FleetLedger, PlannedResponse, SessionPlan } from './plan.ts';
 
-/** What was written of a transcript so far, and what is known of its session. */
+/** What has been written of a transcript so far, and the facts about its session. */
 export interface SessionState {
   lines: Line[];
   nowMs: number;
   previousUuid: string | null;
   awaitsAnswer: boolean;
   responses: Set<ResponseFact>;
-  /** Pull requests that a line links: further ones add nothing. */
+  /** Pull requests already linked by a line: further links add nothing. */
   linkedUrls: Set<string>;
   fact: Pick<SessionFact, 'messages' | 'toolUseCount' | 'promptCount' | 'turnCount' | 'reportedUnits'>;
 }
@@ -37,13 +37,13 @@ export function copyState(state: SessionState): SessionState {
   };
 }
 
-/** The session's id in the warehouse: a sub-agent's is made of its parent's and its own. */
+/** The session's id in the warehouse: a sub-agent's is made from its parent's and its own. */
 export const toSessionId = ({ sessionId, agentId, parentId }: SessionPlan): string =>
   agentId === undefined ? sessionId : `${parentId}:${agentId}`;
 
-/** Adds lines to a transcript, and to the facts what they mean. */
+/** Adds lines to a transcript, and their meaning to the facts. */
 export interface Scribe {
-  /** A line with an envelope of its own; `isUser` and `model` are of the message that it is, if it is one. */
+  /** Writes a line with its own envelope; `isUser` and `model` describe its message, if it is one. */
   write(line: Line, options?: { isSidechain?: boolean; message?: { isUser: boolean; model: string | null } }): Line;
   noteEvent(kind: EventKind, name: string | null, details?: EventFact['details']): void;
   noteResponse(

@@ -4,27 +4,27 @@ import type { FleetLedger, PlannedResponse, SessionPlan } from './plan.ts';
 import { copyState, createScribe, createState, type SessionState, toSessionId } from './session-state.ts';
 import { writeResponse } from './write-response.ts';
 
-/** Writes a transcript, and knows what it means. Each step is at the time that `wait` has brought it to. */
+/** Writes a transcript together with its facts. Each step is at the time set by `wait`. */
 export interface TranscriptBuilder {
   plan: SessionPlan;
   wait(ms: number): void;
   nowMs(): number;
   prompt(text: string): void;
   respond(response: PlannedResponse): void;
-  /** A sub-agent's response that only a progress line tells of. */
+  /** A sub-agent's response that only a progress line reports. */
   progress(response: Pick<PlannedResponse, 'model' | 'usage'>, agentId: string): void;
-  /** A progress line that tells of a response which the sub-agent's own transcript has. */
+  /** A progress line about a response that is in the sub-agent's own transcript. */
   replay(response: ResponseFact, agentId: string): void;
   compact(trigger: 'auto' | 'manual', preTokens: number): void;
   retry(attempt: number, retryInMs: number): void;
   apiError(): void;
   linkPullRequest(repository: string, number: number): void;
-  /** One that operates the program, and so is no prompt. */
+  /** A command that operates the program, and so is not a prompt. */
   slashCommand(name: string): void;
   reportCost(units: number): void;
-  /** A new transcript that begins with a copy of all messages so far, and says so. */
+  /** A new transcript that begins with a copy of all messages so far, marked as such. */
   fork(plan: SessionPlan): TranscriptBuilder;
-  /** Another version of the same session, that goes on from here in a way of its own. */
+  /** Another version of the same session, which continues differently from here. */
   diverge(): TranscriptBuilder;
   toText(): string;
   toSessionFact(): SessionFact;
@@ -146,7 +146,7 @@ function toSessionFact(plan: SessionPlan, { lines: written, fact, responses }: S
     ...fact,
     id: toSessionId(plan),
     parentId: plan.parentId ?? null,
-    // Of the first line, which a fork has from its origin.
+    // From the first line, which a fork has from its origin.
     project: String(first.cwd),
     branch: String(first.gitBranch),
     version: String(first.version),

@@ -11,8 +11,8 @@ interface StartedCall {
 }
 
 /**
- * Writes an API response as streaming leaves it, a line for each block, of which only the last has the final count; then the
- * results of its tools.
+ * Writes an API response as streaming leaves it: one line for each block, only the last of which has the final count;
+ * then the results of its tools.
  */
 export function writeResponse(
   ledger: FleetLedger,
@@ -55,7 +55,7 @@ export function writeResponse(
     state.fact.toolUseCount++;
     calls.push({ tool, fact: call });
   }
-  // What the estimate is documented to be: four bytes a token, and no less than the placeholder.
+  // The documented estimate: four bytes a token, and no less than the placeholder.
   if (isUnfinalised) fact.estimatedOutput = Math.max(usage.output, Math.floor(writtenBytes / 4));
   for (const call of calls) writeResult(state, scribe, call, isSidechain);
 }

@@ -17,18 +17,18 @@ const START_TIMEOUT_MS = 60_000;
 export interface ApiProcess {
   url: string;
   port: number;
-  /** With scope ingest. */
+  /** Has the scope ingest. */
   key: string;
-  /** The most memory it has had so far; undefined where the system does not tell. */
+  /** Its peak memory so far; undefined if the system does not report it. */
   readPeakRssBytes(): Promise<number | undefined>;
-  /** Files of the raw store, those under way included. */
+  /** Files of the raw store, including unfinished ones. */
   listStore(): Promise<string[]>;
-  /** Undefined while it runs. */
+  /** Undefined while it is running. */
   exitCode(): number | string | undefined;
   stop(): Promise<void>;
 }
 
-/** An API in a process of its own, over a PostgreSQL and a folder store of its own. */
+/** An API in a separate process, with its own PostgreSQL and folder store. */
 export async function startApiProcess(settings: Record<string, string>): Promise<ApiProcess> {
   const directory = await mkdtemp(join(tmpdir(), 'recount-hostile-api-'));
   const postgres = await startLocalPostgres({ directory: join(directory, 'postgres') });
@@ -65,7 +65,7 @@ export async function startApiProcess(settings: Record<string, string>): Promise
     port,
     key,
     async readPeakRssBytes() {
-      // The launcher starts the program in a process of its own.
+      // The launcher starts the program as a separate process.
       const peaks = await Promise.all([child.pid ?? 0, ...(await listChildren(child.pid ?? 0))].map(readPeak));
       return peaks.reduce((peak, next) => (next === undefined ? peak : Math.max(peak ?? 0, next)), undefined);
     },

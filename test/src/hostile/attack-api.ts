@@ -9,7 +9,7 @@ import { toBombs } from './write-archives.ts';
 
 export interface ApiAttack {
   seconds: number;
-  /** Answers by what was tried and by status. */
+  /** Answers by attack and status. */
   answers: Record<string, number>;
   peakRssBytes: number | undefined;
   violations: string[];
@@ -17,10 +17,10 @@ export interface ApiAttack {
 
 const MAX_UPLOADS = 8;
 const MEBIBYTE = 1024 ** 2;
-/** As an upload takes a time. */
+/** Duration of a slow upload. */
 const TRICKLE_MS = 2000;
 
-/** Sends to an API of its own what no client should, and looks whether it refuses, answers on and stays small. */
+/** Sends an API of its own what no client should, and checks that it refuses, keeps answering and stays small. */
 export async function attackApi({
   uploads,
   damagedBodies,
@@ -73,7 +73,7 @@ async function post(api: ApiProcess, body: Buffer | Readable, headers: Record<st
   } as RequestInit);
 }
 
-/** More than allowed at the same time, each slow: some are taken, the others told to come back. */
+/** More concurrent slow uploads than allowed: some are accepted, the others are told to come back. */
 function sendTooMany(uploads: number): Attack {
   return async (api, count, violations) => {
     const send = async (index: number): Promise<void> => {
@@ -92,7 +92,7 @@ function sendTooMany(uploads: number): Attack {
   };
 }
 
-/** Bombs of every encoding; archives, which are no transcripts, as they are. */
+/** Bombs in every encoding; archives, which are not transcripts, unchanged. */
 function sendBombs(decodedBytes: number): Attack {
   return async (api, count, violations) => {
     const head = Buffer.from(toLine('bomb'));
@@ -115,7 +115,7 @@ function sendBombs(decodedBytes: number): Attack {
   };
 }
 
-/** Bodies of every encoding with flipped, cut and repeated bytes. */
+/** Bodies in every encoding with flipped, cut and repeated bytes. */
 function sendDamaged(bodies: number): Attack {
   const text = Buffer.from(Array.from({ length: 200 }, (_, index) => toLine(`damaged-${index % 3}`)).join(''));
   const wholes: [encoding: string | undefined, bytes: Buffer][] = [

@@ -9,9 +9,9 @@ import {
   type TranscriptSummary,
 } from '@recount/core';
 
-/** Session ids and identifiers have 512 UTF-16 units at most; a key joins two of them. */
+/** Session ids and identifiers have at most 512 UTF-16 units; a key combines two of them. */
 const MAX_KEY_LENGTH = 1100;
-/** Of a B-tree entry Postgres allows 2,704 bytes, and the workspace and the agent stand beside the key. */
+/** Postgres allows 2,704 bytes in a B-tree entry, which also contains the workspace and the agent. */
 const MAX_INDEXED_KEY_BYTES = 2500;
 const MAX_DETAILS_LENGTH = 8192;
 const MAX_TIMESTAMP_LENGTH = 24;
@@ -37,20 +37,20 @@ const COSTS = [
 
 export interface RowChecker {
   addBatch(batch: TranscriptBatch): void;
-  /** Holds the summary against the rows seen. */
+  /** Compares the summary with the rows seen. */
   finish(summary: TranscriptSummary): void;
   readonly rowCount: number;
 }
 
 /**
- * Checks what holds for the rows of any input whatever: figures that are counts, keys that are there and can be indexed,
- * texts that Postgres takes, totals that are the sums of the rows. Throws an Error that names the field, not its value.
+ * Checks what must hold for the rows of any input: figures are counts, keys exist and can be indexed, Postgres accepts
+ * texts, totals are the sums of the rows. Throws an Error that names the field, not its value.
  */
 export function createRowChecker(): RowChecker {
   const sums = { responses: 0, unfinalised: 0, unpriced: 0, costUnits: 0 };
   const counts = Object.fromEntries(COUNTS.map((name) => [name, 0])) as Record<(typeof COUNTS)[number], number>;
   const messageIds = new Set<string>();
-  /** Of blocks and calls, whose messages may come later. */
+  /** Message ids of blocks and calls, whose messages may come later. */
   const namedIds = new Set<string>();
   let rowCount = 0;
 
@@ -156,7 +156,7 @@ function checkTotals(stats: TranscriptStats, sums: Record<string, number>): void
     ['unfinalised_count', sums.unfinalised],
     ['unpriced_count', sums.unpriced],
   ];
-  // Null where something was answered and no usage is known.
+  // Null if there were answers without any known usage.
   const isUnknown = stats.tokens_in === null && stats.api_response_count === 0;
   for (const [name, sum] of pairs) {
     const isSum = (isUnknown ? (stats[name] ?? 0) : stats[name]) === sum;
@@ -170,7 +170,7 @@ function checkTotals(stats: TranscriptStats, sums: Record<string, number>): void
   check(toUnits(stats.cost_estimate_usd) === toUnits((sums.costUnits ?? 0) / COST_UNITS_PER_USD), 'cost_estimate_usd');
 }
 
-/** Where no escape of NUL or of half a surrogate pair is in the row's JSON, no string has one. */
+/** If the row's JSON has no escape of NUL or of half a surrogate pair, no string contains one. */
 function checkStorable(row: unknown, what: string): void {
   const json = JSON.stringify(row);
   if (json.includes('\\u0000') || /\\ud[89a-f]/.test(json)) checkStrings(JSON.parse(json) as JsonValue, what);

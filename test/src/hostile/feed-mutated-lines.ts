@@ -11,16 +11,16 @@ export interface MutationRun {
   transcripts: number;
   /** Rows and issues of the parser. */
   rows: number;
-  /** Events of the live readers of all agents. */
+  /** Events of all agents' live readers. */
   liveEvents: number;
-  /** The longest that one chunk of at most 64 KiB, or one line, kept parser or readers busy. */
+  /** The longest time that a chunk of at most 64 KiB, or a line, kept the parser or readers busy. */
   slowestChunkMs: number;
 }
 
 export interface MutationOptions {
   seeds: readonly Buffer[];
   lineCount: number;
-  /** The same seed gives the same lines. */
+  /** Determines the lines. */
   seed: number;
   onTranscript?: (run: MutationRun) => void;
 }
@@ -32,9 +32,8 @@ const MAX_REPEATED_BYTES = 4 * 1024 * 1024;
 const AGENTS = ['claude', 'codex', 'amp'];
 
 /**
- * Feeds mutated lines, as transcripts of various lengths in chunks of any size, to the parser and to the live readers of
- * all agents, and holds the rows against what must be true of any. Throws at the first violation, with the transcript's
- * number.
+ * Feeds mutated lines, as transcripts of various lengths in chunks of any size, to the parser and to all agents' live
+ * readers, and checks the invariants of the rows. Throws at the first violation, with the transcript's number.
  */
 export async function feedMutatedLines(options: MutationOptions): Promise<MutationRun> {
   const run: MutationRun = { lines: 0, bytes: 0, transcripts: 0, rows: 0, liveEvents: 0, slowestChunkMs: 0 };
@@ -106,7 +105,7 @@ async function* toSingleBytes(bytes: Buffer): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** Lines in chunks of a random size, cut within lines and characters. */
+/** Lines in chunks of random size, cut within lines and characters. */
 function* toChunks(nextLine: () => Buffer, lineCount: number, random: Random): Generator<Buffer> {
   const lineFeed = Buffer.from('\n');
   let parts: Buffer[] = [];
@@ -124,7 +123,7 @@ function* toChunks(nextLine: () => Buffer, lineCount: number, random: Random): G
     wantedBytes = random.integer(1, MAX_CHUNK_BYTES);
   }
   const rest = Buffer.concat(parts);
-  // The last line feed is missing now and then.
+  // Sometimes the last line feed is missing.
   yield random.chance(0.1) ? rest.subarray(0, -1) : rest;
 }
 
@@ -133,7 +132,7 @@ function createLiveReaders(): { push(chunk: Buffer): void; finish(): number } {
   let eventCount = 0;
   const take = (events: readonly object[]): void => {
     eventCount += events.length;
-    // Whoever hands them on writes them so: it throws where one is nested too deep.
+    // Consumers serialize them: this throws for one that is nested too deep.
     for (const event of events) JSON.stringify(event);
   };
   return {

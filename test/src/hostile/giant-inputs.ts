@@ -13,7 +13,7 @@ export interface GiantCheck {
   violations: string[];
 }
 
-/** An invented transcript of about so many bytes, streamed. */
+/** An invented transcript of about this many bytes, streamed. */
 export async function checkGiantTranscript(targetBytes: number): Promise<GiantCheck> {
   const check = await parse(generateTranscript({ seed: 1, targetBytes }));
   if (check.bytes < targetBytes) check.violations.push('not all of it was read');
@@ -21,7 +21,10 @@ export async function checkGiantTranscript(targetBytes: number): Promise<GiantCh
   return check;
 }
 
-/** One line of so many bytes between two others: cut by the parser, its usage counted, and left out of what is shown live. */
+/**
+ * One line of this many bytes between two others: the parser cuts it but counts its usage, and the live view leaves it
+ * out.
+ */
 export async function checkGiantLine(lineBytes: number): Promise<GiantCheck> {
   const check = await parse(toGiantLine(lineBytes), { longLines: 'cut' });
   if (check.messages !== 3) check.violations.push(`${check.messages} messages instead of 3`);

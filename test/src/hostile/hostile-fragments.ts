@@ -1,6 +1,6 @@
 const NESTING = 100_000;
 
-/** JSON in the place of any value: out of range, of the wrong type, named like a prototype, as large as is plausible. */
+/** JSON to replace any value: out of range, of the wrong type, named like a prototype, as large as is plausible. */
 export const HOSTILE_VALUES: readonly Buffer[] = [
   '1e400',
   '-1e400',
@@ -45,7 +45,7 @@ export const HOSTILE_VALUES: readonly Buffer[] = [
   `"${'😀'.repeat(600)}"`,
 ].map((text) => Buffer.from(text));
 
-/** Too large to be drawn as often as the others. */
+/** Too large to be used as often as the others. */
 export const LARGE_HOSTILE_VALUES: readonly Buffer[] = [
   `${'['.repeat(NESTING)}${']'.repeat(NESTING)}`,
   `${'{"a":'.repeat(300)}1${'}'.repeat(300)}`,
@@ -54,7 +54,10 @@ export const LARGE_HOSTILE_VALUES: readonly Buffer[] = [
   `[${'{"type":"text"},'.repeat(11_000)}0]`,
 ].map((text) => Buffer.from(text));
 
-/** Put right after an opening brace: names that mean something to JavaScript, and names that the object has already. */
+/**
+ * Inserted right after an opening brace: names that mean something to JavaScript, and names that the object already
+ * has.
+ */
 export const HOSTILE_MEMBERS: readonly Buffer[] = [
   '"__proto__":{"type":"user","polluted":1},',
   '"constructor":{"prototype":{"polluted":1}},',
@@ -73,7 +76,7 @@ export const HOSTILE_MEMBERS: readonly Buffer[] = [
   '"\\u0000":1,"\\ufffd":2,',
 ].map((text) => Buffer.from(text));
 
-/** Bytes that are no UTF-8, or no JSON, or no line. */
+/** Bytes that are not UTF-8, not JSON, or not a line. */
 export const HOSTILE_BYTES: readonly Buffer[] = [
   Buffer.from([0xc0, 0x80]),
   Buffer.from([0xc1, 0xbf]),

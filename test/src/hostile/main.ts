@@ -22,7 +22,7 @@ Sections: ${Object.keys(SECTIONS).join(', ')}. Default: all.
 
 /** A section that takes longer hangs. */
 const SECTION_TIMEOUT_MS = 60 * 60_000;
-/** As `recount` is run: a larger young generation would keep more garbage than what is measured. */
+/** The flags of `recount`: a larger young generation would keep more garbage than what is measured. */
 const NODE_OPTIONS = ['--max-semi-space-size=8'];
 const RESULT_MARK = 'result of the section: ';
 
@@ -63,7 +63,7 @@ async function main(): Promise<number> {
   return failed.length === 0 ? 0 : 1;
 }
 
-/** Runs a section in a process of its own and prints what it found; false where that is not as it has to be. */
+/** Runs a section in a separate process and prints its result; returns false if it has violations. */
 async function reportSection(name: string): Promise<boolean> {
   const child = spawn(
     process.execPath,

@@ -1,14 +1,14 @@
 import type { Random } from '../chaos/random.ts';
 import { HOSTILE_BYTES, HOSTILE_MEMBERS, HOSTILE_VALUES, LARGE_HOSTILE_VALUES } from './hostile-fragments.ts';
 
-/** Bytes that one mutation inserts or repeats at most, hostile fragments apart. */
+/** Maximum bytes that one mutation inserts or repeats, apart from hostile fragments. */
 const MAX_RUN_BYTES = 2048;
 const MAX_MUTATIONS = 3;
 const LARGE_VALUE_PROBABILITY = 0.0005;
 
 type Mutation = (line: Buffer, random: Random, seeds: readonly Buffer[]) => Buffer;
 
-/** Endless lines, each one or two of `seeds` with up to three mutations; without the line feed that ends them. */
+/** Endless lines, each made of one or two of `seeds` with up to three mutations; without the final line feed. */
 export function createLineMutator(seeds: readonly Buffer[], random: Random): () => Buffer {
   return () => {
     let line = random.pick(seeds);
@@ -74,7 +74,7 @@ const splice: Mutation = (line, random, seeds) => {
 
 const glue: Mutation = (line, random, seeds) => Buffer.concat([line, random.pick(seeds)]);
 
-/** What keeps a line valid JSON stands more than once: it gets past the first check. */
+/** Mutations that keep a line valid JSON are listed more than once, because they get past the first check. */
 const MUTATIONS: readonly Mutation[] = [
   replaceValue,
   replaceValue,
@@ -99,7 +99,7 @@ const OPENING = new Set([0x7b, 0x5b]);
 const CLOSING = new Set([0x7d, 0x5d]);
 const COMMA = 0x2c;
 
-/** Where a value of a member lies, at or behind a random place; undefined where there is none. */
+/** The position of a member's value at or after a random place; undefined if there is none. */
 function findValue(line: Buffer, random: Random): [start: number, end: number] | undefined {
   const colon = line.indexOf('":', random.integer(0, line.length));
   if (colon === -1) return undefined;

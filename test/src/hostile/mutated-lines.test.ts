@@ -7,7 +7,7 @@ import { feedMutatedLines } from './feed-mutated-lines.ts';
 import { createLineMutator } from './mutate-lines.ts';
 import { readSeedLines } from './seed-lines.ts';
 
-/** Of the corpus, in short. */
+/** Limits the part of the corpus that is used. */
 const MAX_ARCHIVE_BYTES = 100_000;
 
 describe('mutated lines', () => {
@@ -15,7 +15,7 @@ describe('mutated lines', () => {
     const seeds = await readSeedLines(findCorpus(), { maxArchiveBytes: MAX_ARCHIVE_BYTES, maxBytes: 4_000_000 });
     const run = await feedMutatedLines({ seeds, lineCount: 5000, seed: 7 });
     expect(run.lines).toBe(5000);
-    // Enough of them are still lines that are understood, or nothing would be tried but the JSON parser.
+    // Enough of them are still valid lines; otherwise only the JSON parser would be tested.
     expect(run.rows).toBeGreaterThan(2500);
     expect(run.liveEvents).toBeGreaterThan(2500);
   });

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.close());
 
-/** Ingests what was received: `work` throws where a transcript fails. */
+/** Ingests what was received: `work` throws if a transcript fails. */
 async function expectAllIngested(): Promise<void> {
   await installation.work();
   const { rows } = await installation.database.pool.query<{ status: string; count: number }>(
@@ -47,7 +47,7 @@ describe('mutated transcripts', () => {
     let refused = 0;
     for (let index = 0; index < TRANSCRIPTS; index += 1) {
       const lines = Array.from({ length: random.integer(1, MAX_LINES) }, () => Buffer.concat([nextLine(), LINE_FEED]));
-      // A session of several versions now and then.
+      // Some sessions get several versions.
       const sessionId = `mutated-${index % 50}`;
       try {
         await installation.receive(Buffer.concat(lines), { sessionId });
@@ -130,7 +130,7 @@ describe('a backfill of bombs', () => {
 
 const LINE_FEED = Buffer.from('\n');
 
-/** Text of three bytes a character that does not compress: the hardest for an index. */
+/** Incompressible text with three bytes for each character: the hardest for an index. */
 function toRandomText(random: Random, length: number): string {
   return Array.from({ length }, () => String.fromCharCode(random.integer(0x4e00, 0x9fff))).join('');
 }

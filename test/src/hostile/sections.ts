@@ -13,23 +13,23 @@ export interface HostileSettings {
   members: number;
 }
 
-/** What a section found. Figures are for people; there must be no violations. */
+/** A section's result. Figures are for people; there must be no violations. */
 export interface SectionResult {
   figures: string[];
   violations: string[];
-  /** Of another process than the section's own. */
+  /** Of a process other than the section's own. */
   peakRssBytes?: number | undefined;
 }
 
 export interface Section {
-  /** The most memory that it may take; beyond it something holds what it should not. */
+  /** Memory limit; exceeding it means that something holds what it should not. */
   maxRssBytes: number;
   run(settings: HostileSettings): Promise<SectionResult>;
 }
 
 const MEBIBYTE = 1024 ** 2;
 const GIBIBYTE = 1024 ** 3;
-/** One piece of at most 64 KiB, with lines that are up to some hundreds of KiB long. */
+/** For one chunk of at most 64 KiB, with lines of up to some hundreds of KiB. */
 const MAX_CHUNK_MS = 10_000;
 
 const toRate = (bytes: number, seconds: number): string => `${(bytes / seconds / MEBIBYTE).toFixed(0)} MiB/s`;

@@ -5,17 +5,17 @@ import { buffer } from 'node:stream/consumers';
 import { generateTranscript } from '@recount/bench/generate-transcript';
 import { readSources } from '@recount/storage/sources';
 
-/** Of each transcript, so that a long one does not crowd out the others. */
+/** From each transcript, so that a long one does not crowd out the others. */
 const MAX_LINES_PER_TRANSCRIPT = 400;
-/** A longer one would take most of the time of a run. */
+/** A longer line would take most of the time of a run. */
 const MAX_LINE_BYTES = 24 * 1024;
-/** Larger ones would take more memory to be read than what is measured. */
+/** Reading larger ones would take more memory than what is measured. */
 const MAX_TRANSCRIPT_BYTES = 4_000_000;
 const GENERATED_BYTES = 2_000_000;
 
 /**
- * Lines to be mutated: of an invented transcript, of the streams of three agents, and of the corpus where it is there,
- * of its archives up to a size. At most `maxBytes` of them.
+ * Lines to mutate: from an invented transcript, the streams of three agents, and, if it exists, those archives of the
+ * corpus that are small enough. At most `maxBytes`.
  */
 export async function readSeedLines(
   corpus: string | undefined,
@@ -31,7 +31,7 @@ export async function readSeedLines(
     for await (const item of readSources([path])) {
       if (item.kind !== 'transcript' || bytes > maxBytes || (item.sizeBytes ?? 0) > MAX_TRANSCRIPT_BYTES) continue;
       for (const line of splitLines(await buffer(await item.open()))) {
-        // A copy: a view would hold the whole transcript.
+        // Copied, because a view would keep the whole transcript in memory.
         lines.push(Buffer.from(line));
         bytes += line.length;
       }
@@ -51,7 +51,7 @@ function splitLines(bytes: Buffer): Buffer[] {
   return lines.filter((_line, index) => index % step === 0);
 }
 
-/** The kinds of lines that only running agents write: the live readers know them, and the parser some of them. */
+/** Kinds of lines that only running agents write: the live readers know all of them, the parser some. */
 const STREAM_LINES: readonly object[] = [
   { type: 'system', subtype: 'init', session_id: 's', tools: ['Read'], model: 'claude-opus-4-8', cwd: '/srv' },
   {

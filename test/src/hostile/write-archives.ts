@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createGzip, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib';
 
-/** What a member is, and with it what becomes of it. */
+/** What a member is, which decides its outcome. */
 export type MemberKind =
   | 'plain'
   | 'climbing'
@@ -48,7 +48,7 @@ const NAMES: Record<MemberKind, (index: number) => string> = {
 };
 const WITH_CONTENT: ReadonlySet<MemberKind> = new Set(['plain', 'climbing', 'absolute', 'text']);
 
-/** Members of all kinds in turn. Those with content hold one line, each another one. */
+/** Members of all kinds in turn. Those with content have one line, each a different one. */
 function* toMembers(count: number): Generator<Member> {
   for (let index = 0; index < count; index += 1) {
     const kind = KINDS[index % KINDS.length] ?? 'plain';
@@ -58,7 +58,7 @@ function* toMembers(count: number): Generator<Member> {
   }
 }
 
-/** How many members `writeTar` and `writeZip` write of kinds that are transcripts. */
+/** How many of the members that `writeTar` and `writeZip` write are transcripts. */
 export function countTranscriptMembers(count: number): number {
   const kinds: readonly MemberKind[] = ['plain', 'climbing', 'absolute'];
   const positions = kinds.map((kind) => KINDS.indexOf(kind));
@@ -83,7 +83,7 @@ function toTarHeader(name: string, type: string, sizeBytes: number): Buffer {
   const header = Buffer.alloc(BLOCK_BYTES);
   header.write(name, 0, 100);
   header.write('0000644\0', 100);
-  // Base 256 where octal digits do not suffice, as GNU tar has it.
+  // Base 256 if octal digits do not suffice, as in GNU tar.
   if (sizeBytes < 8 ** 11) header.write(`${sizeBytes.toString(8).padStart(11, '0')} `, 124);
   else {
     header[124] = 0x80;
@@ -124,7 +124,7 @@ const ZIP_MODES: Record<MemberKind, number> = {
   archive: 0o100644,
 };
 
-/** Goes through the members twice, as the directory of a million of them would fill the memory. */
+/** Iterates over the members twice, because the directory of a million of them would fill the memory. */
 function* toZip(count: number): Generator<Buffer> {
   let directoryOffset = 0;
   for (const entry of toZipEntries(count)) {
@@ -159,13 +159,13 @@ interface ZipEntry {
   name: string;
   mode: number;
   offset: number;
-  /** As it stands in the archive: shorter than `content` where it is deflated. */
+  /** As stored in the archive: shorter than `content` if it is deflated. */
   data: Buffer;
   content: Buffer;
   declaredSizeBytes?: number;
 }
 
-/** A local header, or an entry of the directory. */
+/** A local header, or a directory entry. */
 function toZipHeader({ name, mode, offset, data, content, declaredSizeBytes }: ZipEntry, isDirectory: boolean): Buffer {
   const nameBytes = Buffer.from(name);
   const header = Buffer.alloc(isDirectory ? 46 : LOCAL_HEADER_BYTES);
@@ -186,7 +186,7 @@ function toZipHeader({ name, mode, offset, data, content, declaredSizeBytes }: Z
   return Buffer.concat([header, nameBytes]);
 }
 
-/** With a zip64 end record, which more than 65,535 members need. */
+/** Includes a zip64 end record, which more than 65,535 members need. */
 function toZipEnd(count: number, directoryBytes: number, directoryOffset: number): Buffer {
   const zip64 = Buffer.alloc(56 + 20);
   zip64.writeUInt32LE(0x06064b50, 0);
@@ -209,7 +209,7 @@ function toZipEnd(count: number, directoryBytes: number, directoryOffset: number
 const MEBIBYTE = 1024 ** 2;
 const ZEROS = Buffer.alloc(64 * MEBIBYTE);
 
-/** Each decodes to `decodedBytes`, a multiple of 64 MiB, from a thousandth of it or less. By name. */
+/** By name; each decodes to `decodedBytes`, a multiple of 64 MiB, from a thousandth of that or less. */
 export function toBombs(decodedBytes: number): Record<string, () => Generator<Buffer>> {
   const count = decodedBytes / ZEROS.length;
   function* repeat(part: Buffer): Generator<Buffer> {

@@ -11,15 +11,15 @@ export interface ReceivedStream {
   end: { exitCode: string | undefined; signal: string | undefined } | undefined;
 }
 
-/** The live route of an API, in memory, which can be killed and started again with what it had. */
+/** The live route of an API, in memory, which can be killed and restarted with its data. */
 export interface LiveServer {
   readonly url: string;
   streams: Map<string, ReceivedStream>;
   /** Method, offset and answer of each request. */
   log: string[];
-  /** Answers every request with this, where it is set. */
+  /** If set, the answer to every request. */
   refusal: { status: number; slug: string } | undefined;
-  /** Ends an open stream, as after too long a silence. */
+  /** Ends an open stream, as after a long silence. */
   close(streamId: string): void;
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -107,7 +107,7 @@ export async function startLiveServer(): Promise<LiveServer> {
       await ended;
     },
     async start() {
-      // A request that breaks off is what the tests are about.
+      // Broken requests are what the tests are about.
       server = createServer((request, response) => void receive(request, response).catch(() => undefined));
       server.listen(port, '127.0.0.1');
       await once(server, 'listening');

@@ -25,7 +25,7 @@ export function unpackStreams(corpus: string, folder: string): RecordedStream[] 
     const target = join(folder, String(index));
     execFileSync('mkdir', ['-p', target]);
     execFileSync('tar', ['-xzf', join(corpus, archive), '-C', target]);
-    // Not a glob: some lie in folders that begin with a dot.
+    // Not a glob, because some folders begin with a dot.
     const files = readdirSync(target, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     return files.map((entry) => {
       const path = join(entry.parentPath, entry.name);

@@ -17,7 +17,7 @@ export interface Recount {
   ended: Promise<{ exitCode: number | null; signal: string | null; stdout: string; stderr: string }>;
 }
 
-/** A folder of commands with the names of agents, all of them the fake one. */
+/** A folder of commands named after agents, all of them the fake one. */
 export async function createFakeAgents(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   for (const name of ['claude', 'codex', 'amp', 'unknown-agent']) {
@@ -27,7 +27,7 @@ export async function createFakeAgents(folder: string): Promise<string> {
   return folder;
 }
 
-/** A file that holds fake agents up in the middle of their streams, until it goes with `letGo`, or for a minute. */
+/** A file that pauses fake agents in the middle of their streams, until `letGo` removes it, or for a minute. */
 export async function holdAgents(
   home: string,
 ): Promise<{ environment: Record<string, string>; letGo(): Promise<void> }> {
@@ -36,7 +36,7 @@ export async function holdAgents(
   return { environment: { FAKE_HOLD: path, FAKE_DELAY_MS: '10' }, letGo: () => rm(path) };
 }
 
-/** Starts `recount` in a home of its own, where the fake agents are the first in PATH. `stdin` is a file, or `pipe`. */
+/** Starts `recount` in a separate home, with the fake agents first in PATH. `stdin` is a file, or `pipe`. */
 export function startRecount(
   home: string,
   commandArguments: readonly string[],
@@ -47,7 +47,7 @@ export function startRecount(
     cwd: home,
     env: { PATH: `${join(home, 'bin')}:${process.env.PATH}`, HOME: home, TZ: 'UTC', ...environment },
     stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-    // In the foreground of a terminal it would leave it to that to tell the agent of SIGINT.
+    // In a terminal's foreground it would rely on the terminal to send SIGINT to the agent.
     detached: true,
   });
   if (stdin !== undefined && stdin !== 'pipe' && child.stdin !== null) createReadStream(stdin).pipe(child.stdin);
@@ -68,7 +68,7 @@ export function startRecount(
   };
 }
 
-/** Far longer than anything takes: a machine may do ten times as much at once as it can. */
+/** Far longer than anything takes, even on a machine under ten times its load. */
 const WAIT_MS = 300_000;
 
 export async function waitUntil(isTrue: () => boolean | Promise<boolean>, what: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { createRandom, type Random } from '../fleet/random.ts';
 
-/** A transcript of a team that does not exist, and whose it is. */
+/** A transcript of a made-up team, with its author. */
 export interface MadeTranscript {
   path: string;
   machine: string;
@@ -54,7 +54,7 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const DAYS = 176;
 
-/** Sessions of the working days of half a year, the last of them a day before `endMs`. The same seed makes the same ones. */
+/** Sessions of the working days of half a year, the last of them a day before `endMs`. Deterministic for a seed. */
 export function makeTeam(endMs: number, seed = 7): MadeTranscript[] {
   const random = createRandom(seed);
   const transcripts: MadeTranscript[] = [];

@@ -113,7 +113,7 @@ async function show(page: Page, url: string, { path, ready, prepare }: Picture):
   await page.goto(url + path);
   await page.locator(ready).first().waitFor();
   await prepare?.(page);
-  // Some pages ask for news all the time: none is ever without a request.
+  // Some pages poll continuously and are never without a request.
   await page.waitForTimeout(SETTLING_MS);
   while ((await page.locator('.loading').count()) > 0) await page.waitForTimeout(50);
 }

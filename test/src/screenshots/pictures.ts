@@ -1,16 +1,16 @@
 import type { Page } from 'playwright-core';
 
-/** A page as docs/screenshots has it. */
+/** A page in docs/screenshots. */
 export interface Picture {
-  /** Of the file. */
+  /** Name of the file. */
   name: string;
   path: string;
-  /** What the page has when it is complete. */
+  /** An element of the complete page. */
   ready: string;
   prepare?: (page: Page) => Promise<void>;
 }
 
-/** One of the samples, with most of what a session can hold. */
+/** One of the samples, with most of what a session can contain. */
 const SESSION = '/sessions/eee65f53-e942-4ce5-b211-670eae679f02';
 const ROW = '.body [role=row]';
 
