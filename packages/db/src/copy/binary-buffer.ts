@@ -1,9 +1,5 @@
-/** Size of the first chunk; each further one is twice as large as the one before, up to MAX_CHUNK_BYTES. */
-const MIN_CHUNK_BYTES = 16 * 1024;
-/** A single text that is longer has a chunk of its own. */
-const MAX_CHUNK_BYTES = 256 * 1024;
-/** Chunks kept for reuse: fresh ones would wait for the garbage collector by the dozen. */
-const MAX_SPARE_CHUNKS = 16;
+import type { ChunkPool } from './chunk-pool.ts';
+
 /** A UTF-16 unit takes at most three bytes of UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
 const NOTHING = Buffer.alloc(0);
@@ -22,19 +18,15 @@ export interface BinaryBuffer {
   writeTerminatedText(text: string): void;
   /** UTF-8 with its byte length before it, and `firstByte`, counted in the length, where given. */
   writeSizedText(text: string, firstByte?: number): void;
-  /** The bytes written since the last take, in order; none is empty. */
+  /** The bytes written since the last take, in order; none is empty. They may go back to the pool. */
   take(): Buffer[];
-  /** Gives back chunks that were taken, to be written over. */
-  recycle(chunks: readonly Buffer[]): void;
 }
 
-export function createBinaryBuffer(): BinaryBuffer {
+export function createBinaryBuffer(pool: ChunkPool): BinaryBuffer {
   let chunks: Buffer[] = [];
   let chunkedBytes = 0;
   let bytes: Buffer = NOTHING;
   let length = 0;
-  let nextBytes = MIN_CHUNK_BYTES;
-  const spares: Buffer[] = [];
 
   const closeChunk = (): void => {
     if (length > 0) chunks.push(bytes.subarray(0, length));
@@ -46,9 +38,7 @@ export function createBinaryBuffer(): BinaryBuffer {
   const ensure = (extraBytes: number): void => {
     if (length + extraBytes <= bytes.length) return;
     closeChunk();
-    const spare = extraBytes <= MAX_CHUNK_BYTES ? spares.pop() : undefined;
-    bytes = spare ?? Buffer.allocUnsafeSlow(Math.max(extraBytes, nextBytes));
-    nextBytes = Math.min(nextBytes * 2, MAX_CHUNK_BYTES);
+    bytes = pool.take(extraBytes);
   };
 
   return {
@@ -111,12 +101,6 @@ export function createBinaryBuffer(): BinaryBuffer {
       chunks = [];
       chunkedBytes = 0;
       return taken;
-    },
-    recycle(taken) {
-      for (const { buffer } of taken) {
-        const isReusable = buffer.byteLength === MAX_CHUNK_BYTES && spares.length < MAX_SPARE_CHUNKS;
-        if (isReusable) spares.push(Buffer.from(buffer));
-      }
     },
   };
 }

@@ -3,10 +3,11 @@ import { expect, it } from 'vitest';
 import { COST_SCALE } from '../schema/column-types.ts';
 import { createBinaryBuffer } from './binary-buffer.ts';
 import { writeNumeric } from './binary-row-encoder.ts';
+import { createChunkPool } from './chunk-pool.ts';
 
 /** Reads the wire form as numeric_recv does, in units of 1e-10; throws where it is not well formed. */
 function readUnits(value: number): bigint {
-  const buffer = createBinaryBuffer();
+  const buffer = createBinaryBuffer(createChunkPool());
   writeNumeric(buffer, value);
   const bytes = Buffer.concat(buffer.take());
   expect(bytes.readInt32BE(0)).toBe(bytes.length - 4);

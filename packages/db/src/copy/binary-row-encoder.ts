@@ -2,6 +2,7 @@ import { getTableColumns, type PgTable } from '../drizzle.cjs';
 import { COST_SCALE } from '../schema/column-types.ts';
 import type { WordVector } from '../search/schema.ts';
 import { type BinaryBuffer, createBinaryBuffer } from './binary-buffer.ts';
+import type { ChunkPool } from './chunk-pool.ts';
 
 const DIGIT_BASE = 10_000;
 const DECIMALS_PER_DIGIT = 4;
@@ -120,23 +121,24 @@ export interface BinaryRowEncoder<Row> {
   encode(row: Row): void;
   /** Length of the rows that wait for `take`; 0 if there are none. */
   readonly byteLength: number;
-  /** What one COPY takes: the rows since the last take, with header and trailer. */
+  /** What one COPY takes: the rows since the last take, with header and trailer. Once sent, it may go back to the pool. */
   take(): Buffer[];
-  /** Gives back what was taken, to be written over. */
-  recycle(chunks: readonly Buffer[]): void;
 }
 
 /**
  * Encodes rows for `COPY … FROM STDIN (FORMAT binary)` (PostgreSQL manual, COPY, "Binary Format"). Columns and their
  * encodings follow from the drizzle table, so that a changed column cannot be forgotten here.
  */
-export function createBinaryRowEncoder<Table extends PgTable>(table: Table): BinaryRowEncoder<Table['$inferInsert']> {
+export function createBinaryRowEncoder<Table extends PgTable>(
+  table: Table,
+  pool: ChunkPool,
+): BinaryRowEncoder<Table['$inferInsert']> {
   const columns = Object.entries(getTableColumns(table)).map(([property, column]) => ({
     property,
     name: column.name,
     write: toFieldWriter(column.getSQLType()),
   }));
-  const buffer = createBinaryBuffer();
+  const buffer = createBinaryBuffer(pool);
   return {
     columnList: columns.map(({ name }) => `"${name}"`).join(', '),
     encode(row) {
@@ -156,6 +158,5 @@ export function createBinaryRowEncoder<Table extends PgTable>(table: Table): Bin
       buffer.writeInt16(END_OF_ROWS);
       return buffer.take();
     },
-    recycle: buffer.recycle,
   };
 }

@@ -3,56 +3,70 @@ import type { PoolClient } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { getTableConfig, type PgTable } from '../drizzle.cjs';
 import { type BinaryRowEncoder, createBinaryRowEncoder } from './binary-row-encoder.ts';
+import { createChunkPool } from './chunk-pool.ts';
 
-/** Encoded rows of a table wait until they are this many bytes: every COPY costs two round trips. */
-const MIN_COPY_BYTES = 2 * 1024 * 1024;
+/** Encoded rows wait until those of all tables are this many bytes: every COPY costs two round trips. */
+const MAX_GATHERED_BYTES = 2 * 1024 * 1024;
+
+/** Of all copiers of the process, which are short-lived: memory of their own would be garbage with each of them. */
+const chunkPool = createChunkPool();
 
 interface RowCopier {
   /** Takes a row of a table, encoded at once; a row that cannot be encoded throws. */
   openTable<Table extends PgTable>(table: Table): (row: Table['$inferInsert']) => void;
-  /** To be awaited every few rows: sends the tables that have gathered 2 MiB, once what was sent before has arrived. */
+  /** To be awaited every few rows: once the tables have gathered 2 MiB, sends the fullest, as soon as what was sent before has arrived. */
   sendFull(): Promise<void>;
   /** Sends what is left; resolves when Postgres has taken it all. */
   sendAll(): Promise<void>;
 }
 
+interface OpenTable {
+  readonly statement: string;
+  readonly encoder: BinaryRowEncoder<never>;
+}
+
 /**
  * Writes rows by binary COPY on a transaction's own connection, so that they commit or vanish with it. One COPY is
  * under way while the rows of the next are encoded, so that neither side waits for the other. Throws Postgres' error at
- * a later call, after which the transaction can only be rolled back. Holds 2 MiB a table and 2 MiB under way, and what
- * is added between two calls of `sendFull`.
+ * a later call, after which the transaction can only be rolled back. Holds 2 MiB in all tables and 2 MiB under way, and what is
+ * added between two calls of `sendFull`.
  */
 export function createRowCopier(client: PoolClient): RowCopier {
-  const encoders: { statement: string; encoder: BinaryRowEncoder<never> }[] = [];
+  const tables: OpenTable[] = [];
   let sending: Promise<void> = Promise.resolve();
 
   const copy = async (statement: string, encoder: BinaryRowEncoder<never>): Promise<void> => {
     const chunks = encoder.take();
     await pipeline(chunks, client.query(copyFrom(statement)));
-    encoder.recycle(chunks);
+    chunkPool.giveBack(chunks);
   };
 
-  const send = async (minBytes: number): Promise<void> => {
-    for (const { statement, encoder } of encoders) {
-      if (encoder.byteLength < minBytes) continue;
-      await sending;
-      sending = copy(statement, encoder);
-      // Awaited before the next one; until then a failure must not count as unhandled.
-      sending.catch(() => undefined);
-    }
+  const send = async ({ statement, encoder }: OpenTable): Promise<void> => {
+    await sending;
+    sending = copy(statement, encoder);
+    // Awaited before the next one; until then a failure must not count as unhandled.
+    sending.catch(() => undefined);
   };
+
+  const sumGathered = (): number => tables.reduce((sum, { encoder }) => sum + encoder.byteLength, 0);
 
   return {
     openTable(table) {
-      const encoder = createBinaryRowEncoder(table);
+      const encoder = createBinaryRowEncoder(table, chunkPool);
       const { schema, name } = getTableConfig(table);
       const target = schema === undefined ? `"${name}"` : `"${schema}"."${name}"`;
-      encoders.push({ statement: `COPY ${target} (${encoder.columnList}) FROM STDIN (FORMAT binary)`, encoder });
+      tables.push({ statement: `COPY ${target} (${encoder.columnList}) FROM STDIN (FORMAT binary)`, encoder });
       return encoder.encode;
     },
-    sendFull: () => send(MIN_COPY_BYTES),
+    async sendFull() {
+      while (sumGathered() >= MAX_GATHERED_BYTES) {
+        await send(
+          tables.reduce((fullest, table) => (table.encoder.byteLength > fullest.encoder.byteLength ? table : fullest)),
+        );
+      }
+    },
     async sendAll() {
-      await send(1);
+      for (const table of tables) if (table.encoder.byteLength > 0) await send(table);
       await sending;
     },
   };

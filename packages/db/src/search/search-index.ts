@@ -1,6 +1,6 @@
 import { createRowCopier } from '../copy/row-copier.ts';
 import type { Database, DatabaseClient, DatabasePool } from '../database/database.ts';
-import { sql } from '../drizzle.cjs';
+import { type SQL, sql } from '../drizzle.cjs';
 import { contentBlocks, transcriptMessages } from '../messages/schema.ts';
 import { preferBulkIndexing, toHiddenWorkspace } from '../planner.ts';
 import { sessions, transcripts } from '../transcripts/schema.ts';
@@ -69,9 +69,14 @@ export interface SearchBatch {
 const MAX_BATCH_SESSIONS = 100;
 /** Sessions that are taken at first: most often they fill a batch. */
 const FIRST_TAKEN_SESSIONS = 10;
-/** Blocks of a batch, and bytes of the lines that hold them, which stay in memory. */
+/** Blocks of a batch, and bytes of the lines that hold them. */
 const MAX_BATCH_BLOCKS = 1000;
 const MAX_BATCH_LINE_BYTES = 4 * 1024 * 1024;
+/**
+ * Blocks of it that are in memory at a time. Each is garbage once its document is encoded; read all at once, they would outlive
+ * two collections of the young generation, and stay until the next full one.
+ */
+const FETCHED_BLOCKS = 50;
 const MAX_PAUSE_SECONDS = 3600;
 /** How many of those that have waited longest are looked at to find workspaces with something to do. */
 const MAX_CANDIDATES = 1000;
@@ -210,27 +215,29 @@ async function indexBlocks(
   workspaceId: string,
   sessions: readonly TakenSession[],
 ): Promise<SearchBatch> {
-  const blocks = await readBlocks(transaction, workspaceId, sessions);
   const copier = createRowCopier(client);
   const addDocument = copier.openTable(searchDocuments);
-  let documents = 0;
-  for (const block of blocks) {
-    const document = toSearchDocument({ workspaceId, sessionId: block.session_id }, block);
+  let [blocks, documents] = [0, 0];
+  let last: Pick<ReadBlock, 'session_id' | 'message_id' | 'block_order' | 'line_bytes'> | undefined;
+  for await (const block of readBlocks(transaction, workspaceId, sessions)) {
+    blocks += 1;
+    const { session_id, message_id, block_order, line_bytes } = block;
+    last = { session_id, message_id, block_order, line_bytes };
+    const document = toSearchDocument({ workspaceId, sessionId: session_id }, block);
     if (document === undefined) continue;
     addDocument(document);
     documents += 1;
     await copier.sendFull();
   }
   await copier.sendAll();
-  const last = blocks.at(-1);
-  const isCut = last !== undefined && (blocks.length === MAX_BATCH_BLOCKS || last.line_bytes >= MAX_BATCH_LINE_BYTES);
+  const isCut = last !== undefined && (blocks === MAX_BATCH_BLOCKS || last.line_bytes >= MAX_BATCH_LINE_BYTES);
   const doneIds = sessions
-    .slice(0, isCut ? sessions.findIndex(({ session_id }) => session_id === last.session_id) : sessions.length)
+    .slice(0, isCut ? sessions.findIndex(({ session_id }) => session_id === last?.session_id) : sessions.length)
     .map(({ session_id }) => session_id);
   await transaction.execute(sql`
     UPDATE ${searchIndexState} SET failure_count = 0, indexed_at = now()
     WHERE ${isAnyOf(workspaceId, doneIds)}`);
-  if (isCut) {
+  if (isCut && last !== undefined) {
     await transaction.execute(sql`
       UPDATE ${searchIndexState} SET
         failure_count = 0, after_message_id = ${last.message_id}, after_block_order = ${last.block_order}
@@ -246,13 +253,25 @@ type ReadBlock = SearchableBlock & {
 };
 
 /** The next blocks that have no document yet, session by session: in one that grew, only those that came with it. */
-async function readBlocks(
+async function* readBlocks(
   transaction: Database,
   workspaceId: string,
   sessions: readonly TakenSession[],
-): Promise<ReadBlock[]> {
+): AsyncGenerator<ReadBlock> {
+  await transaction.execute(sql`
+    DECLARE next_blocks NO SCROLL CURSOR FOR ${selectNextBlocks(workspaceId, sessions)}`);
+  for (;;) {
+    const { rows } = await transaction.execute<ReadBlock & { [column: string]: unknown }>(
+      sql.raw(`FETCH FORWARD ${FETCHED_BLOCKS} FROM next_blocks`),
+    );
+    yield* rows;
+    if (rows.length < FETCHED_BLOCKS) return;
+  }
+}
+
+function selectNextBlocks(workspaceId: string, sessions: readonly TakenSession[]): SQL {
   const toArray = <Value>(toValue: (session: TakenSession) => Value) => sql.param(sessions.map(toValue));
-  const { rows } = await transaction.execute<ReadBlock & { [column: string]: unknown }>(sql`
+  return sql`
     WITH taken AS MATERIALIZED (
       SELECT * FROM unnest(
         ${toArray(({ session_id }) => session_id)}::text[], ${toArray(({ row_set_id }) => row_set_id)}::text[],
@@ -303,8 +322,7 @@ async function readBlocks(
       ) AS next_block
     ) AS block
     WHERE line_bytes - byte_length < ${MAX_BATCH_LINE_BYTES}
-    ORDER BY number, message_id, block_order`);
-  return rows;
+    ORDER BY number, message_id, block_order`;
 }
 
 /** The sessions' next attempts come after 2, 4, 8 … seconds. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { streamTranscript } from '@recount/core';
 import {
   type Database,
@@ -23,13 +24,13 @@ export const MAX_GROUPED_BYTES = 2 * 1024 * 1024;
 
 /** Raw objects of a group that are read at once, and held until they are parsed. */
 const MAX_READS_AT_ONCE = 16;
-const MAX_HELD_BYTES = 4 * 1024 * 1024;
+const MAX_HELD_BYTES = 2 * 1024 * 1024;
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
 interface HeldTranscript {
   row: PlainTranscript;
-  bytes: Uint8Array;
+  chunks: readonly Uint8Array[];
 }
 
 /**
@@ -57,10 +58,10 @@ export async function processGroup(
       const versions = { parser: toRowsVersion(PARSER_VERSION, settings.redaction), prices: prices.version };
       const ingested: PlainTranscript[] = [];
       async function* planned(): AsyncGenerator<PlannedTranscript> {
-        for await (const { row, bytes } of readObjects(rawStore, plain, signal)) {
+        for await (const { row, chunks } of readObjects(rawStore, plain, signal)) {
           ingested.push(row);
           const rowSet = toNewRowSet({ workspaceId, rowSetId: row.id });
-          const batches = streamTranscript(row.session_id, bytes, {
+          const batches = streamTranscript(row.session_id, Readable.from(chunks), {
             ...options,
             prices,
             longLines: 'cut',
@@ -127,9 +128,13 @@ async function readObject(
   signal: AbortSignal | undefined,
 ): Promise<HeldTranscript | undefined> {
   try {
-    const object = await rawStore.get(row.object_key, { signal });
-    const bytes = Buffer.concat(await object.toArray());
-    return createHash('sha256').update(bytes).digest('hex') === row.sha256 ? { row, bytes } : undefined;
+    const chunks: Uint8Array[] = [];
+    const hash = createHash('sha256');
+    for await (const chunk of await rawStore.get(row.object_key, { signal })) {
+      hash.update(chunk);
+      chunks.push(chunk);
+    }
+    return hash.digest('hex') === row.sha256 ? { row, chunks } : undefined;
   } catch {
     signal?.throwIfAborted();
     return undefined;

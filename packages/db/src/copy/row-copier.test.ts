@@ -1,0 +1,46 @@
+import { Writable } from 'node:stream';
+import type pg from 'pg';
+import { expect, it } from 'vitest';
+import { contentBlocks, ingestIssues, transcriptMessages } from '../messages/schema.ts';
+import { sessionEvents, toolCalls, usageEntries } from '../usage/schema.ts';
+import { createRowCopier } from './row-copier.ts';
+
+const MIB = 1024 * 1024;
+const TEXT_BYTES = 4096;
+const TABLES = [transcriptMessages, contentBlocks, usageEntries, toolCalls, sessionEvents, ingestIssues];
+
+/** A connection that takes what is copied, and counts it. */
+function createCountingClient() {
+  const copies: { bytes: number }[] = [];
+  const query = (): Writable => {
+    const copy = { bytes: 0 };
+    copies.push(copy);
+    return new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        copy.bytes += chunk.length;
+        setImmediate(done);
+      },
+    });
+  };
+  return { client: { query } as unknown as pg.PoolClient, copies };
+}
+
+it('holds 2 MiB of rows and what is under way, however many tables they are of', async () => {
+  const { client, copies } = createCountingClient();
+  const copier = createRowCopier(client);
+  const adders = TABLES.map((table) => copier.openTable(table) as (row: object) => void);
+  const text = 'x'.repeat(TEXT_BYTES);
+  const sumTaken = (): number => copies.reduce((sum, { bytes }) => sum + bytes, 0);
+  let [added, mostHeld] = [0, 0];
+  for (let row = 0; row < 6000; row++) {
+    adders[row % adders.length]?.({ workspace_id: text });
+    added += TEXT_BYTES;
+    await copier.sendFull();
+    mostHeld = Math.max(mostHeld, added - sumTaken());
+  }
+  expect(mostHeld).toBeLessThan(4 * MIB);
+  // Not in many small ones either.
+  expect(copies.length).toBeLessThan((6 * added) / (2 * MIB));
+  await copier.sendAll();
+  expect(sumTaken()).toBeGreaterThan(added);
+});
