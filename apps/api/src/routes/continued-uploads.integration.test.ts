@@ -54,6 +54,29 @@ describe('PATCH /v1/transcripts/{id}', () => {
     expect(await again.json()).toMatchObject({ duplicate: true, transcript_id: receipt.transcript_id });
   });
 
+  it('knows whose sub-agent it is by the stored path if it is given none', async () => {
+    const [short, long] = [toTranscript('parent-1', 4), toTranscript('parent-1', 9)];
+    const path = '/home/ada/.claude/projects/-app/parent-1/subagents/agent-a1.jsonl';
+    const { transcript_id: id } = (await (await api.upload(short, { path })).json()) as UploadReceipt;
+    const response = await api.fetch(`/v1/transcripts/${id}`, {
+      method: 'PATCH',
+      body: long.slice(short.length),
+      headers: {
+        'content-type': 'application/x-ndjson',
+        'recount-offset': String(short.length),
+        'recount-sha256': toSha256(long),
+      },
+    });
+    const receipt = (await response.json()) as UploadReceipt;
+    const continued = (await (await api.fetch(`/v1/transcripts/${receipt.transcript_id}`)).json()) as Transcript;
+    expect(continued).toMatchObject({
+      path,
+      session_id: 'parent-1:a1',
+      is_subagent: true,
+      parent_session_id: 'parent-1',
+    });
+  });
+
   it('keeps nothing where the client is wrong about what is stored', async () => {
     const short = toTranscript('wrong', 4);
     const long = toTranscript('wrong', 9);

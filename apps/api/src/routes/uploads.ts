@@ -222,7 +222,8 @@ async function handleContinuation(
       body: verifyDigests(joined(), [whole]),
       sha256: findSha256([whole]),
       sessionId: query.session_id ?? base.session_id,
-      path: query.path,
+      // Often only the path tells that it is a sub-agent's, and whose.
+      path: query.path ?? base.path ?? undefined,
       agent: query.agent,
       maxBytes: config.maxTranscriptBytes,
     },
