@@ -1,16 +1,18 @@
 import { Readable } from 'node:stream';
-import { createDatabasePool, type DatabasePool, ensureWorkspace } from '@recount/db';
+import { createDatabasePool, type DatabasePool, deleteSession, ensureWorkspace } from '@recount/db';
 import { handleJob, indexWaitingSessions, receiveTranscript } from '@recount/ingest';
 import type { RawStore } from '@recount/storage';
 import { median } from '../child.ts';
 import { generateTranscript } from '../generate-transcript.ts';
 import { REAL_LINES } from '../transcript/session.ts';
-import { type Cost, readServerCpu } from './measure.ts';
+import { type Cost, measureOnce } from './measure.ts';
+import type { QuestionCost } from './measure-questions.ts';
 import { FLEET_WORKSPACE } from './seed-fleet.ts';
 
 /** The mean of real sizes is 0.8 MB, the median 0.3. */
 const TRANSCRIPT_BYTES = 500_000;
 const ROUNDS = 15;
+const FIRST_SEED = 1000;
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const noQueue = {
   enqueue: async () => undefined,
@@ -25,60 +27,74 @@ async function ingestGenerated(
   seed: number,
   targetBytes = TRANSCRIPT_BYTES,
   line = '',
-): Promise<{ sessionId: string; milliseconds: number }> {
+): Promise<{ sessionId: string }> {
   const deps = { database, rawStore, queue: noQueue, onReport: () => undefined };
   const chunks = [...generateTranscript({ seed, targetBytes, shape: REAL_LINES }), Buffer.from(line)];
   const request = { workspaceId: FLEET_WORKSPACE, uploaderKeyId: null, maxBytes: 2 ** 33 };
   const { transcript } = await receiveTranscript(deps, { ...request, body: Readable.from(chunks) });
-  const startMs = performance.now();
   const job = { workspaceId: FLEET_WORKSPACE, transcriptId: transcript.id };
   const outcome = await handleJob(deps, job, { maxLineBytes: MAX_LINE_BYTES });
   if (outcome.status !== 'done') throw new Error(`the job ended as ${outcome.status}`);
-  return { sessionId: transcript.session_id, milliseconds: performance.now() - startMs };
+  return { sessionId: transcript.session_id };
 }
 
 /** Ingests one and makes its search documents. */
 export async function ingestSearched(
   ...transcript: Parameters<typeof ingestGenerated>
-): Promise<{ sessionId: string; milliseconds: number }> {
+): Promise<{ sessionId: string }> {
   const ingested = await ingestGenerated(...transcript);
   await indexWaitingSessions(transcript[0]);
   return ingested;
 }
 
-/** What one more transcript costs in the fleet, and what the same ones cost in a database that had none, in turn. */
-export async function measureIngestion(
+/**
+ * What one more transcript costs in the fleet, and the same one in a database that has no other, in turn: to ingest it, to index it for
+ * search, and to delete its session, which leaves the fleet as it was.
+ */
+export async function* measureIngestion(
   fleet: DatabasePool,
   emptyConnectionString: string,
   rawStore: RawStore,
-): Promise<{ fleet: Cost; empty: Cost }> {
+): AsyncGenerator<QuestionCost> {
   const empty = createDatabasePool({ connectionString: emptyConnectionString });
   try {
     await ensureWorkspace(empty.database, FLEET_WORKSPACE, FLEET_WORKSPACE);
-    const runs = {
-      fleet: { database: fleet, times: [], cpuMs: 0 },
-      empty: { database: empty, times: [], cpuMs: 0 },
-    } satisfies Record<string, Run>;
+    const places = { 'in the fleet': fleet, 'in an empty database': empty };
+    const tallies = new Map<string, Tally>();
     for (let round = 0; round <= ROUNDS; round += 1) {
-      for (const run of Object.values<Run>(runs)) {
-        const before = await readServerCpu(run.database);
-        const { milliseconds } = await ingestGenerated(run.database, rawStore, 1000 + round);
-        // The first one warms up.
-        if (round === 0) continue;
-        run.times.push(milliseconds);
-        run.cpuMs += (await readServerCpu(run.database)) - before;
+      for (const [place, database] of Object.entries(places)) {
+        for (const [step, cost] of Object.entries(await handleOne(database, rawStore, FIRST_SEED + round))) {
+          const question = `${step} ${place}`;
+          const tally = tallies.get(question) ?? { times: [], cpuMs: 0 };
+          tallies.set(question, tally);
+          // The first one warms up.
+          if (round === 0) continue;
+          tally.times.push(cost.milliseconds);
+          tally.cpuMs += cost.serverCpuMs;
+        }
       }
     }
-    return { fleet: toCost(runs.fleet), empty: toCost(runs.empty) };
+    for (const [question, { times, cpuMs }] of tallies) {
+      yield { question, cost: { milliseconds: median(times), serverCpuMs: cpuMs / ROUNDS } };
+    }
   } finally {
     await empty.close();
   }
 }
 
-interface Run {
-  database: DatabasePool;
+interface Tally {
   times: number[];
   cpuMs: number;
 }
 
-const toCost = ({ times, cpuMs }: Run): Cost => ({ milliseconds: median(times), serverCpuMs: cpuMs / ROUNDS });
+async function handleOne(database: DatabasePool, rawStore: RawStore, seed: number): Promise<Record<string, Cost>> {
+  let sessionId = '';
+  const ingest = await measureOnce(database, async () => {
+    ({ sessionId } = await ingestGenerated(database, rawStore, seed));
+  });
+  const index = await measureOnce(database, () => indexWaitingSessions(database));
+  const remove = await measureOnce(database, () =>
+    database.withTransaction((transaction) => deleteSession(transaction, FLEET_WORKSPACE, sessionId)),
+  );
+  return { ingest, 'index for search': index, delete: remove };
+}

@@ -3,16 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createDatabasePool, type DatabasePool, migrateDatabase } from '@recount/db';
-import { chooseSettings, createDatabase, startLocalPostgres } from '@recount/local-postgres';
-import { createFolderRawStore, type RawStore } from '@recount/storage';
+import { chooseSettings, createDatabase, dropDatabase, startLocalPostgres } from '@recount/local-postgres';
+import { createFolderRawStore } from '@recount/storage';
 import { ingestSearched, measureIngestion } from './ingest-one-more.ts';
 import type { Cost } from './measure.ts';
-import { measureSearches, measureSessions } from './measure-questions.ts';
+import { measureSearches, measureSessions, type QuestionCost } from './measure-questions.ts';
 import { measureReports } from './measure-reports.ts';
 import { FLEET_WORKSPACE, type FleetSize, seedFleet, seedTexts } from './seed-fleet.ts';
 
 // node bench/fleet/main.ts [--sessions 10000] [--responses 40] [--calls 34] [--events 10] [--texts 10] [--folder DIR]
-// A year of a fleet: what reports, search, the list of sessions and one more transcript cost. Linux.
+//   [--only reports,sessions,search,ingest] [--keep DIR]
+// A year of a fleet: what reports, search, the list of sessions and one more transcript cost. Linux. With --keep the database stays
+// in DIR, and the next run with the same DIR asks it again instead of seeding one.
 const { values } = parseArgs({
   options: {
     sessions: { type: 'string', default: '10000' },
@@ -21,6 +23,8 @@ const { values } = parseArgs({
     events: { type: 'string', default: '10' },
     texts: { type: 'string', default: '10' },
     folder: { type: 'string', default: tmpdir() },
+    only: { type: 'string', default: 'reports,sessions,search,ingest' },
+    keep: { type: 'string' },
   },
 });
 const size: FleetSize = {
@@ -39,53 +43,96 @@ const RARE_LINE = `${JSON.stringify({
   message: { role: 'user', content: `look for the ${RARE_WORD}` },
 })}\n`;
 
-const folder = await mkdtemp(join(values.folder, 'recount-fleet-'));
+const parts = new Set(values.only.split(','));
+const folder = values.keep ?? (await mkdtemp(join(values.folder, 'recount-fleet-')));
+const rawStore = createFolderRawStore({ directory: join(folder, 'raw') });
 // What is seeded is vacuumed once, at the end.
 const settings = { ...chooseSettings(), max_wal_size: '4GB', autovacuum: 'off' };
-const postgres = await startLocalPostgres({ directory: join(folder, 'postgres'), settings });
-try {
-  await migrateDatabase(postgres.connectionString);
-  const emptyConnectionString = await createDatabase(postgres.connectionString, 'empty', 'recount');
-  const database = createDatabasePool({ connectionString: postgres.connectionString });
-  const rawStore = createFolderRawStore({ directory: join(folder, 'raw') });
-  await seed(database, rawStore);
-  await printAll(database, rawStore, emptyConnectionString);
-  await rawStore.close();
-  await database.close();
-} finally {
-  await postgres.stop();
+const seedingSettings = {
+  ...settings,
+  fsync: 'off',
+  full_page_writes: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+};
+const seeding = await withPostgres(seedingSettings, async (connectionString) => {
+  await migrateDatabase(connectionString);
+  await withPool(connectionString, seedOnce);
+});
+await withPostgres(settings, async (connectionString) => {
+  const emptyConnectionString = await createDatabase(connectionString, `empty_${Date.now()}`);
+  await migrateDatabase(emptyConnectionString);
+  await withPool(connectionString, (database) => printAll(database, emptyConnectionString));
+  await dropDatabase(connectionString, new URL(emptyConnectionString).pathname.slice(1));
+});
+await rawStore.close();
+if (values.keep === undefined) {
   // The database of root lives elsewhere.
-  for (const path of [folder, postgres.directory]) await rm(path, { recursive: true, force: true });
+  for (const path of [folder, seeding.directory]) await rm(path, { recursive: true, force: true });
 }
 
-async function seed(database: DatabasePool, rawStore: RawStore): Promise<void> {
+async function withPostgres(
+  serverSettings: Record<string, string>,
+  work: (connectionString: string) => Promise<void>,
+): Promise<{ directory: string }> {
+  const postgres = await startLocalPostgres({ directory: join(folder, 'postgres'), settings: serverSettings });
+  try {
+    await work(postgres.connectionString);
+  } finally {
+    await postgres.stop();
+  }
+  return postgres;
+}
+
+async function withPool(connectionString: string, work: (database: DatabasePool) => Promise<void>): Promise<void> {
+  const database = createDatabasePool({ connectionString });
+  try {
+    await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+/** The last thing that is seeded is the transcript with the rare word. */
+async function seedOnce(database: DatabasePool): Promise<void> {
+  const { rowCount } = await database.pool.query('SELECT FROM recount.search_documents WHERE text LIKE $1 LIMIT 1', [
+    `%${RARE_WORD}%`,
+  ]);
+  if (rowCount === 1) return;
   const startMs = performance.now();
   await seedFleet(database, size);
   const { sessionId } = await ingestSearched(database, rawStore, 1, TEMPLATE_BYTES);
   await seedTexts(database, size, sessionId);
   await ingestSearched(database, rawStore, 2, undefined, RARE_LINE);
+  await database.pool.query('VACUUM ANALYZE');
+  const minutes = (performance.now() - startMs) / 60_000;
+  console.log(`seeded in ${minutes.toFixed(1)} min`);
+}
+
+async function printAll(database: DatabasePool, emptyConnectionString: string): Promise<void> {
   const { rows } = await database.pool.query<{ size: string }>(
     'SELECT pg_size_pretty(pg_database_size(current_database())) AS size',
   );
-  const minutes = (performance.now() - startMs) / 60_000;
-  console.log(`${JSON.stringify(size)}: ${rows[0]?.size}, seeded in ${minutes.toFixed(1)} min\n`);
-}
-
-async function printAll(database: DatabasePool, rawStore: RawStore, emptyConnectionString: string): Promise<void> {
+  console.log(`${JSON.stringify(size)}: ${rows[0]?.size}\n`);
   const print = (name: string, ...cells: string[]): void =>
     console.log(name.padEnd(34), ...cells.map((cell) => cell.padStart(10)));
   const toCells = ({ milliseconds, serverCpuMs }: Cost): string[] => [milliseconds.toFixed(0), serverCpuMs.toFixed(0)];
-  print('', 'year ms', 'CPU ms', '30 days ms', 'CPU ms');
-  for await (const { report, year, month } of measureReports(database)) {
-    print(report, ...toCells(year), ...toCells(month));
+  const printQuestions = async (costs: AsyncIterable<QuestionCost>): Promise<void> => {
+    for await (const { question, cost } of costs) print(question, ...toCells(cost));
+  };
+  if (parts.has('reports')) {
+    print('', 'year ms', 'CPU ms', '30 days ms', 'CPU ms');
+    for await (const { report, year, month } of measureReports(database)) {
+      print(report, ...toCells(year), ...toCells(month));
+    }
   }
   print('', 'ms', 'CPU ms');
-  const words = { rareWord: RARE_WORD, frequentWord: await findFrequentWord(database) };
-  for await (const { question, cost } of measureSessions(database, size.sessions)) print(question, ...toCells(cost));
-  for await (const { question, cost } of measureSearches(database, words)) print(question, ...toCells(cost));
-  const ingested = await measureIngestion(database, emptyConnectionString, rawStore);
-  print('ingest one more transcript', ...toCells(ingested.fleet));
-  print('  in an empty database', ...toCells(ingested.empty));
+  if (parts.has('sessions')) await printQuestions(measureSessions(database, size.sessions));
+  if (parts.has('search')) {
+    const words = { rareWord: RARE_WORD, frequentWord: await findFrequentWord(database) };
+    await printQuestions(measureSearches(database, words));
+  }
+  if (parts.has('ingest')) await printQuestions(measureIngestion(database, emptyConnectionString, rawStore));
 }
 
 /** A word that most documents have. */

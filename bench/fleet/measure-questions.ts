@@ -12,7 +12,7 @@ import {
 import { type Cost, measure } from './measure.ts';
 import { FLEET_WORKSPACE } from './seed-fleet.ts';
 
-interface QuestionCost {
+export interface QuestionCost {
   question: string;
   cost: Cost;
 }

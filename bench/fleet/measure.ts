@@ -25,8 +25,17 @@ export async function measure(database: DatabasePool, ask: () => Promise<unknown
   return { milliseconds: median(times), serverCpuMs: ((await readServerCpu(database)) - before) / runs };
 }
 
+/** Does something once that cannot be done again. */
+export async function measureOnce(database: DatabasePool, work: () => Promise<unknown>): Promise<Cost> {
+  const before = await readServerCpu(database);
+  const startMs = performance.now();
+  await work();
+  const milliseconds = performance.now() - startMs;
+  return { milliseconds, serverCpuMs: (await readServerCpu(database)) - before };
+}
+
 /** Milliseconds of processor time that PostgreSQL has taken so far. */
-export async function readServerCpu({ pool }: DatabasePool): Promise<number> {
+async function readServerCpu({ pool }: DatabasePool): Promise<number> {
   const { rows } = await pool.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   return (await readServerCpuSeconds(rows[0]?.pid ?? 0)) * 1000;
 }

@@ -14,6 +14,7 @@ export interface FleetSize {
 }
 
 const FIGURE_TABLES = [
+  ...['sessions', 'transcripts', 'search_index_state'],
   ...['usage_ledger', 'usage_entries', 'tool_calls', 'session_events', 'findings'],
   ...['usage_rollup', 'usage_day_rollup', 'message_rollup', 'message_day_rollup', 'tool_day_rollup', 'file_day_rollup'],
 ];
@@ -22,12 +23,18 @@ const TEXT_TABLES = ['search_documents', 'transcript_messages', 'content_blocks'
 /** Fills the tables that reports read, as ingestion would with that many sessions. */
 export async function seedFleet(database: DatabasePool, size: FleetSize): Promise<void> {
   await database.pool.query('INSERT INTO recount.workspaces (id, name) VALUES ($1, $1)', [FLEET_WORKSPACE]);
-  await seed(database, './seed-fleet.sql', FIGURE_TABLES, {
-    SESSIONS: size.sessions,
-    RESPONSES: size.responses,
-    CALLS: size.calls,
-    EVENTS: size.events,
-  });
+  await seed(
+    database,
+    './seed-fleet.sql',
+    FIGURE_TABLES,
+    { areEmpty: true },
+    {
+      SESSIONS: size.sessions,
+      RESPONSES: size.responses,
+      CALLS: size.calls,
+      EVENTS: size.events,
+    },
+  );
 }
 
 /** Fills the tables of texts with copies of those of a session that is ingested and indexed. */
@@ -36,7 +43,13 @@ export async function seedTexts(
   { texts }: FleetSize,
   templateSessionId: string,
 ): Promise<void> {
-  await seed(database, './seed-texts.sql', TEXT_TABLES, { TEXTS: texts, TEMPLATE: templateSessionId });
+  await seed(
+    database,
+    './seed-texts.sql',
+    TEXT_TABLES,
+    { areEmpty: false },
+    { TEXTS: texts, TEMPLATE: templateSessionId },
+  );
 }
 
 /** Runs the statements of a file while the tables have no indexes: these are made afterwards, which takes a fraction. */
@@ -44,6 +57,7 @@ async function seed(
   { pool }: DatabasePool,
   file: string,
   tables: readonly string[],
+  { areEmpty }: { areEmpty: boolean },
   values: Readonly<Record<string, string | number>>,
 ): Promise<void> {
   const sql = await readFile(new URL(file, import.meta.url), 'utf8');
@@ -65,7 +79,10 @@ async function seed(
       [tables],
     );
     for (const { name } of indexes) await client.query(`DROP INDEX ${name}`);
-    await client.query(statements);
+    // Tables that are emptied in the transaction need no log of what fills them, if `wal_level` is `minimal`.
+    await client.query('BEGIN');
+    if (areEmpty) await client.query(`TRUNCATE ${tables.map((table) => `recount.${table}`).join()}`);
+    await client.query(`${statements}; COMMIT`);
     for (const { table, name, definition } of constraints) {
       await client.query(`ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}`);
     }
