@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, gte, ilike, lt, lte, type PgColumn, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { knownCost, lastActivity, sessions, transcripts } from '../transcripts/schema.ts';
-import { fileDayRollup, toolDayRollup } from '../usage/rollups-schema.ts';
-import { usageEntries, usageLedger } from '../usage/schema.ts';
+import { fileDayRollup, indexedPath, toolDayRollup } from '../usage/rollups-schema.ts';
+import { sessionEvents, usageEntries, usageLedger } from '../usage/schema.ts';
 import { hasErrors } from './session-errors.ts';
 
 export type SessionRow = typeof sessions.$inferSelect;
@@ -122,9 +122,16 @@ function toConditions(filter: SessionFilter, workspaceId: string): (SQL | undefi
   ];
 }
 
+/** Of the copies of a link the earliest counts, as in the view `analytics.session_events`. */
 const isLinkedTo = (workspaceId: string, url: string): SQL => sql`${sessions.session_id} IN (
-  SELECT e.session_id FROM analytics.session_events AS e
-  WHERE e.workspace_id = ${workspaceId} AND e.kind = 'pull_request' AND e.name = ${url})`;
+  SELECT session_id FROM (
+    SELECT DISTINCT ON (e.event_key) e.session_id
+    FROM ${sessionEvents} AS e
+    JOIN ${transcripts} AS t ON t.workspace_id = ${workspaceId} AND t.row_set_id = e.row_set_id
+    WHERE e.workspace_id = ${workspaceId} AND e.kind = 'pull_request' AND e.name = ${url}
+    ORDER BY e.event_key, e."timestamp" NULLS LAST, t.first_timestamp NULLS LAST, e.session_id, t.size_bytes DESC, t.sha256,
+      e.event_number
+  ) AS link)`;
 
 /** Sessions that have a row of a roll-up by days; undefined if nothing is asked of it. */
 function hasCalls(
@@ -134,7 +141,14 @@ function hasCalls(
   wanted: Readonly<Record<string, string | undefined>>,
 ): SQL | undefined {
   const conditions = Object.entries(wanted).flatMap(([column, value]) =>
-    value === undefined ? [] : [sql`r.${sql.identifier(column)} = ${value}`],
+    value === undefined
+      ? []
+      : [
+          sql`r.${sql.identifier(column)} = ${value}`,
+          ...(column === 'file_path'
+            ? [sql`${indexedPath(sql`r.file_path`)} = ${indexedPath(sql`${value}::text`)}`]
+            : []),
+        ],
   );
   if (conditions.length === 0) return undefined;
   if (from !== undefined)

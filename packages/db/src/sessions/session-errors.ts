@@ -35,10 +35,14 @@ export async function readSessionErrors(
   return new Map(rows.map(({ session_id, ...counts }) => [session_id, counts]));
 }
 
-/** Condition for a query of `sessions`: something failed in it. */
+/**
+ * Condition for a query of `sessions`: something failed in it. Each session is looked up, so that a page looks no further than it goes:
+ * `OFFSET 0` keeps the planner from gathering all that failed in the workspace.
+ */
 export const hasErrors = (workspaceId: string): SQL => sql`(
   EXISTS (
     SELECT FROM ${toolDayRollup} AS r
-    WHERE r.workspace_id = ${workspaceId} AND r.session_id = ${sessions.session_id} AND r.errors > 0)
-  OR ${sessions.session_id} IN (
-    SELECT e.session_id FROM ${sessionEvents} AS e WHERE e.workspace_id = ${workspaceId} AND e.kind = 'api_error'))`;
+    WHERE r.workspace_id = ${workspaceId} AND r.session_id = ${sessions.session_id} AND r.errors > 0 OFFSET 0)
+  OR EXISTS (
+    SELECT FROM ${sessionEvents} AS e
+    WHERE e.workspace_id = ${workspaceId} AND e.session_id = ${sessions.session_id} AND e.kind = 'api_error' OFFSET 0))`;

@@ -79,6 +79,7 @@ export const transcripts = recountSchema.table(
     unique('transcripts_session_content_unique').on(table.workspace_id, table.session_id, table.sha256),
     index('transcripts_sha256').on(table.workspace_id, table.sha256),
     index('transcripts_status').on(table.workspace_id, table.status, table.id),
+    index('transcripts_errors').on(table.workspace_id, table.id, table.error_count).where(sql`error_count > 0`),
   ],
 );
 
@@ -118,9 +119,15 @@ export const sessions = recountSchema.table(
   (table) => [
     primaryKey({ columns: [table.workspace_id, table.session_id] }),
     index('sessions_last_activity').on(table.workspace_id, lastActivity(table.last_timestamp), table.session_id),
+    index('sessions_first_activity').on(table.workspace_id, lastActivity(table.first_timestamp), table.session_id),
+    index('sessions_duration').on(table.workspace_id, table.duration_ms, table.session_id),
+    index('sessions_messages').on(table.workspace_id, table.total_messages, table.session_id),
+    index('sessions_tokens_out').on(table.workspace_id, table.tokens_out, table.session_id),
     index('sessions_cost').on(table.workspace_id, knownCost(table.cost_estimate_usd), table.session_id),
     index('sessions_parent').on(table.workspace_id, table.parent_session_id),
     index('sessions_project').on(table.workspace_id, table.project),
+    index('sessions_branch').on(table.workspace_id, table.git_branch),
+    index('sessions_machine').on(table.workspace_id, table.machine).where(sql`machine IS NOT NULL`),
     index('sessions_person').on(table.workspace_id, table.person, table.machine),
     index('sessions_incomplete').on(table.workspace_id).where(sql`tokens_in IS NULL OR output_only_count > 0`),
   ],

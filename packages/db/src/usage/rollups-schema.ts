@@ -1,5 +1,5 @@
 import type { ToolKind } from '@recount/core';
-import { boolean, index, integer, numeric, type PgTable, text } from '../drizzle.cjs';
+import { type AnyPgColumn, boolean, index, integer, numeric, type PgTable, type SQL, sql, text } from '../drizzle.cjs';
 import { bytes, identifier, isoTimestamp, recountSchema, tokens } from '../schema/column-types.ts';
 import { COST_UNIT_COLUMNS, SUMMED_TOKENS, toColumns } from '../schema/usage-columns.ts';
 
@@ -118,6 +118,12 @@ export const toolDayRollup = recountSchema.table(
   (table) => [
     index('tool_day_rollup_session').on(table.workspace_id, table.session_id),
     index('tool_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
+    // Lists of the sessions that called something.
+    index('tool_day_rollup_tool').on(table.workspace_id, table.tool_name),
+    index('tool_day_rollup_program').on(table.workspace_id, table.program).where(sql`program IS NOT NULL`),
+    index('tool_day_rollup_mcp_server').on(table.workspace_id, table.mcp_server).where(sql`mcp_server IS NOT NULL`),
+    index('tool_day_rollup_skill').on(table.workspace_id, table.skill_name).where(sql`skill_name IS NOT NULL`),
+    index('tool_day_rollup_subagent').on(table.workspace_id, table.subagent_type).where(sql`subagent_type IS NOT NULL`),
   ],
 );
 
@@ -132,6 +138,9 @@ const fileSums = () => ({
   output_bytes: tokens(),
 });
 
+/** What is indexed of a path: entries of an index are bounded, and paths of some formats are not. */
+export const indexedPath = (path: AnyPgColumn | SQL): SQL => sql`left(${path}, 256)`;
+
 /** Calls of tools for files that count, by session, UTC day and file. */
 export const fileDayRollup = recountSchema.table(
   'file_day_rollup',
@@ -139,6 +148,7 @@ export const fileDayRollup = recountSchema.table(
   (table) => [
     index('file_day_rollup_session').on(table.workspace_id, table.session_id),
     index('file_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
+    index('file_day_rollup_file').on(table.workspace_id, indexedPath(table.file_path)),
   ],
 );
 

@@ -160,6 +160,8 @@ export const sessionEvents = recountSchema.table(
   (table) => [
     primaryKey({ name: 'session_events_pk', columns: [table.workspace_id, table.row_set_id, table.event_number] }),
     index('session_events_kind').on(table.workspace_id, table.kind),
+    index('session_events_api_error').on(table.workspace_id, table.session_id).where(sql`kind = 'api_error'`),
+    index('session_events_pull_request').on(table.workspace_id, table.name).where(sql`kind = 'pull_request'`),
   ],
 );
 

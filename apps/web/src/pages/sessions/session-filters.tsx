@@ -114,6 +114,7 @@ function TextFilter({
   change,
   list,
   isNumber = false,
+  onFocus,
 }: {
   label: string;
   name: string;
@@ -121,6 +122,7 @@ function TextFilter({
   change: Change;
   list?: string;
   isNumber?: boolean;
+  onFocus?: () => void;
 }): ReactNode {
   const applied = state[name] ?? '';
   const [text, setText] = useState(applied);
@@ -137,13 +139,14 @@ function TextFilter({
         {...(isNumber ? { type: 'number', min: 0, step: 'any', className: 'number' } : { type: 'search', list })}
         value={text}
         maxLength={1000}
+        onFocus={onFocus}
         onChange={({ target }) => setText(target.value)}
       />
     </label>
   );
 }
 
-/** Offers the workspace's values, most expensive first. */
+/** Offers the workspace's values of all times, most expensive first; asks for them once the field has the focus. */
 function ValueFilter({
   name,
   label,
@@ -158,11 +161,19 @@ function ValueFilter({
   change: Change;
 }): ReactNode {
   const listId = useId();
-  const values = useAnswer('/v1/analytics/usage', { group_by: groupBy, limit: SUGGESTIONS });
+  const [isWanted, setIsWanted] = useState(false);
+  const values = useAnswer('/v1/analytics/usage', { group_by: groupBy, limit: SUGGESTIONS }, { isEnabled: isWanted });
   const rows = values.data?.rows ?? [];
   return (
     <>
-      <TextFilter label={label} name={name} state={state} change={change} list={listId} />
+      <TextFilter
+        label={label}
+        name={name}
+        state={state}
+        change={change}
+        list={listId}
+        onFocus={() => setIsWanted(true)}
+      />
       <datalist id={listId}>
         {rows.map((row) => {
           const value = row[groupBy as 'model'];
