@@ -43,6 +43,18 @@ describe('toUsage', () => {
     expect(invalid).toEqual([]);
   });
 
+  it('takes cache writes to be at least the parts that are priced', () => {
+    const cache_creation = { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 5 };
+    for (const cache_creation_input_tokens of [undefined, 0, 5, 'x']) {
+      const { usage } = read({
+        cache_creation,
+        ...(cache_creation_input_tokens !== undefined && { cache_creation_input_tokens }),
+      });
+      expect(usage).toMatchObject({ cacheWriteTokens: 9, cacheWrite5mTokens: 4, cacheWrite1hTokens: 5 });
+    }
+    expect(read({ cache_creation, cache_creation_input_tokens: 12 }).usage.cacheWriteTokens).toBe(12);
+  });
+
   it('reads every token class', () => {
     expect(read(full)).toEqual({
       usage: {

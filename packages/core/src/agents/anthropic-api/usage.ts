@@ -16,13 +16,16 @@ export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): 
   };
   const cacheCreation = readObject(usage.cache_creation);
   const serverToolUse = readObject(usage.server_tool_use);
+  const cacheWrite5mTokens = count(cacheCreation, 'ephemeral_5m_input_tokens');
+  const cacheWrite1hTokens = count(cacheCreation, 'ephemeral_1h_input_tokens');
   return {
     inputTokens: count(usage, 'input_tokens'),
     outputTokens: count(usage, 'output_tokens'),
     cacheReadTokens: count(usage, 'cache_read_input_tokens'),
-    cacheWriteTokens: count(usage, 'cache_creation_input_tokens'),
-    cacheWrite5mTokens: count(cacheCreation, 'ephemeral_5m_input_tokens'),
-    cacheWrite1hTokens: count(cacheCreation, 'ephemeral_1h_input_tokens'),
+    // If the total is missing or smaller, the parts are priced all the same: tokens and cost must agree.
+    cacheWriteTokens: Math.max(count(usage, 'cache_creation_input_tokens'), cacheWrite5mTokens + cacheWrite1hTokens),
+    cacheWrite5mTokens,
+    cacheWrite1hTokens,
     webSearchRequests: count(serverToolUse, 'web_search_requests', MAX_REQUESTS_PER_RESPONSE),
     webFetchRequests: count(serverToolUse, 'web_fetch_requests', MAX_REQUESTS_PER_RESPONSE),
     thinkingTokens: count(readObject(usage.output_tokens_details), 'thinking_tokens'),
