@@ -1,5 +1,6 @@
 import { outranks, type Price, type Usage } from '@recount/core';
 import { createListPrices } from '@recount/prices';
+import { type ComparedCopy, type CostRange, compareCopies } from './compare-copies.ts';
 import type { ScannedFile, ScanResult } from './scan-files.ts';
 import { figureAt, hasFlag, nameAt, type UsageColumns } from './usage-columns.ts';
 
@@ -18,10 +19,12 @@ export interface LedgerRow {
   isUnfinalised: boolean;
   estimatedTokensOut: number;
   price: Price;
+  /** Only if its copies disagree: what it costs by them. */
+  disagreement: CostRange | undefined;
 }
 
 /** A copy of a response in a session that is not credited with it. */
-export type SharedCopy = Omit<LedgerRow, 'usage' | 'price' | 'isUnfinalised' | 'estimatedTokensOut'>;
+export type SharedCopy = Omit<LedgerRow, 'usage' | 'price' | 'isUnfinalised' | 'estimatedTokensOut' | 'disagreement'>;
 
 export interface LocalLedger {
   rows: LedgerRow[];
@@ -71,6 +74,7 @@ export function settleLedger({ files, columns }: ScanResult): LocalLedger {
       isUnfinalised: hasFlag(columns, figures, 'unfinalised'),
       estimatedTokensOut: figureAt(columns, figures, 'estimated_tokens_out'),
       price: copies.priceOf(figures),
+      disagreement: others && compareCopies([credited, ...others].map(copies.toCompared)),
     });
     const sessions = new Set([copies.fileOf(credited).sessionId]);
     for (const other of others ?? []) {
@@ -167,8 +171,16 @@ function createCopies(files: readonly ScannedFile[], columns: UsageColumns) {
       isSubagent: hasFlag(columns, index, 'subagent'),
     };
   };
+  const toCompared = (index: number): ComparedCopy => ({
+    model: nameAt(columns, index, 'model'),
+    timestampMs: timeOf(index),
+    isUnfinalised: hasFlag(columns, index, 'unfinalised'),
+    isStream: fileOf(index).isStream,
+    usage: toUsage(index),
+    costUsd: priceOf(index).costUsd,
+  });
   const isReplaced = (index: number): boolean => replaced.size > 0 && replaced.has(fileOf(index));
-  return { fileOf, isReplaced, toUsage, priceOf, compareCredit, compareFigures, toOrigin };
+  return { fileOf, isReplaced, toUsage, priceOf, compareCredit, compareFigures, toOrigin, toCompared };
 }
 
 /** Files whose session also has one in a more detailed format. */

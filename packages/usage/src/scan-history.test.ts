@@ -91,6 +91,21 @@ describe('scanHistory and settleLedger', () => {
     });
   });
 
+  it('names responses whose copies disagree, and what they cost by them', async () => {
+    await save('one.jsonl', [ONE, { ...ONE, id: '2' }]);
+    await save('two.jsonl', [
+      { ...ONE, session: 'two', model: 'claude-opus-4-5' },
+      { ...ONE, session: 'two', id: '2' },
+    ]);
+    const { ledger } = await report([]);
+    expect(reportUsage(ledger, [], {}, createLocalClock('UTC')).disagreements).toEqual({
+      responses: 1,
+      cost_usd: 0.000405,
+      lowest_cost_usd: 0.000405,
+      highest_cost_usd: 0.000675,
+    });
+  });
+
   it('counts a stream without keys only where its session has no file of its own', async () => {
     const [at, session_id] = ['2026-03-02T23:30:00.000Z', 'T-1'];
     const usage = { input_tokens: 100, output_tokens: 7 };

@@ -63,6 +63,8 @@ export interface UsageReport {
   sessions: { without_usage: number; output_only: number };
   /** Number of responses without a time. */
   withoutTimestamp: number;
+  /** Responses whose copies disagree: their cost as it is counted, and by the cheapest and the dearest copies. */
+  disagreements: { responses: number; cost_usd: number; lowest_cost_usd: number; highest_cost_usd: number };
 }
 
 /** Groups the ledger's responses by the keys and sums them up. */
@@ -77,6 +79,7 @@ export function reportUsage(
   const readers = keys.map((key) => createKeyReader(key, clock));
   const unpricedModels = new Set<string>();
   let withoutTimestamp = 0;
+  const disputed = { responses: 0, costUnits: 0, lowestUnits: 0, highestUnits: 0 };
   const groupOf = (row: SharedCopy): Sums => {
     const values = readers.map((read) => read(row));
     const id = values.length === 1 ? (values[0] ?? null) : JSON.stringify(values);
@@ -93,6 +96,12 @@ export function reportUsage(
     if (!passesFilter(row, filter)) continue;
     addResponse(totals, row);
     addResponse(groupOf(row), row);
+    if (row.disagreement !== undefined) {
+      disputed.responses++;
+      disputed.costUnits += toUnits(row.price.costUsd);
+      disputed.lowestUnits += toUnits(row.disagreement.lowestCostUsd);
+      disputed.highestUnits += toUnits(row.disagreement.highestCostUsd);
+    }
     if (row.price.costUsd === null) unpricedModels.add(row.model ?? 'no model');
   }
   for (const copy of ledger.shared) {
@@ -123,7 +132,20 @@ export function reportUsage(
     without_usage: lacking.filter(({ lacks }) => lacks === 'usage').length,
     output_only: lacking.filter(({ lacks }) => lacks === 'input').length,
   };
-  return { rows, totals: toRow(totals), unpricedModels: [...unpricedModels].sort(), sessions, withoutTimestamp };
+  const disagreements = {
+    responses: disputed.responses,
+    cost_usd: disputed.costUnits / COST_UNITS_PER_USD,
+    lowest_cost_usd: disputed.lowestUnits / COST_UNITS_PER_USD,
+    highest_cost_usd: disputed.highestUnits / COST_UNITS_PER_USD,
+  };
+  return {
+    rows,
+    totals: toRow(totals),
+    unpricedModels: [...unpricedModels].sort(),
+    sessions,
+    withoutTimestamp,
+    disagreements,
+  };
 }
 
 export function passesFilter(row: SharedCopy, { fromMs, toMs, agent, project, model, session }: UsageFilter): boolean {
@@ -209,6 +231,8 @@ export function createSums(): Sums {
   };
 }
 
+const toUnits = (costUsd: number | null): number => Math.round((costUsd ?? 0) * COST_UNITS_PER_USD);
+
 export function addResponse(
   sums: Sums,
   { usage, price, isUnfinalised, estimatedTokensOut, sessionId }: LedgerRow,
@@ -225,7 +249,7 @@ export function addResponse(
   if (price.costUsd === null) {
     sums.unpriced.responses++;
     sums.unpriced.tokens += usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-  } else sums.costUnits += Math.round(price.costUsd * COST_UNITS_PER_USD);
+  } else sums.costUnits += toUnits(price.costUsd);
   if (price.basis === 'default') sums.defaultPriced++;
   if (!isUnfinalised) return;
   sums.unfinalised.responses++;
@@ -272,7 +296,7 @@ export function sumFigures(rows: readonly UsageFigures[]): UsageFigures {
     sums.cacheWrite1h += row.cache_write_1h;
     sums.thinkingTokens += row.thinking_tokens;
     sums.webSearchRequests += row.web_search_requests;
-    sums.costUnits += Math.round((row.cost_usd ?? 0) * COST_UNITS_PER_USD);
+    sums.costUnits += toUnits(row.cost_usd);
     sums.unfinalised.responses += row.unfinalised.responses;
     sums.unfinalised.tokens_out += row.unfinalised.tokens_out;
     sums.unfinalised.estimated_tokens_out += row.unfinalised.estimated_tokens_out;

@@ -3,7 +3,7 @@ import type { ReportAnswer } from '../report/report-answer.ts';
 
 /** Rows of a report of this machine in the form of a server's, so that both are shown alike. */
 export function toUsageAnswer(
-  { rows, totals, unpricedModels, sessions, withoutTimestamp }: UsageReport,
+  { rows, totals, unpricedModels, sessions, withoutTimestamp, disagreements }: UsageReport,
   groupBy: readonly UsageKey[],
   {
     clock,
@@ -34,7 +34,7 @@ export function toUsageAnswer(
       default_priced_responses: own.default_priced_responses,
       without_timestamp: withoutTimestamp,
       sessions,
-      disagreements: { responses: 0, cost_usd: 0, lowest_cost_usd: 0, highest_cost_usd: 0 },
+      disagreements,
     },
     rows: rows.slice(0, limit) as unknown as ReportAnswer['rows'],
     totals: totals as unknown as ReportAnswer['totals'],

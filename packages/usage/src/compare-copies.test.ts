@@ -1,0 +1,83 @@
+import type { Usage } from '@recount/core';
+import { describe, expect, it } from 'vitest';
+import { type ComparedCopy, compareCopies } from './compare-copies.ts';
+
+const MINUTE_MS = 60_000;
+const USAGE: Usage = {
+  inputTokens: 10,
+  outputTokens: 500,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite5mTokens: 0,
+  cacheWrite1hTokens: 0,
+  webSearchRequests: 0,
+  webFetchRequests: 0,
+  thinkingTokens: 0,
+  serviceTier: null,
+  speed: null,
+  inferenceGeo: null,
+};
+
+const toCopy = (fields: Partial<ComparedCopy> = {}, usage: Partial<Usage> = {}): ComparedCopy => ({
+  model: 'gpt-5',
+  timestampMs: 1e12,
+  isUnfinalised: false,
+  isStream: false,
+  costUsd: 1,
+  ...fields,
+  usage: { ...USAGE, ...usage },
+});
+
+describe('compareCopies', () => {
+  it.each<[string, ComparedCopy[]]>([
+    ['are the same', [toCopy(), toCopy()]],
+    ['name no model', [toCopy(), toCopy({ model: 'unknown' })]],
+    [
+      'are a quarter of an hour apart',
+      [toCopy(), toCopy({ timestampMs: 1e12 + 15 * MINUTE_MS }), toCopy({ timestampMs: null })],
+    ],
+    ['arrived in a stream later', [toCopy(), toCopy({ isStream: true, timestampMs: 1e12 + 60 * MINUTE_MS })]],
+    ['have a placeholder', [toCopy(), toCopy({ isUnfinalised: true }, { outputTokens: 8, serviceTier: 'batch' })]],
+    ['have a placeholder in a stream', [toCopy(), toCopy({ isStream: true }, { outputTokens: 128 })]],
+    ['lack searches', [toCopy({}, { webSearchRequests: 20 }), toCopy()]],
+  ])('finds no disagreement if copies %s', (_, copies) => {
+    expect(compareCopies(copies)).toBeUndefined();
+    expect(compareCopies(copies.toReversed())).toBeUndefined();
+  });
+
+  it.each<[string, ComparedCopy[]]>([
+    ['the model', [toCopy(), toCopy({ model: 'gpt-5-mini' })]],
+    ['whether there is a model', [toCopy(), toCopy({ model: null })]],
+    ['the time', [toCopy(), toCopy({ timestampMs: 1e12 + 15 * MINUTE_MS + 1 })]],
+    ['the input', [toCopy(), toCopy({ isUnfinalised: true }, { inputTokens: 11, outputTokens: 8 })]],
+    ['the terms', [toCopy(), toCopy({}, { speed: 'fast' })]],
+    ['the searches', [toCopy({}, { webSearchRequests: 21 }), toCopy()]],
+    ['the output', [toCopy(), toCopy({}, { outputTokens: 501 })]],
+    [
+      'placeholders',
+      [toCopy({ isUnfinalised: true }, { outputTokens: 130 }), toCopy({ isUnfinalised: true }, { outputTokens: 1 })],
+    ],
+    ['a placeholder above the output', [toCopy(), toCopy({ isUnfinalised: true }, { outputTokens: 501 })]],
+    [
+      'an output that no placeholder stands for',
+      [toCopy({}, { outputTokens: 200_001 }), toCopy({ isUnfinalised: true }, { outputTokens: 1 })],
+    ],
+  ])('finds a disagreement about %s', (_, copies) => {
+    expect(compareCopies(copies)).toEqual({ lowestCostUsd: 1, highestCostUsd: 1 });
+    expect(compareCopies(copies.toReversed())).toEqual({ lowestCostUsd: 1, highestCostUsd: 1 });
+  });
+
+  it('takes the lowest cost of final copies, and the highest of all', () => {
+    const placeholder = toCopy({ isUnfinalised: true, costUsd: 0.1, model: 'gpt-5-mini' }, { outputTokens: 8 });
+    const copies = [placeholder, toCopy({ costUsd: 3 }), toCopy({ costUsd: 2 })];
+    expect(compareCopies(copies)).toEqual({ lowestCostUsd: 2, highestCostUsd: 3 });
+    expect(compareCopies([placeholder, toCopy({ costUsd: null })])).toEqual({
+      lowestCostUsd: 0.1,
+      highestCostUsd: 0.1,
+    });
+    expect(compareCopies([toCopy({ costUsd: null }), toCopy({ costUsd: null, model: 'x' })])).toEqual({
+      lowestCostUsd: null,
+      highestCostUsd: null,
+    });
+  });
+});
