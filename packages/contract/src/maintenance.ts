@@ -67,7 +67,7 @@ export const doctorReportSchema = z
       checksumBytes: countField,
     }),
     skipped: z.object({
-      youngObjects: countField.describe('Objects without a row, younger than an hour: their upload may be under way'),
+      youngObjects: countField.describe('Objects without a row, younger than an hour: their upload may be in progress'),
       youngJobs: countField.describe('Transcripts younger than an hour whose job was not looked for'),
       expiredObjects: countField.describe('Transcripts whose raw object retention has deleted'),
       streamsWithoutChecksum: countField,

@@ -24,7 +24,7 @@ export function addBacklogGauges(registry: Registry, deps: BacklogGaugeDependenc
   const readQueue = createSampler(deps, () => readBacklog(database));
   new Gauge({
     name: 'recount_transcripts',
-    help: 'Transcripts of all workspaces by status; missing where the database is away',
+    help: 'Transcripts of all workspaces by status; missing while the database is unavailable',
     labelNames: ['status'],
     registers,
     async collect() {

@@ -23,7 +23,7 @@ export function createMetrics({
   collectDefaultMetrics({ register: registry });
   const requests = new Histogram({
     name: 'recount_http_request_duration_seconds',
-    help: 'HTTP requests by route and status; 499 where the client went away',
+    help: 'HTTP requests by route and status; 499 if the client disconnected',
     labelNames: ['method', 'route', 'status'],
     buckets: DURATION_BUCKETS_SECONDS,
     registers,

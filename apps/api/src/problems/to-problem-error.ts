@@ -30,13 +30,13 @@ const RETRY_AFTER_FULL = { 'retry-after': '30' };
 
 /** 507: the raw store is full. */
 export function createStoreFull(cause?: unknown): ProblemError {
-  const detail = 'The raw store has no room for it: whoever runs the server must make some; then try again';
+  const detail = 'The raw store is full: the server’s operator must free space; then try again';
   return new ProblemError('store-full', detail, { headers: RETRY_AFTER_FULL, cause });
 }
 
 /** 503: the database is full. */
 export function createDatabaseFull(cause?: unknown): ProblemError {
-  const detail = 'The disk of the database is full: whoever runs the server must make room; then try again';
+  const detail = 'The database’s disk is full: the server’s operator must free space; then try again';
   return new ProblemError('database-full', detail, { headers: RETRY_AFTER_FULL, cause });
 }
 

@@ -39,7 +39,7 @@ const cursorSchema = z.strictObject({ path: z.string(), id: z.string().max(100) 
 
 const uploadSchema = {
   operationId: 'uploadAttachment',
-  summary: 'Upload a file that an agent keeps beside a transcript',
+  summary: 'Upload a file that an agent keeps with a transcript',
   description: [
     'Large tool results, facts about sub-agents, scripts and journals of workflows: the body is the file, and `path` its place in the folder of the session,',
     'which need not be there yet. When the answer is 200 or 201, it is stored for good. The same again adds nothing, so it is safe to repeat.',
@@ -117,7 +117,7 @@ function addAttachmentReading(app: ApiApp, deps: Deps): void {
       config: { scope: 'read' },
       schema: {
         operationId: 'listAttachments',
-        summary: 'List the files that an agent keeps beside a session’s transcript',
+        summary: 'List the files that an agent keeps with a session’s transcript',
         tags: ['sessions'],
         params: sessionParamsSchema,
         querystring: attachmentListQuerySchema,
@@ -152,7 +152,7 @@ function addAttachmentReading(app: ApiApp, deps: Deps): void {
       config: { scope: 'read' },
       schema: {
         operationId: 'getAttachment',
-        summary: 'Download a file that an agent keeps beside a session’s transcript',
+        summary: 'Download a file that an agent keeps with a session’s transcript',
         description: 'As it was uploaded, decoded; or, as the workspace chose, with secrets replaced in place.',
         tags: ['sessions'],
         params: attachmentParamsSchema,

@@ -59,7 +59,7 @@ export async function addMaintenanceRoutes(parent: ApiApp, deps: ApiDependencies
           summary: 'Start a check',
           description: [
             'It runs on when the client goes, one of each kind and workspace at a time. Ask `GET /v1/checks` how far it is.',
-            'The scope `installation` needs a key with the scope operator besides.',
+            'The scope `installation` also needs a key with the scope operator.',
           ].join(' '),
           tags: ['operations'],
           body: maintenanceCheckRequestSchema,

@@ -25,7 +25,7 @@ export async function addPriceRoutes(parent: ApiApp, { database }: Pick<ApiDepen
         schema: {
           operationId: 'getPrices',
           summary: 'Read the prices of the workspace',
-          description: 'Its overrides of the list prices, and what it calls its currency.',
+          description: 'Its overrides of the list prices, and its currency label.',
           tags: ['operations'],
           response: { 200: workspacePricesSchema },
         },

@@ -23,7 +23,7 @@ export function addSignInRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'databa
       schema: {
         operationId: 'signIn',
         summary: 'Sign in to the dashboard with an API key',
-        description: 'Sets a cookie that stands for the key of this request: httpOnly, SameSite=Strict, for 30 days.',
+        description: 'Sets a cookie with the key of this request: httpOnly, SameSite=Strict, for 30 days.',
         tags: ['operations'],
         response: { 204: nothing.describe('Signed in') },
       },

@@ -225,7 +225,7 @@ describe('an upload that is refused leaves nothing behind', () => {
     await expectProblem(await api.upload('{"type":"summary","summary":"no id"}\n'), 422, 'unidentified-transcript');
     for (const query of [{}, { session_id: session }, { agent: 'claude-code' }, { path: `${session}.jsonl` }]) {
       const { detail } = await expectProblem(await api.upload('', query), 422, 'empty-transcript');
-      expect(detail).toBe('The body is empty. It is taken all the same where agent and session_id say whose it is');
+      expect(detail).toBe('The body is empty. It is accepted anyway if agent and session_id identify it');
     }
     await expectNothingBehind();
   });

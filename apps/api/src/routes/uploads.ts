@@ -60,13 +60,13 @@ const schema = {
     ),
     202: z
       .union([uploadReceiptSchema, multipartReceiptSchema])
-      .describe('Stored; Location is the transcript where it is one'),
+      .describe('Stored; Location is the transcript, if it is one'),
     207: multipartReceiptSchema.describe('Multipart: at least one file was not taken, see `error` in its place'),
     408: problemResponse('The client was silent for too long', uploadProblemSchema),
     413: problemResponse('Larger than the limit, decoded', uploadProblemSchema),
     415: problemResponse('An encoding, or a kind of multipart, that is not supported; see Accept-Encoding'),
     507: problemResponse('The raw store has no room; see Retry-After', uploadProblemSchema),
-    422: problemResponse('Not a transcript that can be read, or one whose session cannot be told'),
+    422: problemResponse('Not a readable transcript, or its session cannot be determined'),
   },
 };
 
@@ -86,7 +86,7 @@ const continuationSchema = {
     202: uploadReceiptSchema.describe('Stored; Location is the transcript'),
     400: problemResponse('Stored and added bytes together are not what the SHA-256 says; nothing of it is kept'),
     404: problemResponse('The workspace has no such transcript'),
-    409: problemResponse('The stored transcript does not end where the body begins, or its bytes are not there'),
+    409: problemResponse('The stored transcript does not end where the body begins, or its bytes are missing'),
     413: problemResponse('Larger than the limit, decoded'),
     415: problemResponse('An encoding that is not supported; see Accept-Encoding'),
     507: problemResponse('The raw store has no room; see Retry-After'),

@@ -79,7 +79,7 @@ export function addSpaceGauges(registry: Registry, watch: SpaceWatch): void {
   ] as const) {
     new Gauge({
       name,
-      help: `${help}; missing where that cannot be known`,
+      help: `${help}; missing if unknown`,
       labelNames: ['store'],
       registers: [registry],
       async collect() {

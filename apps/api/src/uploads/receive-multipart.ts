@@ -85,7 +85,7 @@ const ABORT_CODES = new Set(['FST_MP_PREMATURE_CLOSE', 'ECONNRESET', 'ERR_STREAM
 function toPartProblem(cause: unknown): ProblemError {
   const { code = '' } = cause as { code?: string };
   if (ABORT_CODES.has(code)) return toAborted(cause);
-  return malformed(PARSER_DETAILS[code] ?? 'Its parts or its end are not where they should be', cause);
+  return malformed(PARSER_DETAILS[code] ?? 'Its parts or its end are malformed', cause);
 }
 
 function malformed(detail: string, cause?: unknown): ProblemError {

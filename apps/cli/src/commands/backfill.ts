@@ -38,7 +38,7 @@ export function createBackfillCommand(context: CliContext): Command {
     .option('-v, --verbose', 'name each file that is skipped, and why')
     .option('--dry-run', 'read, identify and hash, say what would be ingested, and write nothing')
     .option('--since <date>', 'only what was modified since: 2026-03-01, 7d, 12h', (text) => parseSince(text))
-    .option('--concurrency <n>', 'transcripts under way at once', wholeNumber(1, MAX_CONCURRENCY), 4)
+    .option('--concurrency <n>', 'transcripts processed at once', wholeNumber(1, MAX_CONCURRENCY), 4)
     .option('--no-wait', 'end when all is stored, without waiting until it is ingested')
     .option('--person <name>', 'whose sessions these are, such as a mail address')
     .option('--machine <name>', 'machine that they come from')
@@ -48,7 +48,7 @@ export function createBackfillCommand(context: CliContext): Command {
     )
     .option('--json', 'print the result as JSON')
     .option('--server <url>', 'API to send it to; default RECOUNT_SERVER, or the local installation')
-    .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it')
+    .option('--key <key>', 'API key; better set RECOUNT_API_KEY, which other users of the machine cannot see')
     .option('--direct', 'straight to the raw store and database of RECOUNT_RAW_STORE and DATABASE_URL')
     .option('--workspace <name>', 'workspace, with --direct (default: "default")')
     .addHelpText(
@@ -111,7 +111,7 @@ async function backfill(context: CliContext, given: string[], options: BackfillC
     if (!options.json) showAttachments(context, attachments, { isDryRun });
     if (report.skipped > refused && !options.verbose && !options.json)
       note(context, '--verbose names what is skipped.');
-    if (report.isInterrupted) note(context, 'Interrupted: run it again, and it goes on where it was.');
+    if (report.isInterrupted) note(context, 'Interrupted: run it again to continue.');
     if (report.failed + attachments.failed + refused > 0) context.exitCode = 1;
     if (report.isInterrupted) context.exitCode = INTERRUPTED_EXIT_CODE;
   } finally {

@@ -33,12 +33,12 @@ export function createConnectCommand(context: CliContext): Command {
     .addOption(
       new Option(
         '--exclude <folder...>',
-        'working directories whose sessions are not sent, with all below them',
+        'working directories whose sessions are not sent, including everything below',
       ).default([], 'none'),
     )
     .option(
       '--usage-only [folder...]',
-      'working directories of whose sessions only tokens, tool names and times are sent; without one, of all',
+      'working directories whose sessions are sent with only tokens, tool names and times; without one, all',
     )
     .option('--redact', 'take secrets such as API keys out before anything is sent')
     .option('--no-hooks', 'leave the agents’ settings alone: sessions are sent by `recount send`, e.g. from cron')

@@ -19,7 +19,7 @@ export function describeRebuildFinding(finding: RebuildFinding): string {
     case 'guessed-objects':
       return `${formatCountOf(finding.count, 'object')} without a description: their sessions are those that their lines name, their paths are lost`;
     case 'young-objects':
-      return `${formatCountOf(finding.count, 'object')} younger than --min-age, left alone: run it again later, or with --min-age 0m where no upload is under way`;
+      return `${formatCountOf(finding.count, 'object')} younger than --min-age, skipped: run it again later, or with --min-age 0m if no upload is in progress`;
     case 'unknown-objects':
       return `${formatCountOf(finding.count, 'object')} not of recount, left alone`;
   }

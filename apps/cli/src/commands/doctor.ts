@@ -33,7 +33,10 @@ export function createDoctorCommand(context: CliContext): Command {
       'read every table and index of the database, and find what is damaged: needs the extension amcheck',
     )
     .addOption(
-      new Option('--min-age <span>', 'leave younger jobs, and objects without a row, alone: an upload may be under way')
+      new Option(
+        '--min-age <span>',
+        'skip younger jobs, and younger objects without a row: an upload may be in progress',
+      )
         .argParser(parseTimeSpan)
         .default(HOUR_MS, '1h'),
     )
@@ -159,7 +162,7 @@ function describeCounts(
   const read = `${formatCountOf(checked.checksums, 'raw object')} read, ${formatBytes(checked.checksumBytes)}`;
   const age = formatDuration(minAgeMs);
   const left: [count: number, what: string][] = [
-    [skipped.youngObjects, `raw objects that nothing names, younger than ${age}: their upload may be under way`],
+    [skipped.youngObjects, `raw objects without a row, younger than ${age}: their upload may be in progress`],
     [skipped.youngJobs, `jobs of transcripts younger than ${age}: they may be on their way`],
     [skipped.expiredObjects, 'raw objects that retention has deleted'],
     [skipped.streamsWithoutChecksum, 'checksums of streams that an older version stored without one'],
@@ -204,7 +207,7 @@ function describeFinding(finding: Finding | RebuildFinding): string {
     case 'wrong-content':
       return `transcript ${finding.transcriptId}: the bytes of its object ${finding.objectKey} have changed since they were stored: ${HEALING}`;
     case 'unreadable-object':
-      return `transcript ${finding.transcriptId}: its object ${finding.objectKey} cannot be read to its end; where it stays so, ${HEALING}`;
+      return `transcript ${finding.transcriptId}: its object ${finding.objectKey} cannot be read completely; if that persists, ${HEALING}`;
     case 'lost-job':
       return `transcript ${finding.transcriptId} waits for a job that is not in the queue${finding.fixed ? ': enqueued again' : ''}`;
     case 'failed-transcript':

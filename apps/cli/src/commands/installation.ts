@@ -13,7 +13,7 @@ const POLL_MS = 100;
 
 export function createStopCommand(context: CliContext): Command {
   return new Command('stop')
-    .description('Stop the local installation; what is under way is finished at the next start')
+    .description('Stop the local installation; unfinished work continues at the next start')
     .action(async () => {
       const { toDataDirectory } = await import('../local/data-directory.ts');
       const pid = await stop(toDataDirectory(context));
@@ -23,7 +23,7 @@ export function createStopCommand(context: CliContext): Command {
 
 export function createUninstallCommand(context: CliContext): Command {
   return new Command('uninstall')
-    .description('Delete the local installation with all its data; says what lies where, and asks')
+    .description('Delete the local installation with all its data; lists it, and asks first')
     .option('--yes', 'delete without asking')
     .addHelpText(
       'after',

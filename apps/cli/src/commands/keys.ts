@@ -50,7 +50,7 @@ Examples:
   );
   keys
     .command('create')
-    .description('Create a key, and its workspace where there is none; the key is printed only this once')
+    .description('Create a key, and its workspace if there is none; the key is printed only once')
     .requiredOption('--name <name>', 'what the key is for')
     .option(...WORKSPACE_OPTION)
     .addOption(
@@ -74,11 +74,7 @@ Examples:
     .command('rotate')
     .description('Give a key a new secret, which is printed only this once')
     .argument('<id>', 'id of the key, as `recount keys list` shows it')
-    .option(
-      '--grace <span>',
-      'for how long the old secret is valid besides: 1d, 12h (default: no longer)',
-      parseTimeSpan,
-    )
+    .option('--grace <span>', 'how long the old secret stays valid: 1d, 12h (default: not at all)', parseTimeSpan)
     .option(...EXPIRES_OPTION, parseExpiryOption)
     .option(...WORKSPACE_OPTION)
     .option(...JSON_OPTION)

@@ -22,7 +22,7 @@ export function createLiveCommand(context: CliContext): Command {
   const addServer = (command: Command): Command =>
     command
       .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
-      .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it');
+      .option('--key <key>', 'API key; better set RECOUNT_API_KEY, which other users of the machine cannot see');
   const live = new Command('live').description(
     'Running agents that are recorded: list them, watch one, send what waits',
   );
@@ -62,9 +62,9 @@ Examples:
     .description('Send what could not be sent while it was recorded')
     .option(
       '--server <url>',
-      'API whose streams to send, beside those of the local installation; default RECOUNT_SERVER',
+      'API whose streams to send, in addition to those for the local installation; default RECOUNT_SERVER',
     )
-    .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it')
+    .option('--key <key>', 'API key; better set RECOUNT_API_KEY, which other users of the machine cannot see')
     .option('--json', 'print one JSON object a stream')
     .addHelpText(
       'after',

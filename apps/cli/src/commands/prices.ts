@@ -66,7 +66,7 @@ Examples:
     .option('--json', 'print JSON')
     .action((options: PricesOptions) => listPrices(context, options));
   addPlace(prices.command('set'))
-    .description('Set the price of a model, or the prices of a file, beside those that are there')
+    .description('Set the price of a model, or add the prices in a file')
     .argument('[model or file]', 'name of a model, which may end in *; a file of JSON; - for stdin')
     .option('--input <usd>', 'dollars per million input tokens', dollars)
     .option('--output <usd>', 'dollars per million output tokens', dollars)
@@ -103,7 +103,7 @@ Examples:
       new Date(parseSince(text)).toISOString(),
     )
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nEnds with 1 where prices differ. What the file says nothing of is not compared.')
+    .addHelpText('after', '\nExits with 1 if prices differ. What the file does not state is not compared.')
     .action((file: string, options: DiffOptions) => diffPrices(context, file, options));
   return prices;
 }

@@ -22,7 +22,7 @@ const PAGE_LIMIT = 100;
 
 export function createRestoreCommand(context: CliContext): Command {
   return new Command('restore')
-    .description('Write a session’s bytes back to where its agent goes on with them, here or on another machine')
+    .description('Write a session’s bytes back to where its agent can resume it, here or on another machine')
     .argument('<session>', 'session id')
     .option('--project <folder>', 'go on in this folder (Claude Code looks for sessions by their folder)')
     .option('--to <folder>', 'write below this folder instead of the agent’s own')
@@ -46,7 +46,7 @@ Examples:
 export function createPullCommand(context: CliContext): Command {
   return new Command('pull')
     .description(
-      'Write all sessions of a project back to where their agents go on with them, here or on another machine',
+      'Write all sessions of a project back to where their agents can resume them, here or on another machine',
     )
     .argument('[project]', 'working directory of the sessions, or a part of its path; default: the one here')
     .option('--project <folder>', 'go on in this folder (Claude Code looks for sessions by their folder)')
@@ -125,7 +125,8 @@ async function restoreSession(
   for await (const subagent of listSessions(client, subagents)) transcripts.push(subagent);
   for (const { primary_transcript_id } of transcripts) {
     const transcript = await client.request<Transcript>(`/v1/transcripts/${primary_transcript_id}`);
-    if (transcript === undefined) throw new CliError(`The transcript ${primary_transcript_id} was deleted meanwhile.`);
+    if (transcript === undefined)
+      throw new CliError(`The transcript ${primary_transcript_id} was deleted in the meantime.`);
     const path = toRestoredPath(toMachine(context), transcript, {
       project: options.project && resolve(context.workingDirectory, options.project),
       folder: options.to && resolve(context.workingDirectory, options.to),

@@ -5,7 +5,7 @@ import type { RunOptions } from '../live/run-agent.ts';
 
 export function createRunCommand(context: CliContext): Command {
   const command = new Command('run')
-    .description('Run a coding agent, and show what it does as it happens')
+    .description('Run a coding agent and show what it does, live')
     .usage('[options] -- <agent> [arguments...]')
     .argument('<agent>', 'claude, codex or amp, also as a path; others are passed through as they are')
     .argument('[arguments...]', 'of the agent, as it takes them');

@@ -26,7 +26,7 @@ export function createSqlCommand(context: CliContext): Command {
     .description('Run a query on the analytics views, or open psql; as a role that can only read')
     .argument('[query]', 'SQL; without it, psql is opened')
     .option('--write', 'as the role of DATABASE_URL, on all tables; rows that recount did not write may not be kept')
-    .option('--workspace <name>', 'workspace to read, where there are several; default: "default"')
+    .option('--workspace <name>', 'workspace to read, if there are several; default: "default"')
     .option('--all-workspaces', 'read all of them')
     .addOption(new Option('--csv', 'print CSV').conflicts('json'))
     .option('--json', 'print JSON')

@@ -14,7 +14,7 @@ export function createStatusCommand(context: CliContext): Command {
   const command = new Command('status')
     .description('What runs, what waits, how far the search index is, disk use, and the last failures')
     .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
-    .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it')
+    .option('--key <key>', 'API key; better set RECOUNT_API_KEY, which other users of the machine cannot see')
     .option('--json', 'print JSON');
   return addTimeZoneOptions(command)
     .addHelpText(

@@ -6,10 +6,7 @@ import type { TailOptions } from '../live/tail-stream.ts';
 export function createTailCommand(context: CliContext): Command {
   const command = new Command('tail')
     .description("Show a coding agent's stream from stdin as it arrives")
-    .option(
-      '--agent <name>',
-      'claude, codex or amp; others are passed through as they are (default: the stream tells)',
-    );
+    .option('--agent <name>', 'claude, codex or amp; other streams are passed through unchanged (default: detected)');
   return addLiveOptions(command)
     .addHelpText(
       'after',

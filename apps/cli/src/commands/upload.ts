@@ -14,7 +14,7 @@ export function createUploadCommand(context: CliContext): Command {
     .description('Upload transcripts through the API, and show their ids')
     .argument('<path...>', 'as `recount backfill` takes them')
     .option('--server <url>', 'API to upload to; default RECOUNT_SERVER, or the local installation')
-    .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it')
+    .option('--key <key>', 'API key; better set RECOUNT_API_KEY, which other users of the machine cannot see')
     .option('--json', 'print one JSON object a line')
     .addHelpText(
       'after',

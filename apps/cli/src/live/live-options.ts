@@ -29,7 +29,7 @@ export function addLiveOptions(command: Command): Command {
     )
     .option('--record', 'store the stream, live, in the local installation, or in what RECOUNT_SERVER names')
     .option('--server <url>', 'store it in this API')
-    .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it');
+    .option('--key <key>', 'API key; better set RECOUNT_API_KEY, which other users of the machine cannot see');
 }
 
 export const RECORDING_HELP = `

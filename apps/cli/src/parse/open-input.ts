@@ -34,7 +34,7 @@ async function openFile(path: string, sessionId: string | undefined): Promise<As
   const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
     const reason = error.code === 'ENOENT' ? 'there is no such file' : `cannot be read (${error.code})`;
     // Node substitutes it for bytes of the shell that are not UTF-8.
-    const hint = path.includes('\uFFFD') ? '; where its name is not UTF-8, use `recount parse - < FILE`' : '';
+    const hint = path.includes('\uFFFD') ? '; if its name is not UTF-8, use `recount parse - < FILE`' : '';
     throw new CliError(`${path}: ${reason}${hint}`);
   });
   if (stats.isDirectory()) throw new CliError(`${path} is a folder: \`recount parse\` reads one file.`);

@@ -30,7 +30,7 @@ describe('toCaveatLines', () => {
       'Default price: 2 responses that name no model.',
       'No time: 3 responses without a timestamp, in no range of dates.',
       'No usage: 2 sessions whose transcripts have none, in no sum.',
-      'Too low: 1 session with a run that was cut off, of which only output is known.',
+      'Too low: 1 session with an interrupted run of which only the output is known.',
       'Disagreeing copies: 1 response, counted with $1,500.00; by their copies it may be $0.05 to $1,500.00. See `recount report disagreements`.',
       'Shared: 10 copies in resumed, forked or replayed sessions, which count once.',
     ]);

@@ -49,7 +49,7 @@ export function toCaveatLines(
   }
   if (sessions.output_only > 0) {
     lines.push(
-      `Too low: ${toSessions(sessions.output_only)} with a run that was cut off, of which only output is known.`,
+      `Too low: ${toSessions(sessions.output_only)} with an interrupted run of which only the output is known.`,
     );
   }
   if (disagreements.responses > 0) lines.push(toDisagreementLine(disagreements, currency_label));

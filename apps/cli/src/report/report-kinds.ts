@@ -238,7 +238,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
     name: 'reconciliation',
     description: 'Costs beside those that the agent itself reports',
     route: 'reconciliation',
-    title: 'Our costs beside the agent’s own',
+    title: 'Our costs compared with the agent’s own',
     columns: [
       text('SESSION', 'session_id'),
       text('TITLE', 'title', 1),
@@ -253,7 +253,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
   },
   {
     name: 'disagreements',
-    description: 'Copies of a response that disagree, and who brought them',
+    description: 'Copies of a response that disagree, and who uploaded them',
     route: 'disagreements',
     title: 'Copies of responses that disagree',
     columns: [

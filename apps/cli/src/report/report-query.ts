@@ -100,6 +100,6 @@ export function addTimeZoneOptions(command: Command): Command {
 export function addPlaceOptions(command: Command): Command {
   return command
     .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
-    .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it')
+    .option('--key <key>', 'API key; better set RECOUNT_API_KEY, which other users of the machine cannot see')
     .option('--workspace <name>', 'workspace, with DATABASE_URL; a key has its own', 'default');
 }

@@ -33,7 +33,7 @@ export function Caveats({
     sessions.without_usage > 0 &&
       `${formatCount(sessions.without_usage)} sessions have no usage in their transcripts: no sum has their tokens and cost.`,
     sessions.output_only > 0 &&
-      `${formatCount(sessions.output_only)} sessions have a run that was cut off, of which only the output is known: the sums are too low by its input.`,
+      `${formatCount(sessions.output_only)} sessions have an interrupted run of which only the output is known: the sums lack its input.`,
     disagreements.responses > 0 &&
       `${formatCount(disagreements.responses)} responses have copies that disagree: their cost lies between ${formatMoney(disagreements.lowest_cost_usd)} and ${formatMoney(disagreements.highest_cost_usd)}, and counts as ${formatMoney(disagreements.cost_usd)}.`,
   ].filter((line) => line !== false);

@@ -58,7 +58,7 @@ export interface ReceiveResult {
 
 export const DEFAULT_MAX_TRANSCRIPT_BYTES = 2 * 1024 ** 3;
 const MAX_PATH_LENGTH = 4096;
-const OVERRULE = 'It is taken all the same where agent and session_id say whose it is';
+const OVERRULE = 'It is accepted anyway if agent and session_id identify it';
 const AGENT_LABELS = AGENTS.map(({ id, label }) => `${label} (${id})`).join(', ');
 const newTranscriptId = monotonicFactory();
 

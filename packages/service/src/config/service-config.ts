@@ -39,7 +39,7 @@ export const serviceVariables = {
   ...databaseVariables,
   ...rawStoreVariables,
   ...logVariables,
-  RECOUNT_SHUTDOWN_GRACE_MS: integer(30_000, 0, 3_600_000).describe('how long SIGTERM waits for work under way'),
+  RECOUNT_SHUTDOWN_GRACE_MS: integer(30_000, 0, 3_600_000).describe('how long SIGTERM waits for running work'),
   RECOUNT_DATABASE_CONNECTIONS: integer(10, 1, 1000).describe("pool of one process, besides the queue's few"),
   OTEL_EXPORTER_OTLP_ENDPOINT: z.string().optional().describe('where traces are sent (OTLP over HTTP, JSON)'),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: z.string().optional().describe('the same, for traces only'),
@@ -121,7 +121,7 @@ export function readDatabaseUrl(environment: Environment): string {
 
 /** Where figures of all workspaces are served, without authentication: for operators, not for tenants. */
 export const metricsVariables = {
-  port: port(0).describe('where /metrics is served, without a key: figures of all workspaces; 0: nowhere'),
+  port: port(0).describe('port of /metrics, served without a key: figures of all workspaces; 0: not served'),
   host: z.string().default('127.0.0.1').describe('on which address /metrics is served'),
 };
 

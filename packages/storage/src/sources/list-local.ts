@@ -210,7 +210,7 @@ async function collect(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
 function explainLostBytes(error: unknown): unknown {
   const failure = toSourceError(error);
   if (!(failure instanceof SourceError) || failure.code !== 'not-found') return error;
-  const message = 'no such file or folder; where its name is not UTF-8, give the folder that it lies in';
+  const message = 'no such file or folder; if its name is not UTF-8, give the folder that contains it';
   return new SourceError('not-found', message, { cause: error });
 }
 

@@ -195,7 +195,7 @@ function DoctorResult({ report, at }: { report: DoctorReport; at: string | null 
         <span className="muted">
           <Time iso={at} />: {formatCount(checked.transcripts)} transcripts, {formatCount(checked.streams)} streams and{' '}
           {formatCount(checked.objects)} objects in the store
-          {left > 0 && `; ${formatCount(left)} younger than an hour were left out, as their upload may be under way`}.
+          {left > 0 && `; ${formatCount(left)} younger than an hour were left out, as their upload may be in progress`}.
         </span>
       </p>
       {findings.length > 0 && (

@@ -37,7 +37,7 @@ const KINDS: Readonly<Record<FindingKind, Kind>> = {
     label: 'Loops',
     explanation:
       'The same tool with the same input, three times in a row or more. The cost is that of the responses that called again.',
-    advice: 'Look at what it waited for: a command that ends by itself needs no asking.',
+    advice: 'Look at what it waited for: a command that ends by itself needs no polling.',
     figures: ['times', 'estimated', 'cost'],
   },
   'repeated-error': {

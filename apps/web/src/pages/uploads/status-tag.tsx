@@ -24,7 +24,7 @@ export function StatusTag({
       {is_diverged && (
         <span
           className="tag"
-          title="It stands beside the primary transcript of its session, which neither extends nor begins it"
+          title="It diverged from the primary transcript of its session: neither is the beginning of the other"
         >
           diverged
         </span>
