@@ -11,12 +11,12 @@ export interface BinaryBuffer {
   writeByte(value: number): void;
   writeInt16(value: number): void;
   writeInt32(value: number): void;
-  /** A safe integer, or a bigint, as a signed 64-bit one. */
+  /** A safe integer or a bigint, as a signed 64-bit integer. */
   writeInt64(value: number | bigint): void;
   writeBytes(bytes: Buffer): void;
-  /** UTF-8 and a zero byte behind it. For short texts, which must hold none. */
+  /** UTF-8 followed by a zero byte. For short texts, which must not contain zero bytes. */
   writeTerminatedText(text: string): void;
-  /** UTF-8 with its byte length before it, and `firstByte`, counted in the length, where given. */
+  /** UTF-8 preceded by its byte length and, if given, `firstByte`, which the length includes. */
   writeSizedText(text: string, firstByte?: number): void;
   /** The bytes written since the last take, in order; none is empty. They may go back to the pool. */
   take(): Buffer[];
@@ -34,7 +34,7 @@ export function createBinaryBuffer(pool: ChunkPool): BinaryBuffer {
     bytes = NOTHING;
     length = 0;
   };
-  /** Makes room for so many bytes in one piece. */
+  /** Makes room for this many contiguous bytes. */
   const ensure = (extraBytes: number): void => {
     if (length + extraBytes <= bytes.length) return;
     closeChunk();
@@ -74,7 +74,7 @@ export function createBinaryBuffer(pool: ChunkPool): BinaryBuffer {
     writeTerminatedText(text) {
       ensure(text.length * MAX_BYTES_PER_UNIT + 1);
       const start = length;
-      // A call of `write` costs more than the few bytes of an ASCII word.
+      // Faster than calling `write` for the few bytes of an ASCII word.
       for (let index = 0; index < text.length; index++) {
         const code = text.charCodeAt(index);
         if (code > 127) {
@@ -86,7 +86,7 @@ export function createBinaryBuffer(pool: ChunkPool): BinaryBuffer {
       bytes[length++] = 0;
     },
     writeSizedText(text, firstByte) {
-      // Counting the bytes reads the text once more: only where the chunk may be too short for it.
+      // Counting the bytes reads the text a second time, so this is done only if the chunk may be too short.
       const maxBytes = text.length * MAX_BYTES_PER_UNIT;
       ensure(5 + (length + 5 + maxBytes <= bytes.length ? maxBytes : Buffer.byteLength(text)));
       const lengthAt = length;

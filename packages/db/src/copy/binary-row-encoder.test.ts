@@ -5,7 +5,7 @@ import { createBinaryBuffer } from './binary-buffer.ts';
 import { writeNumeric } from './binary-row-encoder.ts';
 import { createChunkPool } from './chunk-pool.ts';
 
-/** Reads the wire form as numeric_recv does, in units of 1e-10; throws where it is not well formed. */
+/** Decodes the wire form like numeric_recv, in units of 1e-10; throws if it is malformed. */
 function readUnits(value: number): bigint {
   const buffer = createBinaryBuffer(createChunkPool());
   writeNumeric(buffer, value);

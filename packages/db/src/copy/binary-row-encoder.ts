@@ -6,7 +6,7 @@ import type { ChunkPool } from './chunk-pool.ts';
 
 const DIGIT_BASE = 10_000;
 const DECIMALS_PER_DIGIT = 4;
-/** Base-10,000 digits after the point that hold COST_SCALE decimals. */
+/** Base-10,000 digits after the decimal point that hold COST_SCALE decimals. */
 const FRACTION_DIGITS = Math.ceil(COST_SCALE / DECIMALS_PER_DIGIT);
 const POSITIVE = 0x0000;
 const NEGATIVE = 0x4000;
@@ -31,13 +31,16 @@ export function writeNumeric(buffer: BinaryBuffer, value: number): void {
   for (const digit of digits) buffer.writeInt16(digit);
 }
 
-/** Writes a `tsvector` (src/backend/utils/adt/tsvector.c, tsvectorrecv): each lexeme with its positions, whose upper two bits are the weight. */
+/**
+ * Writes a `tsvector` (src/backend/utils/adt/tsvector.c, tsvectorrecv): each lexeme with its positions, whose upper two
+ * bits are the weight.
+ */
 function writeWordVector(buffer: BinaryBuffer, { positions, weight }: WordVector): void {
   let byteLength = 4;
   for (const [lexeme, places] of positions) byteLength += Buffer.byteLength(lexeme) + 1 + 2 + places.length * 2;
   buffer.writeInt32(byteLength);
   buffer.writeInt32(positions.size);
-  // Read as signed, as the buffer writes them.
+  // Signed, as the buffer writes them.
   const weightBits = weight < 2 ? weight << 14 : (weight - 4) << 14;
   for (const [lexeme, places] of positions) {
     buffer.writeTerminatedText(lexeme);
@@ -71,7 +74,7 @@ const END_OF_ROWS = -1;
 /** Signature, no flags, no extension. */
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 
-/** The wire form of each column type that bulk tables use, by what drizzle says of the column. */
+/** The wire form of each column type that bulk tables use, by the column's SQL type. */
 function toFieldWriter(sqlType: string): FieldWriter {
   if (sqlType.startsWith('text')) return (buffer, value) => buffer.writeSizedText(value as string);
   if (sqlType.startsWith('numeric')) return (buffer, value) => writeNumeric(buffer, value as number);
@@ -108,7 +111,7 @@ function toFieldWriter(sqlType: string): FieldWriter {
   }
 }
 
-/** Buffers would write 0 for NaN: for a timestamp that is none, say. */
+/** Rejects NaN, which buffers would write as 0, e.g. for an invalid timestamp. */
 function toInteger(value: unknown): number {
   if (!Number.isInteger(value)) throw new RangeError('Not an integer');
   return value as number;
@@ -119,7 +122,7 @@ export interface BinaryRowEncoder<Row> {
   columnList: string;
   /** Appends a row; missing fields are NULL. */
   encode(row: Row): void;
-  /** Length of the rows that wait for `take`; 0 if there are none. */
+  /** Number of bytes waiting for `take`; 0 if there are none. */
   readonly byteLength: number;
   /** What one COPY takes: the rows since the last take, with header and trailer. Once sent, it may go back to the pool. */
   take(): Buffer[];
@@ -127,7 +130,7 @@ export interface BinaryRowEncoder<Row> {
 
 /**
  * Encodes rows for `COPY … FROM STDIN (FORMAT binary)` (PostgreSQL manual, COPY, "Binary Format"). Columns and their
- * encodings follow from the drizzle table, so that a changed column cannot be forgotten here.
+ * encodings are derived from the drizzle table, so that no changed column is forgotten here.
  */
 export function createBinaryRowEncoder<Table extends PgTable>(
   table: Table,

@@ -12,11 +12,11 @@ const MAX_GATHERED_BYTES = 2 * 1024 * 1024;
 const chunkPool = createChunkPool();
 
 interface RowCopier {
-  /** Takes a row of a table, encoded at once; a row that cannot be encoded throws. */
+  /** Encodes rows of a table immediately; throws for a row that cannot be encoded. */
   openTable<Table extends PgTable>(table: Table): (row: Table['$inferInsert']) => void;
   /** To be awaited every few rows: once the tables have gathered 2 MiB, sends the fullest, as soon as what was sent before has arrived. */
   sendFull(): Promise<void>;
-  /** Sends what is left; resolves when Postgres has taken it all. */
+  /** Sends the rest; resolves when Postgres has received everything. */
   sendAll(): Promise<void>;
 }
 

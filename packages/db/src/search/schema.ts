@@ -1,7 +1,7 @@
 import { bigint, boolean, customType, index, integer, primaryKey, sql, text } from '../drizzle.cjs';
 import { identifier, isoTimestamp, recountSchema } from '../schema/column-types.ts';
 
-/** What a text is within its session. context: what the program put in, among it a sub-agent's task. */
+/** The role of a text in its session. context: added by the agent's program, including a sub-agent's task. */
 export const SEARCH_KINDS = [
   'prompt',
   'answer',
@@ -13,20 +13,20 @@ export const SEARCH_KINDS = [
 ] as const;
 export type SearchKind = (typeof SEARCH_KINDS)[number];
 
-/** What Postgres calls a tsvector. */
+/** The contents of a tsvector. */
 export interface WordVector {
-  /** Ascending positions of each lexeme, counted from 1; none for a lexeme that has no place. */
+  /** Ascending positions of each lexeme, from 1; none for a lexeme without positions. */
   positions: ReadonlyMap<string, readonly number[]>;
-  /** The weight that all positions have. */
+  /** The weight of all positions. */
   weight: 0 | 1 | 2 | 3;
 }
 
-/** Lexemes with positions and weights, made by `toWordVector` and not by a configuration of Postgres. */
+/** Lexemes with positions and weights, made by `toWordVector` rather than a text search configuration of Postgres. */
 const wordVector = customType<{ data: WordVector }>({ dataType: () => 'tsvector' });
 const smallintArray = customType<{ data: Int16Array }>({ dataType: () => 'smallint[]' });
 
 /**
- * One row for each content block with text of a session's primary transcript. Written after the ingestion, by key the
+ * One row for each content block with text in a session's primary transcript. Written after ingestion. Keys are the
  * same in every version of the session: a longer one adds rows and leaves the others.
  */
 export const searchDocuments = recountSchema.table(
@@ -52,7 +52,7 @@ export const searchDocuments = recountSchema.table(
       name: 'search_documents_pk',
       columns: [table.workspace_id, table.session_id, table.message_id, table.block_order],
     }),
-    // One index, as the workspace's lexeme in `words` narrows down both kinds of search.
+    // A single index, because the workspace's lexeme in `words` restricts both kinds of search.
     index('search_documents_content').using('gin', table.words, table.grams),
     // The newest that have a frequent word are found by looking at the newest, not by gathering all that have it.
     index('search_documents_time').on(table.workspace_id, table.timestamp.desc().nullsLast()),
@@ -67,7 +67,7 @@ export const searchIndexState = recountSchema.table(
     session_id: identifier().notNull(),
     row_set_id: identifier().notNull(),
     parser_version: text(),
-    /** Last block looked at. */
+    /** The last block that was checked. */
     after_message_id: identifier().notNull().default(''),
     after_block_order: integer().notNull().default(-1),
     failure_count: integer().notNull().default(0),

@@ -25,7 +25,7 @@ export interface SessionFilter {
   agent?: string | undefined;
   project?: string | undefined;
   branch?: string | undefined;
-  /** Contained in the repository, in upper or lower case. */
+  /** Substring of the repository, ignoring case. */
   repository?: string | undefined;
   machine?: string | undefined;
   person?: string | undefined;
@@ -33,17 +33,17 @@ export interface SessionFilter {
   /** Sessions with activity at or after `from` and before `to`; ISO 8601. */
   from?: string | undefined;
   to?: string | undefined;
-  /** Part of the first prompt, in any case. */
+  /** Part of the first prompt, ignoring case. */
   prompt?: string | undefined;
   parentSessionId?: string | undefined;
   isSubagent?: boolean | undefined;
-  /** One call that was all of this, on a UTC day that `from` and `to` overlap. */
+  /** A single call that matches all of these, on a UTC day that overlaps `from` to `to`. */
   calls?: Partial<Record<CallColumn, string | undefined>>;
-  /** Path of a file that a tool read or changed, as `calls`. */
+  /** Path of a file that a tool read or changed; same days as `calls`. */
   file?: string | undefined;
-  /** URL of one that the session is linked to. */
+  /** URL of a pull request that the session is linked to. */
   pullRequest?: string | undefined;
-  /** US dollars, both included: of what the session's transcript holds. */
+  /** US dollars, inclusive; applies to the cost of the session's transcript. */
   minCostUsd?: number | undefined;
   maxCostUsd?: number | undefined;
   /** Whether tool calls or API requests failed in it. */
@@ -62,7 +62,7 @@ const SORT_KEYS = {
 export type SessionSort = keyof typeof SORT_KEYS;
 export const SESSION_SORTS = Object.keys(SORT_KEYS) as SessionSort[];
 
-/** Where a page ends: the sort key of its last row, as Postgres prints it, and that row's session. */
+/** The end of a page: the sort key of its last row, as Postgres prints it, and that row's session. */
 export interface SessionCursor {
   sortKey: string;
   sessionId: string;
@@ -75,7 +75,7 @@ export interface SessionPage {
   after?: SessionCursor | undefined;
 }
 
-/** A page of a workspace's sessions, and the cursor of the next one where there is one. */
+/** A page of a workspace's sessions, and the next page's cursor if there is one. */
 export async function listSessions(
   database: Database,
   workspaceId: string,
@@ -133,7 +133,7 @@ const isLinkedTo = (workspaceId: string, url: string): SQL => sql`${sessions.ses
       e.event_number
   ) AS link)`;
 
-/** Sessions that have a row of a roll-up by days; undefined if nothing is asked of it. */
+/** Sessions with a matching row in a daily roll-up; undefined if there is no condition. */
 function hasCalls(
   { from, to }: SessionFilter,
   workspaceId: string,
@@ -170,13 +170,16 @@ function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
 }
 
-/** Who brought what a session is made of, and what about it others contest. */
+/** Who brought a session's data, and what others dispute about it. */
 interface SessionTrust {
-  /** Who uploaded its transcripts, superseded ones included, in the order of their first upload; null stands for unknown ones. */
+  /**
+   * Who uploaded its transcripts, including superseded ones, in the order of their first upload; null stands for
+   * unknown uploaders.
+   */
   uploader_key_ids: (string | null)[];
-  /** Responses that it holds and whose copies disagree. */
+  /** Number of its responses whose copies disagree. */
   disagreeing_response_count: number;
-  /** Sub-agents that say they are this session's, and that another uploader brought than the session. */
+  /** Sub-agents that claim to be this session's but were brought by another uploader. */
   other_uploader_subagent_count: number;
 }
 

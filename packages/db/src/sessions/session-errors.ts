@@ -10,7 +10,7 @@ export interface SessionErrors {
   api_error_count: number;
 }
 
-/** Counts failed tool calls and API errors of each session; none for sessions without any. */
+/** Counts failed tool calls and API errors of each session; leaves out sessions without any. */
 export async function readSessionErrors(
   database: Database,
   workspaceId: string,

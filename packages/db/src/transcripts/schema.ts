@@ -4,16 +4,17 @@ import { workspaces } from '../workspaces/schema.ts';
 import { transcriptFigures } from './transcript-figures.ts';
 
 /**
- * queued: stored, its job waits. processing: a worker has it. ingested: its rows are there. superseded: its bytes are
- * the beginning of a longer transcript of the session, whose rows contain its own. failed: given up, see failure_reason.
+ * queued: stored, its job is waiting. processing: a worker has it. ingested: its rows exist. superseded: its bytes are
+ * the beginning of a longer transcript of the session, whose rows include its own. failed: given up, see
+ * failure_reason.
  */
 export const TRANSCRIPT_STATUSES = ['queued', 'processing', 'ingested', 'superseded', 'failed'] as const;
 export type TranscriptStatus = (typeof TRANSCRIPT_STATUSES)[number];
 
-/** Uploader of what came by direct access to database and store: whoever has that may do everything anyway. */
+/** Uploader with direct access to database and store, who may do everything anyway. */
 export const OPERATOR = 'operator';
 
-/** One uploaded file: raw object, state of its ingestion, and what the parse found. */
+/** One uploaded file: its raw object, the state of its ingestion, and the result of the parse. */
 export const transcripts = recountSchema.table(
   'transcripts',
   {
@@ -25,9 +26,9 @@ export const transcripts = recountSchema.table(
     agent: text().notNull(),
     /** Id of one of the agent's formats. */
     format: text().notNull(),
-    /** The output of a run, which shows the same session as the agent's own file in other lines. */
+    /** The output of a run, which shows the same session as the agent's own file in different lines. */
     is_stream: boolean().notNull(),
-    /** The agent rewrites what it wrote: of two versions neither need be the beginning of the other. */
+    /** The agent rewrites its files: neither of two versions need begin with the other. */
     is_rewritten: boolean().notNull().default(false),
     path: text(),
     is_subagent: boolean().notNull().default(false),
@@ -36,19 +37,25 @@ export const transcripts = recountSchema.table(
     sha256: text().notNull(),
     size_bytes: bigint({ mode: 'number' }).notNull(),
     object_key: text().notNull(),
-    /** Id of the API key that brought these bytes first, or OPERATOR; null of what came before 0.4, or without a row. */
+    /**
+     * Id of the API key that first brought these bytes, or OPERATOR; null for those from before 0.4, or received
+     * without a row.
+     */
     uploader_key_id: identifier(),
-    /** Where the bytes came from, and whose work they are; as the uploader said, or the person of their key. Null: unknown. */
+    /**
+     * The machine that the bytes came from, and whose work they are; as stated by the uploader, or the person of the
+     * key. Null: unknown.
+     */
     machine: text(),
     person: text(),
-    /** Transcript of the session whose bytes are the beginning of this one's, as seen when this one was received. */
+    /** Transcript of the session whose bytes this one begins with, as seen when this one was received. */
     grown_from: identifier(),
-    /** SHA-256 of the bytes that follow it. */
+    /** SHA-256 of the bytes after those. */
     tail_sha256: text(),
     status: text().$type<TranscriptStatus>().notNull().default('queued'),
     is_diverged: boolean().notNull().default(false),
     superseded_by: identifier(),
-    /** Under which its rows stand in the bulk tables; null if it has none. A version that grew takes over its beginning's. */
+    /** Key of its rows in the bulk tables; null if it has none. A version that grew takes over its beginning's. */
     row_set_id: identifier(),
     attempt_count: integer().notNull().default(0),
     failure_reason: text(),
@@ -59,13 +66,13 @@ export const transcripts = recountSchema.table(
     error_count: integer().notNull().default(0),
     warning_count: integer().notNull().default(0),
     issue_counts: jsonObject().notNull().default({}),
-    /** Secrets taken out of the rows, by rule. */
+    /** Secrets removed from the rows, by rule. */
     secret_counts: jsonObject().notNull().default({}),
-    /** Checksum of the raw object if it is a redacted copy of what was uploaded; both have the same length. */
+    /** Checksum of the raw object if it is a redacted copy of the upload; both have the same length. */
     stored_sha256: text(),
-    /** When retention took the messages and texts away; the figures stay. */
+    /** When retention deleted the messages and texts; the figures remain. */
     rows_deleted_at: isoTimestamp(),
-    /** When retention took the raw object away. */
+    /** When retention deleted the raw object. */
     raw_deleted_at: isoTimestamp(),
     /** When the doctor found the raw object lost or damaged; null again once the same bytes were uploaded again. */
     raw_damaged_at: isoTimestamp(),
@@ -86,7 +93,7 @@ export const transcripts = recountSchema.table(
 /** Sort key of sessions by time; those without any timestamp come last. */
 export const lastActivity = (lastTimestamp: AnyPgColumn) => sql`coalesce(${lastTimestamp}, '1970-01-01Z')`;
 
-/** Sort key of sessions by cost; those without one come before those that cost nothing. */
+/** Sort key of sessions by cost; those without a cost come before those that cost nothing. */
 export const knownCost = (cost: AnyPgColumn) => sql`coalesce(${cost}, -1)`;
 
 /** One conversation of a person or machine with an agent, or of a sub-agent with its parent. */
@@ -101,16 +108,22 @@ export const sessions = recountSchema.table(
     is_subagent: boolean().notNull().default(false),
     parent_session_id: identifier(),
     agent_id: text(),
-    /** The longest transcript of the session's owner that is no beginning of another; the figures below are its. */
+    /**
+     * The longest transcript of the session's owner that is not the beginning of another; the figures below are its
+     * own.
+     */
     primary_transcript_id: identifier().notNull(),
-    /** Ingested transcripts, the primary one included; more than one where versions diverged. */
+    /** Number of ingested transcripts, including the primary one; more than one if versions diverged. */
     transcript_count: integer().notNull().default(1),
     /** As the primary transcript has it. */
     uploader_key_id: identifier(),
     /** As the primary transcript has it. */
     machine: text(),
     person: text(),
-    /** Those of them, the primary one aside, that somebody else than the session's owner brought: see `selectVersions`. */
+    /**
+     * How many of them, apart from the primary one, someone other than the session's owner brought: see
+     * `selectVersions`.
+     */
     other_uploader_count: integer().notNull().default(0),
     ...transcriptFigures(),
     created_at: isoTimestamp().notNull().default(sql`now()`),
@@ -136,8 +149,8 @@ export const sessions = recountSchema.table(
 export type TranscriptRow = typeof transcripts.$inferSelect;
 
 /**
- * Where the parse of a large transcript ended, so that a longer version of it can be parsed on from there. Rows with
- * numbers from these on are replaced by the parse that goes on.
+ * Where the parse of a large transcript ended, so that a longer version of it can be parsed from there. Rows with
+ * numbers from these on are replaced by that parse.
  */
 export const transcriptCheckpoints = recountSchema.table(
   'transcript_checkpoints',
@@ -156,13 +169,13 @@ export const transcriptCheckpoints = recountSchema.table(
 );
 
 /**
- * Raw objects that are to be deleted. A row is written in the transaction after which nothing names the object, and goes
- * once the object has gone: whatever fails in between, the object is deleted later and never taken for a lost upload.
+ * Raw objects to be deleted. A row is written in the transaction after which nothing names the object, and removed once
+ * the object is deleted: whatever fails in between, the object is deleted later and never taken for a lost upload.
  */
 export const rawObjectDeletions = recountSchema.table(
   'raw_object_deletions',
   {
-    /** Without a reference: the workspace may be deleted too. */
+    /** Without a foreign key: the workspace may be deleted too. */
     workspace_id: identifier().notNull(),
     /** A key; or, with a slash at its end, all keys that begin with it. */
     object_key: text().notNull(),

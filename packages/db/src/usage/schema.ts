@@ -5,13 +5,13 @@ import { COST_COLUMNS, TOKEN_COLUMNS, toColumns } from '../schema/usage-columns.
 import { workspaces } from '../workspaces/schema.ts';
 
 /**
- * What copies of one response can disagree about. `model`: they name different ones. `time`: their times are further apart
- * than one response takes. `figures`: their tokens or terms of price differ by more than a placeholder does.
+ * What copies of one response can disagree about. `model`: they name different ones. `time`: their times are further
+ * apart than a response takes. `figures`: their tokens or pricing terms differ by more than a placeholder does.
  */
 export const DISAGREEMENTS = ['model', 'time', 'figures'] as const;
 export type Disagreement = (typeof DISAGREEMENTS)[number];
 
-/** What an API response used and cost: the same columns in every copy's entry and in the ledger. */
+/** The usage and cost of an API response: the same columns in every copy's entry and in the ledger. */
 const responseFigures = () => ({
   provider_message_id: text(),
   request_id: text(),
@@ -30,7 +30,7 @@ const responseFigures = () => ({
   price_version: text().notNull(),
 });
 
-/** Who made an API response, where and when: in the ledger, as the credited copy has it. */
+/** Who made an API response, where and when; in the ledger, as in the credited copy. */
 const responseOrigin = () => ({
   session_id: identifier().notNull(),
   row_set_id: identifier().notNull(),
@@ -43,7 +43,7 @@ const responseOrigin = () => ({
   agent_version: text(),
 });
 
-/** Bulk table: every copy of an API response that a transcript holds. The ledger follows from it. */
+/** Bulk table: every copy of an API response in a transcript. The ledger is derived from it. */
 export const usageEntries = recountSchema.table(
   'usage_entries',
   {
@@ -63,8 +63,8 @@ export const usageEntries = recountSchema.table(
 );
 
 /**
- * One row for each API response of a workspace, however many transcripts hold a copy. A function of the entries alone:
- * the earliest copy is credited, the most complete one gives the figures.
+ * One row for each API response of a workspace, however many transcripts hold a copy. Depends only on the entries: the
+ * earliest copy is credited, the most complete one provides the figures.
  */
 export const usageLedger = recountSchema.table(
   'usage_ledger',
@@ -77,7 +77,7 @@ export const usageLedger = recountSchema.table(
     ...responseFigures(),
     /** What its copies disagree about; null if they agree. */
     disagreements: text().array().$type<Disagreement[]>(),
-    /** What it would cost by the cheapest and by the dearest of its copies; null if they agree. */
+    /** Its cost according to the cheapest and the most expensive copy; null if they agree. */
     lowest_cost_usd: usd(),
     highest_cost_usd: usd(),
   },
@@ -89,10 +89,10 @@ export const usageLedger = recountSchema.table(
   ],
 );
 
-/** Bytes from which a tool result is large: those that are have an index. */
+/** Size from which a tool result is large: those have an index. */
 export const LARGE_RESULT_BYTES = 40_000;
 
-/** Bulk table: every tool call that a transcript holds. */
+/** Bulk table: every tool call in a transcript. */
 export const toolCalls = recountSchema.table(
   'tool_calls',
   {
@@ -165,14 +165,14 @@ export const sessionEvents = recountSchema.table(
   ],
 );
 
-/** A workspace's own rates, which go before those of the price table. `rates` is an override of packages/prices. */
+/** A workspace's own rates, which take precedence over the price table. `rates` is an override of packages/prices. */
 export const priceOverrides = recountSchema.table(
   'price_overrides',
   {
     workspace_id: identifier()
       .notNull()
       .references(() => workspaces.id, { onDelete: 'cascade' }),
-    /** Name of a model, or its beginning with `*`. */
+    /** Name of a model, or a prefix followed by `*`. */
     model: text().notNull(),
     /** ISO 8601, or empty for always. */
     starts_at: text().notNull().default(''),

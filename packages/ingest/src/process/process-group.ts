@@ -19,7 +19,7 @@ import { DEFAULT_MIN_CHECKPOINT_BYTES } from './parse-raw-object.ts';
 import { PARSER_VERSION, type ProcessOptions } from './process-transcript.ts';
 import { type PlannedTranscript, writeTranscripts } from './write-transcripts.ts';
 
-/** Longer transcripts are ingested by themselves: what all have in common is little of what they take. */
+/** Larger transcripts are ingested separately: sharing a transaction saves them little. */
 export const MAX_GROUPED_BYTES = 2 * 1024 * 1024;
 
 /** Raw objects of a group that are read at once, and held until they are parsed. */
@@ -34,10 +34,10 @@ interface HeldTranscript {
 }
 
 /**
- * Ingests those of the transcripts that are plain in one transaction, and leaves the others as they are: those of
- * sessions that have other versions, or that somebody else holds just now, those that were tried before, and those whose
- * raw object cannot be read. Returns those that it ingested. Where the workspace takes
- * secrets out, none is plain. Throws where any of them fails, and none is ingested then.
+ * Ingests the plain ones among the transcripts in one transaction, and leaves the others unchanged: those in sessions
+ * that have other versions or that another process holds, those that were tried before, and those whose raw object
+ * cannot be read. Returns the ingested ones. If the workspace redacts secrets, none is plain. If one fails, throws, and
+ * none is ingested.
  */
 export async function processGroup(
   { database, rawStore }: Deps,
@@ -78,7 +78,7 @@ export async function processGroup(
   );
 }
 
-/** Cuts a list into parts of so many entries, and so many bytes together, at most; one entry at least. */
+/** Splits a list into parts with at most this many entries and bytes in total, but at least one entry. */
 export function splitBySize<Entry extends { size_bytes: number }>(
   entries: readonly Entry[],
   { maxCount, maxBytes }: { maxCount: number; maxBytes: number },
@@ -97,7 +97,7 @@ export function splitBySize<Entry extends { size_bytes: number }>(
   return parts;
 }
 
-/** Looks twice: what a session has is known for certain once its lock is held. */
+/** Checks twice: a session's versions are known for certain only once its lock is held. */
 async function lockPlain(
   transaction: Database,
   workspaceId: string,
@@ -121,7 +121,10 @@ async function* readObjects(
   }
 }
 
-/** Undefined where the object is away, or not what was uploaded: ingested by itself, the transcript fails for that reason. */
+/**
+ * Undefined if the object is missing or is not what was uploaded: ingested separately, the transcript fails for that
+ * reason.
+ */
 async function readObject(
   rawStore: RawStore,
   row: PlainTranscript,
