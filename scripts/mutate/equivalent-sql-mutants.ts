@@ -45,7 +45,7 @@ export const EQUIVALENT_SQL_MUTANTS: readonly EquivalentSqlMutant[] = [
     reason: 'The id of a row set is of one workspace alone.',
   },
   {
-    file: 'packages/db/src/usage/touched-quarters.ts',
+    file: 'packages/db/src/usage/touched-rows.ts',
     sourceLine:
       "SELECT DISTINCT agent, response_key FROM ${usageEntries} AS e WHERE ${isInvolved(change, 'e', 'entry')}",
     original: 'SELECT DISTINCT ',
@@ -53,14 +53,14 @@ export const EQUIVALENT_SQL_MUTANTS: readonly EquivalentSqlMutant[] = [
     reason: 'Each is looked up twice then, and the quarters become a set.',
   },
   {
-    file: 'packages/db/src/usage/touched-quarters.ts',
+    file: 'packages/db/src/usage/touched-rows.ts',
     sourceLine: 'WHERE workspace_id = ${workspace} AND agent = r.agent AND response_key = r.response_key OFFSET 0',
     original: 'AND',
     replacement: 'OR',
     reason: 'More quarters are made again than need be.',
   },
   {
-    file: 'packages/db/src/usage/touched-quarters.ts',
+    file: 'packages/db/src/usage/touched-rows.ts',
     sourceLine:
       'SELECT * FROM ${toolCalls} WHERE workspace_id = ${workspace} AND response_key = r.response_key OFFSET 0',
     original: 'AND',
@@ -68,7 +68,7 @@ export const EQUIVALENT_SQL_MUTANTS: readonly EquivalentSqlMutant[] = [
     reason: 'More quarters are made again than need be.',
   },
   {
-    file: 'packages/db/src/usage/touched-quarters.ts',
+    file: 'packages/db/src/usage/touched-rows.ts',
     sourceLine: 'SELECT DISTINCT (extract(epoch FROM ${BUCKET_START}) * 1000)::float8 AS quarter_ms',
     original: 'SELECT DISTINCT ',
     replacement: 'SELECT ',

@@ -1,7 +1,7 @@
 import { type SQL, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
 import { usageEntries, usageLedger } from '../usage/schema.ts';
-import { type FindingScope, isInScope } from './finding-scope.ts';
+import { type FindingScope, isInScope, toTime } from './finding-scope.ts';
 
 /** What the vendors keep in their caches: a response that wrote for an hour says so. */
 const CACHE_LIFETIME = sql.raw("interval '5 minutes'");
@@ -9,9 +9,11 @@ const LONG_CACHE_LIFETIME = sql.raw("interval '1 hour'");
 
 /**
  * Queries for a WITH, the last of which, `cold_cache`, has the responses after a pause longer than the cache lives, of the same model
- * as the one before. What was in the cache before, and was not read, was written again, as far as this one wrote.
+ * as the one before. What was in the cache before, and was not read, was written again, as far as this one wrote. Of a session that
+ * grew, those from the first touched response on.
  */
 export const coldCacheQueries = (scope: FindingScope): SQL => sql`
+  ${firstTimeQuery(scope)}
   response AS (
     SELECT u.session_id, u.row_set_id, u.is_subagent, u.git_branch, u.message_id, u.agent, u.response_key, u.model, u."timestamp",
       u."timestamp" - lag(u."timestamp") OVER conversation AS pause,
@@ -22,7 +24,7 @@ export const coldCacheQueries = (scope: FindingScope): SQL => sql`
       coalesce(u.cost_cache_read_usd / nullif(u.cache_read, 0),
         lag(u.cost_cache_read_usd / nullif(u.cache_read, 0)) OVER conversation) AS read_rate
     FROM ${usageLedger} AS u
-    WHERE ${isInScope('u', scope)} AND u."timestamp" IS NOT NULL
+    WHERE ${isInScope('u', scope)} AND ${hasCompared(scope)}
     WINDOW conversation AS (
       PARTITION BY u.session_id, u.is_subagent, coalesce(u.agent_id, '') ORDER BY u."timestamp", u.response_key)
   ), cold_cache AS (
@@ -33,5 +35,30 @@ export const coldCacheQueries = (scope: FindingScope): SQL => sql`
       ) AS line_number, tokens, (extract(epoch FROM pause) * 1000)::bigint AS pause_ms,
       round(tokens * (write_rate - read_rate), 10) AS cost_usd
     FROM response
-    WHERE tokens > 0 AND model = model_before AND pause > CASE WHEN is_long THEN ${LONG_CACHE_LIFETIME} ELSE ${CACHE_LIFETIME} END
+    WHERE ${isSince(scope)} AND tokens > 0 AND model = model_before AND pause > CASE WHEN is_long THEN ${LONG_CACHE_LIFETIME} ELSE ${CACHE_LIFETIME} END
   )`;
+
+/** `first_time` has the time of the earliest response that is the last before the touched ones in a conversation that has some of these. */
+function firstTimeQuery(scope: FindingScope): SQL {
+  const firstMs = scope.touched?.firstResponseMs;
+  if (typeof firstMs !== 'number') return sql``;
+  return sql`first_time AS MATERIALIZED (
+    SELECT min(before) AS first_time FROM (
+      SELECT max(u."timestamp") FILTER (WHERE u."timestamp" < ${toTime(firstMs)}) AS before
+      FROM ${usageLedger} AS u
+      WHERE ${isInScope('u', scope)} AND u."timestamp" IS NOT NULL
+      GROUP BY u.is_subagent, coalesce(u.agent_id, '') HAVING max(u."timestamp") >= ${toTime(firstMs)}
+    ) AS conversation
+  ),`;
+}
+
+/** Condition on responses `u`: they are found, or one that is found is compared with them. */
+function hasCompared({ touched }: FindingScope): SQL {
+  if (touched === undefined) return sql`u."timestamp" IS NOT NULL`;
+  if (touched.firstResponseMs === null) return sql`false`;
+  return sql`u."timestamp" >= coalesce((SELECT first_time FROM first_time), ${toTime(touched.firstResponseMs)})`;
+}
+
+/** Condition on rows of `response`: those before were only compared with. */
+const isSince = ({ touched }: FindingScope): SQL =>
+  typeof touched?.firstResponseMs === 'number' ? sql`"timestamp" >= ${toTime(touched.firstResponseMs)}` : sql`true`;

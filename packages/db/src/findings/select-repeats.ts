@@ -2,7 +2,7 @@ import { type SQL, sql } from '../drizzle.cjs';
 import { contentBlocks } from '../messages/schema.ts';
 import { toHiddenWorkspace } from '../planner.ts';
 import { toolCalls } from '../usage/schema.ts';
-import { type FindingScope, isInScope } from './finding-scope.ts';
+import { type FindingScope, isInScope, isInTouchedRun, isTouchedFile } from './finding-scope.ts';
 
 /** From how many on the same call, error or read is a finding. */
 const MIN_REPEATS = sql.raw('3');
@@ -36,6 +36,32 @@ export const repeatQueries = (scope: FindingScope): SQL => sql`
   ${readQuery(scope)},
   ${findingQuery('repeated_read', 'same_read', 'file_path, epoch, input')}`;
 
+/** Conditions on a call `c`, by a window `conversation`: it may be the same as the one before, or fail in the same way. */
+export const IS_CALL_REPEATED = sql.raw(`(c.tool_name = lag(c.tool_name) OVER conversation
+        AND c.input_bytes = lag(c.input_bytes) OVER conversation
+        AND c.file_path IS NOT DISTINCT FROM lag(c.file_path) OVER conversation
+        AND c.program IS NOT DISTINCT FROM lag(c.program) OVER conversation)`);
+export const IS_ERROR_REPEATED = sql.raw(`(c.is_error IS TRUE AND NOT c.is_denied
+        AND lag(c.is_error IS TRUE AND NOT c.is_denied) OVER conversation
+        AND c.tool_name = lag(c.tool_name) OVER conversation
+        AND c.output_bytes IS NOT DISTINCT FROM lag(c.output_bytes) OVER conversation)`);
+
+/** Condition on a call `c` of a session that grew: neither it nor the one before stands there only for the reads of its file. */
+function followsInRun({ touched }: FindingScope): SQL {
+  if (!touched?.calls) return sql`true`;
+  const isInRun = isInTouchedRun('c', touched.calls);
+  return sql`${isInRun} AND lag(${isInRun}) OVER conversation`;
+}
+
+/** Condition on calls `c`: of the scope, and where that has touched calls, in runs with these, or of the same files. */
+function isTouchedCall(scope: FindingScope): SQL {
+  const { touched, workspaceId } = scope;
+  if (touched === undefined) return isInScope('c', scope);
+  if (touched.calls === null) return sql`false`;
+  return sql`c.workspace_id = ${toHiddenWorkspace(workspaceId)} AND c.row_set_id = ${touched.rowSetId}
+      AND (${isInTouchedRun('c', touched.calls)} OR ${isTouchedFile('c.file_path', touched.calls)})`;
+}
+
 /**
  * Calls that count, numbered within their transcript as they were made: they are stored as their results came. Which of them
  * may be part of a run of three is known from their neighbours.
@@ -46,14 +72,10 @@ const callQuery = (scope: FindingScope): SQL => sql`
       c.response_key, c.model, c.tool_name, c.tool_kind, c.file_path, c.program, c.input_bytes, c.output_bytes,
       c.is_error IS TRUE AND NOT c.is_denied AS is_failed,
       row_number() OVER conversation AS place,
-      c.tool_name = lag(c.tool_name) OVER conversation AND c.input_bytes = lag(c.input_bytes) OVER conversation
-        AND c.file_path IS NOT DISTINCT FROM lag(c.file_path) OVER conversation
-        AND c.program IS NOT DISTINCT FROM lag(c.program) OVER conversation AS repeats,
-      c.is_error IS TRUE AND NOT c.is_denied AND lag(c.is_error IS TRUE AND NOT c.is_denied) OVER conversation
-        AND c.tool_name = lag(c.tool_name) OVER conversation
-        AND c.output_bytes IS NOT DISTINCT FROM lag(c.output_bytes) OVER conversation AS fails_again
+      ${followsInRun(scope)} AND ${IS_CALL_REPEATED} AS repeats,
+      ${followsInRun(scope)} AND ${IS_ERROR_REPEATED} AS fails_again
     FROM ${toolCalls} AS c
-    WHERE ${isInScope('c', scope)} AND c.is_own
+    WHERE ${isTouchedCall(scope)} AND c.is_own
     WINDOW conversation AS (PARTITION BY c.row_set_id, c.is_subagent ORDER BY c.line_number, c.call_number)
   ), call AS MATERIALIZED (
     SELECT *, ${isPartOfRun('repeats')} AS may_repeat, ${isPartOfRun('fails_again')} AS may_fail_again
@@ -115,8 +137,8 @@ const errorQuery = ({ workspaceId }: FindingScope): SQL => sql`
 const readQuery = (scope: FindingScope): SQL => sql`
   known_read AS (
     SELECT *, count(*) FILTER (WHERE tool_kind = 'edit' AND NOT is_failed) OVER (
-      PARTITION BY row_set_id, file_path ORDER BY line_number, place) AS epoch
-    FROM call WHERE tool_kind IN ('read', 'edit') AND file_path IS NOT NULL
+      PARTITION BY row_set_id, file_path ORDER BY line_number, call_number) AS epoch
+    FROM call WHERE tool_kind IN ('read', 'edit') AND ${scope.touched?.calls ? isTouchedFile('file_path', scope.touched.calls) : sql`file_path IS NOT NULL`}
   ), alike_read AS MATERIALIZED (
     SELECT * FROM (
       SELECT *, count(*) OVER (PARTITION BY row_set_id, file_path, epoch, input_bytes) AS alike_count

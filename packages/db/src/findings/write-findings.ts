@@ -3,7 +3,14 @@ import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
 import { transcripts } from '../transcripts/schema.ts';
 import { toolCalls } from '../usage/schema.ts';
-import { type FindingScope, isInScope } from './finding-scope.ts';
+import {
+  type FindingScope,
+  isInScope,
+  isInTouchedRun,
+  isTouchedFile,
+  type TouchedFindings,
+  toTime,
+} from './finding-scope.ts';
 import { findings } from './schema.ts';
 import { coldCacheQueries } from './select-cold-caches.ts';
 import { repeatQueries, selectSessionsWithRepeats } from './select-repeats.ts';
@@ -33,10 +40,45 @@ export async function writeFindings(
   }
   const scope = { workspaceId, sessionIds };
   await insert(transaction, selectSessionFindings(scope));
+  await insertRepeats(transaction, scope);
+}
+
+/**
+ * As `writeFindings` for one session that grew: what `touched` leaves out stays as it is. How a session ended is found again in any
+ * case. None of its texts are gone.
+ */
+export async function writeTouchedFindings(
+  transaction: Database,
+  workspaceId: string,
+  sessionId: string,
+  touched: TouchedFindings,
+): Promise<void> {
+  const scope = { workspaceId, sessionIds: [sessionId], touched };
+  await transaction.execute(
+    sql`DELETE FROM ${findings} AS f WHERE ${isInScope('f', scope)} AND (${isTouched(touched)})`,
+  );
+  await insert(transaction, selectSessionFindings(scope));
+  if (touched.calls !== null) await insertRepeats(transaction, scope);
+}
+
+/** Condition on the findings `f` of a session that grew. */
+function isTouched({ firstResponseMs, calls }: TouchedFindings): SQL {
+  const conditions = [sql`f.kind = 'unfinished-session'`];
+  if (firstResponseMs !== null) {
+    conditions.push(sql`f.kind = 'cold-cache' AND f."timestamp" >= ${toTime(firstResponseMs)}`);
+  }
+  if (calls !== null) {
+    conditions.push(sql`f.kind IN ('repeated-call', 'repeated-error') AND ${isInTouchedRun('f', calls)}`);
+    conditions.push(sql`f.kind = 'repeated-read' AND ${isTouchedFile('f.subject', calls)}`);
+  }
+  return sql.join(conditions, sql` OR `);
+}
+
+async function insertRepeats(transaction: Database, scope: FindingScope): Promise<void> {
   const { rows } = await transaction.execute<{ session_id: string }>(selectSessionsWithRepeats(scope));
   if (rows.length === 0) return;
-  const repeating = { workspaceId, sessionIds: rows.map(({ session_id }) => session_id).sort() };
-  await insert(transaction, selectRepeats(repeating));
+  const sessionIds = rows.map(({ session_id }) => session_id).sort();
+  await insert(transaction, selectRepeats({ ...scope, sessionIds }));
 }
 
 /**

@@ -1,9 +1,9 @@
 import type { Database } from '../database/database.ts';
-import { writeFindings } from '../findings/write-findings.ts';
+import { writeFindings, writeTouchedFindings } from '../findings/write-findings.ts';
 import { settleSearchIndex } from '../search/search-index.ts';
 import { deleteReplacedUsage, type UsageChange } from '../usage/replaced-usage.ts';
 import { settleUsageLedger } from '../usage/settle-usage-ledger.ts';
-import { findTouchedQuarters } from '../usage/touched-quarters.ts';
+import { findTouchedRows, type TouchedRows } from '../usage/touched-rows.ts';
 import { writeRollups } from '../usage/write-rollups.ts';
 import { lockSessionRows } from './lock-sessions.ts';
 import { refreshSessions } from './refresh-sessions.ts';
@@ -22,15 +22,29 @@ export async function settleSessions(transaction: Database, change: UsageChange)
   for (const sessionId of sessionIds) affected.add(sessionId);
   const affectedIds = [...affected].sort();
   const storedIds = await lockSessionRows(transaction, workspaceId, affectedIds);
-  const quarters = await findTouchedQuarters(transaction, change);
+  const touched = await findTouchedRows(transaction, change);
   await deleteReplacedUsage(transaction, change);
   await refreshSessions(transaction, workspaceId, sessionIds, storedIds);
-  if (quarters === undefined) await writeRollups(transaction, change, affectedIds, { storedIds });
-  else {
-    await writeRollups(transaction, change, sessionIds, { quarters, storedIds });
-    const otherIds = affectedIds.filter((id) => !sessionIds.includes(id));
-    if (otherIds.length > 0) await writeRollups(transaction, { workspaceId, sessionIds: [] }, otherIds);
-  }
-  await writeFindings(transaction, workspaceId, affectedIds, storedIds);
+  if (touched === undefined) {
+    await writeRollups(transaction, change, affectedIds, { storedIds });
+    await writeFindings(transaction, workspaceId, affectedIds, storedIds);
+  } else await writeTouched(transaction, change, affectedIds, touched, storedIds);
   await settleSearchIndex(transaction, change, storedIds);
+}
+
+/** Makes again what is touched of a session that grew, and all of the other sessions whose credit changed. */
+async function writeTouched(
+  transaction: Database,
+  { workspaceId, sessionIds }: UsageChange,
+  affectedIds: readonly string[],
+  touched: TouchedRows,
+  storedIds: ReadonlySet<string>,
+): Promise<void> {
+  const { quarters, findings } = touched;
+  await writeRollups(transaction, { workspaceId, sessionIds }, sessionIds, { quarters, storedIds });
+  const otherIds = affectedIds.filter((id) => !sessionIds.includes(id));
+  if (otherIds.length > 0) await writeRollups(transaction, { workspaceId, sessionIds: [] }, otherIds);
+  await writeFindings(transaction, workspaceId, findings === undefined ? affectedIds : otherIds, storedIds);
+  if (findings === undefined) return;
+  for (const sessionId of sessionIds) await writeTouchedFindings(transaction, workspaceId, sessionId, findings);
 }

@@ -139,6 +139,8 @@ export interface RowSet extends RowSetKey {
    * any, and all that is summed up of the session's rows is summed up again.
    */
   messageQuarters?: readonly number[] | undefined;
+  /** Ids of tool calls that stay as they are, while texts of theirs may have come. Undefined: it may be any. */
+  toolIdsOfTexts?: readonly string[] | undefined;
 }
 
 /** The row set of a transcript that has no rows yet. */

@@ -6,7 +6,8 @@ import { and, eq, gte } from '../drizzle.cjs';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../messages/schema.ts';
 import { toHiddenWorkspace } from '../planner.ts';
 import { sessionEvents, toolCalls, usageEntries } from '../usage/schema.ts';
-import { createQuarterSet } from '../usage/touched-quarters.ts';
+import { createQuarterSet } from '../usage/touched-rows.ts';
+import { createToolIdSet } from './tool-id-set.ts';
 import {
   type EntryOrigin,
   type IngestCounts,
@@ -82,6 +83,7 @@ export function createTranscriptWriter(
   const issuesByCode = { ...kept?.counts.issuesByCode };
   const counts: IngestCounts = { contentBlocks: 0, errors: 0, warnings: 0, ...kept?.counts, issuesByCode };
   const quarters = createQuarterSet();
+  const toolIds = createToolIdSet();
   let checkpoint: WrittenCheckpoint | undefined;
   let summary: TranscriptSummary | undefined;
   let mayReplace = kept !== undefined;
@@ -113,6 +115,7 @@ export function createTranscriptWriter(
       if (batch.checkpoint !== undefined) checkpoint = { state: batch.checkpoint, numbers: { ...next } };
       await addMessages(batch.messages);
       for (const block of batch.contentBlocks) copier.addBlock(toContentBlockRow(rowSet, block));
+      if (kept !== undefined) toolIds.add(batch);
       counts.contentBlocks += batch.contentBlocks.length;
       for (const response of batch.apiResponses) {
         copier.addUsageEntry(toUsageEntryRow(rowSet, origin, next.entry++, response));
@@ -126,7 +129,8 @@ export function createTranscriptWriter(
     finish() {
       if (summary === undefined) throw new Error('The last batch has not been written');
       const messageQuarters = kept && quarters.toQuarters();
-      return { rowSet: { ...rowSet, messageQuarters }, summary, counts, checkpoint };
+      const toolIdsOfTexts = kept && toolIds.toOthers();
+      return { rowSet: { ...rowSet, messageQuarters, toolIdsOfTexts }, summary, counts, checkpoint };
     },
   };
 }

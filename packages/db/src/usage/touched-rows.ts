@@ -1,0 +1,150 @@
+import type { Database } from '../database/database.ts';
+import { type SQL, sql } from '../drizzle.cjs';
+import type { TouchedFindings } from '../findings/finding-scope.ts';
+import { IS_CALL_REPEATED, IS_ERROR_REPEATED } from '../findings/select-repeats.ts';
+import { toHiddenWorkspace } from '../planner.ts';
+import { isInvolved, type UsageChange } from './replaced-usage.ts';
+import { toolCalls, usageEntries } from './schema.ts';
+import { BUCKET_START } from './write-rollups.ts';
+
+const QUARTER_MS = 15 * 60_000;
+
+/** Of more, all roll-ups of the session are made again. */
+const MAX_TOUCHED_QUARTERS = 200;
+
+/**
+ * The parser recognises late lines of as many responses; of a transcript with more, one may have several entries at several
+ * times, and which of them counts is known only from all of them.
+ */
+const MAX_SINGLE_ENTRIES = 200_000;
+
+interface QuarterSet {
+  /** Takes a time, milliseconds since 1970. */
+  add(timeMs: number): void;
+  /** Beginnings of the quarters of an hour, milliseconds since 1970; undefined if they are more than 200. */
+  toQuarters(): number[] | undefined;
+}
+
+/** The quarters of an hour that times lie in. */
+export function createQuarterSet(): QuarterSet {
+  const quarters = new Set<number>();
+  return {
+    add(timeMs) {
+      if (quarters.size <= MAX_TOUCHED_QUARTERS) quarters.add(timeMs - (timeMs % QUARTER_MS));
+    },
+    toQuarters: () => (quarters.size > MAX_TOUCHED_QUARTERS ? undefined : [...quarters]),
+  };
+}
+
+/** Files of touched calls; of more, all findings of the session are made again. */
+const MAX_TOUCHED_FILES = 1000;
+
+/** As many calls the parser tells from their copies: of a transcript with more, a key may be of two calls. */
+const MAX_SINGLE_CALLS = 50_000;
+
+/** Lines before the first touched call in which the end of a run is looked for; a run that is longer is made again with all before it. */
+const MAX_LINES_BEFORE = 1000;
+
+/** Outside of this, what is derived from the rows of a session that grew stays what it is. */
+export interface TouchedRows {
+  /** Beginnings of quarters of an hour in milliseconds since 1970, for roll-ups. */
+  quarters: number[];
+  /** Undefined: all. */
+  findings: TouchedFindings | undefined;
+}
+
+/**
+ * What the change of a session touches. Undefined where that is not known: only of a session that merely grew it is. To be called
+ * once the ledger is settled, and before what the change replaces is deleted.
+ *
+ * It is about all entries and calls that came or go, and all that the session has of the same
+ * responses: which of them counts, and where it is credited, may have changed. And, for findings, calls whose texts came.
+ */
+export async function findTouchedRows(transaction: Database, change: UsageChange): Promise<TouchedRows | undefined> {
+  const [written, another] = change.written;
+  const isOneSession = change.sessionIds.length === 1 && change.removedRowSetIds.length === 0;
+  if (written?.messageQuarters === undefined || another !== undefined || !isOneSession) return undefined;
+  const { rowSetId, firstNumbers, messageQuarters, toolIdsOfTexts } = written;
+  if (firstNumbers.entry > MAX_SINGLE_ENTRIES) return undefined;
+  const { rows } = await transaction.execute<FoundRows>(selectTouchedRows(change, rowSetId, toolIdsOfTexts ?? []));
+  const [found] = rows;
+  if (found === undefined) return undefined;
+  const quarters = new Set([...messageQuarters, ...found.quarters]);
+  if (quarters.size > MAX_TOUCHED_QUARTERS) return undefined;
+  const isKnown =
+    toolIdsOfTexts !== undefined &&
+    firstNumbers.call <= MAX_SINGLE_CALLS &&
+    found.file_paths.length <= MAX_TOUCHED_FILES;
+  return { quarters: [...quarters], findings: isKnown ? toTouchedFindings(rowSetId, found) : undefined };
+}
+
+type FoundRows = {
+  quarters: number[];
+  first_response_ms: number | null;
+  first_call_line: number | null;
+  first_main_line: number | null;
+  first_subagent_line: number | null;
+  file_paths: string[];
+};
+
+function toTouchedFindings(rowSetId: string, found: FoundRows): TouchedFindings {
+  const calls = found.first_call_line !== null && {
+    firstMainLine: found.first_main_line ?? 0,
+    firstSubagentLine: found.first_subagent_line ?? 0,
+    filePaths: found.file_paths,
+  };
+  return { rowSetId, firstResponseMs: found.first_response_ms, calls: calls || null };
+}
+
+/** One row of FoundRows. Rows are looked up one by one: few of a session's responses and calls are involved. */
+function selectTouchedRows(change: UsageChange, rowSetId: string, toolIdsOfTexts: readonly string[]): SQL {
+  const workspace = toHiddenWorkspace(change.workspaceId);
+  const ofTexts = sql`
+      UNION ALL
+      SELECT c."timestamp", c.line_number, c.file_path FROM ${toolCalls} AS c
+      WHERE c.workspace_id = ${workspace} AND c.row_set_id = ${rowSetId}
+        AND split_part(c.call_key, '/', -1) = ANY(${sql.param([...toolIdsOfTexts])}::text[])`;
+  return sql`
+    WITH response AS MATERIALIZED (
+      SELECT DISTINCT agent, response_key FROM ${usageEntries} AS e WHERE ${isInvolved(change, 'e', 'entry')}
+    ), entry AS MATERIALIZED (
+      SELECT e."timestamp" FROM response AS r JOIN LATERAL (
+        SELECT * FROM ${usageEntries}
+        WHERE workspace_id = ${workspace} AND agent = r.agent AND response_key = r.response_key OFFSET 0
+      ) AS e ON e.row_set_id = ${rowSetId}
+      WHERE e."timestamp" IS NOT NULL
+    ), call AS MATERIALIZED (
+      SELECT c."timestamp", c.line_number, c.file_path FROM response AS r JOIN LATERAL (
+        SELECT * FROM ${toolCalls} WHERE workspace_id = ${workspace} AND response_key = r.response_key OFFSET 0
+      ) AS c ON c.row_set_id = ${rowSetId}
+      UNION ALL
+      SELECT c."timestamp", c.line_number, c.file_path FROM ${toolCalls} AS c WHERE ${isInvolved(change, 'c', 'call')}
+      ${toolIdsOfTexts.length > 0 ? ofTexts : sql``}
+    ), first_call AS MATERIALIZED (
+      SELECT min(line_number) AS line_number FROM call
+    ), line_before AS MATERIALIZED (
+      -- The last line before the touched calls that begins with a call unlike the one before: no run goes over it.
+      SELECT max(line_number) FILTER (WHERE NOT is_subagent) AS main, max(line_number) FILTER (WHERE is_subagent) AS subagent
+      FROM (
+        SELECT c.is_subagent, c.line_number, c.line_number > lag(c.line_number) OVER conversation
+          AND NOT ${IS_CALL_REPEATED} AND NOT ${IS_ERROR_REPEATED} AS is_unlike
+        FROM ${toolCalls} AS c
+        WHERE c.workspace_id = ${workspace} AND c.row_set_id = ${rowSetId} AND c.is_own
+          AND c.line_number < (SELECT line_number FROM first_call)
+          AND c.line_number >= (SELECT line_number FROM first_call) - ${MAX_LINES_BEFORE}::int
+        WINDOW conversation AS (PARTITION BY c.is_subagent ORDER BY c.line_number, c.call_number)
+      ) AS before WHERE is_unlike
+    )
+    SELECT
+      ARRAY(
+        SELECT DISTINCT (extract(epoch FROM ${BUCKET_START}) * 1000)::float8
+        FROM (SELECT "timestamp" FROM entry UNION ALL SELECT "timestamp" FROM call) AS touched
+        WHERE "timestamp" IS NOT NULL LIMIT ${MAX_TOUCHED_QUARTERS + 1}
+      ) AS quarters,
+      (SELECT (extract(epoch FROM min("timestamp")) * 1000)::float8 FROM entry) AS first_response_ms,
+      first_call.line_number AS first_call_line, main AS first_main_line, subagent AS first_subagent_line,
+      ARRAY(
+        SELECT DISTINCT file_path FROM call WHERE file_path IS NOT NULL LIMIT ${MAX_TOUCHED_FILES + 1}
+      ) AS file_paths
+    FROM first_call CROSS JOIN line_before`;
+}
