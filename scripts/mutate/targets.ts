@@ -88,7 +88,10 @@ export const TARGETS: readonly Target[] = [
         file: 'packages/db/src/usage/replaced-usage.ts',
         tests: [...LEDGER_TESTS, toTest('ingest/src/maintain/reprice-workspace')],
       },
-      { file: 'packages/db/src/usage/touched-rows.ts', tests: GROWN_ROLLUPS },
+      {
+        file: 'packages/db/src/usage/touched-rows.ts',
+        tests: [...GROWN_ROLLUPS, toTest('ingest/src/process/grown-findings')],
+      },
     ],
   },
   {

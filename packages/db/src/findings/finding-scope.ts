@@ -21,7 +21,7 @@ export interface TouchedFindings {
 }
 
 /** Calls that came, changed or went, and the calls before them that may belong to a run with them. */
-export interface TouchedCalls {
+interface TouchedCalls {
   /** Lines from which on they are, of the main conversation and of sub-agents: no run goes over one of these. */
   firstMainLine: number;
   firstSubagentLine: number;
