@@ -25,8 +25,8 @@ interface TouchedCalls {
   /** Lines from which on they are, of the main conversation and of sub-agents: no run goes over one of these. */
   firstMainLine: number;
   firstSubagentLine: number;
-  /** Files that they name. */
-  filePaths: readonly string[];
+  /** The line from which on each file that they name is read anew: that of its last edit before them, or 0. */
+  firstLineByFile: Readonly<Record<string, number>>;
 }
 
 /** Condition on the rows of a table: of the scope's sessions. */
@@ -41,9 +41,11 @@ export const isInTouchedRun = (alias: string, { firstMainLine, firstSubagentLine
   return sql`(${line} >= CASE WHEN ${isSubagent} THEN ${firstSubagentLine}::int ELSE ${firstMainLine}::int END)`;
 };
 
-/** Condition on a `column` that names a file: one of the touched calls'. */
-export const isTouchedFile = (column: string, { filePaths }: TouchedCalls): SQL =>
-  sql`${sql.raw(column)} = ANY(${sql.param([...filePaths])}::text[])`;
+/** Condition on a row (`alias` of tool_calls or findings): `file`, its column, is one of the touched calls', and was not edited since. */
+export const isOfTouchedFile = (alias: string, file: string, { firstLineByFile }: TouchedCalls): SQL => {
+  const [line, path] = [sql.raw(`${alias}.line_number`), sql.raw(`${alias}.${file}`)];
+  return sql`${line} >= (${JSON.stringify(firstLineByFile)}::jsonb ->> ${path})::int`;
+};
 
 /** A time in milliseconds since 1970, for comparisons. */
 export const toTime = (timeMs: number): SQL => sql`${new Date(timeMs).toISOString()}::timestamptz`;

@@ -2,7 +2,7 @@ import { type SQL, sql } from '../drizzle.cjs';
 import { contentBlocks } from '../messages/schema.ts';
 import { toHiddenWorkspace } from '../planner.ts';
 import { toolCalls } from '../usage/schema.ts';
-import { type FindingScope, isInScope, isInTouchedRun, isTouchedFile } from './finding-scope.ts';
+import { type FindingScope, isInScope, isInTouchedRun, isOfTouchedFile } from './finding-scope.ts';
 
 /** From how many on the same call, error or read is a finding. */
 const MIN_REPEATS = sql.raw('3');
@@ -36,6 +36,9 @@ export const repeatQueries = (scope: FindingScope): SQL => sql`
   ${readQuery(scope)},
   ${findingQuery('repeated_read', 'same_read', 'file_path, epoch, input')}`;
 
+/** Condition on a call `c`. What was denied was not tried. */
+export const IS_CALL_FAILED = sql.raw('(c.is_error IS TRUE AND NOT c.is_denied)');
+
 /** Conditions on a call `c`, by a window `conversation`: it may be the same as the one before, or fail in the same way. */
 export const IS_CALL_REPEATED = sql.raw(`(c.tool_name = lag(c.tool_name) OVER conversation
         AND c.input_bytes = lag(c.input_bytes) OVER conversation
@@ -59,7 +62,7 @@ function isTouchedCall(scope: FindingScope): SQL {
   if (touched === undefined) return isInScope('c', scope);
   if (touched.calls === null) return sql`false`;
   return sql`c.workspace_id = ${toHiddenWorkspace(workspaceId)} AND c.row_set_id = ${touched.rowSetId}
-      AND (${isInTouchedRun('c', touched.calls)} OR ${isTouchedFile('c.file_path', touched.calls)})`;
+      AND (${isInTouchedRun('c', touched.calls)} OR ${isOfTouchedFile('c', 'file_path', touched.calls)})`;
 }
 
 /**
@@ -70,7 +73,7 @@ const callQuery = (scope: FindingScope): SQL => sql`
   compared AS (
     SELECT c.session_id, c.row_set_id, c.call_number, c.is_subagent, c.message_id, c.line_number, c."timestamp", c.call_key,
       c.response_key, c.model, c.tool_name, c.tool_kind, c.file_path, c.program, c.input_bytes, c.output_bytes,
-      c.is_error IS TRUE AND NOT c.is_denied AS is_failed,
+      ${IS_CALL_FAILED} AS is_failed,
       row_number() OVER conversation AS place,
       ${followsInRun(scope)} AND ${IS_CALL_REPEATED} AS repeats,
       ${followsInRun(scope)} AND ${IS_ERROR_REPEATED} AS fails_again
@@ -138,7 +141,7 @@ const readQuery = (scope: FindingScope): SQL => sql`
   known_read AS (
     SELECT *, count(*) FILTER (WHERE tool_kind = 'edit' AND NOT is_failed) OVER (
       PARTITION BY row_set_id, file_path ORDER BY line_number, call_number) AS epoch
-    FROM call WHERE tool_kind IN ('read', 'edit') AND ${scope.touched?.calls ? isTouchedFile('file_path', scope.touched.calls) : sql`file_path IS NOT NULL`}
+    FROM call WHERE tool_kind IN ('read', 'edit') AND ${scope.touched?.calls ? isOfTouchedFile('call', 'file_path', scope.touched.calls) : sql`file_path IS NOT NULL`}
   ), alike_read AS MATERIALIZED (
     SELECT * FROM (
       SELECT *, count(*) OVER (PARTITION BY row_set_id, file_path, epoch, input_bytes) AS alike_count

@@ -7,7 +7,7 @@ import {
   type FindingScope,
   isInScope,
   isInTouchedRun,
-  isTouchedFile,
+  isOfTouchedFile,
   type TouchedFindings,
   toTime,
 } from './finding-scope.ts';
@@ -69,7 +69,7 @@ function isTouched({ firstResponseMs, calls }: TouchedFindings): SQL {
   }
   if (calls !== null) {
     conditions.push(sql`f.kind IN ('repeated-call', 'repeated-error') AND ${isInTouchedRun('f', calls)}`);
-    conditions.push(sql`f.kind = 'repeated-read' AND ${isTouchedFile('f.subject', calls)}`);
+    conditions.push(sql`f.kind = 'repeated-read' AND ${isOfTouchedFile('f', 'subject', calls)}`);
   }
   return sql.join(conditions, sql` OR `);
 }

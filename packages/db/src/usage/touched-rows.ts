@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { TouchedFindings } from '../findings/finding-scope.ts';
-import { IS_CALL_REPEATED, IS_ERROR_REPEATED } from '../findings/select-repeats.ts';
+import { IS_CALL_FAILED, IS_CALL_REPEATED, IS_ERROR_REPEATED } from '../findings/select-repeats.ts';
 import { toHiddenWorkspace } from '../planner.ts';
 import { isInvolved, type UsageChange } from './replaced-usage.ts';
 import { toolCalls, usageEntries } from './schema.ts';
@@ -72,9 +72,7 @@ export async function findTouchedRows(transaction: Database, change: UsageChange
   const quarters = new Set([...messageQuarters, ...found.quarters]);
   if (quarters.size > MAX_TOUCHED_QUARTERS) return undefined;
   const isKnown =
-    toolIdsOfTexts !== undefined &&
-    firstNumbers.call <= MAX_SINGLE_CALLS &&
-    found.file_paths.length <= MAX_TOUCHED_FILES;
+    toolIdsOfTexts !== undefined && firstNumbers.call <= MAX_SINGLE_CALLS && found.file_count <= MAX_TOUCHED_FILES;
   return { quarters: [...quarters], findings: isKnown ? toTouchedFindings(rowSetId, found) : undefined };
 }
 
@@ -84,14 +82,15 @@ type FoundRows = {
   first_call_line: number | null;
   first_main_line: number | null;
   first_subagent_line: number | null;
-  file_paths: string[];
+  file_count: number;
+  first_lines: Record<string, number>;
 };
 
 function toTouchedFindings(rowSetId: string, found: FoundRows): TouchedFindings {
   const calls = found.first_call_line !== null && {
     firstMainLine: found.first_main_line ?? 0,
     firstSubagentLine: found.first_subagent_line ?? 0,
-    filePaths: found.file_paths,
+    firstLineByFile: found.first_lines,
   };
   return { rowSetId, firstResponseMs: found.first_response_ms, calls: calls || null };
 }
@@ -122,16 +121,26 @@ function selectTouchedRows(change: UsageChange, rowSetId: string, toolIdsOfTexts
       ${toolIdsOfTexts.length > 0 ? ofTexts : sql``}
     ), first_call AS MATERIALIZED (
       SELECT min(line_number) AS line_number FROM call
+    ), file AS MATERIALIZED (
+      SELECT DISTINCT file_path FROM call WHERE file_path IS NOT NULL LIMIT ${MAX_TOUCHED_FILES + 1}
+    ), earlier AS MATERIALIZED (
+      SELECT * FROM ${toolCalls} AS c
+      WHERE c.workspace_id = ${workspace} AND c.row_set_id = ${rowSetId} AND c.is_own
+        AND c.line_number < (SELECT line_number FROM first_call) AND (
+          c.line_number >= (SELECT line_number FROM first_call) - ${MAX_LINES_BEFORE}::int
+          OR c.tool_kind IN ('read', 'edit') AND c.file_path = ANY(ARRAY(SELECT file_path FROM file)))
+    ), edit AS MATERIALIZED (
+      -- Of a line with several calls of the file, some come before the edit.
+      SELECT file_path, line_number FROM earlier AS c WHERE tool_kind IN ('read', 'edit') AND file_path IS NOT NULL
+      GROUP BY file_path, line_number
+      HAVING count(*) = 1 AND bool_and(tool_kind = 'edit' AND NOT ${IS_CALL_FAILED})
     ), line_before AS MATERIALIZED (
       -- The last line before the touched calls that begins with a call unlike the one before: no run goes over it.
       SELECT max(line_number) FILTER (WHERE NOT is_subagent) AS main, max(line_number) FILTER (WHERE is_subagent) AS subagent
       FROM (
         SELECT c.is_subagent, c.line_number, c.line_number > lag(c.line_number) OVER conversation
           AND NOT ${IS_CALL_REPEATED} AND NOT ${IS_ERROR_REPEATED} AS is_unlike
-        FROM ${toolCalls} AS c
-        WHERE c.workspace_id = ${workspace} AND c.row_set_id = ${rowSetId} AND c.is_own
-          AND c.line_number < (SELECT line_number FROM first_call)
-          AND c.line_number >= (SELECT line_number FROM first_call) - ${MAX_LINES_BEFORE}::int
+        FROM earlier AS c WHERE c.line_number >= (SELECT line_number FROM first_call) - ${MAX_LINES_BEFORE}::int
         WINDOW conversation AS (PARTITION BY c.is_subagent ORDER BY c.line_number, c.call_number)
       ) AS before WHERE is_unlike
     )
@@ -143,8 +152,12 @@ function selectTouchedRows(change: UsageChange, rowSetId: string, toolIdsOfTexts
       ) AS quarters,
       (SELECT (extract(epoch FROM min("timestamp")) * 1000)::float8 FROM entry) AS first_response_ms,
       first_call.line_number AS first_call_line, main AS first_main_line, subagent AS first_subagent_line,
-      ARRAY(
-        SELECT DISTINCT file_path FROM call WHERE file_path IS NOT NULL LIMIT ${MAX_TOUCHED_FILES + 1}
-      ) AS file_paths
+      (SELECT count(*)::int FROM file) AS file_count,
+      (
+        SELECT coalesce(jsonb_object_agg(file_path, first_line), '{}') FROM (
+          SELECT file.file_path, coalesce(max(edit.line_number), 0) AS first_line
+          FROM file LEFT JOIN edit ON edit.file_path = file.file_path GROUP BY file.file_path
+        ) AS known
+      ) AS first_lines
     FROM first_call CROSS JOIN line_before`;
 }

@@ -22,7 +22,7 @@ interface MadeCall {
   copyAfter: number | null;
   /** Calls of other responses have this id as well. */
   hasShortId: boolean;
-  /** A second call on the same line, the same as this one. */
+  /** Another call on the same line, the same as this one; before an edit a read of the file. */
   isTwice: boolean;
   isSidechain: boolean;
   /** How often it is made in a row. */
@@ -36,7 +36,7 @@ const madeCall: fc.Arbitrary<MadeCall> = fc.record({
   tool: fc.constantFrom('read', 'read', 'read', 'edit', 'shell', 'shell'),
   input: fc.nat(1),
   resultAfter: fc.constantFrom(0, 0, 0, 0, 0, 1, 2, 9, null),
-  error: fc.constantFrom(null, null, 'abc', 'abc', 'abd', 'xhl', 'longer'),
+  error: fc.constantFrom(null, null, null, null, null, 'abc', 'abc', 'abd', 'xhl', 'longer'),
   copyAfter: fc.constantFrom(null, null, null, null, 1, 90, 150, 200),
   hasShortId: fc.constantFrom(false, false, false, false, true),
   isTwice: fc.constantFrom(false, false, false, true),
@@ -103,7 +103,11 @@ function toAnswer({ tool, input, cacheRead, cacheWrite }: MadeCall, index: numbe
     id: `msg_${String(index).padStart(24, '0')}`,
     role: 'assistant',
     model: index % 40 === 39 ? 'claude-opus-4-5' : 'claude-sonnet-4-5',
-    content: ids.map((id) => ({ type: 'tool_use', id, ...uses[tool] })),
+    content: ids.map((id, place) => ({
+      type: 'tool_use',
+      id,
+      ...uses[place < ids.length - 1 && tool === 'edit' ? 'read' : tool],
+    })),
     usage: {
       ...{ input_tokens: 3, output_tokens: 7 },
       ...{ cache_creation_input_tokens: cacheWrite, cache_read_input_tokens: cacheRead },
