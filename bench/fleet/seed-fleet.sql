@@ -143,6 +143,13 @@ SELECT workspace_id, session_id, min(bucket_start), max(bucket_start), is_subage
 FROM recount.message_rollup WHERE workspace_id = '$WORKSPACE'
 GROUP BY 1, 2, date_bin('1 day', bucket_start, '2000-01-01Z'), 5;
 
+INSERT INTO recount.stale_days (workspace_id, day)
+SELECT DISTINCT workspace_id, date_bin('1 day', first_bucket_start, '2000-01-01Z') FROM (
+  SELECT workspace_id, first_bucket_start FROM recount.usage_day_rollup
+  UNION ALL SELECT workspace_id, first_bucket_start FROM recount.message_day_rollup
+  UNION ALL SELECT workspace_id, first_bucket_start FROM recount.tool_day_rollup
+) AS rollup WHERE workspace_id = '$WORKSPACE';
+
 -- As often as in real transcripts: repeats in 2 % of the sessions, a cold cache in 23 %, an end without an answer in 10 %.
 INSERT INTO recount.findings (
   workspace_id, session_id, row_set_id, kind, is_subagent, model, git_branch, "timestamp", message_id, line_number, tool_name, subject,

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { DatabasePool } from '@recount/db';
+import { type DatabasePool, refreshTotals } from '@recount/db';
 
 export const FLEET_WORKSPACE = '01J0000000000000000000FLEE';
 
@@ -34,6 +34,10 @@ export async function seedFleet(database: DatabasePool, size: FleetSize): Promis
       CALLS: size.calls,
       EVENTS: size.events,
     },
+  );
+  await refreshTotals(database, FLEET_WORKSPACE);
+  await database.pool.query(
+    'VACUUM ANALYZE recount.usage_hour_total, recount.message_hour_total, recount.tool_day_total, recount.stale_days',
   );
 }
 

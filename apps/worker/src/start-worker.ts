@@ -14,6 +14,7 @@ import {
   type JobReport,
   runRetention,
   runSearchIndexer,
+  runTotals,
   runWorkspaceRecorder,
   toFailureReason,
 } from '@recount/ingest';
@@ -59,7 +60,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
   const onError = (error: Error): void => logError(toFailureReason(error));
   const database = createDatabasePool({
     connectionString: config.databaseUrl,
-    maxConnections: Math.max(config.maxConnections, config.concurrency + 6),
+    maxConnections: Math.max(config.maxConnections, config.concurrency + 8),
     applicationName: 'recount worker',
     preparesStatements: true,
     onConnectionError: onError,
@@ -156,13 +157,17 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     { database, rawStore, onFailure: (reason) => log.warn({ reason }, 'workspaces not recorded in the raw store') },
     { signal: endOfIndexing.signal },
   );
+  const totals = runTotals(
+    { database, onFailure: (reason) => log.warn({ reason }, 'totals not made') },
+    { signal: endOfIndexing.signal },
+  );
   log.info({ concurrency: config.concurrency }, 'worker ready');
 
   return {
     failed,
     async close() {
       endOfIndexing.abort();
-      await Promise.all([indexing, retention, recording]);
+      await Promise.all([indexing, retention, recording, totals]);
       const timer = setTimeout(() => shutdown.abort(), config.shutdownGraceMs);
       await queue.stop(config.shutdownGraceMs + HAND_BACK_MS);
       clearTimeout(timer);

@@ -100,6 +100,7 @@ export * from './transcripts/transcript-status.ts';
 export * from './transcripts/transcript-versions.ts';
 export * from './transcripts/transcript-writer.ts';
 export * from './usage/price-overrides.ts';
+export { refreshTotals } from './usage/refresh-totals.ts';
 export { deleteOrphanedUsage, findNextUsageNumbers } from './usage/replaced-usage.ts';
 export * from './usage/reprice-transcript.ts';
 export type { Disagreement } from './usage/schema.ts';

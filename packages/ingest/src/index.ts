@@ -33,6 +33,7 @@ export { isHarmless, needsAttention } from './maintain/doctor-report.ts';
 export { createMaintenanceRunner, type MaintenanceRunner } from './maintain/maintenance-runner.ts';
 export { type RebuildFinding, type RebuildProgress, rebuildDatabase } from './maintain/rebuild-database.ts';
 export { rebuildUsage } from './maintain/rebuild-usage.ts';
+export { runTotals } from './maintain/refresh-totals.ts';
 export { type RepriceProgress, repriceWorkspace } from './maintain/reprice-workspace.ts';
 export { type RequeueAudit, requeueOutdated, requeueTranscript } from './maintain/requeue-transcripts.ts';
 export { type DoctorOptions, type Finding, runDoctor } from './maintain/run-doctor.ts';

@@ -11,6 +11,7 @@ import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { createDatabasePool } from '../database/database.ts';
 import { drizzle, getTableConfig, is, migrate, PgTable } from '../drizzle.cjs';
 import * as schema from '../schema/index.ts';
+import { refreshTotals } from '../usage/refresh-totals.ts';
 import { verifyUsage } from '../usage/verify-usage.ts';
 import { checkSchemaVersion, migrateDatabase, SchemaVersionError } from './migrate-database.ts';
 
@@ -103,13 +104,16 @@ async function createDatabaseOf020() {
 }
 
 it('carries over what 0.2.0 has ingested', async () => {
-  const { connectionString, pool, withSnapshot } = await createDatabaseOf020();
+  const { connectionString, pool, withSnapshot, withTransaction } = await createDatabaseOf020();
   const total = 'SELECT sum(total_messages) AS messages, sum(cost_estimate_usd) AS cost FROM recount.sessions';
   const before = await pool.query(total);
   await migrateDatabase(connectionString);
   expect((await pool.query(total)).rows).toEqual(before.rows);
   const { rows } = await pool.query<{ id: string }>('SELECT id FROM recount.workspaces');
-  const checks = await withSnapshot((snapshot) => verifyUsage(snapshot, rows[0]?.id ?? ''));
+  const workspaceId = rows[0]?.id ?? '';
+  // All days are stale, until a worker makes their totals.
+  expect(await refreshTotals({ withTransaction }, workspaceId)).toBeGreaterThan(0);
+  const checks = await withSnapshot((snapshot) => verifyUsage(snapshot, workspaceId));
   expect(checks).toEqual(checks.map(({ table }) => expect.objectContaining({ table, missing: 0, surplus: 0 })));
   // These transcripts have no findings.
   expect(checks.filter((check) => check.rows === 0).map(({ table }) => table)).toEqual(['findings']);

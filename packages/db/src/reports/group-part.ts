@@ -57,12 +57,23 @@ export function toSelect(
 /** Sessions of a part by the keys. */
 export const selectSessionKeys = (part: RowsOfPart, scope: ReportScope): SQL => sql`
   SELECT DISTINCT ${toColumns([...toKeys(part, scope), ['counted_session', part.source.sessionId]])}
-  ${fromPart(part, scope)}`;
+  ${fromPart(part, toCountScope(part, scope))}`;
+
+/** The scope for rows that have their sessions. */
+export const withSessions = (scope: ReportScope): ReportScope => ({ ...scope, sessionDays: undefined });
+
+/** The scope for rows of which sessions are counted: where sums are those of totals, which have none, other rows than theirs. */
+export const toCountScope = ({ table }: Pick<RowsOfPart, 'table'>, scope: ReportScope): ReportScope =>
+  typeof table === 'function' && table(scope).hasTotals === true ? { ...withSessions(scope), isCounted: true } : scope;
 
 /** FROM and WHERE of a part. */
 export const fromPart = ({ source, table, where }: RowsOfPart, scope: ReportScope): SQL => sql`
   FROM ${typeof table === 'function' ? table(scope).table : table} ${joinSessions(source, scope)}
   WHERE ${toConditions(scope, source)} ${where === undefined ? sql`` : sql`AND ${where}`}`;
+
+/** Queries of a WITH that the tables of parts need. */
+export const listQueries = (parts: readonly Pick<GroupPart, 'table'>[], scope: ReportScope): SQL[] =>
+  parts.flatMap(({ table }) => (typeof table === 'function' ? (table(scope).query ?? []) : []));
 
 /** The WITH that the tables of parts need, with queries of its own after them. */
 export function withQueries(
@@ -70,8 +81,7 @@ export function withQueries(
   scope: ReportScope,
   queries: readonly SQL[] = [],
 ): SQL {
-  const ofTables = parts.flatMap(({ table }) => (typeof table === 'function' ? (table(scope).query ?? []) : []));
-  const all = [...ofTables, ...queries];
+  const all = [...listQueries(parts, scope), ...queries];
   return all.length === 0 ? sql`` : sql`WITH ${sql.join(all, sql`, `)}`;
 }
 

@@ -110,7 +110,8 @@ function toQuery({ workspaceId }: ReportFilter, edgesMs: readonly number[]): Gro
     parts: [
       {
         source: USAGE_SOURCE,
-        table: sql`recount.usage_rollup AS u`,
+        // Blocks begin at full hours.
+        table: (scope) => USAGE_TABLE({ ...scope, groupBy: ['hour'] }),
         keys: { block: toBlock('u.bucket_start') },
         groupedColumns: ['model'],
         columns: { model: sql`u.model`, ...ROLLUP_SUMS },

@@ -5,6 +5,7 @@ import { type DisagreementFigures, readDisagreements } from './read-disagreement
 import { SESSION_SOURCE } from './read-sessions-report.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
 import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
+import { findSessionDays } from './totals-source.ts';
 
 const MAX_NAMED_MODELS = 100;
 
@@ -35,7 +36,8 @@ interface Row extends Record<string, unknown> {
 
 export async function readCaveats(database: Database, filter: ReportFilter): Promise<ReportCaveats> {
   const atAnyTime = { ...filter, from: null, to: null };
-  const { table, query } = USAGE_TABLE({ ...filter, groupBy: [] });
+  const scope = { ...filter, groupBy: [] };
+  const { table, query } = USAGE_TABLE({ ...scope, sessionDays: await findSessionDays(database, scope) });
   const anyTime = USAGE_TABLE({ ...atAnyTime, groupBy: [] });
   const fromUsage = (of: ReportFilter, from: SQL) => sql`
     FROM ${from} ${joinSessions(USAGE_SOURCE, filter)} WHERE ${toConditions(of, USAGE_SOURCE)} AND NOT u.is_shared`;

@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
+import { withSessions } from './group-part.ts';
 import type { ReportFilter } from './report-filter.ts';
 import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { ROLLED_UP_CALLS, toRate, toRollupSums } from './tool-call-figures.ts';
@@ -25,6 +26,7 @@ export async function readPermissionDenialsReport(
     parts: [
       {
         ...ROLLED_UP_CALLS,
+        table: (scope) => ROLLED_UP_CALLS.table(withSessions(scope)),
         keys: { tool: sql`r.tool_name`, program: sql`r.program` },
         groupedColumns: ['session_id'],
         columns: {

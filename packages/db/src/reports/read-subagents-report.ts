@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
-import type { GroupPart } from './group-part.ts';
+import { type GroupPart, withSessions } from './group-part.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
 import type { ReportFilter } from './report-filter.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
@@ -49,7 +49,7 @@ const PARENT = sql.raw(`coalesce(child.parent_session_id, u.session_id)`);
 const USAGE: GroupPart = {
   source: { ...USAGE_SOURCE, sessionId: PARENT },
   table: (scope) => {
-    const { table, query } = USAGE_TABLE(scope);
+    const { table, query } = USAGE_TABLE(withSessions(scope));
     return {
       table: sql`${table}
         LEFT JOIN recount.sessions AS child ON child.workspace_id = ${scope.workspaceId} AND child.session_id = u.session_id

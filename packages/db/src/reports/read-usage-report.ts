@@ -3,7 +3,7 @@ import { sql } from '../drizzle.cjs';
 import type { GroupPart } from './group-part.ts';
 import { type ReportFilter, toReportSource } from './report-filter.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { fromRollup } from './rollup-source.ts';
+import { fromTotals } from './totals-source.ts';
 import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
 
 export interface UsageReportFigures {
@@ -29,7 +29,7 @@ export const USAGE_SOURCE = toReportSource('u', {
 });
 const MESSAGE_SOURCE = toReportSource('m', { time: 'bucket_start' });
 
-export const USAGE_TABLE = fromRollup('usage', 'u');
+export const USAGE_TABLE = fromTotals('usage', 'u');
 
 const USAGE: GroupPart = {
   source: USAGE_SOURCE,
@@ -45,7 +45,7 @@ const USAGE: GroupPart = {
 
 const MESSAGES: GroupPart = {
   source: MESSAGE_SOURCE,
-  table: fromRollup('message', 'm'),
+  table: fromTotals('message', 'm'),
   groupedColumns: [],
   columns: { messages: sql`sum(m.messages)`, user_messages: sql`sum(m.user_messages)` },
 };

@@ -15,6 +15,8 @@ interface KnownClocks {
   offsets: readonly { fromMs: number; offsetMs: number }[];
   /** First days of the local months, `YYYY-MM-DD`, in their order. */
   months: readonly string[];
+  /** Beginnings of the UTC days, milliseconds since 1970, on which there may be rows. */
+  daysMs: readonly number[];
 }
 
 /** Transcripts may name any year, and an expression becomes too long that knows all changes of the clocks. */
@@ -79,13 +81,15 @@ const DAY_MS = 24 * 60 * 60_000;
 function toCalendar(samples: readonly (readonly [atMs: number, localMs: number])[]): KnownClocks {
   const offsets: { fromMs: number; offsetMs: number }[] = [];
   const months = new Set<string>();
+  const days = new Set<number>();
   for (const [atMs, localMs] of samples) {
     const offsetMs = localMs - atMs;
+    days.add(Math.floor(atMs / DAY_MS) * DAY_MS);
     if (offsets.at(-1)?.offsetMs !== offsetMs) offsets.push({ fromMs: atMs, offsetMs });
     // A sample stands for a day at most, in which one month may end.
     for (const ms of [localMs, localMs + DAY_MS]) months.add(toMonthStart(new Date(ms)));
   }
-  return { offsets, months: [...months].sort(compareDates) };
+  return { offsets, months: [...months].sort(compareDates), daysMs: [...days] };
 }
 
 const toMonthStart = (date: Date): string =>
@@ -138,4 +142,42 @@ export function isWithinPeriod(period: Period, [first, last]: readonly [SQL, SQL
     within = sql`CASE WHEN ${first} >= ${change} THEN ${isSameWith(offsetMs)} WHEN ${last} >= ${change} THEN false ELSE ${within} END`;
   }
   return sql`(${within})`;
+}
+
+const QUARTER_MS = 15 * 60_000;
+const HOUR_MS = 4 * QUARTER_MS;
+/** The first Monday after 1970 began. */
+const MONDAY_MS = 4 * DAY_MS;
+
+/** The number of a period, by local time. */
+const PERIOD_NUMBERS: Readonly<Record<Period, (localMs: number) => number>> = {
+  hour: (localMs) => Math.floor(localMs / HOUR_MS),
+  day: (localMs) => Math.floor(localMs / DAY_MS),
+  week: (localMs) => Math.floor((localMs - MONDAY_MS) / (7 * DAY_MS)),
+  month: (localMs) => new Date(localMs).getUTCFullYear() * 12 + new Date(localMs).getUTCMonth(),
+};
+
+/**
+ * Beginnings, milliseconds since 1970, of UTC days on which a period ends, or a clock is changed, within an hour or day of UTC, of
+ * `unitMs`. Undefined where the clocks are not known.
+ */
+export function findPartedDays(
+  periods: readonly Period[],
+  unitMs: number,
+  calendar: ReportCalendar | undefined,
+): number[] | undefined {
+  if (periods.length === 0) return [];
+  if (calendar === undefined || 'timeZone' in calendar) return undefined;
+  const toOffsetMs = (ms: number): number =>
+    calendar.offsets.findLast(({ fromMs }) => fromMs <= ms)?.offsetMs ?? calendar.offsets[0]?.offsetMs ?? 0;
+  const isParted = (startMs: number): boolean => {
+    const endMs = startMs + unitMs - QUARTER_MS;
+    const [offset, endOffset] = [toOffsetMs(startMs), toOffsetMs(endMs)];
+    return (
+      offset !== endOffset ||
+      periods.some((period) => PERIOD_NUMBERS[period](startMs + offset) !== PERIOD_NUMBERS[period](endMs + offset))
+    );
+  };
+  const units = Array.from({ length: DAY_MS / unitMs }, (_, index) => index * unitMs);
+  return calendar.daysMs.filter((dayMs) => units.some((unit) => isParted(dayMs + unit)));
 }

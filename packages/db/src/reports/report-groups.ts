@@ -4,8 +4,10 @@ import { type FoundPage, findHours, findSessions } from './find-page.ts';
 import {
   fromPart,
   type GroupPart,
+  listQueries,
   selectSessionKeys,
   toColumns,
+  toCountScope,
   toKeys,
   toNameList,
   toSelect,
@@ -14,6 +16,7 @@ import {
 import { readCalendar } from './report-calendar.ts';
 import type { ReportFilter } from './report-filter.ts';
 import { isTimeKey, type ReportKey, type ReportScope, toText } from './report-keys.ts';
+import { findSessionDays } from './totals-source.ts';
 
 /** What a row is about: the keys that were asked for, and no others. */
 export type GroupValues = Partial<
@@ -74,7 +77,7 @@ export async function readGroups<Aggregates, Figures, Keys = unknown>(
   const { narrow, sessionCount } = found;
   const { totals } = await readAllGroups<Aggregates, Figures>(
     database,
-    { ...filter, groupBy: [] },
+    await createScope(database, filter, [], query.parts),
     1,
     query,
     sessionCount,
@@ -106,6 +109,8 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
   if (countsSessions !== undefined) {
     let ofAll = sql`NULL`;
     const part = typeof countsSessions === 'object' ? countsSessions : first;
+    const countScope = toCountScope(part, scope);
+    if (countScope !== scope) queries.push(...listQueries([part], countScope));
     if (sessionCount !== undefined) ofAll = sql`${sessionCount}::float8`;
     else if (firstName === undefined || countsSessions === 'in total') ofAll = countAllSessions(part, scope);
     else if (!isEachOne) {
@@ -185,7 +190,7 @@ export async function readSessionCounts(
   const scope = { ...filter, groupBy: [] };
   const names = Object.keys(part.keys);
   const { rows } = await database.execute<Record<string, unknown> & { session_count: number }>(sql`
-    ${withQueries([part], scope)}
+    ${withQueries([part], toCountScope(part, scope))}
     SELECT ${toNameList(names)}, count(*)::float8 AS session_count FROM (${selectSessionKeys(part, scope)}) AS k
     GROUP BY ${toNameList(names)}`);
   return new Map(rows.map((row) => [JSON.stringify(names.map((name) => row[name])), row.session_count]));
@@ -199,7 +204,8 @@ async function createScope(
 ): Promise<ReportScope> {
   const isRolledUp = parts.some(({ table }) => typeof table === 'function');
   const calendar = isRolledUp && groupBy.some(isTimeKey) ? await readCalendar(database, filter) : undefined;
-  return { ...filter, groupBy, calendar };
+  const scope = { ...filter, groupBy, calendar };
+  return isRolledUp ? { ...scope, sessionDays: await findSessionDays(database, scope) } : scope;
 }
 
 /** Whether each group is one session. */

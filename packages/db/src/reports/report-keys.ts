@@ -24,11 +24,25 @@ export type ReportKey =
   | 'tool'
   | 'tool_kind';
 
+/** What each row of totals lies within. */
+export type TotalUnit = 'hour' | 'day';
+
+/** The UTC days that a report reads from the rows of sessions, by what totals go by; undefined where it reads all days so. */
+export type SessionDays = Readonly<Record<TotalUnit, readonly string[] | undefined>>;
+
 /** What a report is made of, and by what its rows go. */
 export interface ReportScope extends ReportFilter {
   groupBy: readonly ReportKey[];
   /** There where roll-ups are read by times. */
   calendar?: ReportCalendar | undefined;
+  /** There where other days are read from totals. */
+  sessionDays?: SessionDays | undefined;
+  /**
+   * Rows only tell which sessions there are: some quarters of an hour may come besides the days that they lie in.
+   */
+  isCounted?: true | undefined;
+  /** UTC days that rows of roll-ups are read of, besides those of no known time. Left out: all. */
+  onlyDays?: readonly string[] | undefined;
 }
 
 export const isTimeKey = (name: string): name is TimeKey => Object.hasOwn(TIME_FORMATS, name);

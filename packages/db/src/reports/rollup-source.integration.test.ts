@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestFleet } from '../testing/insert-test-fleet.ts';
+import { refreshTotals } from '../usage/refresh-totals.ts';
 import { readDurations } from './read-durations.ts';
 import { readFilesReport } from './read-files-report.ts';
 import { readModelsReport } from './read-models-report.ts';
@@ -103,27 +104,44 @@ async function sumQuarters(table: string, sum: string, key: string, filter: Expe
 }
 type ExpectedFilter = { from: string | null; to: string | null; timeZone: string };
 
-it.each(ZONES)('reports of %s are sums of the quarters of an hour in their groups', async (timeZone) => {
-  for (const [from, to] of SPANS) {
-    const request = { from, to, timeZone, subagents: 'include' as const };
-    const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, request);
-    for (const key of ['day', 'week', 'month'] as const) {
-      const page = { groupBy: [key], limit: 1000 };
-      const usage = await readUsageReport(pool.database, filter, page);
-      expect(
-        usage.rows.map((row) => ({ key: row[key], sum: row.own.tokens_out, sessions: row.sessions })),
-        `usage by ${key} from ${from} to ${to}`,
-      ).toEqual(await sumQuarters('recount.usage_rollup', 'tokens_out', KEYS[key], filter));
-      const tools = await readToolsReport(pool.database, filter, { ...page, hasPercentiles: false });
-      expect(tools.rows.map((row) => ({ key: row[key], sum: row.calls, sessions: row.sessions }))).toEqual(
-        await sumQuarters(CALLS, '1', KEYS[key], filter),
-      );
-    }
-    const [total] = await sumQuarters('recount.usage_rollup', 'tokens_out', 'NULL', filter);
-    const { totals } = await readUsageReport(pool.database, filter, { limit: 1 });
-    expect({ key: null, sum: totals.own.tokens_out, sessions: totals.sessions }).toEqual(total);
+/** Before a worker has made totals, and afterwards. */
+const EACH_ZONE = [false, true].flatMap((hasTotals) => ZONES.map((timeZone) => ({ hasTotals, timeZone })));
+
+async function prepareTotals(hasTotals: boolean): Promise<void> {
+  if (hasTotals) await refreshTotals(pool, TEST_WORKSPACE);
+  else {
+    await pool.pool.query(`
+      INSERT INTO recount.stale_days
+      SELECT DISTINCT workspace_id, date_bin('1 day', first_bucket_start, '2000-01-01Z') FROM recount.tool_day_rollup
+      WHERE first_bucket_start IS NOT NULL`);
   }
-});
+}
+
+it.each(EACH_ZONE)(
+  'reports of $timeZone are sums of the quarters of an hour in their groups, totals: $hasTotals',
+  async ({ hasTotals, timeZone }) => {
+    await prepareTotals(hasTotals);
+    for (const [from, to] of SPANS) {
+      const request = { from, to, timeZone, subagents: 'include' as const };
+      const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, request);
+      for (const key of ['day', 'week', 'month'] as const) {
+        const page = { groupBy: [key], limit: 1000 };
+        const usage = await readUsageReport(pool.database, filter, page);
+        expect(
+          usage.rows.map((row) => ({ key: row[key], sum: row.own.tokens_out, sessions: row.sessions })),
+          `usage by ${key} from ${from} to ${to}`,
+        ).toEqual(await sumQuarters('recount.usage_rollup', 'tokens_out', KEYS[key], filter));
+        const tools = await readToolsReport(pool.database, filter, { ...page, hasPercentiles: false });
+        expect(tools.rows.map((row) => ({ key: row[key], sum: row.calls, sessions: row.sessions }))).toEqual(
+          await sumQuarters(CALLS, '1', KEYS[key], filter),
+        );
+      }
+      const [total] = await sumQuarters('recount.usage_rollup', 'tokens_out', 'NULL', filter);
+      const { totals } = await readUsageReport(pool.database, filter, { limit: 1 });
+      expect({ key: null, sum: totals.own.tokens_out, sessions: totals.sessions }).toEqual(total);
+    }
+  },
+);
 
 /** From individual calls. */
 async function readCalls(columns: string, keys: string, filter: ExpectedFilter) {
@@ -140,58 +158,66 @@ async function readCalls(columns: string, keys: string, filter: ExpectedFilter) 
 const PERCENTILES = `percentile_disc(0.5) WITHIN GROUP (ORDER BY c.duration_ms)::float8 AS duration_p50_ms,
   percentile_disc(0.95) WITHIN GROUP (ORDER BY c.duration_ms)::float8 AS duration_p95_ms`;
 
-it.each(ZONES)('files, programs and percentiles in %s are those of the calls', async (timeZone) => {
-  for (const [from, to] of SPANS) {
-    const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, {
-      from,
-      to,
-      timeZone,
-      subagents: 'include',
-    });
-    const programs = await readProgramsReport(pool.database, filter, { limit: 100 });
-    const toFigures = ({ program, calls, duration_p50_ms, duration_p95_ms }: (typeof programs.rows)[number]) => ({
-      program,
-      calls,
-      duration_p50_ms,
-      duration_p95_ms,
-    });
-    const byProgram = programs.rows.map(toFigures).sort((a, b) => (a.program < b.program ? -1 : 1));
-    const all = await readCalls(`count(*)::int AS calls, ${PERCENTILES}`, 'program', filter);
-    expect(byProgram).toEqual(all.filter(({ program }) => program !== null));
+it.each(EACH_ZONE)(
+  'files, programs and percentiles in $timeZone are those of the calls, totals: $hasTotals',
+  async ({ hasTotals, timeZone }) => {
+    await prepareTotals(hasTotals);
+    for (const [from, to] of SPANS) {
+      const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, {
+        from,
+        to,
+        timeZone,
+        subagents: 'include',
+      });
+      const programs = await readProgramsReport(pool.database, filter, { limit: 100 });
+      const toFigures = ({ program, calls, duration_p50_ms, duration_p95_ms }: (typeof programs.rows)[number]) => ({
+        program,
+        calls,
+        duration_p50_ms,
+        duration_p95_ms,
+      });
+      const byProgram = programs.rows.map(toFigures).sort((a, b) => (a.program < b.program ? -1 : 1));
+      const all = await readCalls(`count(*)::int AS calls, ${PERCENTILES}`, 'program', filter);
+      expect(byProgram).toEqual(all.filter(({ program }) => program !== null));
 
-    const tools = await readToolsReport(pool.database, filter, { groupBy: ['day'], limit: 1000, hasPercentiles: true });
-    expect(
-      tools.rows.map(({ day, duration_p50_ms, duration_p95_ms }) => ({ day, duration_p50_ms, duration_p95_ms })),
-    ).toEqual(
-      await readCalls(PERCENTILES, `${KEYS.day}`, filter).then((rows) =>
-        rows.map(({ to_char, ...row }) => ({ day: to_char, ...row })).sort(byDay),
-      ),
-    );
+      const tools = await readToolsReport(pool.database, filter, {
+        groupBy: ['day'],
+        limit: 1000,
+        hasPercentiles: true,
+      });
+      expect(
+        tools.rows.map(({ day, duration_p50_ms, duration_p95_ms }) => ({ day, duration_p50_ms, duration_p95_ms })),
+      ).toEqual(
+        await readCalls(PERCENTILES, `${KEYS.day}`, filter).then((rows) =>
+          rows.map(({ to_char, ...row }) => ({ day: to_char, ...row })).sort(byDay),
+        ),
+      );
 
-    const sorted = await readDurations(pool.database, filter, {
-      groupBy: ['day'],
-      rows: tools.rows,
-      truncated: false,
-      timedCalls: 1,
-      maxListedCalls: 0,
-    });
-    expect(tools.rows.map((row) => ({ ...row, ...sorted.of(row) }))).toEqual(tools.rows);
-    expect(tools.totals).toMatchObject(sorted.all);
+      const sorted = await readDurations(pool.database, filter, {
+        groupBy: ['day'],
+        rows: tools.rows,
+        truncated: false,
+        timedCalls: 1,
+        maxListedCalls: 0,
+      });
+      expect(tools.rows.map((row) => ({ ...row, ...sorted.of(row) }))).toEqual(tools.rows);
+      expect(tools.totals).toMatchObject(sorted.all);
 
-    const files = await readFilesReport(pool.database, filter, { limit: 100, sort: 'calls' });
-    const figures = `count(*)::int AS calls, count(*) FILTER (WHERE tool_name = 'Read')::int AS reads,
+      const files = await readFilesReport(pool.database, filter, { limit: 100, sort: 'calls' });
+      const figures = `count(*)::int AS calls, count(*) FILTER (WHERE tool_name = 'Read')::int AS reads,
       count(*) FILTER (WHERE tool_name <> 'Read' AND NOT is_error)::int AS edits,
       count(*) FILTER (WHERE is_error)::int AS errors, count(DISTINCT session_id)::int AS sessions,
       sum(output_bytes)::int AS output_bytes`;
-    const expected = await readCalls(figures, 'file_path, project', filter);
-    const wanted = expected.filter(({ file_path }) => file_path !== null);
-    expect(files.rows.map(({ estimated_tokens: _, ...row }) => row).sort(byFile)).toEqual(wanted.sort(byFile));
-    expect(files.totals.files).toBe(wanted.length);
-    const page = await readFilesReport(pool.database, filter, { limit: 3, sort: 'edits' });
-    const byEdits = await readFilesReport(pool.database, filter, { limit: 100, sort: 'edits' });
-    expect(page).toEqual({ ...byEdits, rows: byEdits.rows.slice(0, 3), truncated: byEdits.rows.length > 3 });
-  }
-});
+      const expected = await readCalls(figures, 'file_path, project', filter);
+      const wanted = expected.filter(({ file_path }) => file_path !== null);
+      expect(files.rows.map(({ estimated_tokens: _, ...row }) => row).sort(byFile)).toEqual(wanted.sort(byFile));
+      expect(files.totals.files).toBe(wanted.length);
+      const page = await readFilesReport(pool.database, filter, { limit: 3, sort: 'edits' });
+      const byEdits = await readFilesReport(pool.database, filter, { limit: 100, sort: 'edits' });
+      expect(page).toEqual({ ...byEdits, rows: byEdits.rows.slice(0, 3), truncated: byEdits.rows.length > 3 });
+    }
+  },
+);
 const byDay = (a: { day: string | null }, b: { day: string | null }) => ((a.day ?? '') < (b.day ?? '') ? -1 : 1);
 const byFile = (a: { file_path: string; project: string | null }, b: typeof a) =>
   `${a.file_path} ${a.project}` < `${b.file_path} ${b.project}` ? -1 : 1;

@@ -1,5 +1,6 @@
-import { type SQL, sql } from '../drizzle.cjs';
+import { type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
+import { fromDays, toDay, toDays } from '../usage/refresh-totals.ts';
 import { ROLLUPS, type RollupName } from '../usage/rollups-schema.ts';
 import { CALLS } from '../usage/write-rollups.ts';
 import { isWithinPeriod, toLocalTime } from './report-calendar.ts';
@@ -9,11 +10,13 @@ import type { ReportScope } from './report-keys.ts';
 /** Chooses the rows of a table by what is asked for. */
 export type TableSource = (scope: ReportScope) => ScopedTable;
 
-interface ScopedTable {
+export interface ScopedTable {
   /** For a FROM. */
   table: SQL;
   /** A query of a WITH that the table refers to. */
   query?: SQL;
+  /** Rows have no sessions. */
+  hasTotals?: true;
 }
 
 /** The shortest first: what lies within one lies within those after it. */
@@ -25,7 +28,7 @@ const PERIODS = ['day', 'week', 'month'] as const;
  * one for each quarter of an hour of the others. Reports by hour have quarters alone.
  */
 export function fromRollup(name: RollupName, alias: string): TableSource {
-  const { quarters = CALLS[name], days, keys, sums, lists } = ROLLUPS[name];
+  const { quarters = CALLS[name], days: dayTable, keys, sums, lists } = ROLLUPS[name];
   const columns = [...keys, ...sums, ...lists];
   const list = (table: string, names: readonly string[]) =>
     sql.raw(names.map((column) => `${table}.${column}`).join(', '));
@@ -35,13 +38,17 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
   const quarterColumns = sql`
     q.workspace_id, q.session_id, q.bucket_start, q.bucket_start AS last_bucket_start, ${list('q', columns)}`;
   // Of the sessions `s`, one by one: joined with days, all quarters would be read, and all of a session for each of its days.
-  const selectDaysOfQuarters = (workspaceId: string) => sql`
-    SELECT q.*, min(q.bucket_start) OVER day AS first_bucket_start, max(q.bucket_start) OVER day AS last_bucket_start
+  const fromQuarters = ({ workspaceId, onlyDays }: ReportScope) => sql`
     FROM ${quarters} AS q
     WHERE q.workspace_id = ${toHiddenWorkspace(workspaceId)} AND q.session_id = s.session_id AND q.bucket_start BETWEEN s.first AND s.last
+      ${onlyDays === undefined ? sql`` : sql`AND ${toDay('q.bucket_start')} = ANY(${toDays(onlyDays)})`}`;
+  const selectDaysOfQuarters = (scope: ReportScope) => sql`
+    SELECT q.*, min(q.bucket_start) OVER day AS first_bucket_start, max(q.bucket_start) OVER day AS last_bucket_start
+    ${fromQuarters(scope)}
     WINDOW day AS (PARTITION BY date_bin('1 day', q.bucket_start, '2000-01-01Z'), ${list('q', keys)})`;
   return (scope) => {
     const { calendar, groupBy } = scope;
+    const days = restrictToDays(dayTable, 'first_bucket_start', scope);
     const toLocal = (time: SQL) =>
       calendar === undefined ? sql`` : sql`, ${toLocalTime(time, calendar)} AS local_time`;
     if (groupBy.includes('hour')) {
@@ -49,7 +56,9 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
       const where =
         ROLLUPS[name].quarters === undefined ? sql`${isOfWorkspace} AND ${toCallConditions(scope)}` : isOfWorkspace;
       const local = toLocal(sql`q.bucket_start`);
-      return { table: sql`(SELECT ${quarterColumns} ${local} FROM ${quarters} AS q WHERE ${where}) AS ${as}` };
+      const { quarters: table } = ROLLUPS[name];
+      const rows = table === undefined ? quarters : restrictToDays(table, 'bucket_start', scope);
+      return { table: sql`(SELECT ${quarterColumns} ${local} FROM ${rows} AS q WHERE ${where}) AS ${as}` };
     }
     const period = PERIODS.find((key) => groupBy.includes(key));
     const within = toDayConditions(scope);
@@ -66,21 +75,34 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
     const condition = sql`(d.first_bucket_start IS NULL OR (${sql.join(conditions, sql` AND `)}))`;
     const where = sql.join([sql`d.workspace_id = ${scope.workspaceId}`, ...within.overlapping], sql` AND `);
     const parted = sql.raw(`parted_${alias}`);
+    const isCounted = scope.isCounted === true;
+    const partedQuarters = isCounted
+      ? sql`SELECT q.* ${fromQuarters(scope)}`
+      : sql`SELECT * FROM (${selectDaysOfQuarters(scope)}) AS d WHERE ${condition} IS NOT TRUE`;
     return {
       table: sql`(
         SELECT ${dayColumns} ${toLocal(sql`d.first_bucket_start`)} FROM ${days} AS d WHERE ${where} AND ${condition}
         UNION ALL SELECT * FROM ${parted}
       ) AS ${as}`,
       // Reports read their tables more than once, and these are the rows that take long to find.
-      query: sql`${parted} AS MATERIALIZED (
+      query: sql`${parted} AS ${sql.raw(isCounted ? '' : 'MATERIALIZED')} (
         SELECT ${quarterColumns} ${toLocal(sql`q.bucket_start`)}
         FROM (
           SELECT d.session_id, min(d.first_bucket_start) AS first, max(d.last_bucket_start) AS last
           FROM ${days} AS d WHERE ${where} AND ${condition} IS NOT TRUE GROUP BY 1
-        ) AS s CROSS JOIN LATERAL (SELECT * FROM (${selectDaysOfQuarters(scope.workspaceId)}) AS d WHERE ${condition} IS NOT TRUE OFFSET 0) AS q
+        ) AS s CROSS JOIN LATERAL (${partedQuarters} OFFSET 0) AS q
       )`,
     };
   };
+}
+
+/** All rows of a table, or those of the days that the scope is about, and of no known time. */
+function restrictToDays(table: PgTable, column: string, { workspaceId, onlyDays }: ReportScope): SQL {
+  if (onlyDays === undefined) return sql`${table}`;
+  return sql`(
+    SELECT d.* FROM ${fromDays(table, column, workspaceId, onlyDays)}
+    UNION ALL SELECT * FROM ${table} AS t WHERE t.workspace_id = ${workspaceId} AND ${sql.raw(`t.${column}`)} IS NULL
+  )`;
 }
 
 /** Calls within the filter's time, as an index serves it, and some of the last quarter of an hour beyond it. */

@@ -1,7 +1,7 @@
 import { type SQL, sql } from '../drizzle.cjs';
 import type { GroupPart } from './group-part.ts';
 import { toReportSource } from './report-filter.ts';
-import { fromRollup } from './rollup-source.ts';
+import { fromTotals } from './totals-source.ts';
 
 const BYTES_PER_TOKEN = 4;
 
@@ -31,7 +31,7 @@ export const toRollupSums = (names: readonly string[]): Record<string, SQL> =>
 /** Calls that count. */
 export const ROLLED_UP_CALLS = {
   source: toReportSource('r', { time: 'bucket_start', own: ['model', 'tool_name', 'tool_kind'] }),
-  table: fromRollup('tool', 'r'),
+  table: fromTotals('tool', 'r'),
   columns: toRollupSums(CALL_COLUMNS),
   groupedColumns: [],
 } satisfies GroupPart;

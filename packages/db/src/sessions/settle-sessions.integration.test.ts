@@ -3,11 +3,13 @@ import fc from 'fast-check';
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../database/database.ts';
+import { type ReportFilter, readToolsReport, readUsageReport } from '../reports/index.ts';
 import { copyToOtherTenant } from '../testing/copy-to-other-tenant.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
 import type { RowSet } from '../transcripts/transcript-rows.ts';
 import { createTranscriptCopier, createTranscriptWriter } from '../transcripts/transcript-writer.ts';
+import { refreshTotals } from '../usage/refresh-totals.ts';
 import { findNextUsageNumbers } from '../usage/replaced-usage.ts';
 import { verifyUsage } from '../usage/verify-usage.ts';
 import { deleteSession } from './delete-session.ts';
@@ -327,13 +329,44 @@ async function readActual() {
 async function clear(): Promise<void> {
   await pool.pool.query(
     `TRUNCATE recount.content_blocks, recount.usage_entries, recount.usage_ledger, recount.usage_rollup, recount.tool_calls,
-     recount.message_rollup, recount.usage_day_rollup, recount.tool_day_rollup, recount.file_day_rollup, recount.message_day_rollup, recount.findings, recount.transcripts, recount.sessions`,
+     recount.message_rollup, recount.usage_day_rollup, recount.tool_day_rollup, recount.file_day_rollup, recount.message_day_rollup, recount.findings, recount.transcripts, recount.usage_hour_total, recount.message_hour_total, recount.tool_day_total, recount.stale_days, recount.sessions`,
   );
+}
+
+const REPORT: ReportFilter = {
+  ...{ workspaceId: TEST_WORKSPACE, from: null, to: null, timeZone: 'Europe/Berlin', subagents: 'include' },
+};
+
+/** Reports are the same whether totals are read or the rows of sessions. */
+async function expectTotals(): Promise<void> {
+  const read = async (database: Database) => [
+    await readUsageReport(database, REPORT, { groupBy: ['day', 'model'], limit: 100 }),
+    await readToolsReport(database, REPORT, { groupBy: ['tool'], limit: 100, hasPercentiles: true }),
+  ];
+  const { withTotals, withoutTotals } = await pool.withTransaction(async (transaction, client) => {
+    const withTotals = await read(transaction);
+    await client.query('SAVEPOINT before');
+    await client.query(
+      `INSERT INTO recount.stale_days SELECT $1, '2026-01-01Z'::timestamptz + n * interval '1 day' FROM generate_series(0, 2) AS n`,
+      [TEST_WORKSPACE],
+    );
+    const withoutTotals = await read(transaction);
+    await client.query('ROLLBACK TO before');
+    return { withTotals, withoutTotals };
+  });
+  expect(withTotals).toEqual(withoutTotals);
 }
 
 const copyArbitrary = fc.record({
   response: fc.nat(5),
-  minute: fc.option(fc.oneof({ weight: 5, arbitrary: fc.nat(3) }, { weight: 1, arbitrary: fc.nat(40) }), { freq: 8 }),
+  minute: fc.option(
+    fc.oneof(
+      { weight: 5, arbitrary: fc.nat(3) },
+      { weight: 1, arbitrary: fc.nat(40) },
+      { weight: 1, arbitrary: fc.constantFrom(1439, 1440, 3000) },
+    ),
+    { freq: 8 },
+  ),
   source: fc.constantFrom('message', 'message', 'progress'),
   isMarkedCopy: fc.boolean(),
   isUnfinalised: fc.boolean(),
@@ -360,6 +393,9 @@ it('follows from the transcripts that are there, whatever was written, replaced 
   const round = fc.record({
     /** Number of its writes in one transaction. */
     groupSize: fc.nat(4),
+    /** How many workers make totals meanwhile, and whether one does so afterwards. */
+    refreshes: fc.nat(2),
+    isRefreshed: fc.boolean(),
     steps: fc.uniqueArray(stepArbitrary, { minLength: 1, maxLength: 4, selector: ({ session }) => session }),
   });
   const rounds = fc.array(round, { minLength: 1, maxLength: 6 });
@@ -367,7 +403,7 @@ it('follows from the transcripts that are there, whatever was written, replaced 
     fc.asyncProperty(rounds, async (everyRound) => {
       await clear();
       const present = new Map<string, MadeTranscript>();
-      for (const { groupSize, steps } of everyRound) {
+      for (const { groupSize, refreshes, isRefreshed, steps } of everyRound) {
         const deletions: string[] = [];
         const writes: Write[] = [];
         for (const { session, action, version, sizeBytes, startMinute, copies } of steps) {
@@ -389,7 +425,10 @@ it('follows from the transcripts that are there, whatever was written, replaced 
           ),
           write(...writes.slice(0, groupSize)),
           ...writes.slice(groupSize).map((single) => write(single)),
+          ...Array.from({ length: refreshes }, () => refreshTotals(pool, TEST_WORKSPACE)),
         ]);
+        if (isRefreshed) await refreshTotals(pool, TEST_WORKSPACE);
+        await expectTotals();
         expect(await readActual()).toEqual(toExpected([...present.values()]));
         const checks = await pool.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
         // These transcripts state no figures of their own.

@@ -1,10 +1,11 @@
 import type { Database } from '../database/database.ts';
-import { type SQL, sql } from '../drizzle.cjs';
+import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
 import { findings } from '../findings/schema.ts';
 import { toHiddenWorkspace } from '../planner.ts';
 import { sessions } from '../transcripts/schema.ts';
 import type { RowSet, RowSetKey, UsageNumbers } from '../transcripts/transcript-rows.ts';
-import { ROLLUPS } from './rollups-schema.ts';
+import { toDay } from './refresh-totals.ts';
+import { ROLLUPS, staleDays } from './rollups-schema.ts';
 import { toolCalls, usageEntries, usageLedger } from './schema.ts';
 
 /** What happens to the usage entries and tool calls of transcripts. */
@@ -93,6 +94,15 @@ export async function deleteOrphanedUsage(transaction: Database, workspaceId: st
       SELECT FROM ${usageEntries} AS e
       WHERE e.workspace_id = l.workspace_id AND e.agent = l.agent AND e.response_key = l.response_key)`);
   const rollups = Object.values(ROLLUPS).flatMap(({ quarters, days }) => (quarters ? [quarters, days] : [days]));
+  await transaction.execute(sql`
+    INSERT INTO ${staleDays} (workspace_id, day)
+    SELECT DISTINCT workspace_id, day FROM (${sql.join(
+      rollups.map((table) => {
+        const time = 'bucket_start' in getTableColumns(table) ? 'bucket_start' : 'first_bucket_start';
+        return sql`SELECT workspace_id, ${toDay(time)} AS day FROM ${table} WHERE workspace_id = ${workspaceId}`;
+      }),
+      sql` UNION `,
+    )}) AS each WHERE day IS NOT NULL`);
   for (const table of [...rollups, findings]) {
     await transaction.execute(sql`
       DELETE FROM ${table} AS r

@@ -21,6 +21,12 @@ const usageKey = () => ({
   is_shared: boolean().notNull(),
 });
 
+/** What of it reports of a whole workspace ask for. */
+const usageTotalKey = () => {
+  const { model, is_subagent, is_shared } = usageKey();
+  return { model, is_subagent, is_shared };
+};
+
 /** In units of 1e-10 dollars, of the responses that have a price. Not bigint, of which a quarter of an hour could have too many. */
 const costUnits = () => numeric().notNull().default('0');
 
@@ -152,11 +158,53 @@ export const fileDayRollup = recountSchema.table(
   ],
 );
 
+const total = () => ({ workspace_id: identifier().notNull(), ...daySpan() });
+
+/** Sums of usage_rollup over all sessions of a workspace, by hour (UTC); see `staleDays`. */
+export const usageHourTotal = recountSchema.table(
+  'usage_hour_total',
+  { ...total(), ...usageTotalKey(), ...usageSums() },
+  (table) => [index('usage_hour_total_time').on(table.workspace_id, table.first_bucket_start)],
+);
+
+/** Sums of message_rollup over all sessions and models of a workspace, by hour (UTC). */
+export const messageHourTotal = recountSchema.table(
+  'message_hour_total',
+  { ...total(), ...messageKey(), ...messageSums() },
+  (table) => [index('message_hour_total_time').on(table.workspace_id, table.first_bucket_start)],
+);
+
+/** Sums of tool_day_rollup over all sessions of a workspace, by UTC day. */
+export const toolDayTotal = recountSchema.table(
+  'tool_day_total',
+  { ...total(), ...toolKey(), ...toolSums(), ...toolLists() },
+  (table) => [index('tool_day_total_time').on(table.workspace_id, table.first_bucket_start)],
+);
+
+/**
+ * UTC days of which totals may not be what the roll-ups of sessions are. Whoever changes roll-ups adds a row for each of their
+ * days in the same transaction, so that nobody ever waits for a row here; reports read such days from the sessions.
+ */
+export const staleDays = recountSchema.table(
+  'stale_days',
+  { workspace_id: identifier().notNull(), day: isoTimestamp().notNull() },
+  (table) => [index('stale_days_workspace').on(table.workspace_id, table.day)],
+);
+
+interface Totals {
+  table: PgTable;
+  /** Each row lies within one. */
+  unit: 'hour' | 'day';
+  keys: readonly string[];
+}
+
 interface Rollup {
   /** Rows by quarters of an hour. Tools and files have none but the calls themselves, which are hardly more. */
   quarters?: PgTable;
   /** The same by UTC days. */
   days: PgTable;
+  /** Sums of them over all sessions. */
+  totals?: Totals;
   /** By what rows go beyond session and time. */
   keys: readonly string[];
   /** Columns that are summed up, and such that are concatenated. */
@@ -171,8 +219,21 @@ export const USAGE_SUMS = names(usageSums());
 
 /** Every roll-up, by the name that its tables begin with. */
 export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
-  usage: { quarters: usageRollup, days: usageDayRollup, keys: names(usageKey()), sums: USAGE_SUMS, lists: [] },
-  tool: { days: toolDayRollup, keys: names(toolKey()), sums: names(toolSums()), lists: names(toolLists()) },
+  usage: {
+    quarters: usageRollup,
+    days: usageDayRollup,
+    keys: names(usageKey()),
+    sums: USAGE_SUMS,
+    lists: [],
+    totals: { table: usageHourTotal, unit: 'hour', keys: names(usageTotalKey()) },
+  },
+  tool: {
+    days: toolDayRollup,
+    keys: names(toolKey()),
+    sums: names(toolSums()),
+    lists: names(toolLists()),
+    totals: { table: toolDayTotal, unit: 'day', keys: names(toolKey()) },
+  },
   file: { days: fileDayRollup, keys: names(fileKey()), sums: names(fileSums()), lists: [] },
   message: {
     quarters: messageRollup,
@@ -180,6 +241,7 @@ export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
     keys: names(messageKey()),
     sums: names(messageSums()),
     lists: [],
+    totals: { table: messageHourTotal, unit: 'hour', keys: names(messageKey()) },
   },
 };
 export type RollupName = keyof typeof ROLLUPS;

@@ -11,7 +11,8 @@ import { sessions, transcripts } from '../transcripts/schema.ts';
 import { selectActiveTimes } from '../transcripts/transcript-figures.ts';
 import { COST_OF_ENTRIES, SEARCHES_OF_ENTRIES } from '../transcripts/transcript-totals.ts';
 import { ALL_ENTRIES, IS_CREDITED_CALL, list, selectLedgerRows } from './ledger-definition.ts';
-import { ROLLUPS, type RollupName } from './rollups-schema.ts';
+import { selectTotals, TOTALLED, toDay } from './refresh-totals.ts';
+import { ROLLUPS, type RollupName, staleDays } from './rollups-schema.ts';
 import { sessionEvents, toolCalls, usageEntries, usageLedger } from './schema.ts';
 import { selectCalls, selectDayRollup, selectMessageRollup, selectUsageRollup } from './write-rollups.ts';
 
@@ -101,7 +102,9 @@ function selectRecountedFigures(workspaceId: string): SQL {
 
 /** How many tables `verifyUsage` counts again: those of transcripts, sessions, tool calls, the ledger and findings, and the roll-ups. */
 export const VERIFIED_TABLE_COUNT =
-  5 + Object.values(ROLLUPS).reduce((count, { quarters }) => count + (quarters === undefined ? 1 : 2), 0);
+  5 +
+  TOTALLED.length +
+  Object.values(ROLLUPS).reduce((count, { quarters }) => count + (quarters === undefined ? 1 : 2), 0);
 
 /** How the rows of a derived table compare with a full recount. */
 export interface DerivedTableCheck {
@@ -112,7 +115,8 @@ export interface DerivedTableCheck {
     | 'usage_ledger'
     | 'findings'
     | `${RollupName}_rollup`
-    | `${RollupName}_day_rollup`;
+    | `${RollupName}_day_rollup`
+    | `${RollupName}_${'hour' | 'day'}_total`;
   rows: number;
   /** Rows that the recount gives and the table lacks. */
   missing: number;
@@ -168,6 +172,16 @@ export async function verifyUsage(
     }
     const recounted = selectDayRollup(name, sql`(${rollups[name]})`);
     checks.push(await compare(`${name}_day_rollup`, { stored: days, recounted }));
+  }
+  const isFresh = (alias: string) => sql`NOT EXISTS (
+    SELECT FROM ${staleDays} AS s WHERE s.workspace_id = ${workspaceId} AND s.day = ${toDay(`${alias}.first_bucket_start`)})`;
+  for (const name of TOTALLED) {
+    const { totals } = ROLLUPS[name];
+    if (totals === undefined) continue;
+    const recounted = sql`SELECT * FROM (${selectTotals(name, workspaceId)}) AS t WHERE ${isFresh('t')}`;
+    checks.push(
+      await compare(`${name}_${totals.unit}_total`, { stored: totals.table, where: isFresh('t'), recounted }),
+    );
   }
   checks.push(await compare('findings', { stored: findings, recounted: selectFindings(workspaceId) }));
   return checks;

@@ -5,6 +5,7 @@ import { toHiddenWorkspace } from '../planner.ts';
 import { COST_COLUMNS, COST_UNIT_COLUMNS, SUMMED_TOKENS, sumOfTokens } from '../schema/usage-columns.ts';
 import { sessions, transcripts } from '../transcripts/schema.ts';
 import { FIGURE_ORDER } from './ledger-definition.ts';
+import { markStaleDays, toDay } from './refresh-totals.ts';
 import { messageRollup, ROLLUPS, type RollupName } from './rollups-schema.ts';
 import { toolCalls, usageEntries, usageLedger } from './schema.ts';
 
@@ -65,6 +66,7 @@ export async function writeRollups(
     const storedOfScope = scopes[name].sessionIds.filter((id) => storedIds?.has(id) ?? true);
     return storedOfScope.length === 0 ? [] : deleteRollup(name, workspaceId, { sessionIds: storedOfScope, quarters });
   });
+  const daysBefore = deletions.length === 0 ? [] : await listDays(transaction, names, workspaceId, scopes);
   if (deletions.length > 0) {
     const queries = deletions.map((deletion, index) => sql`${sql.raw(`deleted_${index}`)} AS (${deletion})`);
     await transaction.execute(sql`WITH ${sql.join(queries, sql`, `)} SELECT`);
@@ -72,6 +74,26 @@ export async function writeRollups(
   for (const name of names) {
     for (const insertion of insertRollup(name, workspaceId, scopes[name])) await transaction.execute(insertion);
   }
+  const days = await listDays(transaction, names, workspaceId, scopes);
+  await markStaleDays(transaction, workspaceId, [...new Set([...daysBefore, ...days])]);
+}
+
+/** UTC days that the scopes have rows of. */
+async function listDays(
+  transaction: Database,
+  names: readonly RollupName[],
+  workspaceId: string,
+  scopes: Readonly<Record<RollupName, RollupScope>>,
+): Promise<string[]> {
+  const days = names.map(
+    (name) => sql`
+    SELECT ${toDay('r.first_bucket_start')} AS day FROM ${ROLLUPS[name].days} AS r
+    WHERE ${ofDays('r', 'first_bucket_start', workspaceId, scopes[name])}`,
+  );
+  if (days.length === 0) return [];
+  const { rows } = await transaction.execute<{ day: string }>(sql`
+    SELECT day::text AS day FROM (${sql.join(days, sql` UNION `)}) AS each WHERE day IS NOT NULL`);
+  return rows.map(({ day }) => day);
 }
 
 /** Deletes what `insertRollup` writes, each from a table of its own; what only the roll-up tells of stays. */

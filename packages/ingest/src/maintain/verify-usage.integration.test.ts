@@ -1,4 +1,4 @@
-import { verifyUsage } from '@recount/db';
+import { refreshTotals, verifyUsage } from '@recount/db';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { handleJob } from '../process/handle-job.ts';
 import {
@@ -27,6 +27,7 @@ beforeAll(async () => {
   // Another version, which does not continue the first one.
   await installation.receive(toTranscript('two', 4) + toLine('two', 9));
   await installation.work();
+  await refreshTotals(installation.database, TEST_WORKSPACE);
 });
 afterAll(() => installation.close());
 
@@ -122,9 +123,13 @@ describe('finds', () => {
     ['tool_calls', 'tool_calls SET is_own = false'],
     ['usage_ledger', 'usage_ledger SET copy_count = 2'],
     ['tool_day_rollup', 'tool_day_rollup SET calls = 2'],
+    ['usage_hour_total', 'usage_hour_total SET tokens_out = tokens_out + 1'],
+    ['message_hour_total', 'message_hour_total SET messages = 0'],
+    ['tool_day_total', "tool_day_total SET durations = '\\x000000000001'"],
     ['findings', 'findings SET line_number = line_number + 1'],
   ])('%s: %s', async (table, change) => {
     const { pool } = installation.database;
+    await refreshTotals(installation.database, TEST_WORKSPACE);
     await pool.query('CREATE TABLE recount.kept AS SELECT * FROM recount.'.concat(table));
     try {
       await pool.query(`UPDATE recount.${change}`);

@@ -16,6 +16,7 @@ const NOT_COMPARED = [
   'live_chunks',
   'transcript_checkpoints',
   'search_index_state',
+  'stale_days',
 ];
 
 async function listTables({ pool }: Deps): Promise<string[]> {

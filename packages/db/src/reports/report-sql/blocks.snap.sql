@@ -59,6 +59,15 @@ WHERE
   start >= coalesce($6::timestamptz, '-infinity')
   AND start < coalesce($7::timestamptz, 'infinity');
 
+SELECT DISTINCT
+  day::text AS day
+FROM
+  "recount"."stale_days"
+WHERE
+  workspace_id = $1
+LIMIT
+  $2;
+
 WITH
   session_keys AS MATERIALIZED (
     SELECT DISTINCT
@@ -245,14 +254,122 @@ FROM
           recount.sum_bigint (u."default_priced_responses") AS "default_priced_responses",
           NULL::bigint AS session_count
         FROM
-          recount.usage_rollup AS u
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $15
+          (
+            SELECT
+              t.workspace_id,
+              NULL::text AS session_id,
+              t.first_bucket_start AS bucket_start,
+              t.last_bucket_start,
+              t.model,
+              t.is_subagent,
+              NULL::text AS agent_id,
+              NULL::text AS git_branch,
+              NULL::text AS agent_version,
+              t.is_shared,
+              t.responses,
+              t.tokens_in,
+              t.tokens_out,
+              t.cache_read,
+              t.cache_write,
+              t.cache_write_1h,
+              t.thinking_tokens,
+              t.web_search_requests,
+              t.cost_units,
+              t.cost_input_units,
+              t.cost_output_units,
+              t.cost_cache_read_units,
+              t.cost_cache_write_units,
+              t.cost_web_search_units,
+              t.unfinalised_responses,
+              t.unfinalised_tokens_out,
+              t.estimated_tokens_out,
+              t.unpriced_responses,
+              t.unpriced_tokens,
+              t.default_priced_responses
+            FROM
+              "recount"."usage_hour_total" AS t
+            WHERE
+              t.workspace_id = $15
+              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($16::timestamptz[])
+            UNION ALL
+            SELECT
+              *
+            FROM
+              (
+                SELECT
+                  q.workspace_id,
+                  q.session_id,
+                  q.bucket_start,
+                  q.bucket_start AS last_bucket_start,
+                  q.model,
+                  q.is_subagent,
+                  q.agent_id,
+                  q.git_branch,
+                  q.agent_version,
+                  q.is_shared,
+                  q.responses,
+                  q.tokens_in,
+                  q.tokens_out,
+                  q.cache_read,
+                  q.cache_write,
+                  q.cache_write_1h,
+                  q.thinking_tokens,
+                  q.web_search_requests,
+                  q.cost_units,
+                  q.cost_input_units,
+                  q.cost_output_units,
+                  q.cost_cache_read_units,
+                  q.cost_cache_write_units,
+                  q.cost_web_search_units,
+                  q.unfinalised_responses,
+                  q.unfinalised_tokens_out,
+                  q.estimated_tokens_out,
+                  q.unpriced_responses,
+                  q.unpriced_tokens,
+                  q.default_priced_responses
+                FROM
+                  (
+                    SELECT
+                      d.*
+                    FROM
+                      (
+                        SELECT DISTINCT
+                          start
+                        FROM
+                          unnest($17::timestamptz[]) AS start
+                      ) AS day
+                      CROSS JOIN LATERAL (
+                        SELECT
+                          *
+                        FROM
+                          "recount"."usage_rollup" AS t
+                        WHERE
+                          t.workspace_id = $18
+                          AND t.bucket_start >= day.start
+                          AND t.bucket_start < day.start + interval '24 hours'
+                        OFFSET
+                          0
+                      ) AS d
+                    UNION ALL
+                    SELECT
+                      *
+                    FROM
+                      "recount"."usage_rollup" AS t
+                    WHERE
+                      t.workspace_id = $19
+                      AND t.bucket_start IS NULL
+                  ) AS q
+                WHERE
+                  q.workspace_id = $20
+              ) AS stale_u
+          ) AS u
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $21
           AND s.session_id = u."session_id"
         WHERE
-          u."workspace_id" = $16
+          u."workspace_id" = $22
           AND NOT u.is_shared
-          AND u.bucket_start >= $17::timestamptz
-          AND u.bucket_start < $18::timestamptz
+          AND u.bucket_start >= $23::timestamptz
+          AND u.bucket_start < $24::timestamptz
         GROUP BY
           1,
           2
@@ -294,4 +411,4 @@ ORDER BY
   g.block,
   g."block" NULLS FIRST
 LIMIT
-  $19;
+  $25;

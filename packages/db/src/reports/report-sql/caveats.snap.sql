@@ -1,5 +1,14 @@
+SELECT DISTINCT
+  day::text AS day
+FROM
+  "recount"."stale_days"
+WHERE
+  workspace_id = $1
+LIMIT
+  $2;
+
 WITH
-  parted_u AS MATERIALIZED (
+  parted_stale_u AS MATERIALIZED (
     SELECT
       q.workspace_id,
       q.session_id,
@@ -38,14 +47,44 @@ WITH
           min(d.first_bucket_start) AS first,
           max(d.last_bucket_start) AS last
         FROM
-          "recount"."usage_day_rollup" AS d
+          (
+            SELECT
+              d.*
+            FROM
+              (
+                SELECT DISTINCT
+                  start
+                FROM
+                  unnest($1::timestamptz[]) AS start
+              ) AS day
+              CROSS JOIN LATERAL (
+                SELECT
+                  *
+                FROM
+                  "recount"."usage_day_rollup" AS t
+                WHERE
+                  t.workspace_id = $2
+                  AND t.first_bucket_start >= day.start
+                  AND t.first_bucket_start < day.start + interval '24 hours'
+                OFFSET
+                  0
+              ) AS d
+            UNION ALL
+            SELECT
+              *
+            FROM
+              "recount"."usage_day_rollup" AS t
+            WHERE
+              t.workspace_id = $3
+              AND t.first_bucket_start IS NULL
+          ) AS d
         WHERE
-          d.workspace_id = $1
-          AND d.last_bucket_start >= $2::timestamptz
-          AND d.first_bucket_start > $3::timestamptz - interval '24 hours'
+          d.workspace_id = $4
+          AND d.last_bucket_start >= $5::timestamptz
+          AND d.first_bucket_start > $6::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $4::timestamptz)
+            OR (d.first_bucket_start >= $7::timestamptz)
           ) IS NOT TRUE
         GROUP BY
           1
@@ -64,10 +103,11 @@ WITH
             WHERE
               q.workspace_id = (
                 SELECT
-                  $5::text
+                  $8::text
               )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
+              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($9::timestamptz[])
             WINDOW
               day AS (
                 PARTITION BY
@@ -83,7 +123,7 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $6::timestamptz)
+            OR (d.first_bucket_start >= $10::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
@@ -101,57 +141,130 @@ WITH
     FROM
       (
         SELECT
-          d.workspace_id,
-          d.session_id,
-          d.first_bucket_start AS bucket_start,
-          d.last_bucket_start,
-          d.model,
-          d.is_subagent,
-          d.agent_id,
-          d.git_branch,
-          d.agent_version,
-          d.is_shared,
-          d.responses,
-          d.tokens_in,
-          d.tokens_out,
-          d.cache_read,
-          d.cache_write,
-          d.cache_write_1h,
-          d.thinking_tokens,
-          d.web_search_requests,
-          d.cost_units,
-          d.cost_input_units,
-          d.cost_output_units,
-          d.cost_cache_read_units,
-          d.cost_cache_write_units,
-          d.cost_web_search_units,
-          d.unfinalised_responses,
-          d.unfinalised_tokens_out,
-          d.estimated_tokens_out,
-          d.unpriced_responses,
-          d.unpriced_tokens,
-          d.default_priced_responses
+          t.workspace_id,
+          NULL::text AS session_id,
+          t.first_bucket_start AS bucket_start,
+          t.last_bucket_start,
+          t.model,
+          t.is_subagent,
+          NULL::text AS agent_id,
+          NULL::text AS git_branch,
+          NULL::text AS agent_version,
+          t.is_shared,
+          t.responses,
+          t.tokens_in,
+          t.tokens_out,
+          t.cache_read,
+          t.cache_write,
+          t.cache_write_1h,
+          t.thinking_tokens,
+          t.web_search_requests,
+          t.cost_units,
+          t.cost_input_units,
+          t.cost_output_units,
+          t.cost_cache_read_units,
+          t.cost_cache_write_units,
+          t.cost_web_search_units,
+          t.unfinalised_responses,
+          t.unfinalised_tokens_out,
+          t.estimated_tokens_out,
+          t.unpriced_responses,
+          t.unpriced_tokens,
+          t.default_priced_responses
         FROM
-          "recount"."usage_day_rollup" AS d
+          "recount"."usage_hour_total" AS t
         WHERE
-          d.workspace_id = $7
-          AND d.last_bucket_start >= $8::timestamptz
-          AND d.first_bucket_start > $9::timestamptz - interval '24 hours'
-          AND (
-            d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $10::timestamptz)
-          )
+          t.workspace_id = $11
+          AND t.first_bucket_start >= $12::timestamptz
+          AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($13::timestamptz[])
         UNION ALL
         SELECT
           *
         FROM
-          parted_u
+          (
+            SELECT
+              d.workspace_id,
+              d.session_id,
+              d.first_bucket_start AS bucket_start,
+              d.last_bucket_start,
+              d.model,
+              d.is_subagent,
+              d.agent_id,
+              d.git_branch,
+              d.agent_version,
+              d.is_shared,
+              d.responses,
+              d.tokens_in,
+              d.tokens_out,
+              d.cache_read,
+              d.cache_write,
+              d.cache_write_1h,
+              d.thinking_tokens,
+              d.web_search_requests,
+              d.cost_units,
+              d.cost_input_units,
+              d.cost_output_units,
+              d.cost_cache_read_units,
+              d.cost_cache_write_units,
+              d.cost_web_search_units,
+              d.unfinalised_responses,
+              d.unfinalised_tokens_out,
+              d.estimated_tokens_out,
+              d.unpriced_responses,
+              d.unpriced_tokens,
+              d.default_priced_responses
+            FROM
+              (
+                SELECT
+                  d.*
+                FROM
+                  (
+                    SELECT DISTINCT
+                      start
+                    FROM
+                      unnest($14::timestamptz[]) AS start
+                  ) AS day
+                  CROSS JOIN LATERAL (
+                    SELECT
+                      *
+                    FROM
+                      "recount"."usage_day_rollup" AS t
+                    WHERE
+                      t.workspace_id = $15
+                      AND t.first_bucket_start >= day.start
+                      AND t.first_bucket_start < day.start + interval '24 hours'
+                    OFFSET
+                      0
+                  ) AS d
+                UNION ALL
+                SELECT
+                  *
+                FROM
+                  "recount"."usage_day_rollup" AS t
+                WHERE
+                  t.workspace_id = $16
+                  AND t.first_bucket_start IS NULL
+              ) AS d
+            WHERE
+              d.workspace_id = $17
+              AND d.last_bucket_start >= $18::timestamptz
+              AND d.first_bucket_start > $19::timestamptz - interval '24 hours'
+              AND (
+                d.first_bucket_start IS NULL
+                OR (d.first_bucket_start >= $20::timestamptz)
+              )
+            UNION ALL
+            SELECT
+              *
+            FROM
+              parted_stale_u
+          ) AS stale_u
       ) AS u
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = $11
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $21
       AND s.session_id = u."session_id"
     WHERE
-      u."workspace_id" = $12
-      AND u."bucket_start" >= $13::timestamptz
+      u."workspace_id" = $22
+      AND u."bucket_start" >= $23::timestamptz
       AND NOT u.is_shared
     GROUP BY
       u.model
@@ -175,7 +288,7 @@ SELECT
       unpriced_tokens DESC,
       model
     LIMIT
-      $14
+      $24
   ) AS models,
   (
     SELECT
@@ -216,12 +329,12 @@ SELECT
         FROM
           "recount"."usage_day_rollup" AS d
         WHERE
-          d.workspace_id = $15
+          d.workspace_id = $25
       ) AS u
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = $16
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $26
       AND s.session_id = u."session_id"
     WHERE
-      u."workspace_id" = $17
+      u."workspace_id" = $27
       AND NOT u.is_shared
       AND u.bucket_start IS NULL
   ) AS without_timestamp

@@ -1,3 +1,12 @@
+SELECT DISTINCT
+  day::text AS day
+FROM
+  "recount"."stale_days"
+WHERE
+  workspace_id = $1
+LIMIT
+  $2;
+
 WITH
   parted_r AS MATERIALIZED (
     SELECT

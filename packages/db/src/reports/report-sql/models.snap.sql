@@ -1,5 +1,135 @@
+SELECT DISTINCT
+  day::text AS day
+FROM
+  "recount"."stale_days"
+WHERE
+  workspace_id = $1
+LIMIT
+  $2;
+
 WITH
-  parted_u AS MATERIALIZED (
+  parted_stale_u AS MATERIALIZED (
+    SELECT
+      q.workspace_id,
+      q.session_id,
+      q.bucket_start,
+      q.bucket_start AS last_bucket_start,
+      q.model,
+      q.is_subagent,
+      q.agent_id,
+      q.git_branch,
+      q.agent_version,
+      q.is_shared,
+      q.responses,
+      q.tokens_in,
+      q.tokens_out,
+      q.cache_read,
+      q.cache_write,
+      q.cache_write_1h,
+      q.thinking_tokens,
+      q.web_search_requests,
+      q.cost_units,
+      q.cost_input_units,
+      q.cost_output_units,
+      q.cost_cache_read_units,
+      q.cost_cache_write_units,
+      q.cost_web_search_units,
+      q.unfinalised_responses,
+      q.unfinalised_tokens_out,
+      q.estimated_tokens_out,
+      q.unpriced_responses,
+      q.unpriced_tokens,
+      q.default_priced_responses
+    FROM
+      (
+        SELECT
+          d.session_id,
+          min(d.first_bucket_start) AS first,
+          max(d.last_bucket_start) AS last
+        FROM
+          (
+            SELECT
+              d.*
+            FROM
+              (
+                SELECT DISTINCT
+                  start
+                FROM
+                  unnest($1::timestamptz[]) AS start
+              ) AS day
+              CROSS JOIN LATERAL (
+                SELECT
+                  *
+                FROM
+                  "recount"."usage_day_rollup" AS t
+                WHERE
+                  t.workspace_id = $2
+                  AND t.first_bucket_start >= day.start
+                  AND t.first_bucket_start < day.start + interval '24 hours'
+                OFFSET
+                  0
+              ) AS d
+            UNION ALL
+            SELECT
+              *
+            FROM
+              "recount"."usage_day_rollup" AS t
+            WHERE
+              t.workspace_id = $3
+              AND t.first_bucket_start IS NULL
+          ) AS d
+        WHERE
+          d.workspace_id = $4
+          AND d.last_bucket_start >= $5::timestamptz
+          AND d.first_bucket_start > $6::timestamptz - interval '24 hours'
+          AND (
+            d.first_bucket_start IS NULL
+            OR (d.first_bucket_start >= $7::timestamptz)
+          ) IS NOT TRUE
+        GROUP BY
+          1
+      ) AS s
+      CROSS JOIN LATERAL (
+        SELECT
+          *
+        FROM
+          (
+            SELECT
+              q.*,
+              min(q.bucket_start) OVER day AS first_bucket_start,
+              max(q.bucket_start) OVER day AS last_bucket_start
+            FROM
+              "recount"."usage_rollup" AS q
+            WHERE
+              q.workspace_id = (
+                SELECT
+                  $8::text
+              )
+              AND q.session_id = s.session_id
+              AND q.bucket_start BETWEEN s.first AND s.last
+              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($9::timestamptz[])
+            WINDOW
+              day AS (
+                PARTITION BY
+                  date_bin('1 day', q.bucket_start, '2000-01-01Z'),
+                  q.model,
+                  q.is_subagent,
+                  q.agent_id,
+                  q.git_branch,
+                  q.agent_version,
+                  q.is_shared
+              )
+          ) AS d
+        WHERE
+          (
+            d.first_bucket_start IS NULL
+            OR (d.first_bucket_start >= $10::timestamptz)
+          ) IS NOT TRUE
+        OFFSET
+          0
+      ) AS q
+  ),
+  parted_u AS (
     SELECT
       q.workspace_id,
       q.session_id,
@@ -40,51 +170,28 @@ WITH
         FROM
           "recount"."usage_day_rollup" AS d
         WHERE
-          d.workspace_id = $1
-          AND d.last_bucket_start >= $2::timestamptz
-          AND d.first_bucket_start > $3::timestamptz - interval '24 hours'
+          d.workspace_id = $11
+          AND d.last_bucket_start >= $12::timestamptz
+          AND d.first_bucket_start > $13::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $4::timestamptz)
+            OR (d.first_bucket_start >= $14::timestamptz)
           ) IS NOT TRUE
         GROUP BY
           1
       ) AS s
       CROSS JOIN LATERAL (
         SELECT
-          *
+          q.*
         FROM
-          (
-            SELECT
-              q.*,
-              min(q.bucket_start) OVER day AS first_bucket_start,
-              max(q.bucket_start) OVER day AS last_bucket_start
-            FROM
-              "recount"."usage_rollup" AS q
-            WHERE
-              q.workspace_id = (
-                SELECT
-                  $5::text
-              )
-              AND q.session_id = s.session_id
-              AND q.bucket_start BETWEEN s.first AND s.last
-            WINDOW
-              day AS (
-                PARTITION BY
-                  date_bin('1 day', q.bucket_start, '2000-01-01Z'),
-                  q.model,
-                  q.is_subagent,
-                  q.agent_id,
-                  q.git_branch,
-                  q.agent_version,
-                  q.is_shared
-              )
-          ) AS d
+          "recount"."usage_rollup" AS q
         WHERE
-          (
-            d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $6::timestamptz)
-          ) IS NOT TRUE
+          q.workspace_id = (
+            SELECT
+              $15::text
+          )
+          AND q.session_id = s.session_id
+          AND q.bucket_start BETWEEN s.first AND s.last
         OFFSET
           0
       ) AS q
@@ -129,12 +236,12 @@ WITH
         FROM
           "recount"."usage_day_rollup" AS d
         WHERE
-          d.workspace_id = $7
-          AND d.last_bucket_start >= $8::timestamptz
-          AND d.first_bucket_start > $9::timestamptz - interval '24 hours'
+          d.workspace_id = $16
+          AND d.last_bucket_start >= $17::timestamptz
+          AND d.first_bucket_start > $18::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $10::timestamptz)
+            OR (d.first_bucket_start >= $19::timestamptz)
           )
         UNION ALL
         SELECT
@@ -142,11 +249,11 @@ WITH
         FROM
           parted_u
       ) AS u
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = $11
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $20
       AND s.session_id = u."session_id"
     WHERE
-      u."workspace_id" = $12
-      AND u."bucket_start" >= $13::timestamptz
+      u."workspace_id" = $21
+      AND u."bucket_start" >= $22::timestamptz
       AND NOT u.is_shared
   )
 SELECT
@@ -257,57 +364,130 @@ FROM
         FROM
           (
             SELECT
-              d.workspace_id,
-              d.session_id,
-              d.first_bucket_start AS bucket_start,
-              d.last_bucket_start,
-              d.model,
-              d.is_subagent,
-              d.agent_id,
-              d.git_branch,
-              d.agent_version,
-              d.is_shared,
-              d.responses,
-              d.tokens_in,
-              d.tokens_out,
-              d.cache_read,
-              d.cache_write,
-              d.cache_write_1h,
-              d.thinking_tokens,
-              d.web_search_requests,
-              d.cost_units,
-              d.cost_input_units,
-              d.cost_output_units,
-              d.cost_cache_read_units,
-              d.cost_cache_write_units,
-              d.cost_web_search_units,
-              d.unfinalised_responses,
-              d.unfinalised_tokens_out,
-              d.estimated_tokens_out,
-              d.unpriced_responses,
-              d.unpriced_tokens,
-              d.default_priced_responses
+              t.workspace_id,
+              NULL::text AS session_id,
+              t.first_bucket_start AS bucket_start,
+              t.last_bucket_start,
+              t.model,
+              t.is_subagent,
+              NULL::text AS agent_id,
+              NULL::text AS git_branch,
+              NULL::text AS agent_version,
+              t.is_shared,
+              t.responses,
+              t.tokens_in,
+              t.tokens_out,
+              t.cache_read,
+              t.cache_write,
+              t.cache_write_1h,
+              t.thinking_tokens,
+              t.web_search_requests,
+              t.cost_units,
+              t.cost_input_units,
+              t.cost_output_units,
+              t.cost_cache_read_units,
+              t.cost_cache_write_units,
+              t.cost_web_search_units,
+              t.unfinalised_responses,
+              t.unfinalised_tokens_out,
+              t.estimated_tokens_out,
+              t.unpriced_responses,
+              t.unpriced_tokens,
+              t.default_priced_responses
             FROM
-              "recount"."usage_day_rollup" AS d
+              "recount"."usage_hour_total" AS t
             WHERE
-              d.workspace_id = $14
-              AND d.last_bucket_start >= $15::timestamptz
-              AND d.first_bucket_start > $16::timestamptz - interval '24 hours'
-              AND (
-                d.first_bucket_start IS NULL
-                OR (d.first_bucket_start >= $17::timestamptz)
-              )
+              t.workspace_id = $23
+              AND t.first_bucket_start >= $24::timestamptz
+              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($25::timestamptz[])
             UNION ALL
             SELECT
               *
             FROM
-              parted_u
+              (
+                SELECT
+                  d.workspace_id,
+                  d.session_id,
+                  d.first_bucket_start AS bucket_start,
+                  d.last_bucket_start,
+                  d.model,
+                  d.is_subagent,
+                  d.agent_id,
+                  d.git_branch,
+                  d.agent_version,
+                  d.is_shared,
+                  d.responses,
+                  d.tokens_in,
+                  d.tokens_out,
+                  d.cache_read,
+                  d.cache_write,
+                  d.cache_write_1h,
+                  d.thinking_tokens,
+                  d.web_search_requests,
+                  d.cost_units,
+                  d.cost_input_units,
+                  d.cost_output_units,
+                  d.cost_cache_read_units,
+                  d.cost_cache_write_units,
+                  d.cost_web_search_units,
+                  d.unfinalised_responses,
+                  d.unfinalised_tokens_out,
+                  d.estimated_tokens_out,
+                  d.unpriced_responses,
+                  d.unpriced_tokens,
+                  d.default_priced_responses
+                FROM
+                  (
+                    SELECT
+                      d.*
+                    FROM
+                      (
+                        SELECT DISTINCT
+                          start
+                        FROM
+                          unnest($26::timestamptz[]) AS start
+                      ) AS day
+                      CROSS JOIN LATERAL (
+                        SELECT
+                          *
+                        FROM
+                          "recount"."usage_day_rollup" AS t
+                        WHERE
+                          t.workspace_id = $27
+                          AND t.first_bucket_start >= day.start
+                          AND t.first_bucket_start < day.start + interval '24 hours'
+                        OFFSET
+                          0
+                      ) AS d
+                    UNION ALL
+                    SELECT
+                      *
+                    FROM
+                      "recount"."usage_day_rollup" AS t
+                    WHERE
+                      t.workspace_id = $28
+                      AND t.first_bucket_start IS NULL
+                  ) AS d
+                WHERE
+                  d.workspace_id = $29
+                  AND d.last_bucket_start >= $30::timestamptz
+                  AND d.first_bucket_start > $31::timestamptz - interval '24 hours'
+                  AND (
+                    d.first_bucket_start IS NULL
+                    OR (d.first_bucket_start >= $32::timestamptz)
+                  )
+                UNION ALL
+                SELECT
+                  *
+                FROM
+                  parted_stale_u
+              ) AS stale_u
           ) AS u
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $18
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $33
           AND s.session_id = u."session_id"
         WHERE
-          u."workspace_id" = $19
-          AND u."bucket_start" >= $20::timestamptz
+          u."workspace_id" = $34
+          AND u."bucket_start" >= $35::timestamptz
           AND NOT u.is_shared
         GROUP BY
           1
@@ -351,4 +531,4 @@ ORDER BY
   responses DESC,
   g."model" NULLS FIRST
 LIMIT
-  $21;
+  $36;

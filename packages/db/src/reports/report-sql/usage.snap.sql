@@ -238,8 +238,17 @@ SELECT
 FROM
   sample;
 
+SELECT DISTINCT
+  day::text AS day
+FROM
+  "recount"."stale_days"
+WHERE
+  workspace_id = $1
+LIMIT
+  $2;
+
 WITH
-  parted_u AS MATERIALIZED (
+  parted_stale_u AS MATERIALIZED (
     SELECT
       q.workspace_id,
       q.session_id,
@@ -279,26 +288,56 @@ WITH
           min(d.first_bucket_start) AS first,
           max(d.last_bucket_start) AS last
         FROM
-          "recount"."usage_day_rollup" AS d
+          (
+            SELECT
+              d.*
+            FROM
+              (
+                SELECT DISTINCT
+                  start
+                FROM
+                  unnest($2::timestamptz[]) AS start
+              ) AS day
+              CROSS JOIN LATERAL (
+                SELECT
+                  *
+                FROM
+                  "recount"."usage_day_rollup" AS t
+                WHERE
+                  t.workspace_id = $3
+                  AND t.first_bucket_start >= day.start
+                  AND t.first_bucket_start < day.start + interval '24 hours'
+                OFFSET
+                  0
+              ) AS d
+            UNION ALL
+            SELECT
+              *
+            FROM
+              "recount"."usage_day_rollup" AS t
+            WHERE
+              t.workspace_id = $4
+              AND t.first_bucket_start IS NULL
+          ) AS d
         WHERE
-          d.workspace_id = $2
-          AND d.last_bucket_start >= $3::timestamptz
-          AND d.first_bucket_start > $4::timestamptz - interval '24 hours'
+          d.workspace_id = $5
+          AND d.last_bucket_start >= $6::timestamptz
+          AND d.first_bucket_start > $7::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
             OR (
               (
                 date_bin(
                   '24 hours',
-                  (d.first_bucket_start + $5::interval),
+                  (d.first_bucket_start + $8::interval),
                   '2000-01-01Z'
                 ) = date_bin(
                   '24 hours',
-                  (d.last_bucket_start + $6::interval),
+                  (d.last_bucket_start + $9::interval),
                   '2000-01-01Z'
                 )
               )
-              AND d.first_bucket_start >= $7::timestamptz
+              AND d.first_bucket_start >= $10::timestamptz
             )
           ) IS NOT TRUE
         GROUP BY
@@ -318,10 +357,11 @@ WITH
             WHERE
               q.workspace_id = (
                 SELECT
-                  $8::text
+                  $11::text
               )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
+              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($12::timestamptz[])
             WINDOW
               day AS (
                 PARTITION BY
@@ -341,22 +381,22 @@ WITH
               (
                 date_bin(
                   '24 hours',
-                  (d.first_bucket_start + $9::interval),
+                  (d.first_bucket_start + $13::interval),
                   '2000-01-01Z'
                 ) = date_bin(
                   '24 hours',
-                  (d.last_bucket_start + $10::interval),
+                  (d.last_bucket_start + $14::interval),
                   '2000-01-01Z'
                 )
               )
-              AND d.first_bucket_start >= $11::timestamptz
+              AND d.first_bucket_start >= $15::timestamptz
             )
           ) IS NOT TRUE
         OFFSET
           0
       ) AS q
   ),
-  parted_m AS MATERIALIZED (
+  parted_stale_m AS MATERIALIZED (
     SELECT
       q.workspace_id,
       q.session_id,
@@ -365,7 +405,7 @@ WITH
       q.is_subagent,
       q.messages,
       q.user_messages,
-      (q.bucket_start + $12::interval) AS local_time
+      (q.bucket_start + $16::interval) AS local_time
     FROM
       (
         SELECT
@@ -373,26 +413,56 @@ WITH
           min(d.first_bucket_start) AS first,
           max(d.last_bucket_start) AS last
         FROM
-          "recount"."message_day_rollup" AS d
+          (
+            SELECT
+              d.*
+            FROM
+              (
+                SELECT DISTINCT
+                  start
+                FROM
+                  unnest($17::timestamptz[]) AS start
+              ) AS day
+              CROSS JOIN LATERAL (
+                SELECT
+                  *
+                FROM
+                  "recount"."message_day_rollup" AS t
+                WHERE
+                  t.workspace_id = $18
+                  AND t.first_bucket_start >= day.start
+                  AND t.first_bucket_start < day.start + interval '24 hours'
+                OFFSET
+                  0
+              ) AS d
+            UNION ALL
+            SELECT
+              *
+            FROM
+              "recount"."message_day_rollup" AS t
+            WHERE
+              t.workspace_id = $19
+              AND t.first_bucket_start IS NULL
+          ) AS d
         WHERE
-          d.workspace_id = $13
-          AND d.last_bucket_start >= $14::timestamptz
-          AND d.first_bucket_start > $15::timestamptz - interval '24 hours'
+          d.workspace_id = $20
+          AND d.last_bucket_start >= $21::timestamptz
+          AND d.first_bucket_start > $22::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
             OR (
               (
                 date_bin(
                   '24 hours',
-                  (d.first_bucket_start + $16::interval),
+                  (d.first_bucket_start + $23::interval),
                   '2000-01-01Z'
                 ) = date_bin(
                   '24 hours',
-                  (d.last_bucket_start + $17::interval),
+                  (d.last_bucket_start + $24::interval),
                   '2000-01-01Z'
                 )
               )
-              AND d.first_bucket_start >= $18::timestamptz
+              AND d.first_bucket_start >= $25::timestamptz
             )
           ) IS NOT TRUE
         GROUP BY
@@ -412,10 +482,11 @@ WITH
             WHERE
               q.workspace_id = (
                 SELECT
-                  $19::text
+                  $26::text
               )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
+              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($27::timestamptz[])
             WINDOW
               day AS (
                 PARTITION BY
@@ -430,17 +501,98 @@ WITH
               (
                 date_bin(
                   '24 hours',
-                  (d.first_bucket_start + $20::interval),
+                  (d.first_bucket_start + $28::interval),
                   '2000-01-01Z'
                 ) = date_bin(
                   '24 hours',
-                  (d.last_bucket_start + $21::interval),
+                  (d.last_bucket_start + $29::interval),
                   '2000-01-01Z'
                 )
               )
-              AND d.first_bucket_start >= $22::timestamptz
+              AND d.first_bucket_start >= $30::timestamptz
             )
           ) IS NOT TRUE
+        OFFSET
+          0
+      ) AS q
+  ),
+  parted_u AS (
+    SELECT
+      q.workspace_id,
+      q.session_id,
+      q.bucket_start,
+      q.bucket_start AS last_bucket_start,
+      q.model,
+      q.is_subagent,
+      q.agent_id,
+      q.git_branch,
+      q.agent_version,
+      q.is_shared,
+      q.responses,
+      q.tokens_in,
+      q.tokens_out,
+      q.cache_read,
+      q.cache_write,
+      q.cache_write_1h,
+      q.thinking_tokens,
+      q.web_search_requests,
+      q.cost_units,
+      q.cost_input_units,
+      q.cost_output_units,
+      q.cost_cache_read_units,
+      q.cost_cache_write_units,
+      q.cost_web_search_units,
+      q.unfinalised_responses,
+      q.unfinalised_tokens_out,
+      q.estimated_tokens_out,
+      q.unpriced_responses,
+      q.unpriced_tokens,
+      q.default_priced_responses,
+      (q.bucket_start + $31::interval) AS local_time
+    FROM
+      (
+        SELECT
+          d.session_id,
+          min(d.first_bucket_start) AS first,
+          max(d.last_bucket_start) AS last
+        FROM
+          "recount"."usage_day_rollup" AS d
+        WHERE
+          d.workspace_id = $32
+          AND d.last_bucket_start >= $33::timestamptz
+          AND d.first_bucket_start > $34::timestamptz - interval '24 hours'
+          AND (
+            d.first_bucket_start IS NULL
+            OR (
+              (
+                date_bin(
+                  '24 hours',
+                  (d.first_bucket_start + $35::interval),
+                  '2000-01-01Z'
+                ) = date_bin(
+                  '24 hours',
+                  (d.last_bucket_start + $36::interval),
+                  '2000-01-01Z'
+                )
+              )
+              AND d.first_bucket_start >= $37::timestamptz
+            )
+          ) IS NOT TRUE
+        GROUP BY
+          1
+      ) AS s
+      CROSS JOIN LATERAL (
+        SELECT
+          q.*
+        FROM
+          "recount"."usage_rollup" AS q
+        WHERE
+          q.workspace_id = (
+            SELECT
+              $38::text
+          )
+          AND q.session_id = s.session_id
+          AND q.bucket_start BETWEEN s.first AND s.last
         OFFSET
           0
       ) AS q
@@ -482,28 +634,28 @@ WITH
           d.unpriced_responses,
           d.unpriced_tokens,
           d.default_priced_responses,
-          (d.first_bucket_start + $23::interval) AS local_time
+          (d.first_bucket_start + $39::interval) AS local_time
         FROM
           "recount"."usage_day_rollup" AS d
         WHERE
-          d.workspace_id = $24
-          AND d.last_bucket_start >= $25::timestamptz
-          AND d.first_bucket_start > $26::timestamptz - interval '24 hours'
+          d.workspace_id = $40
+          AND d.last_bucket_start >= $41::timestamptz
+          AND d.first_bucket_start > $42::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
             OR (
               (
                 date_bin(
                   '24 hours',
-                  (d.first_bucket_start + $27::interval),
+                  (d.first_bucket_start + $43::interval),
                   '2000-01-01Z'
                 ) = date_bin(
                   '24 hours',
-                  (d.last_bucket_start + $28::interval),
+                  (d.last_bucket_start + $44::interval),
                   '2000-01-01Z'
                 )
               )
-              AND d.first_bucket_start >= $29::timestamptz
+              AND d.first_bucket_start >= $45::timestamptz
             )
           )
         UNION ALL
@@ -512,11 +664,11 @@ WITH
         FROM
           parted_u
       ) AS u
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = $30
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $46
       AND s.session_id = u."session_id"
     WHERE
-      u."workspace_id" = $31
-      AND u."bucket_start" >= $32::timestamptz
+      u."workspace_id" = $47
+      AND u."bucket_start" >= $48::timestamptz
   )
 SELECT
   g."messages" AS "messages",
@@ -563,7 +715,7 @@ SELECT
   g."shared_default_priced_responses" AS "shared_default_priced_responses",
   g."sessions" AS "sessions",
   (count(*) OVER ())::float8 - 1 AS group_count,
-  to_char(g."day" AT TIME ZONE 'UTC', $33) AS "key_day"
+  to_char(g."day" AT TIME ZONE 'UTC', $49) AS "key_day"
 FROM
   (
     SELECT
@@ -896,71 +1048,145 @@ FROM
         FROM
           (
             SELECT
-              d.workspace_id,
-              d.session_id,
-              d.first_bucket_start AS bucket_start,
-              d.last_bucket_start,
-              d.model,
-              d.is_subagent,
-              d.agent_id,
-              d.git_branch,
-              d.agent_version,
-              d.is_shared,
-              d.responses,
-              d.tokens_in,
-              d.tokens_out,
-              d.cache_read,
-              d.cache_write,
-              d.cache_write_1h,
-              d.thinking_tokens,
-              d.web_search_requests,
-              d.cost_units,
-              d.cost_input_units,
-              d.cost_output_units,
-              d.cost_cache_read_units,
-              d.cost_cache_write_units,
-              d.cost_web_search_units,
-              d.unfinalised_responses,
-              d.unfinalised_tokens_out,
-              d.estimated_tokens_out,
-              d.unpriced_responses,
-              d.unpriced_tokens,
-              d.default_priced_responses,
-              (d.first_bucket_start + $34::interval) AS local_time
+              t.workspace_id,
+              NULL::text AS session_id,
+              t.first_bucket_start AS bucket_start,
+              t.last_bucket_start,
+              t.model,
+              t.is_subagent,
+              NULL::text AS agent_id,
+              NULL::text AS git_branch,
+              NULL::text AS agent_version,
+              t.is_shared,
+              t.responses,
+              t.tokens_in,
+              t.tokens_out,
+              t.cache_read,
+              t.cache_write,
+              t.cache_write_1h,
+              t.thinking_tokens,
+              t.web_search_requests,
+              t.cost_units,
+              t.cost_input_units,
+              t.cost_output_units,
+              t.cost_cache_read_units,
+              t.cost_cache_write_units,
+              t.cost_web_search_units,
+              t.unfinalised_responses,
+              t.unfinalised_tokens_out,
+              t.estimated_tokens_out,
+              t.unpriced_responses,
+              t.unpriced_tokens,
+              t.default_priced_responses,
+              (t.first_bucket_start + $50::interval) AS local_time
             FROM
-              "recount"."usage_day_rollup" AS d
+              "recount"."usage_hour_total" AS t
             WHERE
-              d.workspace_id = $35
-              AND d.last_bucket_start >= $36::timestamptz
-              AND d.first_bucket_start > $37::timestamptz - interval '24 hours'
-              AND (
-                d.first_bucket_start IS NULL
-                OR (
-                  (
-                    date_bin(
-                      '24 hours',
-                      (d.first_bucket_start + $38::interval),
-                      '2000-01-01Z'
-                    ) = date_bin(
-                      '24 hours',
-                      (d.last_bucket_start + $39::interval),
-                      '2000-01-01Z'
-                    )
-                  )
-                  AND d.first_bucket_start >= $40::timestamptz
-                )
-              )
+              t.workspace_id = $51
+              AND t.first_bucket_start >= $52::timestamptz
+              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($53::timestamptz[])
             UNION ALL
             SELECT
               *
             FROM
-              parted_u
+              (
+                SELECT
+                  d.workspace_id,
+                  d.session_id,
+                  d.first_bucket_start AS bucket_start,
+                  d.last_bucket_start,
+                  d.model,
+                  d.is_subagent,
+                  d.agent_id,
+                  d.git_branch,
+                  d.agent_version,
+                  d.is_shared,
+                  d.responses,
+                  d.tokens_in,
+                  d.tokens_out,
+                  d.cache_read,
+                  d.cache_write,
+                  d.cache_write_1h,
+                  d.thinking_tokens,
+                  d.web_search_requests,
+                  d.cost_units,
+                  d.cost_input_units,
+                  d.cost_output_units,
+                  d.cost_cache_read_units,
+                  d.cost_cache_write_units,
+                  d.cost_web_search_units,
+                  d.unfinalised_responses,
+                  d.unfinalised_tokens_out,
+                  d.estimated_tokens_out,
+                  d.unpriced_responses,
+                  d.unpriced_tokens,
+                  d.default_priced_responses,
+                  (d.first_bucket_start + $54::interval) AS local_time
+                FROM
+                  (
+                    SELECT
+                      d.*
+                    FROM
+                      (
+                        SELECT DISTINCT
+                          start
+                        FROM
+                          unnest($55::timestamptz[]) AS start
+                      ) AS day
+                      CROSS JOIN LATERAL (
+                        SELECT
+                          *
+                        FROM
+                          "recount"."usage_day_rollup" AS t
+                        WHERE
+                          t.workspace_id = $56
+                          AND t.first_bucket_start >= day.start
+                          AND t.first_bucket_start < day.start + interval '24 hours'
+                        OFFSET
+                          0
+                      ) AS d
+                    UNION ALL
+                    SELECT
+                      *
+                    FROM
+                      "recount"."usage_day_rollup" AS t
+                    WHERE
+                      t.workspace_id = $57
+                      AND t.first_bucket_start IS NULL
+                  ) AS d
+                WHERE
+                  d.workspace_id = $58
+                  AND d.last_bucket_start >= $59::timestamptz
+                  AND d.first_bucket_start > $60::timestamptz - interval '24 hours'
+                  AND (
+                    d.first_bucket_start IS NULL
+                    OR (
+                      (
+                        date_bin(
+                          '24 hours',
+                          (d.first_bucket_start + $61::interval),
+                          '2000-01-01Z'
+                        ) = date_bin(
+                          '24 hours',
+                          (d.last_bucket_start + $62::interval),
+                          '2000-01-01Z'
+                        )
+                      )
+                      AND d.first_bucket_start >= $63::timestamptz
+                    )
+                  )
+                UNION ALL
+                SELECT
+                  *
+                FROM
+                  parted_stale_u
+              ) AS stale_u
           ) AS u
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $41
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $64
           AND s.session_id = u."session_id"
         WHERE
-          u."workspace_id" = $42
-          AND u."bucket_start" >= $43::timestamptz
+          u."workspace_id" = $65
+          AND u."bucket_start" >= $66::timestamptz
         GROUP BY
           1,
           2
@@ -994,48 +1220,99 @@ FROM
         FROM
           (
             SELECT
-              d.workspace_id,
-              d.session_id,
-              d.first_bucket_start AS bucket_start,
-              d.last_bucket_start,
-              d.is_subagent,
-              d.messages,
-              d.user_messages,
-              (d.first_bucket_start + $44::interval) AS local_time
+              t.workspace_id,
+              NULL::text AS session_id,
+              t.first_bucket_start AS bucket_start,
+              t.last_bucket_start,
+              t.is_subagent,
+              t.messages,
+              t.user_messages,
+              (t.first_bucket_start + $67::interval) AS local_time
             FROM
-              "recount"."message_day_rollup" AS d
+              "recount"."message_hour_total" AS t
             WHERE
-              d.workspace_id = $45
-              AND d.last_bucket_start >= $46::timestamptz
-              AND d.first_bucket_start > $47::timestamptz - interval '24 hours'
-              AND (
-                d.first_bucket_start IS NULL
-                OR (
-                  (
-                    date_bin(
-                      '24 hours',
-                      (d.first_bucket_start + $48::interval),
-                      '2000-01-01Z'
-                    ) = date_bin(
-                      '24 hours',
-                      (d.last_bucket_start + $49::interval),
-                      '2000-01-01Z'
-                    )
-                  )
-                  AND d.first_bucket_start >= $50::timestamptz
-                )
-              )
+              t.workspace_id = $68
+              AND t.first_bucket_start >= $69::timestamptz
+              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($70::timestamptz[])
             UNION ALL
             SELECT
               *
             FROM
-              parted_m
+              (
+                SELECT
+                  d.workspace_id,
+                  d.session_id,
+                  d.first_bucket_start AS bucket_start,
+                  d.last_bucket_start,
+                  d.is_subagent,
+                  d.messages,
+                  d.user_messages,
+                  (d.first_bucket_start + $71::interval) AS local_time
+                FROM
+                  (
+                    SELECT
+                      d.*
+                    FROM
+                      (
+                        SELECT DISTINCT
+                          start
+                        FROM
+                          unnest($72::timestamptz[]) AS start
+                      ) AS day
+                      CROSS JOIN LATERAL (
+                        SELECT
+                          *
+                        FROM
+                          "recount"."message_day_rollup" AS t
+                        WHERE
+                          t.workspace_id = $73
+                          AND t.first_bucket_start >= day.start
+                          AND t.first_bucket_start < day.start + interval '24 hours'
+                        OFFSET
+                          0
+                      ) AS d
+                    UNION ALL
+                    SELECT
+                      *
+                    FROM
+                      "recount"."message_day_rollup" AS t
+                    WHERE
+                      t.workspace_id = $74
+                      AND t.first_bucket_start IS NULL
+                  ) AS d
+                WHERE
+                  d.workspace_id = $75
+                  AND d.last_bucket_start >= $76::timestamptz
+                  AND d.first_bucket_start > $77::timestamptz - interval '24 hours'
+                  AND (
+                    d.first_bucket_start IS NULL
+                    OR (
+                      (
+                        date_bin(
+                          '24 hours',
+                          (d.first_bucket_start + $78::interval),
+                          '2000-01-01Z'
+                        ) = date_bin(
+                          '24 hours',
+                          (d.last_bucket_start + $79::interval),
+                          '2000-01-01Z'
+                        )
+                      )
+                      AND d.first_bucket_start >= $80::timestamptz
+                    )
+                  )
+                UNION ALL
+                SELECT
+                  *
+                FROM
+                  parted_stale_m
+              ) AS stale_m
           ) AS m
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $51
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $81
           AND s.session_id = m."session_id"
         WHERE
-          m."workspace_id" = $52
-          AND m."bucket_start" >= $53::timestamptz
+          m."workspace_id" = $82
+          AND m."bucket_start" >= $83::timestamptz
         GROUP BY
           1
         UNION ALL
@@ -1080,4 +1357,4 @@ ORDER BY
   own_responses DESC,
   g."day" NULLS FIRST
 LIMIT
-  $54;
+  $84;

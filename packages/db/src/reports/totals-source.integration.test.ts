@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Database } from '../database/database.ts';
+import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
+import { insertTestFleet } from '../testing/insert-test-fleet.ts';
+import { refreshTotals } from '../usage/refresh-totals.ts';
+import {
+  type ReportFilter,
+  type ReportKey,
+  type ReportRequest,
+  readBlocksReport,
+  readCaveats,
+  readFilesReport,
+  readMcpServersReport,
+  readModelsReport,
+  readPermissionDenialsReport,
+  readProgramsReport,
+  readSkillsReport,
+  readSubagentsReport,
+  readToolsReport,
+  readUsageReport,
+  resolveReportFilter,
+} from './index.ts';
+
+const limit = 1000;
+const GROUPS: readonly ReportKey[][] = [
+  [],
+  ['hour'],
+  ['day'],
+  ['week', 'model'],
+  ['month', 'model'],
+  ['model'],
+  ['project'],
+  ['session'],
+];
+type Read = (database: Database, filter: ReportFilter) => Promise<unknown>;
+const REPORTS: Record<string, Read> = {
+  ...Object.fromEntries(
+    GROUPS.flatMap((groupBy): [string, Read][] => [
+      [`usage by ${groupBy}`, (database, filter) => readUsageReport(database, filter, { groupBy, limit })],
+      [
+        `tools by ${groupBy}`,
+        (database, filter) =>
+          readToolsReport(database, filter, { groupBy: [...groupBy, 'tool'], limit, hasPercentiles: true }),
+      ],
+    ]),
+  ),
+  'usage of the first hours': (database, filter) => readUsageReport(database, filter, { groupBy: ['hour'], limit: 3 }),
+  caveats: readCaveats,
+  models: (database, filter) => readModelsReport(database, filter, { limit }),
+  files: (database, filter) => readFilesReport(database, filter, { limit, sort: 'calls' }),
+  programs: (database, filter) => readProgramsReport(database, filter, { limit }),
+  'mcp-servers': (database, filter) => readMcpServersReport(database, filter, { limit }),
+  skills: (database, filter) => readSkillsReport(database, filter, { limit }),
+  subagents: (database, filter) => readSubagentsReport(database, filter, { limit }),
+  'permission-denials': (database, filter) => readPermissionDenialsReport(database, filter, { limit }),
+  blocks: (database, filter) => readBlocksReport(database, filter, { limit }),
+  'first blocks': (database, filter) => readBlocksReport(database, filter, { limit: 2 }),
+};
+const REQUESTS: readonly Partial<ReportRequest>[] = [
+  {},
+  { model: 'model-1' },
+  { subagents: 'only' },
+  { project: 'one' },
+  { agent: 'codex' },
+  { from: '2026-03-28', to: '2026-04-02' },
+  { from: '2026-03-28T10:20:00Z', to: '2026-03-30T23:10:00Z', subagents: 'exclude' },
+];
+const ZONES = ['UTC', 'Europe/Berlin', 'Asia/Kolkata', 'America/St_Johns'];
+
+/** Every 100 minutes of a week in which clocks change, and of days at the end of a month. */
+const MOMENTS = Array.from({ length: 150 }, (_, index) =>
+  new Date(Date.parse('2026-03-25T00:10:00Z') + index * 100 * 60_000).toISOString(),
+);
+
+let pool: Awaited<ReturnType<typeof createTestPool>>;
+beforeAll(async () => {
+  pool = await createTestPool();
+  await insertTestFleet(
+    pool,
+    ['a', 'b', 'c', 'fork'].map((session_id, session) => {
+      const own = MOMENTS.filter((_, index) => session < 3 && (index % 3 === session || index % 7 === 0));
+      return {
+        session_id,
+        agent: session === 2 ? 'codex' : 'claude-code',
+        project: session === 0 ? 'one' : 'two',
+        responses: [
+          { timestamp: null, tokens_out: 1000 },
+          ...own.map((timestamp, index) => ({
+            ...{ timestamp, tokens_out: index + 1, model: `model-${index % 2}`, is_subagent: index % 4 === 0 },
+            ...(index % 5 === 0 && { price_basis: 'unpriced' as const, cost_usd: null }),
+            ...(session === 0 && index === 8 && { copiedTo: ['fork'] }),
+          })),
+        ],
+        calls: own.map((timestamp, index) => ({
+          timestamp,
+          ...{
+            tool_name: ['Bash', 'Read', 'Task', 'mcp__docs__query', 'Skill'][index % 5] ?? 'Read',
+            model: `model-${index % 2}`,
+          },
+          ...(index % 5 === 0 && { program: `program-${index % 3}` }),
+          ...(index % 5 === 1 && { file_path: `/file-${index % 6}` }),
+          ...(index % 5 === 2 && { subagent_type: 'explorer' }),
+          ...(index % 5 === 3 && { mcp_server: 'docs' }),
+          ...(index % 5 === 4 && { skill_name: 'release' }),
+          ...{ duration_ms: index % 6 === 0 ? null : index * 37, is_denied: index % 9 === 0, output_bytes: index },
+        })),
+      };
+    }),
+  );
+});
+afterAll(() => pool.close());
+
+async function readAll(timeZone: string): Promise<Record<string, unknown>> {
+  const answers: Record<string, unknown> = {};
+  for (const request of REQUESTS) {
+    const whole = { subagents: 'include' as const, ...request, timeZone };
+    const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, whole);
+    for (const [name, read] of Object.entries(REPORTS)) {
+      answers[`${name} ${JSON.stringify(request)}`] = await read(pool.database, filter);
+    }
+  }
+  return answers;
+}
+
+const mark = (condition: string) =>
+  pool.pool.query(`
+    INSERT INTO recount.stale_days
+    SELECT DISTINCT workspace_id, date_bin('1 day', first_bucket_start, '2000-01-01Z') AS day FROM recount.tool_day_rollup
+    WHERE first_bucket_start IS NOT NULL AND ${condition}`);
+
+it.each(ZONES)('answers in %s are the same with totals, without them and with some of them', async (timeZone) => {
+  await mark('true');
+  const expected = await readAll(timeZone);
+  await refreshTotals(pool, TEST_WORKSPACE);
+  expect(await readAll(timeZone)).toEqual(expected);
+  // What stands in the totals of stale days is not read.
+  await mark('extract(day FROM first_bucket_start)::int % 2 = 0');
+  await pool.pool.query(`
+    UPDATE recount.usage_hour_total AS t SET tokens_out = 1e9 WHERE EXISTS (
+      SELECT FROM recount.stale_days AS s WHERE s.workspace_id = t.workspace_id AND s.day = date_bin('1 day', first_bucket_start, '2000-01-01Z'))`);
+  expect(await readAll(timeZone)).toEqual(expected);
+});
+
+it('reads totals where it may', async () => {
+  await mark('true');
+  await refreshTotals(pool, TEST_WORKSPACE);
+  const request = { subagents: 'include' as const, timeZone: 'Europe/Berlin' };
+  const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, request);
+  const read = (groupBy: ReportKey[]) => readUsageReport(pool.database, filter, { groupBy, limit });
+  const [before, ofProjects] = [await read(['day']), await read(['project'])];
+  await pool.pool.query('UPDATE recount.usage_hour_total SET tokens_out = tokens_out + 1');
+  expect((await read(['day'])).totals.own.tokens_out).toBeGreaterThan(before.totals.own.tokens_out);
+  expect(await read(['project'])).toEqual(ofProjects);
+});

@@ -1,0 +1,108 @@
+import type { Database, DatabasePool } from '../database/database.ts';
+import { lockWorkspace } from '../database/locks.ts';
+import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
+import { ROLLUPS, type RollupName, staleDays } from './rollups-schema.ts';
+
+/** Names of the roll-ups that have totals. */
+export const TOTALLED = (Object.keys(ROLLUPS) as RollupName[]).filter((name) => ROLLUPS[name].totals !== undefined);
+
+/** Days of one transaction. */
+const DAYS_PER_STEP = 50;
+
+/** Beginning of the UTC day that a row of a roll-up or of totals lies in. */
+export const toDay = (column: string): SQL => sql.raw(`date_bin('1 day', ${column}, '2000-01-01Z')`);
+
+export const toDays = (days: readonly string[]): SQL => sql`${sql.param([...days])}::timestamptz[]`;
+
+/** The rows of a table by a column of its index of workspace and time, of some UTC days: as `d`, for a FROM. */
+export const fromDays = (table: PgTable, column: string, workspaceId: string, days: readonly string[]): SQL => {
+  const time = sql.raw(`t.${column}`);
+  return sql`(SELECT DISTINCT start FROM unnest(${toDays(days)}) AS start) AS day CROSS JOIN LATERAL (
+    SELECT * FROM ${table} AS t
+    WHERE t.workspace_id = ${workspaceId} AND ${time} >= day.start AND ${time} < day.start + interval '24 hours' OFFSET 0
+  ) AS d`;
+};
+
+/** Says that the totals of some UTC days are not what the roll-ups are once the transaction is committed. */
+export async function markStaleDays(
+  transaction: Database,
+  workspaceId: string,
+  days: readonly string[],
+): Promise<void> {
+  if (days.length === 0) return;
+  await transaction.execute(sql`
+    INSERT INTO ${staleDays} (workspace_id, day) SELECT ${workspaceId}, day FROM unnest(${toDays(days)}) AS day`);
+}
+
+/** UTC days of which a workspace's totals are not to be read, each once; `limit` of them at most. */
+export async function listStaleDays(database: Database, workspaceId: string, limit: number): Promise<string[]> {
+  const { rows } = await database.execute<{ day: string }>(sql`
+    SELECT DISTINCT day::text AS day FROM ${staleDays} WHERE workspace_id = ${workspaceId} LIMIT ${limit}`);
+  return rows.map(({ day }) => day);
+}
+
+/** Rows of totals by their definition: of some UTC days, or all of a workspace. */
+export function selectTotals(name: RollupName, workspaceId: string, days?: readonly string[]): SQL {
+  const { quarters, days: dayTable, totals, sums, lists } = ROLLUPS[name];
+  if (totals === undefined) throw new TypeError(`There are no totals of ${name}`);
+  const [table, first, last] =
+    totals.unit === 'hour' && quarters !== undefined
+      ? [quarters, 'bucket_start', 'bucket_start']
+      : [dayTable, 'first_bucket_start', 'last_bucket_start'];
+  const types = Object.fromEntries(
+    Object.values(getTableColumns(totals.table)).map((column) => [column.name, column.getSQLType()]),
+  );
+  const rows =
+    days === undefined
+      ? sql`${table} AS d WHERE d.workspace_id = ${workspaceId} AND ${sql.raw(`d.${first}`)} IS NOT NULL`
+      : fromDays(table, first, workspaceId, days);
+  return sql`
+    SELECT d.workspace_id, min(${sql.raw(`d.${first}`)}) AS first_bucket_start, max(${sql.raw(`d.${last}`)}) AS last_bucket_start,
+      ${sql.raw(
+        [
+          ...totals.keys.map((key) => `d.${key}`),
+          ...sums.map((sum) => `sum(d.${sum})::${types[sum]} AS ${sum}`),
+          ...lists.map((list) => `string_agg(d.${list}, ''::bytea ORDER BY d.${list}) AS ${list}`),
+        ].join(', '),
+      )}
+    FROM ${rows}
+    GROUP BY d.workspace_id, ${sql.raw(totals.keys.map((key) => `d.${key}`).join(', '))},
+      date_bin(${sql.raw(`'1 ${totals.unit}'`)}, ${sql.raw(`d.${first}`)}, '2000-01-01Z')`;
+}
+
+/** Makes the totals of the workspace's stale days again; how many days these were. Waits for another who does so. */
+export async function refreshTotals(
+  { withTransaction }: Pick<DatabasePool, 'withTransaction'>,
+  workspaceId: string,
+  signal?: AbortSignal,
+): Promise<number> {
+  let count = 0;
+  for (;;) {
+    const days = await withTransaction((transaction) => refreshDays(transaction, workspaceId), { signal });
+    count += days;
+    if (days < DAYS_PER_STEP) return count;
+  }
+}
+
+/**
+ * The marks go first: whatever is committed after that, and may or may not be in the sums that are made then, has left a mark of its
+ * own, which stays.
+ */
+async function refreshDays(transaction: Database, workspaceId: string): Promise<number> {
+  await lockWorkspace(transaction, workspaceId, 'shared');
+  await transaction.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`totals/${workspaceId}`}, 0))`);
+  const days = await listStaleDays(transaction, workspaceId, DAYS_PER_STEP);
+  if (days.length === 0) return 0;
+  await transaction.execute(sql`
+    DELETE FROM ${staleDays} WHERE workspace_id = ${workspaceId} AND day = ANY(${toDays(days)})`);
+  for (const name of TOTALLED) {
+    const { totals } = ROLLUPS[name];
+    if (totals === undefined) continue;
+    const columns = sql.raw(Object.keys(getTableColumns(totals.table)).join(', '));
+    await transaction.execute(sql`
+      DELETE FROM ${totals.table} WHERE workspace_id = ${workspaceId} AND ${toDay('first_bucket_start')} = ANY(${toDays(days)})`);
+    await transaction.execute(sql`
+      INSERT INTO ${totals.table} (${columns}) SELECT ${columns} FROM (${selectTotals(name, workspaceId, days)}) AS total`);
+  }
+  return days.length;
+}
