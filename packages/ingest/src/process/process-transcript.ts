@@ -32,7 +32,7 @@ import { toRowSetIds, writeTranscripts } from './write-transcripts.ts';
  * Stored with every transcript (see `toRowsVersion`), so that those made by an older parser can be found and parsed
  * again.
  */
-export const PARSER_VERSION = '5';
+export const PARSER_VERSION = '6';
 
 export interface ProcessOptions {
   maxLineBytes: number;
