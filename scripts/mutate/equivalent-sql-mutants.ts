@@ -1,11 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are lines of other files, with their templates.
 import type { SqlMutant } from './sql-mutants.ts';
 
-/** A change of SQL that no test can notice, as every answer stays what it is. */
+/** A change of SQL that no test can detect, because every answer stays the same. */
 export interface EquivalentSqlMutant extends Pick<SqlMutant, 'original' | 'replacement'> {
   /** Relative to the root. */
   file: string;
-  /** The source line that is changed, without its indentation: it stays the same where lines above come and go. */
+  /** The changed source line, without its indentation; unlike a line number it survives changes above it. */
   sourceLine: string;
   /** Why no answer changes. */
   reason: string;
@@ -76,7 +76,7 @@ export const EQUIVALENT_SQL_MUTANTS: readonly EquivalentSqlMutant[] = [
   },
 ];
 
-/** The entry that says of this change of `source` that nobody could notice it. */
+/** The entry for this change of `source`, if it is known to be undetectable. */
 export function findEquivalent(file: string, source: string, mutant: SqlMutant): EquivalentSqlMutant | undefined {
   const sourceLine = source.split('\n')[mutant.line - 1]?.trim();
   return EQUIVALENT_SQL_MUTANTS.find(

@@ -1,11 +1,11 @@
 export interface StrykerTarget {
   name: string;
   kind: 'stryker';
-  /** All of its files are changed; tests and test helpers are left out. */
+  /** Folder whose files are mutated, except tests and test helpers. */
   folder: string;
-  /** Integration tests are among those of its folder only if `needsDatabase`. */
+  /** Whether the folder's integration tests are run too. */
   needsDatabase: boolean;
-  /** File names of tests that take seconds each, tried only on what the others let live. */
+  /** File names of tests that take seconds each, run only on mutants that the others did not catch. */
   slowTests: readonly string[];
 }
 
@@ -17,11 +17,11 @@ export interface SqlTarget {
 
 interface SqlFile {
   file: string;
-  /** Those that reach its statements, the ones that catch most first. */
+  /** Tests that reach its statements, those that catch most first. */
   tests: readonly SqlTest[];
 }
 
-/** A file of the project `integration`, or only its tests with such names. */
+/** A file of the project `integration`, or only its tests with matching names. */
 export interface SqlTest {
   file: string;
   names?: RegExp;

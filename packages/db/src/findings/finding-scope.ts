@@ -1,7 +1,7 @@
 import { type SQL, sql } from '../drizzle.cjs';
 import { isInWorkspace } from '../planner.ts';
 
-/** Whose findings: of some sessions, or of all. */
+/** Which sessions' findings: some, or all of a workspace. */
 export interface FindingScope {
   workspaceId: string;
   /** Undefined: all sessions of the workspace. */
@@ -29,7 +29,7 @@ interface TouchedCalls {
   firstLineByFile: Readonly<Record<string, number>>;
 }
 
-/** Condition on the rows of a table: of the scope's sessions. */
+/** Condition on the rows of a table: they belong to the scope's sessions. */
 export const isInScope = (alias: string, { workspaceId, sessionIds }: FindingScope): SQL =>
   sessionIds === undefined
     ? sql`${sql.raw(alias)}.workspace_id = ${workspaceId}`

@@ -3,21 +3,21 @@ import { joinSessions, type ReportSource, toConditions } from './report-filter.t
 import { type ReportScope, toKey } from './report-keys.ts';
 import type { TableSource } from './rollup-source.ts';
 
-/** Rows of a table that aggregates are made of. */
+/** Rows of a table that are aggregated. */
 export interface GroupPart {
   source: ReportSource;
-  /** With the source's alias. */
+  /** Includes the source's alias. */
   table: SQL | TableSource;
   columns: Readonly<Record<string, SQL>>;
-  /** Where given, rows are summed up at once by the keys and these columns; the others are aggregates. */
+  /** If given, rows are summed at once by the keys and these columns; the other columns are aggregates. */
   groupedColumns?: readonly string[];
-  /** Further keys of each row, by the name that they have in it. */
+  /** Additional keys of each row, by their column name. */
   keys?: Readonly<Record<string, SQL>>;
-  /** Conditions beyond those of the filter. */
+  /** Conditions in addition to the filter's. */
   where?: SQL;
 }
 
-/** Which rows a part has, and their keys. */
+/** A part's rows and their keys. */
 type RowsOfPart = Pick<GroupPart, 'source' | 'table' | 'keys' | 'where'>;
 
 /** The part's rows that pass a condition. */
@@ -28,13 +28,16 @@ export const restrict = <Part extends GroupPart>(part: Part, condition: SQL): Pa
 
 type NamedColumns = [name: string, value: SQL][];
 
-/** A part's keys, by the names that they have in rows. */
+/** A part's keys, by their names in rows. */
 export const toKeys = ({ source, keys }: Pick<RowsOfPart, 'source' | 'keys'>, scope: ReportScope): NamedColumns => [
   ...scope.groupBy.map((key): [string, SQL] => [key, toKey(key, source, scope)]),
   ...Object.entries(keys ?? {}),
 ];
 
-/** A query of a part's rows, or their sums, with the columns in the order of their names; `session_count` is 1 where each is one session's. */
+/**
+ * A query of a part's rows, or their sums, with columns ordered by name; `session_count` is 1 if each row belongs to
+ * one session.
+ */
 export function toSelect(
   part: GroupPart,
   columnNames: readonly string[],
@@ -75,7 +78,7 @@ export const fromPart = ({ source, table, where }: RowsOfPart, scope: ReportScop
 export const listQueries = (parts: readonly Pick<GroupPart, 'table'>[], scope: ReportScope): SQL[] =>
   parts.flatMap(({ table }) => (typeof table === 'function' ? (table(scope).query ?? []) : []));
 
-/** The WITH that the tables of parts need, with queries of its own after them. */
+/** The WITH clause that the parts' tables need, followed by further queries. */
 export function withQueries(
   parts: readonly Pick<GroupPart, 'table'>[],
   scope: ReportScope,

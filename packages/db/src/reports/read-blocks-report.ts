@@ -9,7 +9,7 @@ import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSum
 const HOUR_MS = 60 * 60_000;
 export const BLOCK_MS = 5 * HOUR_MS;
 
-/** No transcript tells of a later moment. */
+/** No transcript contains a later time. */
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 interface BlockFigures extends UsageFigures {
@@ -18,7 +18,7 @@ interface BlockFigures extends UsageFigures {
 }
 
 export interface Block extends BlockFigures {
-  /** ISO 8601; five hours apart, but that none ends after 9999-12-31T23:59:59.999Z. */
+  /** ISO 8601; five hours apart, except that none ends after 9999-12-31T23:59:59.999Z. */
   start: string;
   end: string;
 }
@@ -37,7 +37,8 @@ const toFigures = (sums: Sums): BlockFigures => ({
 
 /**
  * Blocks of five hours that begin within the filter's time: each at the full hour (UTC) of the first response after the
- * end of the one before, whatever the filter but the agent. The filter's other conditions choose what is counted.
+ * end of the previous one. Of the filter only the agent affects where blocks begin; the other conditions select what is
+ * counted.
  */
 export async function readBlocksReport(
   database: Database,
@@ -45,7 +46,7 @@ export async function readBlocksReport(
   { limit }: Pick<ReportPage, 'limit'>,
 ): Promise<ReportRows<Block, BlockFigures & { blocks: number }>> {
   const starts = await listStarts(database, filter);
-  // Conditions beyond time and agent may leave blocks without anything in them, which are not rows then.
+  // Conditions beyond time and agent may leave blocks empty; these are not rows.
   const isPaged = starts.length > limit && !hasFurtherConditions(filter);
   const edges = isPaged
     ? starts.slice(0, limit + 1)
@@ -79,10 +80,10 @@ const hasFurtherConditions = ({
 
 const toIso = (ms: number): string => new Date(Math.min(ms, LAST_MS)).toISOString();
 
-/** Beginnings of blocks for a query; no response comes after the last block of all years. */
+/** Boundaries of blocks for a query; no response comes after the last possible block. */
 const toEdge = (ms: number): string => (ms > LAST_MS ? 'infinity' : new Date(ms).toISOString());
 
-/** The blocks that lie between two edges each, of the quarters of an hour and, for their sessions, of days. */
+/** Blocks between pairs of edges, from quarters of an hour and, for their sessions, from days. */
 function toQuery({ workspaceId }: ReportFilter, edgesMs: readonly number[]): GroupQuery<Sums, BlockFigures> {
   const [first = null, ...others] = edgesMs.map(toEdge);
   const last = others.at(-1) ?? null;
@@ -90,7 +91,7 @@ function toQuery({ workspaceId }: ReportFilter, edgesMs: readonly number[]): Gro
   const toBlock = (time: string) => sql`width_bucket(${sql.raw(time)}, ${edges})`;
   const columns = sql.raw('workspace_id, session_id, model, is_subagent, git_branch, agent_version');
   const ofQuarters = sql`NOT u.is_shared AND u.bucket_start >= ${first}::timestamptz AND u.bucket_start < ${last}::timestamptz`;
-  // A day's first and last quarter tell of their blocks. Between these, no more than a few sessions' days have others.
+  // A day's first and last quarter determine their blocks. In between, only few sessions' days have others.
   const sessions = sql`(
     WITH day AS MATERIALIZED (
       SELECT ${columns}, ${toBlock('first_bucket_start')} AS first_block, ${toBlock('last_bucket_start')} AS last_block
@@ -139,7 +140,9 @@ const OF_ALL_BLOCKS: GroupPart = {
   where: sql`NOT u.is_shared AND u.bucket_start IS NOT NULL`,
 };
 
-/** Totals of all blocks, from days: no response of the agent between the first and the last block is outside of them. */
+/**
+ * Totals of all blocks, from days: every response of the agent between the first and the last block is in one of them.
+ */
 async function readTotals(database: Database, filter: ReportFilter, starts: readonly number[]): Promise<BlockFigures> {
   const [first] = starts;
   const end = (starts.at(-1) ?? 0) + BLOCK_MS;
@@ -156,7 +159,10 @@ async function readTotals(database: Database, filter: ReportFilter, starts: read
   return totals;
 }
 
-/** Beginnings of blocks within the filter's time, in milliseconds since 1970, in their order: each block is found from the end of the one before. */
+/**
+ * Start times of blocks within the filter's time, in milliseconds since 1970, in order: each block is found from the
+ * end of the previous one.
+ */
 async function listStarts(database: Database, filter: ReportFilter): Promise<number[]> {
   const { workspaceId, agent, from, to } = filter;
   const everything: ReportFilter = { workspaceId, agent, from: null, to: null, timeZone: 'UTC', subagents: 'include' };

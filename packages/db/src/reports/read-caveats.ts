@@ -9,17 +9,20 @@ import { findSessionDays } from './totals-source.ts';
 
 const MAX_NAMED_MODELS = 100;
 
-/** What the usage that passes a filter is less than exact about; credited responses only. */
+/** Known inaccuracies of the usage that passes a filter; credited responses only. */
 export interface ReportCaveats {
   unfinalised: { responses: number; tokens_out: number; estimated_tokens_out: number };
-  /** Names at most 100 models, those with most tokens first. */
+  /** Lists at most 100 models, those with the most tokens first. */
   unpriced: { responses: number; tokens: number; models: string[] };
   default_priced_responses: number;
-  /** Responses that have no timestamp: left out where the filter has one. */
+  /** Responses without a timestamp: excluded if the filter has a time. */
   without_timestamp: number;
-  /** Sessions that sums lack, as their transcripts have no usage, and those of which some responses count with their output alone. */
+  /**
+   * Sessions missing from sums because their transcripts have no usage, and those with responses that count only their
+   * output.
+   */
   sessions: { without_usage: number; output_only: number };
-  /** Disagreements of which any copy passes the filter. */
+  /** Disagreements with at least one copy that passes the filter. */
   disagreements: DisagreementFigures;
 }
 
@@ -81,7 +84,10 @@ export async function readCaveats(database: Database, filter: ReportFilter): Pro
   };
 }
 
-/** By when they began, as what they lack has no time. Usage that stands beside the session, as a child of it, is known. */
+/**
+ * By the session's start, because what is missing has no time. Usage recorded beside a session, as a child of it,
+ * counts as known.
+ */
 async function readIncompleteSessions(database: Database, filter: ReportFilter): Promise<ReportCaveats['sessions']> {
   const { rows } = await database.execute<ReportCaveats['sessions'] & Record<string, unknown>>(sql`
     SELECT

@@ -42,10 +42,10 @@ const CALLS: GroupPart = {
   where: sql`r.tool_kind = 'agent'`,
 };
 
-/** The session that a response's sub-agent works for: its own session's parent, or the session that holds it inline. */
+/** The parent of a response's sub-agent: its own session's parent, or the session that contains it inline. */
 const PARENT = sql.raw(`coalesce(child.parent_session_id, u.session_id)`);
 
-/** The calls tell which type the sub-agent of an id is; an id is one's only within its parent. */
+/** Calls state a sub-agent's type by its id, which is unique only within its parent. */
 const USAGE: GroupPart = {
   source: { ...USAGE_SOURCE, sessionId: PARENT },
   table: (scope) => {
@@ -73,7 +73,7 @@ const USAGE: GroupPart = {
   where: sql`u.is_subagent AND NOT u.is_shared`,
 };
 
-/** Sub-agents by type, with what they used. Filters and keys but model and branch of responses are about the parent. */
+/** Sub-agents by type, with their usage. Filters and keys concern the parent, except model and branch of responses. */
 export async function readSubagentsReport(
   database: Database,
   filter: ReportFilter,

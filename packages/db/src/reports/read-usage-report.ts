@@ -9,7 +9,7 @@ import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSum
 export interface UsageReportFigures {
   /** Sessions that hold a response. */
   sessions: number;
-  /** Null where usage is split or filtered by what not every message has: model, branch, version. */
+  /** Null if usage is split or filtered by something that not every message has: model, branch, version. */
   messages: number | null;
   user_messages: number | null;
   /** Credited to the sessions: over all of them, each response once. */
@@ -50,7 +50,7 @@ const MESSAGES: GroupPart = {
   columns: { messages: sql`sum(m.messages)`, user_messages: sql`sum(m.user_messages)` },
 };
 
-/** Usage by any keys but `tool`. */
+/** Usage by any keys except `tool`. */
 export async function readUsageReport(
   database: Database,
   filter: ReportFilter,

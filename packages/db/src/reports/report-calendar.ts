@@ -4,27 +4,27 @@ import { ROLLUPS } from '../usage/rollups-schema.ts';
 import type { ReportFilter } from './report-filter.ts';
 
 /**
- * How a time zone's clocks stand at the beginnings of the quarters of an hour that a workspace's roll-ups have; the zone itself
- * where these are of too many years, and Postgres is to look up every row's time.
+ * A time zone's offsets at the quarters of an hour in a workspace's roll-ups; or only the zone if these span too many
+ * years, and Postgres must convert every row's time.
  */
 export type ReportCalendar = KnownClocks | { timeZone: string };
 
-/** With it local time is a sum, for which Postgres takes a twentieth of the time that AT TIME ZONE does. */
+/** With these, local time is a sum, which takes Postgres a twentieth of the time of AT TIME ZONE. */
 interface KnownClocks {
-  /** Spans of one offset to UTC, in their order; the first one reaches back without end. */
+  /** Spans with one offset to UTC, in order; the first one has no beginning. */
   offsets: readonly { fromMs: number; offsetMs: number }[];
-  /** First days of the local months, `YYYY-MM-DD`, in their order. */
+  /** First days of the local months, `YYYY-MM-DD`, in order. */
   months: readonly string[];
   /** Beginnings of the UTC days, milliseconds since 1970, on which there may be rows. */
   daysMs: readonly number[];
 }
 
-/** Transcripts may name any year, and an expression becomes too long that knows all changes of the clocks. */
+/** Transcripts may contain any year, and an expression with all changes of the clocks would be too long. */
 const MAX_YEARS = 12;
 
 /**
- * Reads the clocks at the beginning of each UTC day of the years that have roll-ups within the filter's time, and every quarter
- * of an hour on days on which they change.
+ * Reads the offsets at the start of each UTC day of the years that have roll-ups within the filter's time, and every
+ * quarter of an hour on days with a change.
  */
 export async function readCalendar(
   database: Database,
@@ -65,7 +65,7 @@ export async function readCalendar(
   return years > MAX_YEARS ? { timeZone } : toCalendar(samples ?? []);
 }
 
-/** The first or the last beginning of a roll-up's row between two moments, as UTC without a zone. */
+/** The first or last start of a roll-up's row between two moments, as UTC without a zone. */
 function selectEdge(edge: 'first' | 'last', workspaceId: string, start: SQL, end: SQL): SQL {
   const [aggregate, choose] = edge === 'first' ? ['min', 'least'] : ['max', 'greatest'];
   const edges = Object.values(ROLLUPS).map(
@@ -86,7 +86,7 @@ function toCalendar(samples: readonly (readonly [atMs: number, localMs: number])
     const offsetMs = localMs - atMs;
     days.add(Math.floor(atMs / DAY_MS) * DAY_MS);
     if (offsets.at(-1)?.offsetMs !== offsetMs) offsets.push({ fromMs: atMs, offsetMs });
-    // A sample stands for a day at most, in which one month may end.
+    // A sample covers at most one day, in which one month may end.
     for (const ms of [localMs, localMs + DAY_MS]) months.add(toMonthStart(new Date(ms)));
   }
   return { offsets, months: [...months].sort(compareDates), daysMs: [...days] };
@@ -95,13 +95,13 @@ function toCalendar(samples: readonly (readonly [atMs: number, localMs: number])
 const toMonthStart = (date: Date): string =>
   `${date.getUTCFullYear()}-${String(date.getUTCMonth() + 1).padStart(2, '0')}-01`;
 
-/** Years have four digits or five. */
+/** Years have four or five digits. */
 const compareDates = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : 1);
 
-/** What local clocks show at a moment of a roll-up, as if they were UTC's. */
+/** Local clock time at a roll-up's moment, expressed as if it were UTC. */
 export const toLocalTime = (time: SQL, calendar: ReportCalendar): SQL => sql`(${time} + ${toOffset(time, calendar)})`;
 
-/** By how much local clocks are ahead of UTC. */
+/** How far local clocks are ahead of UTC. */
 function toOffset(time: SQL, calendar: ReportCalendar): SQL {
   if ('timeZone' in calendar) return sql`(${time} AT TIME ZONE ${calendar.timeZone} AT TIME ZONE 'UTC' - ${time})`;
   const [first, ...others] = calendar.offsets;
@@ -115,7 +115,7 @@ const toInterval = (ms: number): SQL => sql`${`${ms} milliseconds`}::interval`;
 
 export type Period = 'hour' | 'day' | 'week' | 'month';
 
-/** The local hour, day, week (from Monday on) or month of a local time: its beginning, as a local time. */
+/** The start of the local hour, day, week (from Monday) or month of a local time, as a local time. */
 export function toPeriod(period: Period, localTime: SQL, calendar: ReportCalendar): SQL {
   if (period === 'hour') return sql`date_bin('1 hour', ${localTime}, '2000-01-01Z')`;
   if (period === 'day') return sql`date_bin('24 hours', ${localTime}, '2000-01-01Z')`;
@@ -125,7 +125,7 @@ export function toPeriod(period: Period, localTime: SQL, calendar: ReportCalenda
   return sql`(${starts})[width_bucket(${localTime}, ${starts})]`;
 }
 
-/** Whether no local period ends, and no clock is changed, between two moments of one UTC day. */
+/** Whether no local period ends, and no clock changes, between two moments of one UTC day. */
 export function isWithinPeriod(period: Period, [first, last]: readonly [SQL, SQL], calendar: ReportCalendar): SQL {
   const isSame = (toLocal: (time: SQL) => SQL) =>
     sql`${toPeriod(period, toLocal(first), calendar)} = ${toPeriod(period, toLocal(last), calendar)}`;
@@ -135,7 +135,7 @@ export function isWithinPeriod(period: Period, [first, last]: readonly [SQL, SQL
   }
   const isSameWith = (offsetMs: number) => isSame((time) => sql`(${time} + ${toInterval(offsetMs)})`);
   const [earliest, ...others] = calendar.offsets;
-  // Each with its constant offset, as choosing the offset of every moment takes longer.
+  // Each with its constant offset, because choosing an offset for every moment is slower.
   let within = isSameWith(earliest?.offsetMs ?? 0);
   for (const { fromMs, offsetMs } of others) {
     const change = sql`${new Date(fromMs).toISOString()}::timestamptz`;

@@ -18,7 +18,7 @@ import type { ReportFilter } from './report-filter.ts';
 import { isTimeKey, type ReportKey, type ReportScope, toText } from './report-keys.ts';
 import { findSessionDays } from './totals-source.ts';
 
-/** What a row is about: the keys that were asked for, and no others. */
+/** What a row is about: exactly the requested keys. */
 export type GroupValues = Partial<
   Record<Exclude<ReportKey, 'session' | 'tool' | 'tool_kind'>, string | null> &
     Record<'session' | 'tool' | 'tool_kind', string>
@@ -26,39 +26,42 @@ export type GroupValues = Partial<
 
 export interface ReportPage {
   groupBy?: readonly ReportKey[];
-  /** Rows at most. */
+  /** Maximum number of rows. */
   limit: number;
 }
 
 export interface ReportRows<Row, Totals = Row> {
   rows: Row[];
-  /** Totals of all rows, those beyond the limit included. */
+  /** Totals of all rows, including those beyond the limit. */
   totals: Totals;
   /** Whether there are more rows than the limit. */
   truncated: boolean;
 }
 
 export interface GroupQuery<Aggregates, Figures> {
-  /** All with the same further keys; columns that a further part lacks are null in it. */
+  /** All with the same additional keys; columns that a further part lacks are null in it. */
   parts: readonly [GroupPart, ...GroupPart[]];
   /**
-   * Adds the aggregate `sessions`: different sessions of the first part, which has `groupedColumns`, or of another one with the
-   * same keys that is sooner read and has all of the first part's sessions by key, and no others. `in total`: of all groups
-   * together, which go by nothing but the part's keys; rows have 0.
+   * Adds the aggregate `sessions`: different sessions of the first part, which has `groupedColumns`, or of another part
+   * with the same keys that is faster to read and has exactly the first part's sessions for each key. `in total`: only
+   * over all groups together, which have no keys but the part's; rows have 0.
    */
   countsSessions?: true | 'in total' | (GroupPart & { table: SQL });
-  /** By their names; numbers as float8, which is exact to 2^53. */
+  /** By name; numbers as float8, which is exact to 2^53. */
   aggregates: Readonly<Record<Exclude<keyof Aggregates & string, 'sessions'>, SQL> & { sessions?: SQL }>;
-  /** Which rows there are, by aggregates of the parts' columns; totals are of all of them. */
+  /** Which rows exist, by aggregates of the parts' columns; totals cover all of them. */
   having?: SQL;
-  /** What comes first, after the time: names of aggregates, of `g`. */
+  /** Sort order after the time: names of aggregates of `g`. */
   order: SQL;
-  /** The same as aggregates of the first part's table, none of them negative: reports by session need not sum up all of them then. */
+  /**
+   * The same order as non-negative aggregates of the first part's table: reports by session then need not sum all of
+   * them.
+   */
   ranking?: readonly SQL[];
   toFigures(aggregates: Aggregates): Figures;
 }
 
-/** Rows of a report by the keys asked for, the same figures over all of them, and how many rows there are. */
+/** Rows of a report by the requested keys, the same figures over all of them, and the number of rows. */
 export async function readGroups<Aggregates, Figures, Keys = unknown>(
   database: Database,
   filter: ReportFilter,
@@ -155,8 +158,8 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
 }
 
 /**
- * Aggregates of a part's rows by its keys, in no order, with the keys as reports have them. With `ids`, JSON arrays of the
- * values of all keys, only of these.
+ * Aggregates of a part's rows by its keys, unordered, with keys as in reports. With `ids`, JSON arrays of the values of
+ * all keys, only for these.
  */
 export async function readByKeys<Row>(
   database: Database,
@@ -181,7 +184,10 @@ export async function readByKeys<Row>(
   return rows as (Row & Record<string, unknown>)[];
 }
 
-/** Different sessions of each group that goes by nothing but a part's own keys, by the JSON array of the keys' values. */
+/**
+ * Number of different sessions of each group that has no keys but the part's own, by the JSON array of the keys'
+ * values.
+ */
 export async function readSessionCounts(
   database: Database,
   filter: ReportFilter,
@@ -214,7 +220,7 @@ const isBySession = ({ groupBy }: ReportScope): boolean => groupBy.join() === 's
 const countAllSessions = ({ keys: _keys, ...part }: GroupPart, scope: ReportScope): SQL => sql`(
   SELECT count(*) FROM (${selectSessionKeys(part, { ...scope, groupBy: [] })}) AS session)`;
 
-/** Counting different sessions by hashing is faster than a count(DISTINCT …), which sorts. */
+/** Counts different sessions by hashing, which is faster than count(DISTINCT …), which sorts. */
 const countSessionsByKeys = (names: readonly string[], columnNames: readonly string[]): SQL => sql`
   SELECT ${toNameList(names)}, ${sql.join(columnNames.map(() => sql`NULL, `))} count(*)
   FROM session_keys GROUP BY ${toNameList(names)}`;

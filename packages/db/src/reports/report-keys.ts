@@ -2,7 +2,7 @@ import { type SQL, sql } from '../drizzle.cjs';
 import { type ReportCalendar, toLocalTime, toPeriod } from './report-calendar.ts';
 import type { ReportFilter, ReportSource } from './report-filter.ts';
 
-/** Formats of keys that are times; what is grouped is local time, but for hours, which clocks may show twice. */
+/** Formats of time keys. Grouping uses local time, except by hour, because clocks may show an hour twice. */
 const TIME_FORMATS = {
   hour: 'YYYY-MM-DD"T"HH24:MI:SS',
   day: 'YYYY-MM-DD',
@@ -30,10 +30,10 @@ export type TotalUnit = 'hour' | 'day';
 /** The UTC days that a report reads from the rows of sessions, by what totals go by; undefined where it reads all days so. */
 export type SessionDays = Readonly<Record<TotalUnit, readonly string[] | undefined>>;
 
-/** What a report is made of, and by what its rows go. */
+/** The data of a report, and its keys. */
 export interface ReportScope extends ReportFilter {
   groupBy: readonly ReportKey[];
-  /** There where roll-ups are read by times. */
+  /** Set if roll-ups are read by time. */
   calendar?: ReportCalendar | undefined;
   /** There where other days are read from totals. */
   sessionDays?: SessionDays | undefined;
@@ -48,8 +48,8 @@ export interface ReportScope extends ReportFilter {
 export const isTimeKey = (name: string): name is TimeKey => Object.hasOwn(TIME_FORMATS, name);
 
 /**
- * The value of a key in rows of a source. With a calendar, times are in the form of local times; without one, where roll-ups
- * have no part in a report, they are without a zone.
+ * The value of a key in rows of a source. With a calendar, times are local times in its form; without one, for reports
+ * that use no roll-ups, they have no zone.
  */
 export function toKey(key: ReportKey, source: ReportSource, { timeZone, calendar }: ReportScope): SQL {
   switch (key) {
@@ -97,7 +97,7 @@ function required(column: SQL | undefined, key: ReportKey): SQL {
   return column;
 }
 
-/** The text of a key in answers. */
+/** A key's text in answers. */
 export function toText(name: string, { timeZone, calendar }: ReportScope): SQL {
   const column = sql`g.${sql.identifier(name)}`;
   if (!isTimeKey(name)) return column;

@@ -7,25 +7,25 @@ import { isWithinPeriod, toLocalTime } from './report-calendar.ts';
 import type { ReportFilter } from './report-filter.ts';
 import type { ReportScope } from './report-keys.ts';
 
-/** Chooses the rows of a table by what is asked for. */
+/** Chooses a table's rows depending on the report. */
 export type TableSource = (scope: ReportScope) => ScopedTable;
 
 export interface ScopedTable {
   /** For a FROM. */
   table: SQL;
-  /** A query of a WITH that the table refers to. */
+  /** A query for the WITH clause that the table refers to. */
   query?: SQL;
   /** Rows have no sessions. */
   hasTotals?: true;
 }
 
-/** The shortest first: what lies within one lies within those after it. */
+/** Shortest first: whatever lies within one lies within those after it. */
 const PERIODS = ['day', 'week', 'month'] as const;
 
 /**
- * Rows of a roll-up under `alias`, with `bucket_start`, `last_bucket_start` and, where there is a calendar, `local_time` of the
- * former: one for each UTC day of a session that lies within one local day, week or month and within the filter's time, and
- * one for each quarter of an hour of the others. Reports by hour have quarters alone.
+ * Rows of a roll-up under `alias`, with `bucket_start`, `last_bucket_start` and, if there is a calendar, the former's
+ * `local_time`: one for each UTC day of a session that lies within one local day, week or month and within the filter's
+ * time, and one for each quarter of an hour otherwise. Reports by hour use only quarters.
  */
 export function fromRollup(name: RollupName, alias: string): TableSource {
   const { quarters = CALLS[name], days: dayTable, keys, sums, lists } = ROLLUPS[name];
@@ -37,7 +37,8 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
     d.workspace_id, d.session_id, d.first_bucket_start AS bucket_start, d.last_bucket_start, ${list('d', columns)}`;
   const quarterColumns = sql`
     q.workspace_id, q.session_id, q.bucket_start, q.bucket_start AS last_bucket_start, ${list('q', columns)}`;
-  // Of the sessions `s`, one by one: joined with days, all quarters would be read, and all of a session for each of its days.
+  // For the sessions `s`, one by one: a join with days would read all quarters, and all of a session for each of its
+  // days.
   const fromQuarters = ({ workspaceId, onlyDays }: ReportScope) => sql`
     FROM ${quarters} AS q
     WHERE q.workspace_id = ${toHiddenWorkspace(workspaceId)} AND q.session_id = s.session_id AND q.bucket_start BETWEEN s.first AND s.last
@@ -84,7 +85,7 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
         SELECT ${dayColumns} ${toLocal(sql`d.first_bucket_start`)} FROM ${days} AS d WHERE ${where} AND ${condition}
         UNION ALL SELECT * FROM ${parted}
       ) AS ${as}`,
-      // Reports read their tables more than once, and these are the rows that take long to find.
+      // Reports read their tables more than once, and these rows are slow to find.
       query: sql`${parted} AS ${sql.raw(isCounted ? '' : 'MATERIALIZED')} (
         SELECT ${quarterColumns} ${toLocal(sql`q.bucket_start`)}
         FROM (
@@ -105,7 +106,10 @@ function restrictToDays(table: PgTable, column: string, { workspaceId, onlyDays 
   )`;
 }
 
-/** Calls within the filter's time, as an index serves it, and some of the last quarter of an hour beyond it. */
+/**
+ * Calls within the filter's time, in a form that an index serves, including some of the last quarter of an hour beyond
+ * it.
+ */
 function toCallConditions({ from, to }: ReportFilter): SQL {
   const conditions = [sql`true`];
   if (from !== null) conditions.push(sql`q."timestamp" >= ${from}::timestamptz`);
@@ -113,7 +117,7 @@ function toCallConditions({ from, to }: ReportFilter): SQL {
   return sql.join(conditions, sql` AND `);
 }
 
-/** For days that lie within the filter's time as a whole, and for days that have a part in it, as an index serves it. */
+/** For days completely within the filter's time, and for days partly within it, in a form that an index serves. */
 function toDayConditions({ from, to }: ReportFilter): { whole: SQL[]; overlapping: SQL[] } {
   const whole: SQL[] = [];
   const overlapping: SQL[] = [];

@@ -10,11 +10,11 @@ export interface CallFigures {
   sessions: number;
   results: number;
   errors: number;
-  /** Errors of all results; null without results. */
+  /** Share of results that are errors; null without results. */
   error_rate: number | null;
   denied: number;
   output_bytes: number;
-  /** Estimate of what results brought into the context: a quarter of their bytes. */
+  /** Estimate of the context tokens that results took: a quarter of their bytes. */
   estimated_tokens: number;
 }
 
@@ -24,7 +24,7 @@ export const TOOL_CALL_SOURCE = toReportSource('c', { time: 'timestamp', own: ['
 
 const CALL_COLUMNS = ['calls', 'results', 'errors', 'denied', 'output_bytes'];
 
-/** Columns of the roll-up (alias `r`), summed up. */
+/** Sums of the roll-up's columns (alias `r`). */
 export const toRollupSums = (names: readonly string[]): Record<string, SQL> =>
   Object.fromEntries(names.map((name) => [name, sql`recount.sum_bigint(r.${sql.identifier(name)})`]));
 

@@ -9,12 +9,12 @@ import { lockSessionRows } from './lock-sessions.ts';
 import { refreshSessions } from './refresh-sessions.ts';
 
 /**
- * Makes everything that is derived from the transcripts of sessions agree with them: the usage ledger, also where it
- * credits other sessions, the sessions' rows and the roll-ups. The last step of whatever writes or deletes the rows of
- * transcripts; the caller holds the sessions' locks.
+ * Makes everything derived from the transcripts of sessions agree with them: the usage ledger, even where it credits
+ * other sessions, the sessions' rows and the roll-ups. It is the last step of every write or deletion of transcripts'
+ * rows; the caller holds the sessions' locks.
  *
- * Locks are taken in one order by all: ledger rows by key, then session rows by id. Each statement sees what the
- * holders before it committed.
+ * Locks are always taken in the same order: ledger rows by key, then session rows by id. Each statement sees what
+ * earlier lock holders committed.
  */
 export async function settleSessions(transaction: Database, change: UsageChange): Promise<void> {
   const { workspaceId, sessionIds } = change;

@@ -17,7 +17,7 @@ export interface IngestCounts {
   warnings: number;
   /** Occurrences by issue code. */
   issuesByCode: Record<string, number>;
-  /** Secrets taken out, by rule. Default: none. */
+  /** Secrets removed, by rule. Default: none. */
   secretsByRule?: Record<string, number>;
 }
 
@@ -26,7 +26,7 @@ export interface RowSetKey {
   rowSetId: string;
 }
 
-/** Of whose transcript usage entries are, and at which rates they were priced. */
+/** The transcript of usage entries, and the rates at which they were priced. */
 export interface EntryOrigin {
   agent: string;
   priceVersion: string;
@@ -88,7 +88,7 @@ export function toIssueRow(key: RowSetKey, issueNumber: number, issue: Issue): t
   };
 }
 
-/** What a parse's summary fills in on the transcript's own row. */
+/** The columns of the transcript's own row that a parse's summary fills in. */
 export function toTranscriptFigures({ stats, metadata }: TranscriptSummary) {
   const { cwd, gitBranch, repository, commitHash, version, title, models, ...others } = metadata;
   const { firstTimestamp, lastTimestamp, lineCount, ...rest } = others;
@@ -109,34 +109,34 @@ export function toTranscriptFigures({ stats, metadata }: TranscriptSummary) {
   } satisfies Partial<typeof transcripts.$inferInsert>;
 }
 
-/** Numbers that the next entries and tool calls of a row set get. */
+/** Numbers of the next usage entries and tool calls of a row set. */
 export interface UsageNumbers {
   entry: number;
   call: number;
 }
 
-/** Numbers that the next rows of a row set get. */
+/** Numbers of the next rows of a row set. */
 export interface RowNumbers extends UsageNumbers {
   event: number;
   issue: number;
 }
 
-/** Rows of a shorter version that stay when its transcript has grown. */
+/** Rows of a shorter version that remain when its transcript has grown. */
 export interface KeptRows {
-  /** Rows with smaller numbers stay as they are; the others are replaced. */
+  /** Rows with smaller numbers remain unchanged; the others are replaced. */
   numbers: RowNumbers;
   counts: IngestCounts;
 }
 
-/** The rows of a transcript as one transaction writes them, and what they keep of a shorter version's. */
+/** A transcript's rows as one transaction writes them, and what it keeps of a shorter version's. */
 export interface RowSet extends RowSetKey {
-  /** Entries and calls from these numbers on are the new ones. */
+  /** Entries and calls from these numbers on are new. */
   firstNumbers: UsageNumbers;
   /** Undefined: all old rows are replaced. */
   kept?: KeptRows | undefined;
   /**
-   * Beginnings of all quarters of an hour in which messages came or changed, milliseconds since 1970. Undefined: it may be
-   * any, and all that is summed up of the session's rows is summed up again.
+   * Starts of all quarters of an hour in which messages were added or changed, milliseconds since 1970. Undefined:
+   * unknown, and all sums of the session's rows are computed again.
    */
   messageQuarters?: readonly number[] | undefined;
   /** Ids of tool calls that stay as they are, while texts of theirs may have come. Undefined: it may be any. */

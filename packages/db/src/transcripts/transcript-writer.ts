@@ -25,8 +25,8 @@ import {
 type TranscriptCopier = ReturnType<typeof createTranscriptCopier>;
 
 /**
- * Takes the rows of transcripts within a transaction, whose connection `client` is. Rows are sent a few megabytes at a
- * time, while the next ones are parsed and encoded; Postgres' error is thrown by a later `sendFull`, or by `sendAll`.
+ * Accepts the rows of transcripts within the transaction on the connection `client`. Rows are sent a few megabytes at a
+ * time while the next ones are parsed and encoded; Postgres' error is thrown by a later `sendFull`, or by `sendAll`.
  */
 export function createTranscriptCopier(client: PoolClient) {
   const { openTable, sendFull, sendAll } = createRowCopier(client);
@@ -42,7 +42,7 @@ export function createTranscriptCopier(client: PoolClient) {
   };
 }
 
-/** Issues stored with their place; beyond it they are only counted. */
+/** Issues stored with their place; further ones are only counted. */
 const MAX_STORED_ISSUES = 1000;
 
 /** State of a parse, and the numbers of the rows that come after it. */
@@ -51,26 +51,29 @@ export interface WrittenCheckpoint {
   numbers: RowNumbers;
 }
 
-/** What became of a parse whose batches were written. */
+/** The result of a parse whose batches were written. */
 export interface WrittenTranscript {
-  /** With the quarters of an hour that its messages touched. */
+  /** Includes the quarters of an hour that its messages touched. */
   rowSet: RowSet;
   summary: TranscriptSummary;
-  /** Counts of all rows, those that were kept included. */
+  /** Counts of all rows, including those that were kept. */
   counts: IngestCounts;
   checkpoint: WrittenCheckpoint | undefined;
 }
 
 interface TranscriptWriter {
-  /** Takes one batch of a parse; resolves when there is room for the next. The rows are there once the copier has sent all. */
+  /**
+   * Takes one batch of a parse; resolves when there is room for the next. The rows are written once the copier has sent
+   * everything.
+   */
   write(batch: TranscriptBatch): Promise<void>;
   /** To be called after the last batch. */
   finish(): WrittenTranscript;
 }
 
 /**
- * Gives the rows of a transcript to a copier of its transaction. If rows of a shorter version are kept, its last messages are
- * replaced, as later lines may have changed them.
+ * Passes the rows of a transcript to its transaction's copier. If rows of a shorter version are kept, its last messages
+ * are replaced, because later lines may have changed them.
  */
 export function createTranscriptWriter(
   transaction: Database,
@@ -136,8 +139,8 @@ export function createTranscriptWriter(
 }
 
 /**
- * Deletes the messages from `firstId` on, which the parse that goes on emits again as they are by now. Returns their times,
- * in milliseconds since 1970.
+ * Deletes the messages from `firstId` on, which the continued parse emits again in their current state. Returns their
+ * times, in milliseconds since 1970.
  */
 async function deleteMessagesFrom(transaction: Database, key: RowSetKey, firstId: string): Promise<number[]> {
   const { workspace_id, row_set_id, id, timestamp } = transcriptMessages;

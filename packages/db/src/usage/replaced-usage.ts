@@ -8,19 +8,19 @@ import { toDay } from './refresh-totals.ts';
 import { ROLLUPS, staleDays } from './rollups-schema.ts';
 import { toolCalls, usageEntries, usageLedger } from './schema.ts';
 
-/** What happens to the usage entries and tool calls of transcripts. */
+/** A change to the usage entries and tool calls of transcripts. */
 export interface UsageChange {
   workspaceId: string;
-  /** Sessions of all transcripts that the change is about. */
+  /** Sessions of all transcripts that the change concerns. */
   sessionIds: readonly string[];
   written: readonly RowSet[];
-  /** Row sets that lose all of theirs. */
+  /** Row sets that lose all their entries and calls. */
   removedRowSetIds: readonly string[];
 }
 
 /**
- * Numbers from which a row set's new entries and calls count. The old ones stay until the ledger has been settled,
- * as it must know which responses they held, and may be locked by others until then.
+ * Numbers from which a row set's new entries and calls count. The old ones remain until the ledger has been settled,
+ * which must know their responses, and they may be locked by others until then.
  */
 export async function findNextUsageNumbers(
   transaction: Database,
@@ -35,7 +35,7 @@ export async function findNextUsageNumbers(
   return rows[0] ?? { entry: 0, call: 0 };
 }
 
-/** Condition on a row (`alias` of usage_entries or tool_calls): the change is about it. */
+/** Condition on a row (`alias` of usage_entries or tool_calls): the change concerns it. */
 export function isInvolved(change: UsageChange, alias: string, kind: keyof UsageNumbers): SQL {
   const { workspaceId, written, removedRowSetIds } = change;
   const whole = written.filter(({ kept }) => kept === undefined);
@@ -54,7 +54,7 @@ function isNumberedFrom(alias: string, kind: keyof UsageNumbers, rowSetId: strin
   return sql`(${sql.raw(alias)}.row_set_id = ${rowSetId} AND ${number} >= ${from}::int)`;
 }
 
-/** Condition under which a row (`alias` of usage_entries or tool_calls) is to be deleted once the ledger is settled. */
+/** Condition under which a row (`alias` of usage_entries or tool_calls) is deleted once the ledger is settled. */
 export function isReplaced(
   { written, removedRowSetIds }: Pick<UsageChange, 'written' | 'removedRowSetIds'>,
   alias: string,
@@ -76,7 +76,7 @@ function isNumbered(alias: string, kind: keyof UsageNumbers, rowSetId: string, f
   return sql`(${sql.raw(alias)}.row_set_id = ${rowSetId} AND ${number} >= ${from}::int AND ${number} < ${to}::int)`;
 }
 
-/** Deletes what the change replaces: nothing for most transcripts, which come once. */
+/** Deletes what the change replaces: nothing for most transcripts, which are ingested once. */
 export async function deleteReplacedUsage(transaction: Database, change: UsageChange): Promise<void> {
   const isFirst = change.written.every(({ firstNumbers }) => firstNumbers.entry === 0 && firstNumbers.call === 0);
   if (isFirst && change.removedRowSetIds.length === 0) return;
@@ -86,7 +86,7 @@ export async function deleteReplacedUsage(transaction: Database, change: UsageCh
     DELETE FROM ${toolCalls} AS c WHERE ${isInvolved(change, 'c', 'call')} AND ${isReplaced(change, 'c', 'call')}`);
 }
 
-/** Deletes derived rows that nothing stands behind: there are none unless somebody changed tables by hand. */
+/** Deletes derived rows without a source: there are none unless someone edited tables by hand. */
 export async function deleteOrphanedUsage(transaction: Database, workspaceId: string): Promise<void> {
   await transaction.execute(sql`
     DELETE FROM ${usageLedger} AS l

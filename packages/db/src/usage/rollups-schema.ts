@@ -3,10 +3,10 @@ import { type AnyPgColumn, boolean, index, integer, numeric, type PgTable, type 
 import { bytes, identifier, isoTimestamp, recountSchema, tokens } from '../schema/column-types.ts';
 import { COST_UNIT_COLUMNS, SUMMED_TOKENS, toColumns } from '../schema/usage-columns.ts';
 
-/** Beginning of a quarter of an hour: the offsets of all time zones are multiples of it. */
+/** Start of a quarter of an hour: the offsets of all time zones are multiples of it. */
 const quarterHour = () => ({ bucket_start: isoTimestamp() });
 
-/** First and last of the quarters of an hour, within one UTC day, that a row is the sum of. */
+/** First and last of the quarters of an hour, within one UTC day, that a row sums. */
 const daySpan = () => ({ first_bucket_start: isoTimestamp(), last_bucket_start: isoTimestamp() });
 
 const rollupSession = () => ({ workspace_id: identifier().notNull(), session_id: identifier().notNull() });
@@ -27,12 +27,14 @@ const usageTotalKey = () => {
   return { model, is_subagent, is_shared };
 };
 
-/** In units of 1e-10 dollars, of the responses that have a price. Not bigint, of which a quarter of an hour could have too many. */
+/**
+ * In units of 1e-10 dollars, for responses that have a price. Not bigint, because a quarter of an hour could exceed it.
+ */
 const costUnits = () => numeric().notNull().default('0');
 
 /**
- * The others are sums of figures that core bounds: 1e8 tokens, 30 days or 1000 searches each, of which a bigint holds those of
- * more rows than `responses` and `calls` can count.
+ * The others are sums of figures that packages/core bounds: 1e8 tokens, 30 days or 1000 searches each. A bigint holds
+ * more of them than `responses` and `calls` can count.
  */
 const usageSums = () => ({
   responses: integer().notNull(),
@@ -112,12 +114,12 @@ const toolSums = () => ({
 });
 
 /**
- * Durations of the timed calls, each in milliseconds, as unsigned integers of 6 bytes with the most significant first: percentiles cannot
- * be made of sums.
+ * Durations of the timed calls in milliseconds, as unsigned 6-byte big-endian integers: percentiles cannot be computed
+ * from sums.
  */
 const toolLists = () => ({ durations: bytes().notNull() });
 
-/** Tool calls that count, by session, UTC day, tool, and what the call was about where that is one of a few. */
+/** Tool calls that count, by session, UTC day, tool, and the call's subject if it is one of a few. */
 export const toolDayRollup = recountSchema.table(
   'tool_day_rollup',
   { ...rollupSession(), ...daySpan(), ...toolKey(), ...toolSums(), ...toolLists() },
@@ -147,7 +149,7 @@ const fileSums = () => ({
 /** What is indexed of a path: entries of an index are bounded, and paths of some formats are not. */
 export const indexedPath = (path: AnyPgColumn | SQL): SQL => sql`left(${path}, 256)`;
 
-/** Calls of tools for files that count, by session, UTC day and file. */
+/** File tool calls that count, by session, UTC day and file. */
 export const fileDayRollup = recountSchema.table(
   'file_day_rollup',
   { ...rollupSession(), ...daySpan(), ...fileKey(), ...fileSums() },
@@ -199,15 +201,15 @@ interface Totals {
 }
 
 interface Rollup {
-  /** Rows by quarters of an hour. Tools and files have none but the calls themselves, which are hardly more. */
+  /** Rows by quarters of an hour. Tools and files have none except the calls themselves, which are hardly more. */
   quarters?: PgTable;
   /** The same by UTC days. */
   days: PgTable;
   /** Sums of them over all sessions. */
   totals?: Totals;
-  /** By what rows go beyond session and time. */
+  /** Keys of rows in addition to session and time. */
   keys: readonly string[];
-  /** Columns that are summed up, and such that are concatenated. */
+  /** Columns that are summed or concatenated. */
   sums: readonly string[];
   lists: readonly string[];
 }
@@ -217,7 +219,7 @@ const names = <Name extends string>(columns: Record<Name, unknown>): Name[] => O
 /** Columns of the usage roll-up that are summed. */
 export const USAGE_SUMS = names(usageSums());
 
-/** Every roll-up, by the name that its tables begin with. */
+/** All roll-ups, by the prefix of their tables' names. */
 export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
   usage: {
     quarters: usageRollup,

@@ -16,7 +16,7 @@ import { ROLLUPS, type RollupName, staleDays } from './rollups-schema.ts';
 import { sessionEvents, toolCalls, usageEntries, usageLedger } from './schema.ts';
 import { selectCalls, selectDayRollup, selectMessageRollup, selectUsageRollup } from './write-rollups.ts';
 
-/** What follows from messages and blocks, which retention takes away without changing the figures. */
+/** Derived from messages and blocks, which retention deletes without changing the figures. */
 const TEXT_FIGURES = [
   'total_messages',
   'user_messages',
@@ -28,7 +28,10 @@ const TEXT_FIGURES = [
   'subagent_count',
 ] as const;
 
-/** Columns of transcripts that `selectRecountedFigures` gives. The others are of the transcript's text, not of its rows. */
+/**
+ * Columns of transcripts that `selectRecountedFigures` computes. The others are derived from the transcript's text, not
+ * from its rows.
+ */
 const RECOUNTED_FIGURES = [
   'id',
   'is_diverged',
@@ -45,7 +48,7 @@ const RECOUNTED_FIGURES = [
 /** Transcripts `t` that have rows to count. */
 const HAS_ROWS = sql`t.ingested_at IS NOT NULL AND t.row_set_id IS NOT NULL`;
 
-/** The figures of all transcripts of a workspace that have rows, summed from these. */
+/** The figures of all transcripts of a workspace that have rows, computed from these. */
 function selectRecountedFigures(workspaceId: string): SQL {
   const ofWorkspace = sql`workspace_id = ${workspaceId} GROUP BY row_set_id`;
   const textFigures = sql.raw(
@@ -54,8 +57,8 @@ function selectRecountedFigures(workspaceId: string): SQL {
     ).join(', '),
   );
   const isWithoutUsage = sql`t.format = ANY(${sql.param(FORMATS_WITHOUT_USAGE)}::text[])`;
-  // Without a response: null if an answer is there, or must have been, whose usage nobody knows. Where messages are gone, that stays
-  // as it was.
+  // Without a response: null if there is, or must have been, an answer whose usage is unknown. If messages are gone,
+  // the value stays as it was.
   const ifKnown = (name: string) => sql`
     CASE WHEN u.row_set_id IS NOT NULL THEN u.${sql.raw(name)}
       WHEN t.rows_deleted_at IS NOT NULL AND t.tokens_in IS NULL THEN NULL
@@ -100,7 +103,10 @@ function selectRecountedFigures(workspaceId: string): SQL {
     WHERE ${HAS_ROWS}`;
 }
 
-/** How many tables `verifyUsage` counts again: those of transcripts, sessions, tool calls, the ledger and findings, and the roll-ups. */
+/**
+ * Number of tables that `verifyUsage` recounts: transcripts, sessions, tool calls, the ledger, findings, and the
+ * roll-ups.
+ */
 export const VERIFIED_TABLE_COUNT =
   5 +
   TOTALLED.length +
@@ -118,17 +124,17 @@ export interface DerivedTableCheck {
     | `${RollupName}_day_rollup`
     | `${RollupName}_${'hour' | 'day'}_total`;
   rows: number;
-  /** Rows that the recount gives and the table lacks. */
+  /** Rows of the recount that the table lacks. */
   missing: number;
-  /** Rows that the table has and the recount does not give. */
+  /** Rows of the table that the recount lacks. */
   surplus: number;
 }
 
 /**
- * Counts everything again that is derived from a workspace's rows, and compares every row: the figures of transcripts from
- * messages, blocks, usage entries and events, sessions from transcripts, which copies of tool calls and of responses count, the
- * roll-ups, and findings. To be called with one snapshot (`withSnapshot`), or writers between two of its queries would look like faults.
- * `onTable` is called before each table.
+ * Recounts everything derived from a workspace's rows, and compares every row: the figures of transcripts from
+ * messages, blocks, usage entries and events, sessions from transcripts, which copies of tool calls and of responses
+ * count, the roll-ups, and findings. Call it with one snapshot (`withSnapshot`); otherwise concurrent writes would look
+ * like faults. `onTable` is called before each table.
  */
 export async function verifyUsage(
   snapshot: Database,
@@ -187,7 +193,7 @@ export async function verifyUsage(
   return checks;
 }
 
-/** Every tool call with whether it counts: one whose response is no API response has no other copy. */
+/** Every tool call with whether it counts: if its response is not an API response, there is no other copy. */
 function selectOwnCalls(workspaceId: string): SQL {
   const workspace = toHiddenWorkspace(workspaceId);
   return sql`

@@ -9,14 +9,14 @@ import { markStaleDays, toDay } from './refresh-totals.ts';
 import { messageRollup, ROLLUPS, type RollupName } from './rollups-schema.ts';
 import { toolCalls, usageEntries, usageLedger } from './schema.ts';
 
-/** Beginning of the quarter of an hour that a column `timestamp` lies in. */
+/** Start of the quarter of an hour of a column `timestamp`. */
 export const BUCKET_START = sql.raw(`date_bin('15 minutes', "timestamp", '2000-01-01Z')`);
 
 const DAY_MS = 24 * 60 * 60_000;
 
 const COST_UNITS_PER_USD = '1e10';
 
-/** What stands for quarters of an hour of tools and files: one row a call. */
+/** In place of quarters of an hour for tools and files: one row for each call. */
 export const CALLS: Readonly<Partial<Record<RollupName, SQL>>> = {
   tool: sql`(
     SELECT
@@ -34,19 +34,21 @@ export const CALLS: Readonly<Partial<Record<RollupName, SQL>>> = {
     FROM ${toolCalls} WHERE is_own AND file_path IS NOT NULL)`,
 };
 
-/** What roll-ups are made of: some sessions, or what these have in some quarters of an hour and at no known time. */
+/**
+ * The source rows of roll-ups: those of some sessions, or of these only in some quarters of an hour and without a time.
+ */
 interface RollupScope {
   sessionIds: readonly string[];
-  /** Beginnings of quarters of an hour, milliseconds since 1970. Undefined: all. */
+  /** Starts of quarters of an hour, milliseconds since 1970. Undefined: all. */
   quarters?: readonly number[] | undefined;
 }
 
 /**
- * Makes the sums of the affected sessions again from the ledger and the tool calls, and the counts of messages of those
- * whose transcripts changed: all, or those of some quarters of an hour and of the days that these lie in.
- * A statement for what goes and one for each table that gets rows: where a server spreads its tables over nodes, parts of one
- * statement that change rows may see each other's changes. The caller holds the sessions' rows. `storedIds`: the sessions that
- * may have roll-ups; default all.
+ * Recomputes the sums of the affected sessions from the ledger and the tool calls, and the counts of messages of those
+ * whose transcripts changed: all of them, or those of some quarters of an hour and the days of these. Uses one
+ * statement for deletions and one for each table that gets rows: if a server distributes its tables over nodes,
+ * data-changing parts of one statement may see each other's changes. The caller holds the sessions' rows. `storedIds`:
+ * the sessions that may have roll-ups; default all.
  */
 export async function writeRollups(
   transaction: Database,
@@ -96,7 +98,10 @@ async function listDays(
   return rows.map(({ day }) => day);
 }
 
-/** Deletes what `insertRollup` writes, each from a table of its own; what only the roll-up tells of stays. */
+/**
+ * Deletes the rows that `insertRollup` writes, each query from one table; keeps counts of which the roll-up is the only
+ * record.
+ */
 function deleteRollup(name: RollupName, workspaceId: string, scope: RollupScope): SQL[] {
   const { quarters, days } = ROLLUPS[name];
   const deletedDays = sql`DELETE FROM ${days} AS r WHERE ${ofDays('r', 'first_bucket_start', workspaceId, scope)}`;
@@ -106,7 +111,7 @@ function deleteRollup(name: RollupName, workspaceId: string, scope: RollupScope)
   return [sql`DELETE FROM ${quarters} AS r WHERE ${ofScope} AND ${replaced}`, deletedDays];
 }
 
-/** Statements to be run in their order: the sums of days are made of those of quarters of an hour. */
+/** Statements to run in order: sums of days are computed from those of quarters of an hour. */
 function insertRollup(name: RollupName, workspaceId: string, scope: RollupScope): SQL[] {
   const { quarters, days } = ROLLUPS[name];
   if (name === 'tool' || name === 'file') {
@@ -123,7 +128,7 @@ function insert(table: PgTable, rows: SQL): SQL {
   return sql`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM (${rows}) AS rolled_up`;
 }
 
-/** Rows of a roll-up by UTC days by their definition: of `quarters`, rows of the one by quarters of an hour. */
+/** Rows of a roll-up by UTC days, by their definition, from `quarters`, the rows by quarters of an hour. */
 export function selectDayRollup(name: RollupName, quarters: SQL): SQL {
   const { days, keys, sums, lists } = ROLLUPS[name];
   const summed = Object.values(getTableColumns(days)).filter((column) => sums.includes(column.name));
@@ -140,14 +145,14 @@ export function selectDayRollup(name: RollupName, quarters: SQL): SQL {
     GROUP BY ${group}, date_bin('1 day', bucket_start, '2000-01-01Z')`;
 }
 
-/** Condition on the rows of a table: of some sessions, or of all. */
+/** Condition on the rows of a table: they belong to some sessions, or to any. */
 const ofSessions = (alias: string, workspaceId: string, scope: RollupScope | undefined): SQL =>
   scope === undefined
     ? sql`${sql.raw(alias)}.workspace_id = ${workspaceId}`
     : sql`${sql.raw(alias)}.workspace_id = ${toHiddenWorkspace(workspaceId)}
         AND ${sql.raw(alias)}.session_id = ANY(${sql.param([...scope.sessionIds])}::text[])`;
 
-/** Condition on the beginning of a quarter of an hour: it is one of the scope, or unknown. */
+/** Condition on the start of a quarter of an hour: it is in the scope, or unknown. */
 const isInQuarters = (bucketStart: SQL, scope: RollupScope | undefined): SQL =>
   scope?.quarters === undefined
     ? sql`true`
@@ -156,7 +161,7 @@ const isInQuarters = (bucketStart: SQL, scope: RollupScope | undefined): SQL =>
 const ofQuarters = (alias: string, bucketStart: SQL, workspaceId: string, scope: RollupScope | undefined): SQL =>
   sql`${ofSessions(alias, workspaceId, scope)} AND ${isInQuarters(bucketStart, scope)}`;
 
-/** Condition on the rows of a table: of the UTC days that the scope's quarters of an hour lie in, or at no known time. */
+/** Condition on the rows of a table: they are in a UTC day of the scope's quarters of an hour, or have no time. */
 const ofDays = (alias: string, column: string, workspaceId: string, scope: RollupScope | undefined): SQL => {
   const isOfSessions = ofSessions(alias, workspaceId, scope);
   if (scope?.quarters === undefined) return isOfSessions;
@@ -169,7 +174,7 @@ const ofDays = (alias: string, column: string, workspaceId: string, scope: Rollu
 const toTimes = (timesMs: Iterable<number>): SQL =>
   sql`${sql.param(Array.from(timesMs, (timeMs) => new Date(timeMs).toISOString()))}::timestamptz[]`;
 
-/** Rows of usage_rollup by their definition: of a scope, or all of a workspace. */
+/** Rows of usage_rollup by their definition: for a scope, or all of a workspace. */
 export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL {
   const workspace = toHiddenWorkspace(workspaceId);
   return sql`
@@ -214,7 +219,10 @@ export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL
     GROUP BY workspace_id, session_id, 3, model, is_subagent, agent_id, git_branch, agent_version, is_shared`;
 }
 
-/** What the days of tools or files are the sums of: one row a call, of the days of a scope, or all of a workspace. */
+/**
+ * The source rows of daily sums of tools or files: one row for each call, in the days of a scope, or all of a
+ * workspace.
+ */
 export function selectCalls(name: 'tool' | 'file', workspaceId: string, scope?: RollupScope): SQL {
   return sql`SELECT * FROM ${CALLS[name]} AS c WHERE ${ofDays('c', 'bucket_start', workspaceId, scope)}`;
 }
@@ -244,14 +252,14 @@ const rolledUpColumns = (alias: string) =>
       .join(', '),
   );
 
-/** Of a row `r` of message_rollup: the messages of its session are gone, and it is all that tells of them. */
+/** For a row `r` of message_rollup: its session's messages are gone, and it is their only record. */
 const isOnlyRolledUp = (workspaceId: string): SQL => sql`EXISTS (
   SELECT FROM ${sessions} AS s
   JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
   WHERE s.workspace_id = ${toHiddenWorkspace(workspaceId)} AND s.session_id = r.session_id
     AND t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND t.rows_deleted_at IS NOT NULL)`;
 
-/** What there is of messages to count: of a scope, or all of a workspace. */
+/** Messages to count: for a scope, or all of a workspace. */
 function selectMessageCounts(workspaceId: string, scope?: RollupScope): SQL {
   return sql`
     SELECT s.workspace_id, s.session_id, ${BUCKET_START} AS bucket_start, m.model,
@@ -265,7 +273,8 @@ function selectMessageCounts(workspaceId: string, scope?: RollupScope): SQL {
 }
 
 /**
- * Rows of message_rollup by their definition, of a workspace. Where retention took the messages away, what was counted stays.
+ * Rows of a workspace's message_rollup by their definition. If retention has deleted the messages, the stored counts
+ * are kept.
  */
 export function selectMessageRollup(workspaceId: string): SQL {
   return sql`
