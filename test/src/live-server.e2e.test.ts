@@ -75,6 +75,9 @@ const toLine = (index: number): string =>
     },
   })}\n`;
 
+/** How long storing may take on a busy machine. */
+const STORED = { timeout: 60_000, interval: 50 };
+
 describe('an API killed with SIGKILL in the middle of a stream', () => {
   it('has what it said was stored, of a stream under way; client and reader go on at another, and nothing is lost or doubled', async () => {
     const first = await startApi();
@@ -93,8 +96,8 @@ describe('an API killed with SIGKILL in the middle of a stream', () => {
       }
     };
     await send(1000);
-    await sleep(300);
-    const before = await followEvents({ url: first.url, key }, 'killed');
+    // There is no stream to follow until the server has stored its first bytes.
+    const before = await vi.waitFor(() => followEvents({ url: first.url, key }, 'killed'), STORED);
     await before.waitFor('stream:chunk');
     await send(Math.floor(bytes.length / 2));
     const readStored = async (url: string): Promise<number> => {
@@ -108,7 +111,7 @@ describe('an API killed with SIGKILL in the middle of a stream', () => {
       const offset = await readStored(second.url);
       expect(offset).toBeGreaterThan(1000);
       return offset;
-    });
+    }, STORED);
     first.child.kill('SIGKILL');
     await once(first.child, 'exit');
     await before.ended;

@@ -29,7 +29,7 @@ interface DamageOptions {
   random: Random;
 }
 
-const MAX_WAIT_MS = 30_000;
+const MAX_WAIT_MS = 120_000;
 
 /**
  * Changes a byte of an ingested transcript's raw object, cuts it in half or removes it. Undefined if there is none.
