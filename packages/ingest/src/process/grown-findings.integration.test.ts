@@ -172,7 +172,8 @@ it('findings of a session that grew, at any cuts, are those of one that came who
       const ends = [...cuts.map((cut) => Math.floor(cut * lines.length)), lines.length].sort((a, b) => a - b);
       const uploadCopy = async (): Promise<void> => {
         if (copy === null) return;
-        await upload(toText('copy', lines.slice(copy.from, copy.from + copy.count), copy.minutesLater));
+        const from = copy.from % lines.length;
+        await upload(toText('copy', lines.slice(from, from + copy.count), copy.minutesLater));
       };
       for (const [index, end] of ends.entries()) {
         if (index === 2) await uploadCopy();
