@@ -10,7 +10,10 @@ import { readToolsReport } from './read-tools-report.ts';
 import { readUsageReport } from './read-usage-report.ts';
 import { resolveReportFilter } from './report-filter.ts';
 
-/** Days on which clocks change somewhere; in St. John's in 2005 at a minute past midnight, so that a date repeats. */
+/**
+ * Days on which clocks change somewhere, in St. John's in 2005 at a minute past midnight, so that a date repeats; and one on which a
+ * month begins within a week.
+ */
 const DAYS = [
   '2005-04-03',
   '2005-10-30',
@@ -18,6 +21,7 @@ const DAYS = [
   '2026-03-08',
   '2026-03-29',
   '2026-04-05',
+  '2026-07-01',
   '2026-10-04',
   '2026-10-25',
 ];
@@ -136,6 +140,17 @@ it.each(EACH_ZONE)(
           await sumQuarters(CALLS, '1', KEYS[key], filter),
         );
       }
+      const both = await readUsageReport(pool.database, filter, { groupBy: ['week', 'month'], limit: 1000 });
+      expect(
+        both.rows.map((row) => ({
+          key: row.week === null ? null : `${row.week} ${row.month}`,
+          sum: row.own.tokens_out,
+          sessions: row.sessions,
+        })),
+        `usage by week and month from ${from} to ${to}`,
+      ).toEqual(
+        await sumQuarters('recount.usage_rollup', 'tokens_out', `${KEYS.week} || ' ' || ${KEYS.month}`, filter),
+      );
       const [total] = await sumQuarters('recount.usage_rollup', 'tokens_out', 'NULL', filter);
       const { totals } = await readUsageReport(pool.database, filter, { limit: 1 });
       expect({ key: null, sum: totals.own.tokens_out, sessions: totals.sessions }).toEqual(total);

@@ -5,7 +5,7 @@ import { ROLLUPS, type RollupName } from '../usage/rollups-schema.ts';
 import { CALLS } from '../usage/write-rollups.ts';
 import { isWithinPeriod, toLocalTime } from './report-calendar.ts';
 import type { ReportFilter } from './report-filter.ts';
-import type { ReportScope } from './report-keys.ts';
+import type { ReportKey, ReportScope } from './report-keys.ts';
 
 /** Chooses a table's rows depending on the report. */
 export type TableSource = (scope: ReportScope) => ScopedTable;
@@ -19,8 +19,9 @@ export interface ScopedTable {
   hasTotals?: true;
 }
 
-/** Shortest first: whatever lies within one lies within those after it. */
-const PERIODS = ['day', 'week', 'month'] as const;
+/** What lies within one day lies within one week and one month; a week may lie in two months. */
+const toPeriods = (groupBy: readonly ReportKey[]): ('day' | 'week' | 'month')[] =>
+  groupBy.includes('day') ? ['day'] : (['week', 'month'] as const).filter((key) => groupBy.includes(key));
 
 /**
  * Rows of a roll-up under `alias`, with `bucket_start`, `last_bucket_start` and, if there is a calendar, the former's
@@ -61,11 +62,10 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
       const rows = table === undefined ? quarters : restrictToDays(table, 'bucket_start', scope);
       return { table: sql`(SELECT ${quarterColumns} ${local} FROM ${rows} AS q WHERE ${where}) AS ${as}` };
     }
-    const period = PERIODS.find((key) => groupBy.includes(key));
     const within = toDayConditions(scope);
     const span = [sql`d.first_bucket_start`, sql`d.last_bucket_start`] as const;
     const conditions = [
-      ...(period === undefined || calendar === undefined ? [] : [isWithinPeriod(period, span, calendar)]),
+      ...(calendar === undefined ? [] : toPeriods(groupBy).map((period) => isWithinPeriod(period, span, calendar))),
       ...within.whole,
     ];
     if (conditions.length === 0) {
