@@ -25,6 +25,28 @@ function toNodeUrl(url: string, { host, port }: CitusNode): string {
   return nodeUrl.href;
 }
 
+/** Arbitrary number of the lock that is held while nodes enter a database. */
+const ENTERING_LOCK = 20_260_723;
+
+/**
+ * Enters the coordinator and its workers in a database. One database at a time: Citus then writes the roles of the
+ * whole server to each node, and two that do so at once fail with "tuple concurrently updated". The lock is in the
+ * database of `coordinatorUrl`, which all tests have in common.
+ */
+async function enterNodes(coordinatorUrl: string, connectionString: string, workerUrls: string[]): Promise<void> {
+  await withClient(coordinatorUrl, async (lock) => {
+    await lock.query('SELECT pg_advisory_lock($1)', [ENTERING_LOCK]);
+    await withClient(connectionString, async (client) => {
+      const { hostname, port } = new URL(coordinatorUrl);
+      await client.query('SELECT citus_set_coordinator_host($1, $2)', [hostname, Number(port || 5432)]);
+      for (const workerUrl of workerUrls) {
+        const worker = new URL(workerUrl);
+        await client.query('SELECT citus_add_node($1, $2)', [worker.hostname, Number(worker.port)]);
+      }
+    });
+  });
+}
+
 /** Creates a database on the coordinator and the workers, with the extension, and registers the workers. */
 export async function createCitusDatabase(
   coordinatorUrl: string,
@@ -32,21 +54,19 @@ export async function createCitusDatabase(
 ): Promise<{ connectionString: string; citusWorkerUrls: string[]; drop(): Promise<void> }> {
   const citusWorkerUrls = await listWorkerUrls(coordinatorUrl);
   const urls = [coordinatorUrl, ...citusWorkerUrls];
-  const created = await Promise.all(urls.map((url) => createDatabase(url, name)));
-  await Promise.all(created.map((url) => withClient(url, (client) => client.query('CREATE EXTENSION citus'))));
-  const connectionString = created[0] as string;
-  await withClient(connectionString, async (client) => {
-    const { hostname, port } = new URL(coordinatorUrl);
-    await client.query('SELECT citus_set_coordinator_host($1, $2)', [hostname, Number(port || 5432)]);
-    for (const workerUrl of citusWorkerUrls) {
-      const worker = new URL(workerUrl);
-      await client.query('SELECT citus_add_node($1, $2)', [worker.hostname, Number(worker.port)]);
-    }
-  });
   const drop = async () => {
     for (const url of urls) await dropDatabase(url, name);
   };
-  return { connectionString, citusWorkerUrls, drop };
+  try {
+    const created = await Promise.all(urls.map((url) => createDatabase(url, name)));
+    await Promise.all(created.map((url) => withClient(url, (client) => client.query('CREATE EXTENSION citus'))));
+    const connectionString = created[0] as string;
+    await enterNodes(coordinatorUrl, connectionString, citusWorkerUrls);
+    return { connectionString, citusWorkerUrls, drop };
+  } catch (error) {
+    await drop();
+    throw error;
+  }
 }
 
 /** Creates a migrated and distributed database for tests to copy, node by node. */

@@ -18,21 +18,6 @@ const MINUTE_MS = 60_000;
 /** All except the longest version of each session. */
 const EXPECTED_COUNT = 'recount_transcripts{status="superseded"} 8\n';
 
-let backend: TestBackend;
-let key: string;
-let library: string | undefined;
-beforeAll(async () => {
-  library = await findLibrary();
-  backend = await startTestBackend('clock-jumps');
-  await ensureWorkspace(backend.database.database, WORKSPACE, 'default');
-  ({ key } = await createApiKey(backend.database.database, {
-    workspaceId: WORKSPACE,
-    name: 'test',
-    scopes: ['admin'],
-  }));
-});
-afterAll(() => backend.stop());
-
 /** From Debian's package `faketime`. */
 async function findLibrary(): Promise<string | undefined> {
   if (!existsSync('/usr/lib')) return undefined;
@@ -42,6 +27,22 @@ async function findLibrary(): Promise<string | undefined> {
   }
   return undefined;
 }
+
+const library = await findLibrary();
+if (library === undefined) console.log('Not tested with a clock that jumps: the package faketime is not installed');
+
+let backend: TestBackend;
+let key: string;
+beforeAll(async () => {
+  backend = await startTestBackend('clock-jumps');
+  await ensureWorkspace(backend.database.database, WORKSPACE, 'default');
+  ({ key } = await createApiKey(backend.database.database, {
+    workspaceId: WORKSPACE,
+    name: 'test',
+    scopes: ['admin'],
+  }));
+});
+afterAll(() => backend.stop());
 
 const toLines = (session: string, count: number): string =>
   Array.from(
@@ -56,15 +57,12 @@ const toLines = (session: string, count: number): string =>
       })}\n`,
   ).join('');
 
-it('neither loses nor repeats a job, and orders no versions, by a clock that jumps a day and back', async () => {
-  if (library === undefined) {
-    console.log('not tested with a clock that jumps: the package faketime is not installed');
-    return;
-  }
+const NAME = 'neither loses nor repeats a job, and orders no versions, by a clock that jumps a day and back';
+it.skipIf(library === undefined)(NAME, async () => {
   const clock = join(backend.directory, 'clock');
   const environment = {
     ...backend.environment,
-    LD_PRELOAD: library,
+    LD_PRELOAD: library as string,
     FAKETIME_TIMESTAMP_FILE: clock,
     FAKETIME_NO_CACHE: '1',
     // Setting a clock does not affect the monotonic one.
