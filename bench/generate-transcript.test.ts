@@ -33,7 +33,7 @@ const sha256 = (seed: number) => {
 };
 
 describe('generateTranscript', () => {
-  it('writes the same bytes for the same seed, and others for another', () => {
+  it('writes the same bytes for the same seed, and different ones for another', () => {
     expect(sha256(3)).toBe(sha256(3));
     expect(sha256(3)).not.toBe(sha256(4));
   });
@@ -51,7 +51,7 @@ describe('generateTranscript', () => {
     expect(sizes.at(-1)).toBeLessThanOrEqual(65_536);
   });
 
-  it('holds to its shares of metadata lines, of lines outside ASCII, and to its mean line length', () => {
+  it('keeps its shares of metadata lines and of non-ASCII lines, and its mean line length', () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII itself
     const outsideAscii = texts.filter((text) => /[^\u0000-\u007f]/.test(text));
     expect(share(lines.filter((line) => !messageTypes.has(line.type)))).toBeCloseTo(0.35, 1);
@@ -62,7 +62,7 @@ describe('generateTranscript', () => {
     expect(Math.max(...texts.map((text) => text.length))).toBeGreaterThan(100_000);
   });
 
-  it('splits messages over one to four lines, the last with the final usage, some of them long after', () => {
+  it('splits messages over one to four lines, the last with the final usage, some of them much later', () => {
     const groups = [...messageLines.values()];
     expect(new Set(groups.map((group) => group.length))).toEqual(new Set([1, 2, 3, 4]));
     for (const group of groups.filter((group) => group.at(-1)?.line.message?.stop_reason)) {

@@ -17,7 +17,7 @@ async function listManifests(): Promise<string[]> {
 }
 
 describe('scripts of package.json', () => {
-  it('run in any shell, that of Windows too', async () => {
+  it('run in any shell, including that of Windows', async () => {
     const scripts = [];
     for (const path of await listManifests()) {
       const { scripts: own = {} } = JSON.parse(await readFile(path, 'utf8')) as { scripts?: Record<string, string> };
@@ -32,7 +32,7 @@ describe('scripts of package.json', () => {
 });
 
 describe('the command line of a program', () => {
-  it('is quoted for the shell of Windows, where npx is a batch file', () => {
+  it('is quoted for the Windows shell, where npx is a batch file', () => {
     const words = ['-y', '-p', 'node@24', 'C:\\Users\\Ada Lovelace\\x', 'say "hi"', 'C:\\a b\\', 'a&b', ''];
     expect(toCommand('npx', words, 'linux')).toEqual({ file: 'npx', words, shell: false });
     expect(toCommand('npx', words, 'win32')).toEqual({
@@ -71,13 +71,13 @@ describe('the Node that runs recount', () => {
     ['100.0.0', true],
   ])('of version %s', (version, isEnough) => expect(isNewEnough(version)).toBe(isEnough));
 
-  it('needs what package.json says', async () => {
+  it('must have the version in package.json', async () => {
     const { engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
     expect(isNewEnough(`${engines.node.replace('>=', '')}.0`)).toBe(true);
     expect(isNewEnough('22.17.99')).toBe(false);
   });
 
-  it('is this one, or the one that is remembered where this one is too old', async () => {
+  it('is this one, or the remembered one if this one is too old', async () => {
     const memory = join(folder, 'cache', 'recount-node');
     expect(findNode(memory)).toBe(process.execPath);
     const brought = join(folder, 'node');
@@ -89,7 +89,7 @@ describe('the Node that runs recount', () => {
     expect(findNode(memory, { version: '20.19.0', bring: () => 'brought again' })).toBe('brought again');
   });
 
-  it('is not remembered where nothing can be written', () => {
+  it('is not remembered if nothing can be written', () => {
     expect(() => rememberNode(join(process.execPath, 'x'), 'a', 'b')).not.toThrow();
   });
 });

@@ -6,7 +6,7 @@ import { TARGETS } from './targets.ts';
 
 const FILES = TARGETS.flatMap((target) => (target.kind === 'sql' ? target.files.map(({ file }) => file) : []));
 
-it('leaves out only changes that the source still has', () => {
+it('lists only changes that the source still has', () => {
   const found = FILES.flatMap((file) => {
     const source = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
     return listSqlMutants(source).flatMap((mutant) => findEquivalent(file, source, mutant) ?? []);

@@ -44,18 +44,18 @@ it.each([
   ['>', '>='],
   ['<=', '<'],
   ['>=', '>'],
-])('turns %s, and takes the comparison for true', (operator, turned) => {
+])('turns %s, and makes the comparison true', (operator, turned) => {
   expect(mutate(`SELECT a WHERE b.c ${operator} d`).sort()).toEqual(
     [`SELECT a WHERE b.c ${turned} d`, 'SELECT a WHERE true'].sort(),
   );
 });
 
-it('leaves a comparison out whose other side is a parameter, or spans a hole', () => {
+it('skips a comparison whose other side is a parameter, or that spans a placeholder', () => {
   expect(mutate('SELECT a WHERE b = $1')).toContain('SELECT a WHERE true');
   expect(mutate(`SELECT a WHERE b = \${workspaceId}`)).toContain('SELECT a WHERE true');
 });
 
-it('leaves alone what would be refused, or is none of it', () => {
+it('skips mutants that Postgres would refuse, and what is not SQL', () => {
   expect(mutate('UPDATE t SET a = b').some((sql) => sql.includes('true'))).toBe(false);
   expect(mutate('SELECT a FOR UPDATE')).toEqual([]);
   expect(mutate('SELECT a BETWEEN 3 PRECEDING AND 1 FOLLOWING')).toEqual([]);
@@ -65,7 +65,7 @@ it('leaves alone what would be refused, or is none of it', () => {
   );
 });
 
-it('finds SQL in holes of other SQL, and the line that it is on', () => {
+it('finds SQL in placeholders of other SQL, and its line', () => {
   const source = `const a = 'it\\'s';\nconst b = sql\`SELECT x \${c ? sql\`WHERE d\n AND e\` : { f: 1 }} OR g\`;`;
   expect(listSqlMutants(source)).toMatchObject([
     { line: 3, original: 'AND', replacement: 'OR' },
@@ -73,7 +73,7 @@ it('finds SQL in holes of other SQL, and the line that it is on', () => {
   ]);
 });
 
-it('leaves out each of the sort keys but the last', () => {
+it('removes each of the sort keys but the last', () => {
   const source = 'const ORDER = sql.raw(`e.a, t.b DESC, e.c`);';
   const dropped = listSqlMutants(source).filter(({ replacement }) => replacement === '');
   expect(dropped.map(({ original }) => original)).toEqual(['e.a, ', 't.b DESC, ', ' DESC']);

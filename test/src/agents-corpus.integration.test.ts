@@ -155,7 +155,7 @@ describe.runIf(corpus)('the corpus of other agents', () => {
     expect(totals.get('019de4b0-3281-77c0-80ad-9fe95ed88828')).toEqual([21_407, 33_536, 10]);
   });
 
-  it('finds no usage where Cursor gives none', async () => {
+  it('finds no usage if Cursor keeps none', async () => {
     for (const { parsed } of await readAll('cursor')) {
       expect([...parsed.errors, ...parsed.warnings]).toEqual([]);
       expect(parsed.apiResponses).toEqual([]);

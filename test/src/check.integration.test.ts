@@ -73,7 +73,7 @@ test('sums the tests of vitest and counts every other check as one', async () =>
   });
 });
 
-test('goes on after a failure and names what was skipped', async () => {
+test('continues after a failure and names what was skipped', async () => {
   const programs = {
     biome: 'exit 1',
     vitest: `${writeReport({ numPassedTests: 5, numFailedTests: 2, numPendingTests: 3, numTodoTests: 1 })}exit 1`,
@@ -87,11 +87,11 @@ test.each([
   ['fails outside its tests', `${writeReport({ numPassedTests: 5, numFailedTests: 0 })}exit 1`, '5 passed, 1 failed'],
   ['executes no test', writeReport({ numPassedTests: 0, numPendingTests: 2 }, []), '0 passed, 1 failed, 2 skipped'],
   ['leaves no report', 'exit 0', '0 passed, 1 failed'],
-])('fails where vitest %s', async (_name, vitest, closingLine) => {
+])('fails if vitest %s', async (_name, vitest, closingLine) => {
   expect(await check({ programs: { vitest } }, 'e2e')).toMatchObject({ exitCode: 1, closingLine });
 });
 
-test('runs tests of whole programs together, and fails if one of both kinds was not executed', async () => {
+test('runs tests of whole programs together, and fails if one of both kinds did not run', async () => {
   const both = `echo "given: $*"\n${writeReport({ numPassedTests: 2 }, toFiles('integration', 'e2e'))}`;
   const passed = await check({ programs: { vitest: both } }, 'e2e,integration');
   expect(passed).toMatchObject({ exitCode: 0, closingLine: '2 passed, 0 failed' });
@@ -105,7 +105,7 @@ test('runs tests of whole programs together, and fails if one of both kinds was 
   expect(failed.errors).toContain('no integration test was executed');
 });
 
-test('ends with what failed in tests, without the frames of others', async () => {
+test('ends with the failures of tests, without stack frames outside the repository', async () => {
   const frames = ['at ours.test.ts:3:1', 'at run (/root/node_modules/vitest/run.js:1:1)'];
   const failed = {
     status: 'failed',
@@ -123,7 +123,7 @@ test('ends with what failed in tests, without the frames of others', async () =>
   expect(output).not.toMatch(/is there|node_modules/);
 });
 
-test('fails where a program is missing', async () => {
+test('fails if a program is missing', async () => {
   const result = await check({}, 'boundaries');
   expect(result).toMatchObject({ exitCode: 1, closingLine: '0 passed, 1 failed' });
   expect(result.errors).toContain('turbo cannot be run');
@@ -142,7 +142,7 @@ test('refuses an unknown check', async () => {
   expect(await check({}, 'lint,unity')).toMatchObject({ exitCode: 1, errors: expect.stringContaining('unity') });
 });
 
-test('ends the running program when it is interrupted, and starts no other', async () => {
+test('ends the running program when interrupted, and starts no other', async () => {
   const root = await createRepository({
     programs: { biome: 'echo $$ > pid; while :; do sleep 0.05; done', vitest: 'touch vitest-ran' },
   });

@@ -44,7 +44,7 @@ const toCount = ({ apiResponses }: ParseResult): CodexCount => {
 };
 
 describe.runIf(corpus)('the Codex rollouts of the corpus', () => {
-  it('have the tokens that a count of its own finds, which is their own last total but for two', () => {
+  it('have the tokens of an independent count, which equal their own last total but for two', () => {
     expect(rollouts.size).toBe(40);
     const odd: string[] = [];
     for (const [name, { text, result }] of rollouts) {
@@ -78,7 +78,7 @@ describe.runIf(corpus)('the Codex rollouts of the corpus', () => {
     }
   });
 
-  it('have issues only where third parties made lines up that Codex does not write', () => {
+  it('have issues only where third parties invented lines that Codex does not write', () => {
     const named = [...rollouts].filter(([, { result }]) => result.errors.length > 0).map(([name]) => name);
     expect(named.sort()).toEqual([
       'codex_050_legacy.jsonl',

@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 it.skipIf(!isSupported)(
-  'a machine whose disk is full loses nothing, disturbs no agent, and doubles nothing',
+  'a machine whose disk is full loses nothing, disturbs no agent, and counts nothing twice',
   async ({ skip }) => {
     if (disk === undefined) return skip();
     const folder = toSpoolFolder(join(disk.directory, 'collector'));

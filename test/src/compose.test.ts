@@ -26,7 +26,7 @@ const text = await readFile(join(ROOT, 'docker-compose.yml'), 'utf8');
 const { services } = parse(text, { merge: true }) as { services: Record<string, Service> };
 
 describe('docker-compose.yml', () => {
-  it.each(Object.entries(services))('%s has no rights that it does not need, and bounds', (_name, service) => {
+  it.each(Object.entries(services))('%s has no unnecessary rights, and resource limits', (_name, service) => {
     expect(service).toMatchObject({
       read_only: true,
       cap_drop: ['ALL'],
@@ -50,7 +50,7 @@ describe('docker-compose.yml', () => {
 });
 
 describe('scripts/compose-env', () => {
-  it('draws what the services need, each time again, and leaves what is there', async () => {
+  it('generates new secrets for the services each time, and leaves existing ones', async () => {
     const readEnvironment = async (before: string): Promise<string[]> => {
       const folder = await mkdtemp(join(tmpdir(), 'recount-compose-'));
       onTestFinished(() => rm(folder, { recursive: true }));

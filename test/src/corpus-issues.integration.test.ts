@@ -24,7 +24,7 @@ const EXPLAINED = {
   'copilot-cli invalid_timestamp': { occurrences: 16, files: 1 },
 };
 
-it.runIf(corpus)('reads every file of the corpus with the issues that are explained, and no other', async () => {
+it.runIf(corpus)('reads every file of the corpus with the explained issues, and no other', async () => {
   const folder = corpus ?? '';
   const archives = readdirSync(folder).filter((name) => name.endsWith('.tar.gz'));
   const found: Record<string, { occurrences: number; files: number }> = {};

@@ -119,7 +119,7 @@ describe.skipIf(!isCorpusHere)('the corpus of real transcripts', () => {
     }
   });
 
-  it('tells of each API response once, and of all that only progress lines hold', async () => {
+  it('emits each API response once, including those only in progress lines', async () => {
     const keysBySource = { message: new Set<string>(), progress: new Set<string>(), advisor: new Set<string>() };
     for (const [path, bytes] of filesOf('claude-code__')) {
       const { apiResponses, toolCalls, events, stats } = await parse(bytes);
@@ -144,7 +144,7 @@ describe.skipIf(!isCorpusHere)('the corpus of real transcripts', () => {
     expect([...progress].filter((key) => !message.has(key))).toHaveLength(269);
   });
 
-  it('parses the same however the bytes are cut', async () => {
+  it('parses the same however the bytes are split', async () => {
     let smallBytes = 0;
     for (const [path, bytes] of filesOf('claude-code__')) {
       // Single bytes are slow, so only a megabyte of small transcripts is split like this.
@@ -173,7 +173,7 @@ describe.skipIf(!isCorpusHere)('the corpus of real transcripts', () => {
     expect(countBy(codes, String)).toEqual({ invalid_json: 10 });
   });
 
-  it('links sub-agent files to their parents, by the path as by the lines', async () => {
+  it('links sub-agent files to their parents, by path and by lines', async () => {
     let count = 0;
     for (const [path, bytes] of filesOf('claude-code__')) {
       const byPath = identifyTranscript({ path, head: bytes });
@@ -207,7 +207,7 @@ describe.skipIf(!isCorpusHere)('the corpus of real transcripts', () => {
   });
 });
 
-describe.skipIf(!isCorpusHere)('oddities of the corpus', () => {
+describe.skipIf(!isCorpusHere)('peculiarities of the corpus', () => {
   const cipherBox = 'claude-code__FSM1+cipher-box';
   const sessionShare = 'claude-code__moredip+session-share';
 
@@ -302,7 +302,7 @@ describe.skipIf(!isCorpusHere)('oddities of the corpus', () => {
     }
   });
 
-  it('images of the user and of tools, of which no row holds the bytes', async () => {
+  it('images of the user and of tools, whose bytes are in no row', async () => {
     const ofUser = await parse(fileOf(`${sessionShare}/images-in-user-messages.jsonl`));
     const images = ofUser.contentBlocks.filter(({ block_type }) => block_type === 'image');
     expect(images.map(({ metadata }) => metadata)).toMatchObject([
@@ -319,7 +319,7 @@ describe.skipIf(!isCorpusHere)('oddities of the corpus', () => {
     }
   });
 
-  it('a message that comes back 353 lines later', async () => {
+  it('a message that continues 353 lines later', async () => {
     const { messages, contentBlocks } = await parse(fileOf(`${sessionShare}/general-tool-calls.jsonl`));
     const linesOf = (id: string) =>
       contentBlocks.filter(({ message_id }) => message_id === id).map(({ line_number }) => line_number);

@@ -37,7 +37,7 @@ async function readManifests(): Promise<Manifest[]> {
 }
 
 describe('deploy/kubernetes', () => {
-  it('is what the API of Kubernetes takes', async () => {
+  it('is accepted by the Kubernetes API', async () => {
     const manifests = await readManifests();
     expect(manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
       'Deployment recount-api',
@@ -48,7 +48,7 @@ describe('deploy/kubernetes', () => {
     for (const manifest of manifests) new MODELS[manifest.kind](manifest as never).validate();
   });
 
-  it('gives no rights that are not needed, and bounds memory', async () => {
+  it('grants no unnecessary rights, and bounds memory', async () => {
     const pods = (await readManifests())
       .filter(({ kind }) => kind === 'Deployment')
       .map(({ spec }) => spec.template.spec);
@@ -67,7 +67,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  it('sets only what docs/operations.md tells of', async () => {
+  it('sets only what docs/operations.md documents', async () => {
     const { configMapGenerator } = parse(await read('deploy/kubernetes/kustomization.yaml')) as {
       configMapGenerator: { literals: string[] }[];
     };
@@ -78,7 +78,7 @@ describe('deploy/kubernetes', () => {
   });
 });
 
-it('runs only scripts that there are in workflows', async () => {
+it('runs only existing scripts in workflows', async () => {
   const { scripts } = JSON.parse(await read('package.json')) as { scripts: Record<string, string> };
   for (const name of await readdir(join(ROOT, '.github/workflows'))) {
     const { jobs } = parse(await read(`.github/workflows/${name}`)) as {

@@ -38,7 +38,7 @@ async function findFault(page: string, link: string): Promise<string | undefined
   return listAnchors(await readFile(target, 'utf8')).includes(anchor) ? undefined : 'no such heading';
 }
 
-it('links of the documents lead to files and headings that are there', async () => {
+it('links of the documents lead to existing files and headings', async () => {
   const faults: string[] = [];
   let linkCount = 0;
   for (const page of await listDocuments(ROOT)) {

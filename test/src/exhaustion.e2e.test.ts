@@ -86,7 +86,7 @@ const waitUntilIngested = (): Promise<void> =>
     expect(rows).toEqual([{ status: 'ingested', count: expect.any(Number) }]);
   }, WAIT);
 
-it(`serves on with ${MAX_FILES} file descriptors and ${GREEDY_CLIENTS} clients`, async () => {
+it(`keeps serving with ${MAX_FILES} file descriptors and ${GREEDY_CLIENTS} clients`, async () => {
   const launcher = ['prlimit', `--nofile=${MAX_FILES}:${MAX_FILES}`];
   const api = await start('api', launcher);
   const worker = await start('worker', launcher);
@@ -109,7 +109,7 @@ it(`serves on with ${MAX_FILES} file descriptors and ${GREEDY_CLIENTS} clients`,
   expect([...api.crashes, ...worker.crashes]).toEqual([]);
 });
 
-it('answers 503 while others hold all connections of the database, and goes on when they let go', async () => {
+it('answers 503 while others hold all database connections, and recovers when they release them', async () => {
   const api = await start('api');
   const worker = await start('worker');
   expect((await upload()).status).toBe(202);
@@ -164,7 +164,7 @@ it(`serves others beside ${SLOW_CLIENTS} slow uploads`, async () => {
   expect(api.crashes).toEqual([]);
 });
 
-it('lives on where its log’s disk is full', async () => {
+it('survives a full disk of its log', async () => {
   port = await findFreePort();
   const output = await open('/dev/full', 'w');
   const cli = fileURLToPath(new URL('../../apps/cli/bin/recount.mjs', import.meta.url));

@@ -87,7 +87,7 @@ describe.runIf(corpus)('the first hour with real transcripts', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('says what a week cost, by project', async () => {
+  it('answers what a week cost, by project', async () => {
     const out = await read('report', 'usage', ...WEEK, '--by', 'project', '--utc');
     expect(out).toMatch(new RegExp(`^${PROJECT} .*\\$${totalUsd.toFixed(2)}`, 'm'));
     expect(out).not.toContain('session-share');
@@ -99,7 +99,7 @@ describe.runIf(corpus)('the first hour with real transcripts', () => {
     );
   });
 
-  it('says which session cost most, and why', async () => {
+  it('answers which session cost most, and why', async () => {
     const [, first = ''] = (await read('sessions', '--sort', 'cost', '--limit', '1')).split('\n');
     expect(first).toMatch(new RegExp(`^${dearest.id.slice(0, 8)} .*\\$${dearest.costUsd.toFixed(2)}$`));
     const why = await read('why', dearest.id.slice(0, 8));
@@ -108,7 +108,7 @@ describe.runIf(corpus)('the first hour with real transcripts', () => {
     expect(sum(parts.map(({ cost_usd }) => cost_usd))).toBeCloseTo(dearest.costUsd, 6);
   });
 
-  it('finds where something was talked about, and reads it', async () => {
+  it('finds where something was discussed, and reads it', async () => {
     const found = await read('search', 'race', 'condition', '--project', PROJECT);
     const [, id = '', line = '0'] = /recount show (\S+) --line (\d+)/.exec(found) ?? [];
     const source = sessions.find((session) => session.id.startsWith(id))?.text.split('\n') ?? [];
@@ -117,7 +117,7 @@ describe.runIf(corpus)('the first hour with real transcripts', () => {
     expect((await read('show', id, '--raw', '--line', line)).trimEnd()).toBe(source[Number(line) - 1]);
   });
 
-  it('says what failed, and where', async () => {
+  it('answers what failed, and where', async () => {
     const errors = await read('sessions', '--errors', '--project', PROJECT);
     for (const { id, failedTools } of sessions) {
       expect(failedTools).toBeGreaterThan(0);
@@ -139,7 +139,7 @@ describe.runIf(corpus)('the first hour with real transcripts', () => {
     expect(sum(rows.map((row) => Number(row.cost_usd)))).toBeCloseTo(totalUsd, 6);
   });
 
-  it('says what disk it takes', async () => {
+  it('answers how much disk space it takes', async () => {
     const { disk } = JSON.parse(await read('status', '--json'));
     expect(disk.database_bytes).toBeGreaterThan(disk.search_bytes);
     const text = sum(sessions.map((session) => session.text.length));
@@ -180,7 +180,7 @@ describe.runIf(corpus)('the first hour with real transcripts', () => {
     expect(out).toContain(`$${(2 * totalUsd).toFixed(2)}`);
   });
 
-  it('deletes a session, and takes it out of the sums', async () => {
+  it('deletes a session, and removes it from the sums', async () => {
     await read('delete', dearest.id, '--yes');
     expect((await type(['why', dearest.id])).exitCode).toBe(2);
     const rows = parseCsv(await read('export', 'usage', '--project', PROJECT));

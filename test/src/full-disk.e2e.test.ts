@@ -79,7 +79,7 @@ async function mount(sizeBytes: number, uid?: number): Promise<SmallDisk | undef
 }
 
 it(
-  'a full disk of the database costs no attempt, and everything is ingested once there is room',
+  'a full database disk costs no attempt, and everything is ingested once there is space',
   async () => {
     // Before the disk, because what was started last is stopped first.
     const { rows } = await backend.database.pool.query('SHOW data_directory');
@@ -155,7 +155,7 @@ it(
   TEST_TIMEOUT_MS,
 );
 
-it('a full disk of the raw store refuses uploads with 507, and takes them once there is room', async () => {
+it('a full raw store refuses uploads with 507, and accepts them once there is space', async () => {
   const disk = await mount(STORE_DISK_BYTES);
   if (disk === undefined) return;
   const DATABASE_URL = await createDatabase(backend.connectionString, 'full_store');

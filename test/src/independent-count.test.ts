@@ -24,7 +24,7 @@ const progress = (id: string, tokens: object, type = 'agent_progress') => ({
 });
 
 describe('countTranscript', () => {
-  it('adds the responses that only progress lines tell of', () => {
+  it('adds the responses that only progress lines contain', () => {
     const count = countTranscript(
       encode(
         assistant('msg_a', 'x', usage(10)),
@@ -89,7 +89,7 @@ describe('countTranscript', () => {
     ]);
   });
 
-  it('takes the maximum of each usage field by itself', () => {
+  it('takes the maximum of each usage field separately', () => {
     const count = countTranscript(
       encode(assistant('msg_a', null, usage(90, 10)), assistant('msg_a', null, usage(8, 800))),
     );
@@ -129,7 +129,7 @@ describe('countTranscript', () => {
     expect(count).toMatchObject({ messages: 0, invalidJsonLines: 2, missingTypeLines: 3 });
   });
 
-  it('reads JSON objects glued together on one line, and what stands before a torn one', () => {
+  it('reads JSON objects concatenated on one line, and those before a truncated one', () => {
     const glued = JSON.stringify(user('a }{ b')) + JSON.stringify(user('c')) + JSON.stringify(user('d'));
     expect(countTranscript(encode(glued))).toMatchObject({ userMessages: 3, invalidJsonLines: 0 });
     expect(countTranscript(encode(glued.slice(0, -3)))).toMatchObject({ userMessages: 2, invalidJsonLines: 1 });

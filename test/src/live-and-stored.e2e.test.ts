@@ -130,7 +130,7 @@ it('usage as text and times of any kind are the same on the screen, in events an
   ]);
 });
 
-it('results are shown, told and stored with the error beside them, as JSON, and as the kind and size of an image', async () => {
+it('results are shown, streamed and stored with the error beside them, as JSON, and as the kind and size of an image', async () => {
   const image = {
     type: 'image',
     source: { type: 'base64', media_type: 'image/png', data: Buffer.alloc(300).toString('base64') },
@@ -189,7 +189,7 @@ it('lines without a session and a time have that of their arrival, and their usa
   expect(rows).toMatchObject([{ day: expect.stringMatching(/^\d{4}-\d\d-\d\d$/), own: { tokens_out: 11 } }]);
 });
 
-it('a flat stream is messages, calls and results', async () => {
+it('a flat stream becomes messages, calls and results', async () => {
   const { shown, story, messages, blocks } = await record('flat', [
     toInit('flat'),
     { type: 'message', role: 'system', content: 'be brief' },
@@ -222,7 +222,7 @@ it('user messages are checkpoints of a stream', async () => {
   expect((await get('/v1/sessions/rewind/checkpoints')).checkpoints).toEqual(['u-1', 'u-2']);
 });
 
-it('a version too new is said once, to update recount', async () => {
+it('a version that is too new is reported once, with the advice to update recount', async () => {
   const line = { type: 'user', session_id: 'too-new', version: '3.1.0', message: { content: 'hello' } };
   const { shown, story, issues } = await record('too-new', [toInit('too-new'), line, line]);
   expect(shown.match(/WARNING: .*update recount \(line 2\)/g)).toHaveLength(1);
@@ -231,7 +231,7 @@ it('a version too new is said once, to update recount', async () => {
   expect(issues).toMatchObject([{ code: 'unsupported_version', line_number: 2 }]);
 });
 
-it('plain words and torn lines are shown, told of without a quotation, and stored as issues', async () => {
+it('plain text and truncated lines are shown, reported without a quotation, and stored as issues', async () => {
   const torn = '{"type":"assistant","message":{"content":"never ends';
   const { shown, story, stream, issues } = await record('faults', [toInit('faults'), 'Invalid API key', torn, torn]);
   expect(shown).toContain('[claude] Invalid API key\n');
@@ -244,7 +244,7 @@ it('plain words and torn lines are shown, told of without a quotation, and store
   expect(issues.map(({ code, line_number }) => [code, line_number])).toEqual([2, 3, 4].map((n) => ['invalid_json', n]));
 });
 
-it('a stream is shown raw until a line tells whose it is', async () => {
+it('a stream is shown raw until a line identifies its agent', async () => {
   const tail = start(['tail', '--record'], {}, 'pipe');
   tail.child.stdin?.write('Loading\n');
   await waitUntil(() => tail.stdout() === 'Loading\n', 'the first line is shown as it is');
@@ -285,7 +285,7 @@ it('an answer in <response> is found among lines of JSON', async () => {
   expect(issues.map(({ line_number }) => line_number)).toEqual([3, 5, 6]);
 });
 
-it('costs of assistant lines count where there is no total', async () => {
+it('costs of assistant lines count if there is no total', async () => {
   const answer = (id: string, costUSD: number): Fields => ({
     type: 'assistant',
     session_id: 'costs',
@@ -305,7 +305,7 @@ it('costs of assistant lines count where there is no total', async () => {
   expect(await get('/v1/sessions/costs')).toMatchObject({ cost_estimate_usd: 0.75, unpriced_count: 0 });
 });
 
-it('a malformed line is activity', async () => {
+it('a malformed line counts as activity', async () => {
   const tail = start(['tail', '--agent', 'claude', '--json', '--record'], {}, 'pipe');
   tail.child.stdin?.write(toText([toInit('active')]));
   await waitUntil(() => tail.stdout().includes('session-start'), 'the first line');

@@ -121,7 +121,7 @@ async function parse({ agent, path }: RecordedStream): Promise<{ events: AgentEv
 describe.skipIf(recordings.length === 0)(
   'recorded streams, run to the live endpoint, read as server-sent events',
   () => {
-    it('say the same on both sides, byte for byte', async () => {
+    it('give the same on both sides, byte for byte', async () => {
       const known = new Set<string>();
       for (const recording of recordings) {
         const { events, sessionId } = await parse(recording);
@@ -150,7 +150,7 @@ const lines = Array.from({ length: 60 }, (_, number) => {
 const init = { type: 'system', subtype: 'init', session_id: SESSION_ID, model: 'claude-opus-4-8', tools: [] };
 const result = { type: 'result', subtype: 'success', is_error: false, result: 'ok', session_id: SESSION_ID };
 
-it('lists a running agent, and follows it to its end', async () => {
+it('list a running agent, and follow it to its end', async () => {
   const path = join(home, 'watched.jsonl');
   const session_id = '44444444-2222-4333-8444-555555555555';
   const story = [init, ...lines, result].map((line) => `${JSON.stringify({ ...line, session_id })}\n`);
@@ -176,7 +176,7 @@ it('lists a running agent, and follows it to its end', async () => {
   expect(await live('watch', '99999999').ended).toMatchObject({ exitCode: 2, stdout: '' });
 });
 
-it('lists a stream that has not named its session, and follows it into that when it has', async () => {
+it('list a stream that has not named its session yet, and follow it there once it has', async () => {
   const session_id = '55555555-2222-4333-8444-555555555555';
   const tail = startRecount(home, ['tail', '--agent', 'claude', '--server', url], environment, 'pipe');
   const write = (line: object): void => void tail.child.stdin?.write(`${JSON.stringify({ session_id, ...line })}\n`);
@@ -232,7 +232,7 @@ describe('killing in the middle', () => {
     expect(await readdir(join(home, '.recount/live-spool'))).toEqual([]);
   });
 
-  it('the agent: what it wrote is there, and that it was killed', async () => {
+  it('the agent: its output is there, and that it was killed', async () => {
     const path = join(home, 'killed.jsonl');
     const session_id = '33333333-2222-4333-8444-555555555555';
     await writeFile(path, [init, ...lines].map((line) => `${JSON.stringify({ ...line, session_id })}\n`).join(''));

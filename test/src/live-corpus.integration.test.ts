@@ -86,7 +86,7 @@ const sum = (values: readonly (number | undefined)[]): number => values.reduce<n
 const blocks = ({ message }: Line) => message?.content ?? [];
 
 describe.skipIf(streams.length === 0)('recorded streams', () => {
-  it('are there for every agent', () => {
+  it('exist for every agent', () => {
     const agents = streams.map(({ agent }) => agent);
     expect(Object.values(AGENTS).map((agent) => count(agents, (other) => other === agent))).toEqual([3, 14, 1]);
     expect(Object.values(AGENTS).every((agent) => outputFlags(agent) !== undefined)).toBe(true);
@@ -110,7 +110,7 @@ describe.skipIf(streams.length === 0)('recorded streams', () => {
     else await expectMessageFigures(stream, events, summary.tokens);
   });
 
-  it('end as they ended: with a failure that the agent told, or within a turn', () => {
+  it('end as they ended: with a failure that the agent reported, or within a turn', () => {
     const failed = streams.filter((stream) => !toStreamOutcome(replay(stream, [stream.bytes]).summary).success);
     expect(failed.map(({ path }) => basename(path.split(' ').at(-1) ?? '')).sort()).toEqual(
       ['codex-error.jsonl', 'error.jsonl', 'stream-output-multi-1.jsonl'].sort(),

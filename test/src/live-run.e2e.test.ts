@@ -105,21 +105,21 @@ describe('recount run', () => {
     if (signal === 'SIGINT') expect((await readFile(log, 'utf8')).match(/SIGINT/g)).toHaveLength(1);
   });
 
-  it('ends as an agent that is killed does', async () => {
+  it('exits like an agent that is killed', async () => {
     const { exitCode, stdout } = await start(home, ['run', '--', 'claude'], environment({ FAKE_KILLED_AFTER: '4' }))
       .ended;
     expect(exitCode).toBe(137);
     expect(stdout.trimEnd().split('\n').at(-1)).toBe('[claude] ERROR: The agent was ended by SIGKILL');
   });
 
-  it('reads on after a long silence, while what the agent left running still writes', async () => {
+  it('keeps reading after a long silence, while a process that the agent left behind still writes', async () => {
     const script = '#!/bin/sh\n(sleep 2.9; cat "$FAKE_STREAM") &\nsleep 2.3\n';
     await writeFile(join(home, 'bin/claude'), script);
     const { exitCode, stdout } = await start(home, ['run', '--', 'claude'], environment()).ended;
     expect({ exitCode, lines: stdout.split('\n').length }).toEqual({ exitCode: 0, lines: LINE_COUNT + 2 });
   });
 
-  it('passes unknown agents, other output formats and --no-stream through as they are', async () => {
+  it('passes unknown agents, other output formats and --no-stream through unchanged', async () => {
     const bytes = await readFile(stream, 'utf8');
     const unknown = await start(home, ['run', '--', 'unknown-agent'], environment({ FAKE_EXIT_CODE: '3' })).ended;
     expect(unknown).toMatchObject({ exitCode: 3, stdout: bytes, stderr: '' });
@@ -144,7 +144,7 @@ describe('recount run', () => {
     expect(exitCode).toBe(expected);
   });
 
-  it('says that an agent is not there, or may not be started, as a shell does', async () => {
+  it('reports that an agent is missing, or not executable, as a shell does', async () => {
     const missing = await start(home, ['run', '--', 'no-such-agent']).ended;
     expect(missing).toMatchObject({
       exitCode: 127,
@@ -155,7 +155,7 @@ describe('recount run', () => {
     expect(await start(home, ['run', '--', join(home, 'bin/amp')]).ended).toMatchObject({ exitCode: 126 });
   });
 
-  it('warns of an agent that is silent', async () => {
+  it('warns of a silent agent', async () => {
     const slow = environment({ FAKE_DELAY_MS: '1500', FAKE_KILLED_AFTER: '1' });
     const { stderr } = await start(home, ['run', '--stall-timeout', '1', '--', 'claude'], slow).ended;
     expect(stderr).toMatch(
@@ -164,7 +164,7 @@ describe('recount run', () => {
     );
   });
 
-  it('lets the agent finish where nobody reads what it shows', async () => {
+  it('lets the agent finish even if nobody reads the output', async () => {
     const hold = await holdAgents(home);
     const recount = start(home, recordTo(server.url), environment(hold.environment));
     await waitUntil(() => recount.stdout().includes('Zeile 2'), 'the second line');
@@ -176,7 +176,7 @@ describe('recount run', () => {
 });
 
 describe('a recorded run', () => {
-  it('reaches the server while it goes on, whole, and leaves nothing behind', async () => {
+  it('reaches the server while it runs, whole, and leaves nothing behind', async () => {
     const hold = await holdAgents(home);
     const recount = start(home, recordTo(server.url), environment({ ...hold.environment, FAKE_EXIT_CODE: '4' }));
     await waitUntil(() => receivedBytes() > 500, 'the first lines');
@@ -192,7 +192,7 @@ describe('a recorded run', () => {
     expect(await listSpool()).toEqual([]);
   });
 
-  it('goes on where the server was left, when that was killed in the middle', async () => {
+  it('continues where the server stopped, if that was killed in the middle', async () => {
     const hold = await holdAgents(home);
     const recount = start(home, recordTo(server.url), environment(hold.environment));
     await waitUntil(() => receivedBytes() > 300, 'the first lines');
@@ -213,7 +213,7 @@ describe('a recorded run', () => {
     expect(await listSpool()).toEqual([]);
   });
 
-  it('waits in the spool for a server that stays away, until `recount live flush`', async () => {
+  it('waits in the spool while the server is unavailable, until `recount live flush`', async () => {
     await server.kill();
     const { exitCode, stdout, stderr } = await start(home, recordTo(server.url), environment()).ended;
     expect(exitCode).toBe(0);
@@ -240,7 +240,7 @@ describe('a recorded run', () => {
     expect(await start(home, flush, environment()).ended).toMatchObject({ exitCode: 0, stdout: 'Nothing waits.\n' });
   });
 
-  it('of a recount that was killed is sent by the next one, up to where it came', async () => {
+  it('of a recount that was killed is sent by the next one, as far as it was recorded', async () => {
     const hold = await holdAgents(home);
     const first = start(home, recordTo(server.url), environment(hold.environment));
     await waitUntil(() => first.stdout().includes('Zeile 4'), 'the fourth line');
@@ -264,7 +264,7 @@ describe('a recorded run', () => {
     expect(await listSpool()).toEqual([]);
   });
 
-  it('whose stream the server has closed meanwhile is sent again as a whole', async () => {
+  it('whose stream the server has closed in the meantime is sent again as a whole', async () => {
     const hold = await holdAgents(home);
     const recount = start(home, recordTo(server.url), environment(hold.environment));
     await waitUntil(() => receivedBytes() > 300, 'the first lines');
@@ -280,7 +280,7 @@ describe('a recorded run', () => {
   it.each([
     ['waits', 401, 'invalid-key', 'waiting'],
     ['stays', 413, 'stream-too-large', 'refused'],
-  ])('%s where the server answers %d', async (_what, status, slug, state) => {
+  ])('%s if the server answers %d', async (_what, status, slug, state) => {
     server.refusal = { status, slug };
     expect(await start(home, recordTo(server.url), environment()).ended).toMatchObject({ exitCode: 0 });
     const flush = ['live', 'flush', '--json', '--server', server.url];
@@ -289,7 +289,7 @@ describe('a recorded run', () => {
     expect({ exitCode, ...JSON.parse(stdout) }).toMatchObject({ exitCode: 1, state });
   });
 
-  it('is kept for the local installation where none runs', async () => {
+  it('is kept for the local installation if none is running', async () => {
     const command = ['run', '--record', '--', 'claude'];
     const { exitCode, stderr } = await start(home, command, environment({ RECOUNT_API_KEY: '' })).ended;
     expect(exitCode).toBe(0);
@@ -297,7 +297,7 @@ describe('a recorded run', () => {
     expect(await listSpool()).toHaveLength(2);
   });
 
-  it('goes on where nothing can be recorded', async () => {
+  it('continues if nothing can be recorded', async () => {
     await writeFile(join(home, 'file'), '');
     const nowhere = environment({ RECOUNT_DATA_DIR: join(home, 'file') });
     const { exitCode, stdout, stderr } = await start(home, recordTo(server.url), nowhere).ended;
@@ -306,7 +306,7 @@ describe('a recorded run', () => {
     expect(stderr).toMatch(/^recount: not recorded: /);
   });
 
-  it('of an agent that is killed has all that the agent wrote', async () => {
+  it('of an agent that is killed has all of the agent’s output', async () => {
     const killed = environment({ FAKE_KILLED_AFTER: '7' });
     expect(await start(home, recordTo(server.url), killed).ended).toMatchObject({ exitCode: 137 });
     expect(onlyStream()?.bytes.toString()).toBe(
@@ -319,8 +319,8 @@ describe('a recorded run', () => {
   });
 });
 
-describe('recount run of a program that is not there', () => {
-  it('ends with 127, and in JSON with a close object', async () => {
+describe('recount run of a missing program', () => {
+  it('exits with 127, and in JSON with a close object', async () => {
     const { exitCode, stdout } = await start(home, ['run', '--json', '--', 'missing-program']).ended;
     expect(exitCode).toBe(127);
     const lines = stdout.trimEnd().split('\n');
@@ -345,7 +345,7 @@ describe('recount run -- claude with messages on its stdin', () => {
 });
 
 describe('recount tail', () => {
-  it('records, and ends with 1 where the stream is cut off', async () => {
+  it('records, and exits with 1 if the stream is cut off', async () => {
     const whole = await start(home, ['tail', '--server', server.url], environment(), stream).ended;
     expect(whole).toMatchObject({ exitCode: 0, stderr: '' });
     expect(onlyStream()).toMatchObject({ sessionId: SESSION_ID, end: { exitCode: undefined, signal: undefined } });
@@ -354,7 +354,7 @@ describe('recount tail', () => {
     expect(await start(home, ['tail'], {}, stream).ended).toMatchObject({ exitCode: 1 });
   });
 
-  it('shows what an agent says in plain words, unreadable lines, dropped ones, and versions too new', async () => {
+  it('shows an agent’s plain text, unreadable lines, dropped ones, and versions that are too new', async () => {
     const torn = `{"type":"assistant","message":{"content":"${'x'.repeat(200)}`;
     const newer = JSON.stringify({ type: 'user', session_id: 's', version: '3.0.0', message: { content: 'hi' } });
     const lines = ['Invalid API key · Please run /login', newer, newer, torn, `{"a":"${'y'.repeat(11_000_000)}"}`];
@@ -370,7 +370,7 @@ describe('recount tail', () => {
     expect(json.stdout).not.toContain('Invalid API key');
   });
 
-  it('passes a stream through until a line tells whose it is, and records it whole', async () => {
+  it('passes a stream through until a line identifies its agent, and records it whole', async () => {
     const noise = 'Loading the project\n';
     const recount = start(home, ['tail', '--server', server.url], environment(), 'pipe');
     recount.child.stdin?.write(noise);

@@ -79,7 +79,7 @@ const toLine = (index: number): string =>
 const STORED = { timeout: 60_000, interval: 50 };
 
 describe('an API killed with SIGKILL in the middle of a stream', () => {
-  it('has what it said was stored, of a stream under way; client and reader go on at another, and nothing is lost or doubled', async () => {
+  it('has stored everything that it acknowledged; client and reader continue on another one, without loss or repetition', async () => {
     const first = await startApi();
     const second = await startApi();
     const bytes = Buffer.from(Array.from({ length: 400 }, (_, index) => toLine(index)).join(''));

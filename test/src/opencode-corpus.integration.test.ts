@@ -34,7 +34,7 @@ function countExport({ messages }: Export) {
 }
 
 it.runIf(corpus)(
-  'every opencode session of the corpus has the tokens, cost and calls that it has by a count of its own',
+  'every opencode session of the corpus has the tokens, cost and calls of an independent count',
   async () => {
     const folder = corpus ?? '';
     const archives = readdirSync(folder).filter((name) => name.startsWith('opencode__'));

@@ -110,7 +110,7 @@ async function carryToAnotherMachine(url: string, key: string): Promise<void> {
 }
 
 describe('the npm package, installed', () => {
-  it('is as small as it says', () => {
+  it('is as small as documented', () => {
     expect(tarball.size).toBeLessThan(MAX_PACKED_BYTES);
     expect(tarball.unpackedSize).toBeLessThan(MAX_UNPACKED_BYTES);
   });
@@ -124,7 +124,7 @@ describe('the npm package, installed', () => {
     expect((await call('usage', 'statusline')).stdout).toMatch(/today/);
   });
 
-  it('keeps, reports and stops: the main job', async () => {
+  it('ingests, reports and stops', async () => {
     const up = spawn(recount, ['up'], { env: environment, cwd: folder });
     let output = '';
     for (const stream of [up.stdout, up.stderr]) stream.on('data', (chunk) => (output += chunk));
@@ -160,7 +160,7 @@ describe('the npm package, installed', () => {
       'yarn',
       (path: string) => ['-p', '@yarnpkg/cli-dist@4.18.1', 'yarn', 'dlx', '-p', `recount@file:${path}`, 'recount'],
     ],
-  ])('is run by %s without being installed', async (_name, toWords) => {
+  ])('runs with %s without being installed', async (_name, toWords) => {
     const words = ['-y', ...toWords(tarball.path), 'usage', '--json', '--group-by', 'model'];
     const { stdout: caFile } = await run('npm', ['config', 'get', 'cafile'], {
       env: environment,
@@ -192,7 +192,7 @@ describe('the npm package, installed', () => {
     expect(stdout.trim()).toBe('23 function');
   });
 
-  it('has manifest and types that resolve for everybody who can load ES modules', async () => {
+  it('has a manifest and types that resolve for all users of ES modules', async () => {
     const pkgDir = join(folder, 'npm/lib/node_modules/recount');
     expect((await publint({ pkgDir, strict: true })).messages).toEqual([]);
     const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(await readFile(tarball.path))));
@@ -203,7 +203,7 @@ describe('the npm package, installed', () => {
     expect(analysis.problems.filter((problem) => !known(problem))).toEqual([]);
   });
 
-  it('says on an older Node what it needs', async () => {
+  it('says which Node it needs on an older one', async () => {
     const source = await readFile(join(folder, 'npm/lib/node_modules/recount/apps/cli/bin/recount.mjs'), 'utf8');
     const old = source.replaceAll('process.versions.node', '"20.19.0"').replaceAll('process.version}', '"v20.19.0"}');
     const program = join(folder, 'old.mjs');

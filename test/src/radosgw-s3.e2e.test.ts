@@ -80,14 +80,14 @@ describe.skipIf(radosgw === undefined)('Ceph radosgw', () => {
     await store.close();
   });
 
-  it('denies a signature that has expired', async () => {
+  it('denies an expired signature', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - HOUR_MS });
     const store = await openStore(bucket, { maxAttempts: 1 });
     await expect(store.check()).rejects.toMatchObject({ code: 'denied', message: expect.stringContaining('Skew') });
     await store.close();
   });
 
-  it('is used all the same by a machine whose clock is an hour off', async () => {
+  it('works for a machine whose clock is an hour off', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + HOUR_MS });
     const store = await openStore(bucket);
     const bytes = randomBytes(11 * MIB);
@@ -97,7 +97,7 @@ describe.skipIf(radosgw === undefined)('Ceph radosgw', () => {
     await store.close();
   });
 
-  it('keeps no part of a multipart upload that is broken off, and aborts those that a crash left', async () => {
+  it('keeps no part of an aborted multipart upload, and aborts those that a crash left', async () => {
     const store = await openStore(bucket);
     const failure = new Error('the client went away');
     await expect(store.put(KEY, bodyOf(randomBytes(17 * MIB), failure))).rejects.toBe(failure);
@@ -160,7 +160,7 @@ describe.skipIf(radosgw === undefined)('recount on Ceph radosgw', () => {
   const call = (port: number, path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers: { authorization: `Bearer ${key}` } });
 
-  it('takes an upload to rows, and gives the bytes back', async () => {
+  it('ingests an upload into rows, and returns the bytes', async () => {
     const port = await findFreePort();
     await start('api', { RECOUNT_PORT: String(port) });
     await start('worker');
@@ -180,7 +180,7 @@ describe.skipIf(radosgw === undefined)('recount on Ceph radosgw', () => {
     );
   });
 
-  it('says what is wrong where the secret is', async () => {
+  it('reports what is wrong with the secret', async () => {
     const port = await findFreePort();
     const wrong = { S3_SECRET_ACCESS_KEY: 'wrong' };
     await start('api', { ...wrong, RECOUNT_PORT: String(port) });

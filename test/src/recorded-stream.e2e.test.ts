@@ -48,7 +48,7 @@ describe('a recorded stream', () => {
     expect(JSON.parse(stdout)).toMatchObject({ stats: { tokens_in: 3, tokens_out: 7, total_messages: 1 }, errors: [] });
   });
 
-  it('is taken by upload and backfill, and by a backfill without the API', async () => {
+  it('is accepted by upload and backfill, and by a backfill without the API', async () => {
     const up = start(['up', '--port', '0', await writeStream('at-start')]);
     await waitUntil(() => /Ctrl-C stops it/.test(up.stdout() + up.stderr()), 'recount is up');
     expect(await start(['upload', await writeStream('uploaded')]).ended).toMatchObject({ exitCode: 0 });
@@ -67,7 +67,7 @@ describe('a recorded stream', () => {
     }, 'every session is ingested');
   });
 
-  it('is taken by `recount backfill --direct`', async () => {
+  it('is accepted by `recount backfill --direct`', async () => {
     const postgres = await startLocalPostgres({ directory: join(home, 'postgres') });
     const client = new pg.Client({ connectionString: postgres.connectionString });
     try {

@@ -57,7 +57,7 @@ async function beginUpload(port: number, sessionId: string, sizeBytes: number, f
 }
 
 describe('SIGTERM under load', () => {
-  it('lets the API finish an upload under way, and then end', async () => {
+  it('lets the API finish a running upload, and then exit', async () => {
     const port = await findFreePort();
     const api = await start('api', { RECOUNT_PORT: String(port), RECOUNT_SHUTDOWN_GRACE_MS: '20000' });
     const bytes = Buffer.concat([...generateTranscript({ seed: 1, targetBytes: 3_000_000 })]);
@@ -78,7 +78,7 @@ describe('SIGTERM under load', () => {
     expect(await stopped).toBe(0);
   });
 
-  it('ends an API whose client never finishes within the grace time, and leaves nothing of the upload', async () => {
+  it('stops an API whose client never finishes within the grace period, and leaves nothing of the upload', async () => {
     const port = await findFreePort();
     const api = await start('api', { RECOUNT_PORT: String(port) });
     await beginUpload(port, 'stuck', 1_000_000, Buffer.alloc(1000, '{}\n'));
@@ -90,7 +90,7 @@ describe('SIGTERM under load', () => {
     expect(rows).toEqual([]);
   });
 
-  it('ends a worker in the middle of 60 MB within the grace time, and another one goes on at once', async () => {
+  it('stops a worker in the middle of 60 MB within the grace period, and another one continues at once', async () => {
     const id = (await backend.receive(WORKSPACE, generateTranscript({ seed: 2, targetBytes: LARGE_BYTES }))).id;
     const first = await start('worker', { RECOUNT_SHUTDOWN_GRACE_MS: '200' });
     await vi.waitFor(async () => expect(await find(id)).toMatchObject({ status: 'processing' }));

@@ -52,7 +52,7 @@ describe('a session as its usage alone', () => {
     expect(await expectSameUsage([SAMPLES])).toBeGreaterThan(0);
   });
 
-  it.runIf(corpus)('also those of real agents', async () => {
+  it.runIf(corpus)('also for those of real agents', async () => {
     const folder = corpus ?? '';
     const archives = readdirSync(folder).filter((name) => name.endsWith('.tar.gz'));
     expect(await expectSameUsage(archives.map((name) => join(folder, name)))).toBeGreaterThan(200);

@@ -56,7 +56,7 @@ async function hashRows(workspaceId: string): Promise<unknown> {
 }
 
 describe('a worker killed with SIGKILL in the middle of a transcript', () => {
-  it('loses nothing and doubles nothing: the job comes back by itself, the rows are those of an undisturbed run', async () => {
+  it('loses nothing and counts nothing twice: the job is retried by itself, with the rows of an undisturbed run', async () => {
     const disturbed = await upload('01J0000000000000000000000A');
     const worker = await backend.start('worker');
     await waitFor(disturbed, 'processing', BACK_WITHIN_MS);
@@ -75,7 +75,7 @@ describe('a worker killed with SIGKILL in the middle of a transcript', () => {
 });
 
 describe('a worker killed with SIGKILL among groups of small transcripts', () => {
-  it('uses up nobody’s attempts: all are ingested by another one, once', async () => {
+  it('uses up no attempts of the others: all are ingested by another one, once', async () => {
     const workspaceId = '01J0000000000000000000000C';
     const { database } = backend;
     await ensureWorkspace(database.database, workspaceId, workspaceId);

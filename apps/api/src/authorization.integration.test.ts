@@ -157,7 +157,7 @@ async function readState(): Promise<unknown> {
 }
 
 describe('authorization', () => {
-  it('has a row for every route, and no row without one', async () => {
+  it('lists every route, and only routes that exist', async () => {
     const document = (await (await api.fetch('/openapi.json')).json()) as {
       paths: Record<string, Record<string, unknown>>;
     };
@@ -167,7 +167,7 @@ describe('authorization', () => {
     expect(documented.sort()).toEqual([...routes].sort());
   });
 
-  it('lets no route in that the document does not have', async () => {
+  it('registers only routes that the OpenAPI document describes', async () => {
     const environment = { DATABASE_URL: api.connectionString, RECOUNT_RAW_STORE: api.storeDirectory };
     const { database, rawStore } = api;
     const queue = {
@@ -184,7 +184,7 @@ describe('authorization', () => {
     await app.close();
   });
 
-  it('refuses whom it must, and then nothing has changed', async () => {
+  it('refuses everyone without the right, and changes nothing', async () => {
     const before = await readState();
     const expected = toExpected(true);
     const { statuses, texts } = await askAll(expected);
@@ -195,7 +195,7 @@ describe('authorization', () => {
     expect(await readState()).toEqual(before);
   });
 
-  it('asks of HEAD what it asks of GET', async () => {
+  it('requires the same for HEAD as for GET', async () => {
     for (const route of routes.filter((candidate) => candidate.startsWith('GET '))) {
       const [status] = AUTHORIZATION_TABLE[route] ?? [];
       // 405 if the route has no HEAD.
@@ -203,7 +203,7 @@ describe('authorization', () => {
     }
   });
 
-  it('lets in whom it should, and shows another workspace nothing', async () => {
+  it('admits everyone with the right, and shows nothing of another workspace', async () => {
     const expected = toExpected(false);
     const { statuses, texts } = await askAll(expected);
     expect(statuses).toEqual(expected);

@@ -5,7 +5,7 @@ import { readApiConfig } from './config.ts';
 const required = { DATABASE_URL: 'postgres://localhost/recount', RECOUNT_RAW_STORE: '/srv/raw' };
 
 describe('readApiConfig', () => {
-  it('needs no more than database and store, and listens to nobody else', () => {
+  it('needs only a database and a store, and listens on loopback only', () => {
     expect(readApiConfig(required)).toMatchObject({
       host: '127.0.0.1',
       port: 7878,
@@ -77,7 +77,7 @@ describe('readApiConfig', () => {
     expect(() => readApiConfig({ ...required, ...change })).toThrow(ConfigError);
   });
 
-  it('names all that is wrong at once, and what is allowed', () => {
+  it('lists all errors at once, with the allowed values', () => {
     const environment = {
       DATABASE_URL: ' ',
       RECOUNT_RAW_STORE: '/srv/raw',
@@ -92,7 +92,7 @@ describe('readApiConfig', () => {
     expect(() => readApiConfig(environment)).toThrow(message.join('\n'));
   });
 
-  it('wants the secret of an access key', () => {
+  it('requires the secret for an access key', () => {
     expect(() => readApiConfig({ ...required, S3_ACCESS_KEY_ID: 'a' })).toThrow('S3_SECRET_ACCESS_KEY is not set');
   });
 });

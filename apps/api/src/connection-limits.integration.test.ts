@@ -42,7 +42,7 @@ describe('a connection', () => {
   it.each([
     ['says nothing', ''],
     ['begins its headers and stops', 'GET /healthz HTTP/1.1\r\nhost: test\r\nx-slow: '],
-  ])('that %s is ended', async (_what, beginning) => {
+  ])('that %s is closed', async (_what, beginning) => {
     const { answer } = await open(beginning);
     const text = await answer;
     expect(text).toMatch(/^HTTP\/1.1 408 /);
@@ -50,19 +50,19 @@ describe('a connection', () => {
     expect(text).toMatch(/x-request-id: \S+/);
   });
 
-  it('that sends a header now and then is ended', async () => {
+  it('that sends one header now and then is closed', async () => {
     const { socket, answer } = await open('GET /healthz HTTP/1.1\r\nhost: test\r\n');
     const timer = setInterval(() => socket.write('x-slow: 1\r\n'), 50);
     expect(await answer).toMatch(/^HTTP\/1.1 408 /);
     clearInterval(timer);
   });
 
-  it('is closed when it is idle between two requests', async () => {
+  it('is closed when it stays idle between two requests', async () => {
     const { answer } = await open('GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n');
     expect(await answer).toMatch(/^HTTP\/1.1 200 /);
   });
 
-  it('is not kept for a client that goes on sending what nobody reads', async () => {
+  it('is closed if the client keeps sending a body that is not being read', async () => {
     const { socket, answer } = await open('GET /healthz HTTP/1.1\r\nhost: test\r\ntransfer-encoding: chunked\r\n\r\n');
     const timer = setInterval(() => socket.write('1\r\nx\r\n'), 20);
     const text = await answer;
@@ -71,7 +71,7 @@ describe('a connection', () => {
     expect(text).toMatch(/connection: close/i);
   });
 
-  it('is kept where all was read, after uploads of either kind too', async () => {
+  it('stays open once the whole body was read, also after either kind of upload', async () => {
     const single = await api.upload(toTranscript('kept', 4));
     const multipart = await api.upload(
       toMultipart([{ filename: 'kept.jsonl', content: toTranscript('kept-too', 4) }]),
@@ -84,7 +84,7 @@ describe('a connection', () => {
     }
   });
 
-  it('stays for a client that still sends what was refused, until it has read why', async () => {
+  it('stays open while the client still sends a refused body, until it has read the error', async () => {
     const bytes = Buffer.alloc(16 * 1024 * 1024, 'x');
     const head = [
       'POST /v1/transcripts HTTP/1.1',
@@ -127,7 +127,7 @@ describe('a connection', () => {
     expect(text).not.toMatch(/\bat |node:/);
   });
 
-  it('is refused where there are too many', async () => {
+  it('is refused above the limit', async () => {
     const countConnections = promisify(api.app.server.getConnections.bind(api.app.server));
     const isAlone = async () => expect(await countConnections()).toBe(0);
     api.app.server.closeAllConnections();

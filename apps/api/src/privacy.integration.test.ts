@@ -81,8 +81,8 @@ async function whileRefusing(table: string, work: () => Promise<void>): Promise<
 const readFailure = async (transcriptId: string): Promise<string | null | undefined> =>
   (await findTranscript(api.database.database, HOME_WORKSPACE, transcriptId))?.failure_reason;
 
-describe('what fails tells nothing', () => {
-  it('lines that are none', async () => {
+describe('failures that disclose nothing', () => {
+  it('unreadable lines', async () => {
     const sessionId = toSessionId();
     const good = toPrivateTranscript(sessionId);
     const id = await accept(
@@ -126,7 +126,7 @@ describe('what fails tells nothing', () => {
     await whileRefusing('transcripts', () => refuse('row refused', 500, send(toPrivateTranscript())));
   });
 
-  it('a store that breaks, or has other bytes', async () => {
+  it('a store that fails, or returns other bytes', async () => {
     const broken = await accept(toPrivateTranscript());
     const cause = new Error(`${CANARY} of the store`);
     const get = () => Promise.reject(new RawStoreError('unavailable', 'The store answers with 500', { cause }));
@@ -145,7 +145,7 @@ describe('what fails tells nothing', () => {
     expect(await readFailure(changed)).toMatch(/^RawObjectMismatchError/);
   });
 
-  it('uploads that are refused', async () => {
+  it('refused uploads', async () => {
     const text = toPrivateTranscript();
     const gzip = { headers: { 'content-encoding': 'gzip' } };
     await refuse('no encoding', 400, send(text, gzip));
@@ -166,7 +166,7 @@ describe('what fails tells nothing', () => {
     await refuse('no file', 400, send(field, { headers }));
   });
 
-  it('requests that are refused', async () => {
+  it('refused requests', async () => {
     const authorization = `Bearer ${key}`;
     for (const path of [
       `/${CANARY}`,
@@ -188,7 +188,7 @@ describe('what fails tells nothing', () => {
     await refuse('method', 405, fetch(`${api.url}/v1/sessions`, { method: 'PATCH', body: CANARY }));
   });
 
-  it('what only the client is told: the names of its parameters and files', async () => {
+  it('the names of parameters and files, which only the client is told', async () => {
     const headers = { authorization: `Bearer ${key}` };
     for (const parameter of [CANARY, key]) {
       const response = await fetch(`${api.url}/v1/sessions?${parameter}=1`, { headers });
@@ -201,7 +201,7 @@ describe('what fails tells nothing', () => {
     expect(await response.json()).toMatchObject({ results: [{ path: `/${CANARY}.txt`, error: { status: 422 } }] });
   });
 
-  it('a request id of the client is its own affair, save where it is none', async () => {
+  it('a valid request id of the client is kept, an invalid one is replaced', async () => {
     const headers = { authorization: `Bearer ${key}`, 'x-request-id': `"${CANARY}"` };
     await refuse('request id', 404, fetch(`${api.url}/v1/sessions/none`, { headers }));
   });
@@ -216,22 +216,22 @@ describe('nothing private', () => {
     expect(text, where).not.toMatch(/\\n +at |node:internal|file:\/\//);
   };
 
-  it('is in the log, at its most verbose', () => {
+  it('appears in the log, at its most verbose', () => {
     expect(api.logLines.length).toBeGreaterThan(30);
     expect(api.logLines.some((line) => line.includes('"level":20'))).toBe(true);
     for (const line of api.logLines) expectNothing('log', line);
   });
 
-  it('is in what workers log', () => {
+  it('appears in the workers’ logs', () => {
     expect(api.jobReports.filter(({ outcome }) => outcome === 'failed').length).toBeGreaterThan(10);
     for (const report of api.jobReports) expectNothing('job', JSON.stringify(report));
   });
 
-  it('is in the metrics', async () => {
+  it('appears in the metrics', async () => {
     expectNothing('metrics', await api.readMetrics());
   });
 
-  it('is in an error answer', () => {
+  it('appears in an error response', () => {
     expect(refusals.length).toBeGreaterThan(20);
     for (const { what, body } of refusals) expectNothing(what, body);
   });
@@ -240,13 +240,13 @@ describe('nothing private', () => {
     ['messages of issues', "SELECT string_agg(message, ' ') AS text FROM recount.ingest_issues"],
     ['reasons of failures', "SELECT string_agg(failure_reason, ' ') AS text FROM recount.transcripts"],
     ['jobs', "SELECT string_agg(job::text, ' ') AS text FROM pgboss.job AS job"],
-  ])('is in %s', async (where, query) => {
+  ])('appears in %s', async (where, query) => {
     const { rows } = await api.database.pool.query<{ text: string }>(query);
     expect(rows[0]?.text.length).toBeGreaterThan(100);
     expectNothing(where, rows[0]?.text ?? '');
   });
 
-  it('is anywhere but where it belongs', async () => {
+  it('appears anywhere except where it belongs', async () => {
     const transcript = await (await api.upload(toTranscript('counter-check', 2, { cwd: CANARY }))).json();
     await api.work();
     const { transcript_id } = transcript as UploadReceipt;

@@ -57,7 +57,7 @@ async function beginUpload(url: string, text: string): Promise<UploadUnderWay> {
 }
 
 describe('startApi', () => {
-  it('shows figures of all workspaces on a port of their own alone', async () => {
+  it('serves the metrics of all workspaces on a separate port only', async () => {
     const port = await findFreePort();
     const api = await startApi(readConfig({ RECOUNT_METRICS_PORT: String(port) }), log);
     const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
@@ -70,7 +70,7 @@ describe('startApi', () => {
     await expect(fetch(`http://127.0.0.1:${port}/metrics`)).rejects.toThrow('fetch failed');
   });
 
-  it('serves, and on close lets an upload under way end, whose connection it then closes', async () => {
+  it('serves, and on close lets a running upload finish, then closes its connection', async () => {
     const api = await startApi(readConfig(), log);
     expect(api.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect((await fetch(`${api.url}/readyz`)).status).toBe(200);
@@ -85,7 +85,7 @@ describe('startApi', () => {
     await closed;
   });
 
-  it('sends spans of uploads, without anything of theirs, where the variables of OpenTelemetry say', async () => {
+  it('sends spans of uploads, without any of their content, if the OpenTelemetry variables ask for it', async () => {
     const collector = await startCollector();
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', collector.url);
     const api = await startApi(readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }), log);
@@ -107,7 +107,7 @@ describe('startApi', () => {
     for (const secret of ['private', 'prompt 0', key]) expect(collector.bodies.join('')).not.toContain(secret);
   });
 
-  it('waits for nobody longer than the grace time', async () => {
+  it('waits no longer than the grace period', async () => {
     const api = await startApi(readConfig({ RECOUNT_SHUTDOWN_GRACE_MS: '200' }), log);
     const upload = await beginUpload(api.url, toTranscript('stuck', 20));
     // The upload would be given up a minute after its last byte.
@@ -118,7 +118,7 @@ describe('startApi', () => {
     await vi.waitFor(async () => expect(await listUploadsUnderWay(storeDirectory)).toEqual([]));
   });
 
-  it('does not start on a port that is taken, nor with a database of another version or none', async () => {
+  it('does not start if its port is taken, or if the database is missing or has another version', async () => {
     const api = await startApi(readConfig(), log);
     const { port } = new URL(api.url);
     await expect(startApi(readConfig({ RECOUNT_PORT: port }), log)).rejects.toThrow('EADDRINUSE');

@@ -10,19 +10,19 @@ it('knows where the project is', () => {
   expect(PROJECT_DIRECTORY.endsWith('/')).toBe(false);
 });
 
-it('starts paths where the user is, also behind `npm start`', () => {
+it('resolves paths against the user’s directory, also behind `npm start`', () => {
   expect(toWorkingDirectory({}, '/home/ada')).toBe('/home/ada');
   expect(toWorkingDirectory(script, PROJECT_DIRECTORY)).toBe('/home/ada');
   expect(toWorkingDirectory({ ...script, RECOUNT_INIT_CWD: '/home/bob' }, PROJECT_DIRECTORY)).toBe('/home/bob');
   expect(toWorkingDirectory({ ...script, INIT_CWD: '' }, PROJECT_DIRECTORY)).toBe(PROJECT_DIRECTORY);
 });
 
-it('does not heed what a package manager said to another program', () => {
+it('ignores what a package manager told another program', () => {
   expect(toWorkingDirectory(script, '/tmp')).toBe('/tmp');
   expect(toWorkingDirectory({ INIT_CWD: '/home/ada' }, PROJECT_DIRECTORY)).toBe(PROJECT_DIRECTORY);
 });
 
-it('tells who has a checkout to start its launcher, and on Windows its script', () => {
+it('prints the checkout’s launcher for a checkout, and its script on Windows', () => {
   expect(START_COMMAND).toBe('npm start');
   expect(toLauncher(PROJECT_DIRECTORY, 'linux')).toBe('./recount');
   expect(toLauncher('/home/ada', 'linux')).toBe(`${PROJECT_DIRECTORY}/recount`);

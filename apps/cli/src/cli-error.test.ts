@@ -6,16 +6,16 @@ const interruption = new InterruptedError();
 
 it.each([
   ['an interruption', interruption],
-  ['a wait that it cut short', Object.assign(new Error('aborted', { cause: interruption }), { name: 'AbortError' })],
+  ['a wait that was aborted', Object.assign(new Error('aborted', { cause: interruption }), { name: 'AbortError' })],
 ])('%s ends with 130', async (_what, error) => {
   expect(await toExit(error, {})).toEqual({ exitCode: 130, message: 'interrupted' });
 });
 
 it.each([
-  ['what the command cannot do', new CliError('why'), 1],
-  ['a call that makes no sense', new UsageError('why'), 2],
+  ['an impossible operation', new CliError('why'), 1],
+  ['a wrong call', new UsageError('why'), 2],
   ['an abort for another reason', Object.assign(new Error('why'), { name: 'AbortError' }), 1],
-  ['an error that an interruption caused, but that is no abort', new CliError('why', { cause: interruption }), 1],
+  ['an error that an interruption caused, but that is not an abort', new CliError('why', { cause: interruption }), 1],
 ])('%s does not', async (_what, error, exitCode) => {
   expect(await toExit(error, {})).toMatchObject({ exitCode, message: expect.stringContaining('why') });
 });

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe('the first hour', () => {
-  it('asks what was spent, by project', async () => {
+  it('answers what was spent, by project', async () => {
     const out = await read('report', 'usage', '--in', '2026-07', '--by', 'project', '--utc');
     expect(out).toMatch(/from 2026-07-01 before 2026-08-01/);
     expect(out).toMatch(/^billing-service .*\$0\.34/m);
@@ -33,7 +33,7 @@ describe('the first hour', () => {
     expect(await read('report', '--project', 'harbor')).toContain('/harbor-docs');
   });
 
-  it('asks which session cost most, and why', async () => {
+  it('answers which session cost most, and why', async () => {
     const dearest = (await read('sessions', '--sort', 'cost', '--limit', '1')).split('\n')[1] ?? '';
     expect(dearest).toMatch(/^eee65f53 .*\$0\.3256/);
     const why = await read('why', 'eee65f53');
@@ -61,7 +61,7 @@ describe('the first hour', () => {
     expect((await read('show', '5dd9', '--raw', '--line', '2')).trimEnd()).toBe(raw[1]);
   });
 
-  it('runs what the README says, each showing something', async () => {
+  it('runs the commands of the README, each with output', async () => {
     const readme = await readFile(`${PROJECT_DIRECTORY}/README.md`, 'utf8');
     const file = /FILE=(\S+)/.exec(readme)?.[1] ?? '';
     const lines = [
@@ -98,7 +98,7 @@ describe('the first hour', () => {
     }
   });
 
-  it('refuses a file that is no transcript, and skips it in a folder', async () => {
+  it('refuses a file that is not a transcript, and skips it in a folder', async () => {
     for (const command of ['upload', 'backfill']) {
       const alone = await type([command, 'README.md']);
       expect(alone).toMatchObject({
@@ -110,7 +110,7 @@ describe('the first hour', () => {
     expect((await type(['upload', 'apps/worker'])).exitCode).toBe(0);
   });
 
-  it('asks what failed', async () => {
+  it('answers what failed', async () => {
     expect(await read('sessions', '--errors')).toContain('ERRORS');
     expect((await type(['issues'])).exitCode).toBe(0);
     await api.upload('{"type":"user","sessionId":"faulty","message":{"content":"hello"}}\n{broken\n', {
@@ -121,7 +121,7 @@ describe('the first hour', () => {
     expect(await read('issues')).toMatch(/session faulty[\s\S]*line 2: error/);
   });
 
-  it('asks what runs, waits, fails, and takes room: a server, or a database', async () => {
+  it('answers what runs, waits, fails, and takes space: for a server, or a database', async () => {
     await api.upload(Buffer.alloc(100, 'no transcript'), { session_id: 'failed', agent: 'claude-code' });
     await api.database.pool.query(
       `UPDATE recount.transcripts SET status = 'failed', failure_reason = 'its raw object is gone' WHERE session_id = 'failed'`,
@@ -150,7 +150,7 @@ describe('the first hour', () => {
     await api.database.pool.query(`DELETE FROM recount.transcripts WHERE session_id = 'failed'`);
   });
 
-  it('never answers a wrong name with a zero', async () => {
+  it('never answers an unknown name with a zero', async () => {
     for (const [commandLine, message] of [
       [['report', 'daily', '--project', 'biling-service'], `did you mean ${BILLING}`],
       [['report', 'sessions', '--model', 'gtp-5'], 'There is no model gtp-5'],
@@ -169,14 +169,14 @@ describe('the first hour', () => {
     }
   });
 
-  it('says when there are data if a range has none', async () => {
+  it('says when there is data if a range has none', async () => {
     expect(await read('report', 'daily', '--in', '2030')).toMatch(
       /The latest session is of 2026-08-06, the first of 2026-05-12/,
     );
     expect((await type(['sessions', '--in', '2030'])).err).toContain('The latest session is of 2026-08-06');
   });
 
-  it('sets a price, and sees it applied', async () => {
+  it('sets a price, and applies it', async () => {
     const price = [
       'prices',
       'set',

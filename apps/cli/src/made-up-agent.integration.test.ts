@@ -59,7 +59,7 @@ async function run(commandArguments: string[], stdin = ''): Promise<string> {
   return context.out();
 }
 
-it('brings an agent of one folder through upload, backfill, tail, ingest, search and reports', async () => {
+it('handles an agent of one folder in upload, backfill, tail, ingest, search and reports', async () => {
   await mkdir(join(directory, 'talks'));
   await writeFile(join(directory, 'one.jsonl'), toTalk('talk-one', 'log', 'heron'));
   await writeFile(join(directory, 'talks', 'two.jsonl'), toTalk('talk-two', 'log', 'marten'));

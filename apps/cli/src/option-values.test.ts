@@ -11,9 +11,9 @@ describe('parseSince', () => {
     ['12h', 12 * HOUR_MS],
     ['7d', 7 * 24 * HOUR_MS],
     ['2w', 14 * 24 * HOUR_MS],
-  ])('takes %s for so long ago', (text, agoMs) => expect(parseSince(text, now)).toBe(now - agoMs));
+  ])('reads %s as a duration before now', (text, agoMs) => expect(parseSince(text, now)).toBe(now - agoMs));
 
-  it('takes a date for midnight here, and a time with a zone for what it says', () => {
+  it('reads a date as local midnight, and a time with a zone as that moment', () => {
     expect(parseSince('2026-03-01', now)).toBe(new Date(2026, 2, 1).getTime());
     expect(parseSince('2026-03-01T12:00Z', now)).toBe(Date.UTC(2026, 2, 1, 12));
   });
@@ -37,7 +37,7 @@ describe('parseSince', () => {
 });
 
 describe('wholeNumber', () => {
-  it('takes whole numbers within its bounds, and nothing else', () => {
+  it('accepts whole numbers within its bounds, and nothing else', () => {
     const parse = wholeNumber(1, 16);
     expect([parse('1'), parse('16')]).toEqual([1, 16]);
     for (const text of ['0', '17', '', '1.5', '1e1', '-1', '0x4', ' 4', 'four'])
@@ -46,7 +46,7 @@ describe('wholeNumber', () => {
 });
 
 describe('parseScopes', () => {
-  it('takes known scopes, each once', () => {
+  it('accepts known scopes, each once', () => {
     expect(parseScopes('ingest, read,ingest')).toEqual(['ingest', 'read']);
     for (const text of ['', 'write', 'read,', 'READ']) expect(() => parseScopes(text)).toThrow('ingest,read,admin');
   });

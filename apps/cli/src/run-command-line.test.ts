@@ -31,7 +31,7 @@ const transcript = `${JSON.stringify({
 })}\n{"type":\n`;
 
 describe('recount', () => {
-  it('says what it can do', async () => {
+  it('lists what it can do', async () => {
     const { exitCode, out } = await run(['--help']);
     expect(exitCode).toBe(0);
     for (const name of [
@@ -78,7 +78,7 @@ describe('recount', () => {
     [['api'], 'DATABASE_URL is not set'],
     [['worker'], 'DATABASE_URL is not set'],
     [['migrate'], 'DATABASE_URL is not set'],
-  ])('%j ends with 2 and one line of what to do', async (commandLine, hint) => {
+  ])('%j exits with 2 and one line of advice', async (commandLine, hint) => {
     const { exitCode, out, err } = await run(commandLine);
     expect({ exitCode, out }).toEqual({ exitCode: 2, out: '' });
     expect(err).toMatch(/^recount: /);
@@ -94,20 +94,20 @@ describe('recount', () => {
     ['backfill', '.'],
     ['upload', '.'],
     ['requeue', '--failed'],
-  ])('%s ends with 1 where there is nothing to work with', async (...commandLine) => {
+  ])('%s exits with 1 if there is nothing to work with', async (...commandLine) => {
     const { exitCode, err } = await run(commandLine);
     expect(exitCode).toBe(1);
     expect(err).toMatch(/^recount: No .*npm start.*\n$/);
   });
 
-  it('says where it cannot keep its data', async () => {
+  it('says where it cannot store its data', async () => {
     await writeFile(join(directory, 'data'), 'a file');
     const { exitCode, err } = await run(['up']);
     expect(exitCode).toBe(1);
     expect(err).toMatch(/^recount: Data cannot be kept in .*data \(EEXIST\): .*RECOUNT_DATA_DIR.*\n$/);
   });
 
-  it('names what cannot be reached', async () => {
+  it('names what it cannot reach', async () => {
     const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/recount' };
     const { exitCode, err } = await run(['keys', 'list'], { environment });
     expect(exitCode).toBe(1);
@@ -141,7 +141,7 @@ describe('recount parse', () => {
     expect(result.stats).toMatchObject({ total_messages: 1, initial_prompt: 'Why is the invoice one cent too high?' });
   });
 
-  it('reads stdin, whose session its lines name, or the caller', async () => {
+  it('reads stdin, whose session is named by its lines or the caller', async () => {
     const named = await run(['parse', '-', '--format', 'ndjson'], { stdin: transcript });
     expect(JSON.parse(named.out.split('\n')[0] ?? '')).toMatchObject({ kind: 'message', session_id: SESSION });
     const told = await run(['parse', '-', '--format', 'ndjson', '--session-id', 'mine'], { stdin: transcript });
@@ -149,7 +149,7 @@ describe('recount parse', () => {
     expect(await run(['parse', '-'], { stdin: '' })).toMatchObject({ exitCode: 1, err: 'recount: -: empty\n' });
   });
 
-  it('heeds its limits', async () => {
+  it('applies its limits', async () => {
     const { out } = await run(['parse', '-', '--max-line-bytes', '20'], { stdin: transcript });
     expect(JSON.parse(out).errors[0]).toMatchObject({ code: 'line_too_long' });
   });
@@ -191,7 +191,7 @@ describe('recount backfill --dry-run', () => {
     expect(err).toContain('everything counts as new');
   });
 
-  it('ends with 1 where something cannot be read, and gives its report as JSON', async () => {
+  it('exits with 1 if something cannot be read, and prints its report as JSON', async () => {
     const { exitCode, out } = await run(['backfill', '--dry-run', '--json', 'gone']);
     expect(exitCode).toBe(1);
     expect(JSON.parse(out)).toMatchObject({
@@ -202,7 +202,7 @@ describe('recount backfill --dry-run', () => {
     });
   });
 
-  it('is interrupted gracefully', async () => {
+  it('stops gracefully when interrupted', async () => {
     await writeFile(join(directory, `${SESSION}.jsonl`), transcript);
     const context = createFakeContext({ workingDirectory: directory });
     context.environment = { RECOUNT_DATA_DIR: directory };

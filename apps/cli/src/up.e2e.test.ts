@@ -96,7 +96,7 @@ describe.each(accounts)('recount up, run by %s', (_name, account) => {
     home = await createHome(account);
   });
 
-  it('ingests the samples on an empty home, and finds its data again', async () => {
+  it('ingests the samples in an empty home, and finds its data again', async () => {
     const first = await runRecount(home, ['up', '--exit', '--port', '0'], { account });
     expect(first).toMatchObject({ exitCode: 0 });
     expect(first.stdout).toMatch(/^ID +LAST ACTIVITY +PROJECT +SESSION +ERRORS +COST$/m);
@@ -130,7 +130,7 @@ describe('recount up that serves', () => {
     home = await createHome({});
   });
 
-  it('goes on until it is told to stop, and helps the other commands', async () => {
+  it('runs until it is stopped, and other commands use it', async () => {
     const recount = start(home, ['up', '--port', '0']);
     await recount.waitForOutput(READY);
     const api = toApi(recount.stdout());
@@ -199,7 +199,7 @@ describe('recount up that is killed', () => {
     home = await createHome({});
   });
 
-  it('goes on where it was, with the database server that it left behind', async () => {
+  it('continues where it was, with the database server that it left behind', async () => {
     const count = 300;
     const archive = await createArchive(folder, count);
     const killed = start(home, ['up', '--port', '0', archive]);
@@ -220,7 +220,7 @@ describe('recount up that is killed', () => {
     expect(await stop(next, 'SIGTERM')).toBe(0);
   });
 
-  it.runIf(process.platform === 'linux')('starts its database again where that is killed, on its port', async () => {
+  it.runIf(process.platform === 'linux')('restarts its database on the same port if that is killed', async () => {
     const recount = start(home, ['up', '--port', '0']);
     await recount.waitForOutput(READY);
     const { databaseUrl } = JSON.parse(await readFile(join(home, '.recount/running.json'), 'utf8'));
@@ -235,7 +235,7 @@ describe('recount up that is killed', () => {
     expect(await stop(recount, 'SIGTERM')).toBe(0);
   });
 
-  it.runIf(process.platform === 'linux')('starts another worker where that is killed', async () => {
+  it.runIf(process.platform === 'linux')('restarts a worker that is killed', async () => {
     const recount = start(home, ['up', '--port', '0']);
     await recount.waitForOutput(READY);
     const worker = await findChild(recount.child.pid ?? 0, '\0worker');

@@ -80,7 +80,7 @@ const findReports = (transcriptId: string): Record<string, unknown>[] =>
   logLines.map((line) => JSON.parse(line)).filter((line) => line.transcriptId === transcriptId);
 
 describe('a worker', () => {
-  it('logs and counts what it ingests, under the id that the upload was given', async () => {
+  it('logs and counts what it ingests, under the request id of the upload', async () => {
     const text = toLine({ sessionId: 'counted' }).repeat(3) + toLine({ sessionId: 'counted', message: CANARY });
     const id = await receive(text);
     await vi.waitFor(async () => expect(await readStatus(id)).toBe('ingested'));
@@ -99,7 +99,7 @@ describe('a worker', () => {
     }
   });
 
-  it('counts failures by kind, and tells nothing of the transcript', async () => {
+  it('counts failures by kind, and discloses nothing of the transcript', async () => {
     await database.pool.query(`
       CREATE FUNCTION quote_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '%', NEW; END $$`);
     await database.pool.query(
@@ -121,7 +121,7 @@ describe('a worker', () => {
     for (const text of [metrics, ...logLines]) expect(text).not.toContain(CANARY);
   });
 
-  it('outlives an outage that is longer than the pauses between attempts', async () => {
+  it('survives an outage longer than the pauses between attempts', async () => {
     await worker.close();
     const id = await receive(toLine({ sessionId: 'outage' }));
     const row = await findTranscript(database.database, WORKSPACE, id);
@@ -145,7 +145,7 @@ describe('a worker', () => {
     });
   });
 
-  it('stops while the database has no room for anything, and goes on by itself when it has, at the cost of no attempt', async () => {
+  it('pauses while the database has no space, and resumes by itself without using up attempts', async () => {
     await database.pool.query(`
       CREATE FUNCTION public.full_row() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$`);
@@ -173,7 +173,7 @@ describe('a worker', () => {
     expect(logLines.filter((line) => line.includes('work goes on'))).toHaveLength(1);
   });
 
-  it('takes nothing up once a newer program has migrated the database, and says so', async () => {
+  it('takes no jobs once a newer version has migrated the database, and says so', async () => {
     await worker.close();
     const outdated = await startWorker(config, log);
     const before = `INSERT INTO drizzle.__drizzle_migrations (hash, created_at) VALUES ('of the future', 9000000000000)`;
@@ -188,7 +188,7 @@ describe('a worker', () => {
     await vi.waitFor(async () => expect(await readStatus(id)).toBe('ingested'));
   });
 
-  it('sends spans of its jobs where the variables of OpenTelemetry say', async () => {
+  it('sends spans of its jobs if the OpenTelemetry variables ask for it', async () => {
     const collector = await startCollector();
     vi.stubEnv('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', `${collector.url}/v1/traces`);
     await worker.close();
@@ -205,7 +205,7 @@ describe('a worker', () => {
     for (const body of collector.bodies) expect(body).not.toContain(CANARY);
   });
 
-  it('serves nothing but metrics, and does not start where their port is taken', async () => {
+  it('serves nothing but metrics, and does not start if their port is taken', async () => {
     const url = `http://127.0.0.1:${config.metrics?.port}`;
     expect((await fetch(`${url}/`)).status).toBe(404);
     expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(404);

@@ -71,7 +71,7 @@ describe('Goose', () => {
       )
       .run(`m${id}`, 's1', role, JSON.stringify(content), 1_778_572_800 + id);
 
-  it('has each request of its ledger once, with input that includes the cache', async () => {
+  it('counts each request of its ledger once, with input that includes the cache', async () => {
     const database = await createDatabase(
       PATH,
       SESSIONS + MESSAGES + LEDGER + toSession('s1', null) + toSession('s2', 's1'),
@@ -114,7 +114,7 @@ describe('Goose', () => {
     expect((await readAll())[0]?.text.startsWith(before)).toBe(true);
   });
 
-  it('of versions without a ledger has the session’s total', async () => {
+  it('without a ledger, in old versions, has the session’s total', async () => {
     const database = await createDatabase(PATH, SESSIONS + MESSAGES + toSession('s1', null));
     addMessage(database, 1, 'user', [{ type: 'text', text: 'Look for the heron' }]);
     const [session] = await readAll();
@@ -136,7 +136,7 @@ describe('Crush', () => {
       .prepare('INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
       .run(`m${id}`, 'c1', role, JSON.stringify(parts), 'gpt-5', 'openai', 1_778_572_800 + id, 1, 1, isSummary);
 
-  it('is found by its list of projects, and has content and cost, and no tokens', async () => {
+  it('is found by its list of projects, and has content and cost, but no tokens', async () => {
     const database = await createDatabase('app/.crush/crush.db', SQL);
     addMessage(database, 1, 'user', [{ type: 'text', data: { text: 'Look for the heron' } }]);
     addMessage(database, 2, 'assistant', [
@@ -233,13 +233,13 @@ describe('Copilot CLI', () => {
     expect(logged?.messages.filter(({ message_type }) => message_type === 'user').length).toBe(1);
   });
 
-  it('goes by the log if the store has no usage of the session, or for what was before it had', async () => {
+  it('uses the log if the store has no usage of the session, or for the time before the store', async () => {
     await create('SELECT 1');
     const whole = (await readAll()).find(({ identity }) => identity.sessionId === WITH_LOG);
     expect(whole && sumOf(whole)).toMatchObject({ input: 15000, output: 80, read: 9000, written: 1000 });
   });
 
-  it('is the same session whether its log or the store is given', async () => {
+  it('gives the same session whether its log or the store is read', async () => {
     await create(ROWS);
     const locations: string[] = [];
     const log = join(homeFolder, '.copilot/session-state', WITH_LOG, 'events.jsonl');

@@ -35,7 +35,7 @@ it('finds nothing in an empty home', async () => {
   expect(await find()).toEqual({});
 });
 
-it('finds sessions and sub-agents of each agent where it keeps them, and nothing else', async () => {
+it('finds sessions and sub-agents of each agent in its places, and nothing else', async () => {
   const claude = '.claude/projects/-home-ada-app';
   const sessions = {
     'claude-code': [`${claude}/one.jsonl`, `${claude}/one/subagents/agent-a.jsonl`, `${claude}/two.jsonl`],
@@ -48,20 +48,20 @@ it('finds sessions and sub-agents of each agent where it keeps them, and nothing
   expect(await find()).toEqual(sessions);
 });
 
-it('says how large the sessions of a place are', async () => {
+it('gives the size of the sessions of a place', async () => {
   await write('.codex/sessions/a.jsonl', '.codex/sessions/b.jsonl');
   const [found] = await findSessions({ platform: 'linux', environment: {}, homeFolder });
   expect(found).toMatchObject({ folder: join(homeFolder, '.codex'), sizeBytes: 20 });
 });
 
-it('looks where environment variables say, in all of several folders, and then nowhere else', async () => {
+it('searches only the folders that environment variables name, all of them if there are several', async () => {
   await write('.claude/projects/p/a.jsonl', 'work/projects/p/b.jsonl', 'play/projects/p/c.jsonl');
   const environment = { CLAUDE_CONFIG_DIR: `${join(homeFolder, 'work')}, ~/play` };
   expect(await find(environment)).toEqual({ 'claude-code': ['work/projects/p/b.jsonl', 'play/projects/p/c.jsonl'] });
   expect(await find({ CLAUDE_CONFIG_DIR: '' })).toEqual({ 'claude-code': ['.claude/projects/p/a.jsonl'] });
 });
 
-it('finds a file once, whatever leads to it', async () => {
+it('finds a file once, however many paths lead to it', async () => {
   await write('.claude/projects/p/a.jsonl');
   const folder = join(homeFolder, '.claude');
   expect(await find({ CLAUDE_CONFIG_DIR: `${folder},${folder}` })).toEqual({
@@ -69,14 +69,14 @@ it('finds a file once, whatever leads to it', async () => {
   });
 });
 
-it('leaves out places of other platforms', () => {
+it('skips places of other platforms', () => {
   const place = { holds: 'transcripts', bases: ['a'], files: ['*'], platforms: ['darwin'] } as const;
   const machine = { environment: {}, homeFolder };
   expect(toBaseFolders(place, { ...machine, platform: 'darwin' })).toEqual([join(homeFolder, 'a')]);
   expect(toBaseFolders(place, { ...machine, platform: 'freebsd' })).toEqual([]);
 });
 
-it('follows links that a pattern names, and none that it only fits', async () => {
+it('follows links that a pattern names, but none that a wildcard matches', async () => {
   await write('real/projects/p/a.jsonl', 'elsewhere/b.jsonl');
   await symlink(join(homeFolder, 'real'), join(homeFolder, 'linked'));
   await symlink(join(homeFolder, 'elsewhere'), join(homeFolder, 'real/projects/q'));
@@ -93,7 +93,7 @@ it('takes pattern characters other than * literally', async () => {
   expect(found.map(({ path }) => relative(homeFolder, path))).toEqual(['a.b/x+y.db']);
 });
 
-it('knows places whose patterns are relative and below their bases', () => {
+it('has only places whose patterns are relative and below their bases', () => {
   const places = AGENTS.flatMap(({ places = [] }) => places);
   expect(places.length).toBeGreaterThan(5);
   for (const path of places.flatMap(({ bases, files }) => [...bases, ...files])) {
@@ -110,7 +110,7 @@ it('finds attachments of sessions', async () => {
   ]);
 });
 
-it('finds sessions of Cowork, and of the agent that it hands tasks on with', async () => {
+it('finds sessions of Cowork, and of the agent that it delegates to', async () => {
   const folder = 'Library/Application Support/Claude/local-agent-mode-sessions/organisation/account';
   const session = `${folder}/local_1/.claude/projects/-sessions-heron`;
   const sessions = [
@@ -126,7 +126,7 @@ it('finds sessions of Cowork, and of the agent that it hands tasks on with', asy
   ]);
 });
 
-it('names what there is no permission to look into, once, and goes on', async () => {
+it('names folders without permission once, and continues', async () => {
   await write('.claude/projects/closed/one.jsonl', '.claude/projects/open/two.jsonl', '.codex/sessions/2026/a.jsonl');
   const closed = [join(homeFolder, '.claude/projects/closed'), join(homeFolder, '.codex/sessions')];
   for (const folder of closed) await chmod(folder, 0o000);

@@ -42,7 +42,7 @@ async function read(from: string, options = {}): Promise<{ sessions: Record<stri
 const header = (session: string): string =>
   `${JSON.stringify({ recount: 'session', version: 1, agent: 'claude-code', session })}\n`;
 
-it('splits a history by sessions, without those whose transcripts are there and lines of no session', async () => {
+it('splits a history by session, without sessions that have transcripts and lines without a session', async () => {
   const lines = [toLine('s1', 0), toLine('s2', 1), toLine(undefined, 2), 'no json\n', toLine('s3', 3), toLine('s1', 4)];
   await writeFile(path, lines.join(''));
   const kept = await keepTranscript('s2');
@@ -53,7 +53,7 @@ it('splits a history by sessions, without those whose transcripts are there and 
   expect(all.others).toMatchObject([{ kind: 'transcript', location: kept }]);
 });
 
-it('leaves out a session of the last day, whose transcript may only not be there yet', async () => {
+it('skips a session of the last day, whose transcript may not be there yet', async () => {
   await writeFile(path, toLine('s1', 0));
   const idsAt = async (nowMs: number) =>
     (await openPromptHistory(path, undefined, nowMs))?.listSessions().map(({ id }) => id);
@@ -61,7 +61,7 @@ it('leaves out a session of the last day, whose transcript may only not be there
   expect(await idsAt(START + 25 * 3600 * 1000)).toEqual(['s1']);
 });
 
-it('brings a session again when it has more prompts, and only then', async () => {
+it('sends a session again only if it has more prompts', async () => {
   const memory = await openSessionMemory(join(folder, 'memory.json'));
   await writeFile(path, toLine('s1', 0) + toLine('s2', 1));
   const bring = async () => {
@@ -75,14 +75,14 @@ it('brings a session again when it has more prompts, and only then', async () =>
   expect(await bring()).toEqual(['s2']);
 });
 
-it('says so if the history was rewritten while it was read', async () => {
+it('reports a history that was rewritten while it was read', async () => {
   await writeFile(path, toLine('s1', 0) + toLine('s2', 1));
   const store = await openPromptHistory(path);
   await writeFile(path, toLine('s2', 1));
   await expect(Readable.from(store?.readSession('s1') ?? []).toArray()).rejects.toThrow('rewrote its history');
 });
 
-it("takes other agents' histories and other files of the name for none", async () => {
+it('ignores other agents’ histories and other files of the same name', async () => {
   await writeFile(path, '{"session_id":"s1","ts":1778572800,"text":"Look"}\n');
   expect(await openPromptHistory(path)).toBeUndefined();
   expect(await openPromptHistory(join(folder, 'history.jsonl'))).toBeUndefined();

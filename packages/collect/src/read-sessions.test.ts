@@ -81,7 +81,7 @@ const toLines = (content = ''): { table?: string; row?: Record<string, unknown>;
 
 const HERON = '/share/opencode/opencode.db!ses_heron';
 
-it('tells how far it is in files that are given one by one', async () => {
+it('reports its progress through files that are given one by one', async () => {
   const files = ['a', 'b', 'c'].map((name) => join(folder, `${name}.jsonl`));
   for (const [index, file] of files.entries()) await writeFile(file, 'x'.repeat(10 * (index + 1)));
   const done: number[] = [];
@@ -90,7 +90,7 @@ it('tells how far it is in files that are given one by one', async () => {
 });
 
 describe('a database', () => {
-  it('gives each session as NDJSON, with rows as they are', async () => {
+  it('yields each session as NDJSON, with its rows unchanged', async () => {
     addSession('ses_heron');
     addSession('ses_child', 'ses_heron');
     addMessage('ses_heron', 1);
@@ -118,7 +118,7 @@ describe('a database', () => {
     expect(after.length).toBeGreaterThan(before.length);
   });
 
-  it('has the tokens that the rows have', async () => {
+  it('has the tokens of its rows', async () => {
     addSession('ses_heron');
     for (let number = 1; number <= 50; number++)
       addMessage('ses_heron', number, { input: number * 100, output: number });
@@ -135,7 +135,7 @@ describe('a database', () => {
     expect(apiResponses.reduce((total, { tokens_out }) => total + tokens_out, 0)).toBe(sum?.output);
   });
 
-  it('puts the parts of a very long message on lines of their own', async () => {
+  it('puts the parts of a very long message on separate lines', async () => {
     addSession('ses_heron');
     addMessage('ses_heron', 1, { text: 'x'.repeat(1_200_000) });
     addMessage('ses_heron', 2);
@@ -154,7 +154,7 @@ describe('a database', () => {
     expect(parsed.messages.length).toBe(2);
   });
 
-  it('is read as of one moment while the agent writes to it, and never makes the agent wait', async () => {
+  it('is read in one snapshot while the agent writes to it, and never blocks the agent', async () => {
     agent.exec('PRAGMA journal_mode = WAL; PRAGMA busy_timeout = 0');
     addSession('ses_heron');
     for (let number = 1; number <= 200; number++) addMessage('ses_heron', number, { text: 'x'.repeat(2000) });
@@ -172,7 +172,7 @@ describe('a database', () => {
     expect(toLines((await read())[HERON]).filter(({ table }) => table === 'message').length).toBe(201);
   });
 
-  it('without a write-ahead log is not locked, and says that it was written to meanwhile', async () => {
+  it('without a write-ahead log is not locked, and concurrent writes are reported', async () => {
     agent.exec('PRAGMA busy_timeout = 0');
     addSession('ses_heron');
     for (let number = 1; number <= 200; number++) addMessage('ses_heron', number, { text: 'x'.repeat(2000) });
@@ -185,7 +185,7 @@ describe('a database', () => {
     }
   });
 
-  it('is read again only where something was added, changed or deleted', async () => {
+  it('is read again only if something was added, changed or deleted', async () => {
     const file = join(folder, 'state/memory.json');
     const readNew = async (): Promise<string[]> => {
       const memory = await openSessionMemory(file);
@@ -211,7 +211,7 @@ describe('a database', () => {
     expect(await readdir(dirname(file))).toEqual(['memory.json']);
   });
 
-  it('that is nobody’s is an error, in a folder no transcript; a damaged one is an error', async () => {
+  it('of no agent is an error, in a folder not a transcript; a damaged one is an error', async () => {
     const other = join(folder, 'share/other.db');
     const database = new DatabaseSync(other);
     database.exec('CREATE TABLE session (id TEXT)');
@@ -227,7 +227,7 @@ describe('a database', () => {
     expect((await read([damaged]))['/damaged.db']).toMatch(/^corrupt: the database cannot be read/);
   });
 
-  it('keeps numbers that are too large, bytes, and columns that are new', async () => {
+  it('keeps numbers that are too large, bytes, and new columns', async () => {
     agent.exec('ALTER TABLE message ADD COLUMN big INTEGER; ALTER TABLE message ADD COLUMN bytes BLOB');
     addSession('ses_heron');
     agent.exec(`INSERT INTO message VALUES ('m', 'ses_heron', 1, 1, '{}', 9007199254740993, x'0102')`);

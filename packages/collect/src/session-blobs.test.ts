@@ -119,7 +119,7 @@ it('reads the messages in the order of the latest state, whatever order they wer
   expect(session?.text).not.toContain(KEY);
 });
 
-it('brings what the latest state no longer has, and shows the conversation that it has', async () => {
+it('includes what the latest state no longer has, and shows the conversation that it has', async () => {
   const store = await createStore();
   const [first, second] = [store.addMessage(user('Look', 'r-1')), store.addMessage(answer('Nothing yet'))];
   const summary = store.addMessage({
@@ -135,7 +135,7 @@ it('brings what the latest state no longer has, and shows the conversation that 
   expect(session?.events.map(({ event_key: key }) => key)).toEqual([`compaction:${SESSION}:3`, 'prompt:r-2']);
 });
 
-it('reads messages as they were written where nothing says their order', async () => {
+it('reads messages as they were written if nothing gives their order', async () => {
   const store = await createStore();
   store.addMessage(user('Look', 'r-1'));
   store.addMessage(answer('Found it'));
@@ -145,7 +145,7 @@ it('reads messages as they were written where nothing says their order', async (
   expect(session?.messages.map(({ message_type: type }) => type)).toEqual(['user', 'assistant']);
 });
 
-it('has another version when something was said, and no session before that', async () => {
+it('has another version once something was said, and no session before that', async () => {
   const store = await createStore();
   store.setFacts({ agentId: SESSION, latestRootBlobId: '', name: 'New Agent' });
   const list = async () => {
@@ -165,7 +165,7 @@ it('has another version when something was said, and no session before that', as
   expect(await list()).not.toEqual(before);
 });
 
-it('has no text where only usage may be sent', async () => {
+it('has no text if only usage may be sent', async () => {
   const store = await createStore();
   store.setState([store.addMessage(user('Look for the heron', 'r-1'))]);
   const [session] = await readAll();

@@ -103,7 +103,7 @@ describe('opencode before its database', () => {
     expect((await readPaths([join(homeFolder, STORAGE)])).map(({ id }) => id)).toEqual(['ses_1', 'ses_2']);
   });
 
-  it('is read again when one of its files has changed, and then alone', async () => {
+  it('is read again, alone, when one of its files has changed', async () => {
     await writeSession('ses_1');
     await writeSession('ses_2');
     const memoryFile = join(homeFolder, 'memory.json');
@@ -125,7 +125,7 @@ describe('opencode before its database', () => {
     expect(changed && toTokens(changed).map(([, , , output]) => output)).toEqual([5, 7]);
   });
 
-  it('says of a file that is no JSON that it cannot be read, and keeps its text', async () => {
+  it('reports a file that is not JSON as unreadable, and keeps its text', async () => {
     await writeSession('ses_1');
     await write(`${STORAGE}/message/ses_1/msg_ses_1_3.json`, '{"torn');
     const [session] = await readFound();

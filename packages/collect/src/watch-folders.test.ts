@@ -24,7 +24,7 @@ async function watch(...patterns: string[]) {
   return { seen, watched };
 }
 
-it('tells of files that are written to, and of no others', async () => {
+it('reports files that are written to, and no others', async () => {
   await mkdir(join(home, 'base/projects/-app/s/subagents'), { recursive: true });
   await writeFile(join(home, 'base/projects/-app/old.jsonl'), 'a\n');
   const { seen, watched } = await watch('projects/*/*.jsonl', 'projects/*/*/subagents/*.jsonl');
@@ -38,7 +38,7 @@ it('tells of files that are written to, and of no others', async () => {
   );
 });
 
-it('tells of files in folders that are made later, at any depth', async () => {
+it('reports files in folders that are created later, at any depth', async () => {
   await mkdir(join(home, 'base/sessions'), { recursive: true });
   const { seen } = await watch('sessions/**/rollout-*.jsonl');
   await mkdir(join(home, 'base/sessions/2026/11/23'), { recursive: true });
@@ -46,7 +46,7 @@ it('tells of files in folders that are made later, at any depth', async () => {
   await vi.waitFor(() => expect([...seen]).toEqual(['sessions/2026/11/23/rollout-1.jsonl']), PATIENCE);
 });
 
-it('finds by and by an agent that is installed later, and forgets one that is gone', async () => {
+it('finds an agent that is installed later, and forgets one that is gone', async () => {
   const { seen, watched } = await watch('projects/*/*.jsonl');
   expect(watched.folderCount).toBe(0);
   await mkdir(join(home, 'base/projects/-app'), { recursive: true });

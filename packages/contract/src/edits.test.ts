@@ -51,7 +51,7 @@ it('reads the hunks of a patch, each with its file', () => {
   expect(toPatchEdits({ content: 1 })).toEqual([]);
 });
 
-it('reads a patch that is a shell command by itself, and none that is a part of one', () => {
+it('reads a patch that is a shell command on its own, and none within a longer command', () => {
   const shell = `apply_patch <<'PATCH'\n${PATCH}PATCH\n`;
   expect(toPatchEdits({ command: ['bash', '-lc', shell] })).toEqual(toPatchEdits(PATCH));
   expect(toPatchEdits({ command: shell })).toEqual(toPatchEdits(PATCH));

@@ -15,7 +15,7 @@ const toRow = (model: string | null, cost_usd: number | null = 1) =>
 const rows = [toRow('house'), toRow('house-large', null), toRow('other'), toRow(null)];
 const rates = { inputUsdPerMillion: 10, outputUsdPerMillion: 20 };
 
-it('estimates what a price makes of the responses of its models', () => {
+it('estimates how a price changes the cost of its models’ responses', () => {
   expect(estimatePriceEffect({ model: 'house', ...rates }, rows)).toEqual([
     { model: 'house', responses: 2, costUsd: 1, estimatedUsd: 10 + 40 + 4 + 100 },
   ]);

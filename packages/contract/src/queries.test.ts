@@ -4,7 +4,7 @@ import { sessionListQuerySchema, sessionParamsSchema } from './sessions.ts';
 import { transcriptLineParamsSchema, transcriptListQuerySchema } from './transcripts.ts';
 
 describe('sessionListQuerySchema', () => {
-  it('fills in what is left out', () => {
+  it('fills in defaults', () => {
     expect(sessionListQuerySchema.parse({})).toEqual({
       sort: 'last_timestamp',
       order: 'desc',
@@ -48,14 +48,14 @@ describe('sessionListQuerySchema', () => {
 });
 
 describe('other requests', () => {
-  it('name ids of their form', () => {
+  it('validate the form of ids', () => {
     expect(sessionParamsSchema.safeParse({ session_id: 'a/b:c ü' }).success).toBe(true);
     expect(sessionParamsSchema.safeParse({ session_id: 'a\0' }).success).toBe(false);
     expect(messageListQuerySchema.safeParse({ transcript_id: '01jcz8q4m2v7t3n5r9w0xyabcd' }).success).toBe(false);
     expect(messageListQuerySchema.safeParse({ transcript_id: '01JCZ8Q4M2V7T3N5R9W0XYABCD' }).success).toBe(true);
   });
 
-  it('take one status or several', () => {
+  it('accept one status or several', () => {
     expect(transcriptListQuerySchema.parse({ status: 'failed' }).status).toBe('failed');
     expect(transcriptListQuerySchema.parse({ status: ['failed', 'queued'] }).status).toEqual(['failed', 'queued']);
     expect(transcriptListQuerySchema.safeParse({ status: 'gone' }).success).toBe(false);

@@ -16,7 +16,7 @@ import {
 const read = (query: Record<string, unknown>) => usageReportQuerySchema.safeParse(query);
 
 describe('usageReportQuerySchema', () => {
-  it('fills in what is left out', () => {
+  it('fills in defaults', () => {
     expect(usageReportQuerySchema.parse({})).toEqual({
       time_zone: 'UTC',
       subagents: 'include',
@@ -33,7 +33,7 @@ describe('usageReportQuerySchema', () => {
     '1900-01-01T00:00:00Z',
     '9999-12-31',
     '9999-12-31T23:45:00Z',
-  ])('takes %s for a moment, as it was written', (moment) => {
+  ])('accepts %s as a moment, as written', (moment) => {
     expect(read({ from: moment, to: moment }).data).toMatchObject({ from: moment, to: moment });
   });
 
@@ -54,7 +54,7 @@ describe('usageReportQuerySchema', () => {
   });
 
   it.each(['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5', 'America/Port-au-Prince'])(
-    'takes the time zone %s',
+    'accepts the time zone %s',
     (time_zone) => {
       expect(read({ time_zone }).data?.time_zone).toBe(time_zone);
     },
@@ -81,7 +81,7 @@ describe('usageReportQuerySchema', () => {
     expect(read({ group_by }).success).toBe(false);
   });
 
-  it('says by what it can be grouped', () => {
+  it('lists what it can be grouped by', () => {
     const { error } = read({ group_by: 'tool' });
     expect(error?.issues).toMatchObject([
       { path: ['group_by'], message: expect.stringContaining('hour, day, week, month, model, project') },
@@ -111,7 +111,7 @@ describe('usageReportQuerySchema', () => {
 });
 
 describe('queries of other reports', () => {
-  it('have defaults and groups of their own', () => {
+  it('have their own defaults and groups', () => {
     expect(sessionsReportQuerySchema.parse({})).toMatchObject({
       subagents: 'exclude',
       group_by: [],
@@ -144,7 +144,7 @@ describe('queries of other reports', () => {
 });
 
 describe('searchQuerySchema', () => {
-  it('fills in what is left out, and takes one kind or several', () => {
+  it('fills in defaults, and accepts one kind or several', () => {
     expect(searchQuerySchema.parse({ q: 'a' })).toMatchObject({ mode: 'text', sort: 'relevance', limit: 20 });
     expect(searchQuerySchema.parse({ q: 'a', kind: 'prompt' }).kind).toBe('prompt');
     expect(searchQuerySchema.parse({ q: 'a', kind: ['prompt', 'answer'] }).kind).toEqual(['prompt', 'answer']);
@@ -159,7 +159,7 @@ describe('searchQuerySchema', () => {
 });
 
 describe('auditQuerySchema', () => {
-  it('refuses the first moment that it cannot keep, and takes the last one that it can', () => {
+  it('refuses the first moment beyond the range it can store, and accepts the last one within', () => {
     const isTaken = (from: string) => auditQuerySchema.safeParse({ from }).success;
     expect(['1900-01-01', '9999-12-31T23:59:59.999Z'].filter(isTaken)).toHaveLength(2);
     expect(['1899-12-31T23:59:59.999Z', '9999-12-31T23:00:00-01:00'].filter(isTaken)).toEqual([]);
@@ -184,7 +184,7 @@ describe('live requests', () => {
     expect(liveHeadersSchema.safeParse(headers).success).toBe(false);
   });
 
-  it('follow the events unless they say otherwise', () => {
+  it('follow the events by default', () => {
     expect(liveEventQuerySchema.parse({}).follow).toBe(true);
     expect(liveEventQuerySchema.parse({ follow: 'true' }).follow).toBe(true);
     expect(liveEventQuerySchema.parse({ follow: 'false' }).follow).toBe(false);
@@ -199,11 +199,11 @@ describe('changes of a workspace', () => {
     }
   });
 
-  it.each(['', '   ', 'x'.repeat(17), 'a\nb'])('take no %j for the label of a currency', (currency_label) => {
+  it.each(['', '   ', 'x'.repeat(17), 'a\nb'])('refuse %j as the label of a currency', (currency_label) => {
     expect(workspacePricesChangeSchema.safeParse({ currency_label }).success).toBe(false);
   });
 
-  it('keep rows for a day at least', () => {
+  it('keep rows for at least a day', () => {
     expect(workspaceSettingsChangeSchema.safeParse({ rows_max_age_days: 0 }).success).toBe(false);
     expect(workspaceSettingsChangeSchema.safeParse({ rows_max_age_days: 1 }).success).toBe(true);
     expect(workspaceSettingsChangeSchema.parse({ raw_max_age_days: null })).toEqual({ raw_max_age_days: null });

@@ -60,7 +60,7 @@ describe('the conformance vectors', () => {
     for (const { name, vector } of vectors) expect(vector.id).toBe(name);
   });
 
-  it('are there for every agent that keeps usage, with a count of its own or one in test/src', () => {
+  it('exist for every agent that keeps usage, with a count of its own or one in test/src', () => {
     const counted = new Set(vectors.map(({ vector }) => vector.agent));
     // Cursor and Crush record no usage; Kilo CLI uses opencode's store.
     const others = AGENTS.map(({ id }) => id).filter((id) => !counted.has(id));

@@ -22,13 +22,13 @@ async function run(code: string): Promise<string> {
   return (await promisify(execFile)(process.execPath, words, { cwd: CHECKOUT })).stdout;
 }
 
-it('the import of docs/live.md works where it says', async () => {
+it('the import of docs/live.md works as documented', async () => {
   const init = { type: 'system', subtype: 'init', session_id: 's', model: 'claude-opus-4-8', tools: [] };
   const stream = `const stdout = [Buffer.from(${JSON.stringify(`${JSON.stringify(init)}\n`)})];`;
   expect(await run(`${stream}\n${await readSnippet('docs/live.md')}`)).toBe('session-start\n');
 });
 
-it('that of the README as well', async () => {
+it('the import of the README works as documented', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'recount-snippet-'));
   try {
     const path = join(folder, 'session.jsonl');

@@ -14,7 +14,7 @@ function usedMemory(): number {
 }
 
 describe('names that mean something to JavaScript', () => {
-  it('are data wherever they stand', async () => {
+  it('are data wherever they occur', async () => {
     const { messages, contentBlocks, errors, metadata } = await parseTranscript(
       's',
       toJsonl(
@@ -42,7 +42,7 @@ describe('names that mean something to JavaScript', () => {
     expect(({} as JsonObject).polluted).toBeUndefined();
   });
 
-  it('may be given twice: the last one counts', async () => {
+  it('may occur twice: the last one counts', async () => {
     const { messages, contentBlocks } = await parseTranscript(
       's',
       '{"type":"progress","type":"user","message":{"content":"a","content":"b"},"uuid":"1","uuid":"2"}\n',
@@ -75,14 +75,14 @@ describe('nesting of 100,000 levels', () => {
     expect(JSON.stringify([messages, contentBlocks]).length).toBeLessThan(5000);
   });
 
-  it('as a line, or of torn objects', async () => {
+  it('as a line, or of truncated objects', async () => {
     const { errors } = await parseTranscript('s', toJsonl(deep, '{"a":'.repeat(100_000)));
     expect(errors.map(({ error }) => error)).toEqual(['Missing type field', 'Invalid JSON']);
   });
 });
 
 describe('numbers', () => {
-  it('out of range are no tokens, and no timestamps', async () => {
+  it('out of range are neither tokens nor timestamps', async () => {
     const line =
       '{"type":"assistant","timestamp":1e400,"message":{"id":1e400,"usage":{"input_tokens":1e400,"output_tokens":99999999999999999999}}}';
     const { messages, stats, warnings } = await parseTranscript('s', toJsonl(line));
@@ -106,7 +106,7 @@ describe('numbers', () => {
 });
 
 describe('floods', () => {
-  it('of faults on one line stay one issue each', async () => {
+  it('of faults on one line are one issue each', async () => {
     const elements = JSON.stringify(Array(200_000).fill(5));
     const { errors, warnings, contentBlocks } = await parseTranscript(
       's',
@@ -116,14 +116,14 @@ describe('floods', () => {
     expect(errors.length + warnings.length).toBeLessThan(10);
   });
 
-  it('of blocks are cut, and say so', async () => {
+  it('of blocks are cut, and reported', async () => {
     const content = Array(25_000).fill({ type: 'text', text: 'x' });
     const { contentBlocks, errors } = await parseTranscript('s', toJsonl(userLine(content)));
     expect(contentBlocks).toHaveLength(10_000);
     expect(errors.map(({ code, count }) => [code, count])).toEqual([['too_many_blocks', 15_000]]);
   });
 
-  it('of tiny lines come in bounded batches', async () => {
+  it('of tiny lines arrive in bounded batches', async () => {
     let lines = 0;
     for await (const { messages, issues } of streamTranscript('s', '0\n'.repeat(300_000))) {
       expect(messages.length + issues.length).toBeLessThan(150_000);

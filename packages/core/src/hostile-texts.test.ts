@@ -40,7 +40,7 @@ const toLines = (text: string): JsonObject[] => [
   { type: 'stream_event', session_id: text, event: { type: 'content_block_delta', delta: { partial_json: text } } },
 ];
 
-describe('a long text in the place of any other', () => {
+describe('a long text in place of any other', () => {
   it.each(texts)('%s', async (_name, text) => {
     const before = process.threadCpuUsage();
     const input = toJsonl(...toLines(text), userLine('after'));
@@ -68,7 +68,7 @@ describe('an array nested 100,000 levels deep', () => {
   const deep = nestedArrays(100_000);
 
   it.each(['type', 'subtype', 'event', 'timestamp', 'parent_tool_use_id', 'error', 'usage'])(
-    'in the place of %s on a line of a stream is nothing to the parser',
+    'in place of %s on a line of a stream is ignored by the parser',
     async (field) => {
       const line = `{"session_id":"s","type":"stream_event","${field}":${deep}}`;
       const { metadata, errors } = await parseTranscript('s', toJsonl(line, userLine('after')));
@@ -89,18 +89,18 @@ describe('an array nested 100,000 levels deep', () => {
     expect(parser?.toSummary()).toMatchObject({ lineCount: 2 });
   });
 
-  it('in the place of a flag is as good as none', () => {
+  it('in place of a flag counts as absent', () => {
     const events = parserFor('claude', { now: () => 0 })?.push(`{"type":"result","is_error":${deep}}\n`);
     expect(JSON.parse(JSON.stringify(events))).toMatchObject([{ type: 'result' }]);
   });
 });
 
-describe('an object that cannot be made a text', () => {
+describe('an object that cannot be converted to a text', () => {
   const odd = '{"toString":null,"valueOf":[]}';
   const message = `{"id":${odd},"content":[{"type":"tool_result","tool_use_id":${odd},"is_error":${odd}}],"usage":${odd}}`;
 
   it.each(['type', 'subtype', 'is_error', 'session_id', 'timestamp', 'uuid', 'item', 'event'])(
-    'in the place of %s',
+    'in place of %s',
     async (field) => {
       for (const type of [
         'user',
@@ -124,7 +124,7 @@ describe('an object that cannot be made a text', () => {
 });
 
 describe('counts of an API response', () => {
-  it('that cannot be are none, so that sums of millions stay in range', async () => {
+  it('that are impossible are dropped, so that sums of millions stay in range', async () => {
     const usage = { input_tokens: 1e8 + 1, output_tokens: 5, server_tool_use: { web_search_requests: 1001 } };
     const { stats, warnings } = await parseTranscript('s', toJsonl(assistantLine('m', 'x', { usage })));
     expect(stats).toMatchObject({ tokens_in: 0, tokens_out: 5, web_search_count: 0 });
@@ -134,7 +134,7 @@ describe('counts of an API response', () => {
     ]);
   });
 
-  it('made of many tool uses are bounded as well', async () => {
+  it('summed over many tool uses are bounded as well', async () => {
     const uses = Array.from({ length: 3 }, (_, index) => ({
       type: 'tool_use',
       id: `t${index}`,
@@ -147,7 +147,7 @@ describe('counts of an API response', () => {
     expect(stats.web_search_count).toBe(1000);
   });
 
-  it.each(['-5', '1.5', '1e400', '9007199254740993', '"many"'])('of a Codex turn: %s is none', (count) => {
+  it.each(['-5', '1.5', '1e400', '9007199254740993', '"many"'])('of a Codex turn: %s is dropped', (count) => {
     const parser = parserFor('codex', { now: () => 0 });
     const events = parser?.push(`{"type":"turn.completed","usage":{"input_tokens":${count},"output_tokens":7}}\n`);
     expect(parser?.toSummary().tokens).toMatchObject({ input: 0, output: 7 });

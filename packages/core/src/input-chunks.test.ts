@@ -25,12 +25,12 @@ describe('toChunks', () => {
     }
   });
 
-  it('passes over empty chunks', async () => {
+  it('skips empty chunks', async () => {
     expect(await read(toSource<string | Uint8Array>(Buffer.alloc(0), '', Buffer.from('a')))).toEqual(Buffer.from('a'));
     expect(await read('')).toHaveLength(0);
   });
 
-  it('encodes text as UTF-8, also where a chunk ends within a character', async () => {
+  it('encodes text as UTF-8, even if a chunk ends within a character', async () => {
     const text = 'a🎉é\ud83db';
     expect(await read(text)).toEqual(Buffer.from(text));
     expect(await read(toSource<string | Uint8Array>(...text.split('')))).toEqual(Buffer.from(text));
@@ -38,7 +38,7 @@ describe('toChunks', () => {
     expect(await read(toSource('a\ud83d'))).toEqual(Buffer.from('a\uFFFD'));
   });
 
-  it('refuses chunks of another kind instead of dropping them', async () => {
+  it('refuses chunks of another type instead of dropping them', async () => {
     const source = toSource({ length: 3 }) as AsyncIterable<unknown> as AsyncIterable<Uint8Array>;
     await expect(read(source)).rejects.toThrow(TypeError);
   });
@@ -60,7 +60,7 @@ describe('a source that fails', () => {
     await expect(read(ReadableStream.from(failAfter(2)))).rejects.toBe(failure);
   });
 
-  it('throws its own error also where next throws at once', async () => {
+  it('throws its own error even if next throws synchronously', async () => {
     const source = {
       [Symbol.asyncIterator]: () => ({
         next: () => {
@@ -85,7 +85,7 @@ describe('the end of a source', () => {
       },
     ],
     ['answers at once', () => ({ done: true, value: undefined })],
-  ])('is asked for, not waited for, when the reader leaves early: return %s', async (_name, close) => {
+  ])('is requested, not awaited, when the reader leaves early: return %s', async (_name, close) => {
     const onReturn = vi.fn(close);
     const source = {
       [Symbol.asyncIterator]: () => ({
@@ -100,7 +100,7 @@ describe('the end of a source', () => {
     expect(onReturn).toHaveBeenCalledOnce();
   });
 
-  it('is not asked for after the last chunk, nor needed', async () => {
+  it('is not requested after the last chunk, and may be missing', async () => {
     const onReturn = vi.fn();
     const source = {
       [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: 0 }), return: onReturn }),
@@ -135,7 +135,7 @@ describe('an abort', () => {
     }
   });
 
-  it('is seen where the source itself aborts and then says nothing', async () => {
+  it('is noticed if the source itself aborts and then goes silent', async () => {
     const controller = new AbortController();
     const next = () => {
       controller.abort();
@@ -144,7 +144,7 @@ describe('an abort', () => {
     expect(await read({ [Symbol.asyncIterator]: () => ({ next }) }, controller.signal)).toHaveLength(0);
   });
 
-  it('hides no failure of the read that it left, and lets none escape', async () => {
+  it('hides no failure of the abandoned read, and leaves none unhandled', async () => {
     const controller = new AbortController();
     const { promise, reject } = Promise.withResolvers<never>();
     setImmediate(() => controller.abort());
@@ -157,7 +157,7 @@ describe('an abort', () => {
   it.each([
     ['bytes', Buffer.alloc(4 * 1024 * 1024)],
     ['text', 'a'.repeat(4 * 1024 * 1024)],
-  ])('by a timer stops also in the middle of %s that are in memory', async (_name, input) => {
+  ])('by a timer also stops in the middle of %s that are in memory', async (_name, input) => {
     for (const source of [input, toSource(input)]) {
       const controller = new AbortController();
       setImmediate(() => controller.abort());

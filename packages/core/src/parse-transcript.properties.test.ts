@@ -153,7 +153,7 @@ describe('any lines', () => {
     );
   });
 
-  it('of JSON never throw, whatever they hold', async () => {
+  it('of JSON never throw, whatever they contain', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.oneof(anyJson, anyMessage, anyMetadata), { maxLength: 8 }), async (values) => {
         const input = toJsonl(...values.map((value) => JSON.stringify(value)));

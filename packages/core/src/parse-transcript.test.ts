@@ -116,7 +116,7 @@ describe('a parse result', () => {
     });
   });
 
-  it('is the same for the same bytes, and has other ids in another session', async () => {
+  it('is the same for the same bytes, and has different ids in another session', async () => {
     const first = await parseTranscript('a', oddTranscript);
     expectSame(await parseTranscript('a', oddTranscript), first);
     const other = await parseTranscript('b', oddTranscript);
@@ -124,7 +124,7 @@ describe('a parse result', () => {
     expect(other.messages.some(({ id }) => ids.has(id))).toBe(false);
   });
 
-  it('does not depend on how the input comes', async () => {
+  it('does not depend on how the input arrives', async () => {
     const options = { maxLineBytes: ODD_MAX_LINE_BYTES, maxInlineContentBytes: 50 };
     const expected = await parseText(oddTranscript, options);
     expect(expected.messages).toHaveLength(10);
@@ -141,7 +141,7 @@ describe('a parse result', () => {
     expectSame(await parseTranscript('session-1', Readable.from(text.split(''))), expected);
   });
 
-  it('names every oddity of a transcript, with its place', async () => {
+  it('reports every fault of a transcript, with its place', async () => {
     const { errors, warnings, metadata } = await parseText(oddTranscript, { maxLineBytes: ODD_MAX_LINE_BYTES });
     const lineAt = (byteOffset: number) =>
       Buffer.from(oddTranscript.subarray(0, byteOffset)).toString('latin1').split('\n').length;
@@ -226,7 +226,7 @@ describe('rule 2: line types', () => {
     expect(metadata.lineTypes).toMatchObject({ progress: 1, user: 1, attachment: 1 });
   });
 
-  it('report what they cannot read, and go on', async () => {
+  it('report what they cannot read, and continue', async () => {
     const onLineError = vi.fn();
     const { messages, errors } = await parse(
       [
@@ -256,7 +256,7 @@ describe('rule 2: line types', () => {
     expect(onLineError.mock.calls).toEqual(errors.map(({ lineNumber, error }) => [lineNumber, error]));
   });
 
-  it('call onLineError for errors alone', async () => {
+  it('call onLineError for errors only', async () => {
     const onLineError = vi.fn();
     const { warnings } = await parseText('\uFEFF{"type":"user","timestamp":"never"}', { onLineError });
     expect(warnings.length).toBeGreaterThan(2);
@@ -272,12 +272,12 @@ describe('rule 2: line types', () => {
     ]);
   });
 
-  it('let an unknown type still tell of the session', async () => {
+  it('use the session facts on lines of unknown type', async () => {
     const { metadata } = await parse([{ type: 'zebra', cwd: '/srv', timestamp: '2025-06-01T00:00:00Z' }]);
     expect(metadata).toMatchObject({ cwd: '/srv', firstTimestamp: '2025-06-01T00:00:00.000Z' });
   });
 
-  it('keep what metadata lines tell of the session', async () => {
+  it('use the session facts on metadata lines', async () => {
     const { metadata } = await parse([
       { type: 'ai-title', aiTitle: 'Generated' },
       { type: 'custom-title', customTitle: 'Mine' },
@@ -292,7 +292,7 @@ describe('rule 2: line types', () => {
     });
   });
 
-  it('read both of two glued objects, and count the line', async () => {
+  it('read both of two concatenated objects, and count the line once', async () => {
     const glued = JSON.stringify(userLine('a')) + JSON.stringify(assistantLine('m', 'b'));
     const { messages, contentBlocks, errors, warnings } = await parse(['', glued]);
     expect(messages.map(({ line_number, ordinal, byte_length }) => [line_number, ordinal, byte_length])).toEqual([
@@ -306,7 +306,7 @@ describe('rule 2: line types', () => {
     ]);
   });
 
-  it('read the objects before a torn one, and report the line', async () => {
+  it('read the objects before a truncated one, and report the line', async () => {
     const { messages, errors } = await parse([`${JSON.stringify(userLine('a'))}{"type":"us`, userLine('b')]);
     expect(messages).toHaveLength(2);
     expect(errors.map(({ lineNumber, code }) => [lineNumber, code])).toEqual([[1, 'invalid_json']]);
@@ -432,12 +432,12 @@ describe('rules 5 and 6: usage and cost', () => {
     expect(stats).toMatchObject({ tokens_out: 500, cost_estimate_usd: 0.00754995 });
   });
 
-  it('are those of the first line on demand', async () => {
+  it('are those of the first line on request', async () => {
     const { stats } = await parse(lines, { usageFrom: 'first' });
     expect(stats).toMatchObject({ tokens_in: 10, tokens_out: 3 });
   });
 
-  it('come from the price table that is given', async () => {
+  it('use the given price table', async () => {
     const prices = {
       version: 'test',
       price: vi.fn(() => ({ costUsd: null, costs: null, basis: 'unpriced' as const })),
@@ -456,7 +456,7 @@ describe('rules 5 and 6: usage and cost', () => {
     });
   });
 
-  it('report tokens that are none', async () => {
+  it('report impossible token counts', async () => {
     const usage = {
       input_tokens: -1,
       output_tokens: 2.5,
@@ -472,7 +472,7 @@ describe('rules 5 and 6: usage and cost', () => {
     ]);
   });
 
-  it('name every line that comes after its response was counted', async () => {
+  it('report every line that comes after its response was counted', async () => {
     const { messages, errors, stats } = await parse(
       ['m1', 'm2', 'm3', 'm4', 'm1', 'm1'].map((id) => assistantLine(id, 'a', { usage: toUsageFields(1, 9) })),
       { maxOpenMessages: 2 },
@@ -501,7 +501,7 @@ describe('rules 7 and 8: the session', () => {
     expect(stats.duration_ms).toBe(19_500);
   });
 
-  it('reports a timestamp that is none, but not a missing one', async () => {
+  it('reports an invalid timestamp, but not a missing one', async () => {
     const { messages, warnings } = await parse([
       userLine('a', { timestamp: 'never' }),
       userLine('b', { timestamp: 1_748_736 }),
@@ -515,7 +515,7 @@ describe('rules 7 and 8: the session', () => {
     ]);
   });
 
-  it('reports a moment that the calendar lacks, on lines of any type, and takes it for no other', async () => {
+  it('reports an impossible date, on lines of any type, and does not guess another', async () => {
     const { messages, warnings, metadata, stats } = await parse([
       userLine('a', { timestamp: '2026-02-28T12:00:00Z' }),
       userLine('b', { timestamp: '2026-02-30T00:00:00Z' }),
@@ -558,7 +558,7 @@ describe('rules 7 and 8: the session', () => {
     ]);
   });
 
-  it('takes figures at their bounds', async () => {
+  it('accepts figures at their bounds', async () => {
     const usage = { ...toUsageFields(1e8, 2), server_tool_use: { web_search_requests: 1000 } };
     const use = { type: 'tool_use', id: 'toolu_1', name: 'Bash', input: {} };
     const { apiResponses, toolCalls, warnings } = await parse([
@@ -618,7 +618,7 @@ describe('rule 10: long lines', () => {
     return JSON.stringify(userLine('x'.repeat(byteLength - frame)));
   };
 
-  it('are read up to 5 MiB by default, and skipped beyond', async () => {
+  it('are read up to 5 MiB by default, and skipped beyond that', async () => {
     const limit = 5 * 1024 * 1024;
     const { messages, errors, metadata } = await parse([lineOf(limit), lineOf(limit + 1), userLine('after')]);
     expect(messages.map(({ line_number }) => line_number)).toEqual([1, 3]);
@@ -628,7 +628,7 @@ describe('rule 10: long lines', () => {
     expect(metadata.lineCount).toBe(3);
   });
 
-  describe('that are to be cut', () => {
+  describe('that are truncated', () => {
     const GIANT_BYTES = 12 * 1024 * 1024;
     const options = { longLines: 'cut' } as const;
     const usage = {
@@ -652,7 +652,7 @@ describe('rule 10: long lines', () => {
     it.each([
       ['a text', TEXT, 'x\\n\\"é'],
       ['many elements', `"},${TEXT}{"type":"text","text":"`, '{"type":"text","text":"x"},'],
-      ['what is nested', `"},{"type":"text","text":"y","nested":[${TEXT}0]},{"type":"text","text":"`, '[{"a":[1]}],'],
+      ['nested content', `"},{"type":"text","text":"y","nested":[${TEXT}0]},{"type":"text","text":"`, '[{"a":[1]}],'],
     ])('count their usage: %s', async (_name, content, filler) => {
       const line = assistantLine('msg_1', [{ type: 'text', text: content }], {
         usage: toUsageFields(10, 40, 5, 7),
@@ -679,13 +679,13 @@ describe('rule 10: long lines', () => {
       expect(metadata.byteLength).toBeGreaterThan(byteLength);
     });
 
-    it('hold the beginning of a long text in their rows, with the length of the whole', async () => {
+    it('keep the beginning of a long text in their rows, with the length of the whole', async () => {
       const { contentBlocks } = await parseTranscript('s', grow(toJsonl(userLine(TEXT)), '\\n'), options);
       expect(contentBlocks[0]?.content_text).toBe('\n'.repeat(262_144));
       expect(contentBlocks[0]?.metadata).toEqual({ truncated: true, original_byte_length: GIANT_BYTES / 2 });
     });
 
-    it('say how large an image was', async () => {
+    it('give the size of an image', async () => {
       const source = { type: 'base64', media_type: 'image/png', data: TEXT };
       const image = grow(toJsonl(userLine([{ type: 'image', source }])), 'AAAA');
       const { contentBlocks } = await parseTranscript('s', image, options);
@@ -752,7 +752,7 @@ describe('rule 10: long lines', () => {
   });
 });
 
-describe('rule 11: the odd input', () => {
+describe('rule 11: unusual input', () => {
   it('may be empty', async () => {
     for (const input of ['', new Uint8Array(), Readable.from([])]) {
       expect(await parseTranscript('s', input)).toEqual({
@@ -791,7 +791,7 @@ describe('rule 11: the odd input', () => {
     }
   });
 
-  it('may begin with a byte order mark, or with one a file where files were joined', async () => {
+  it('may begin with a byte order mark, or contain one per file if files were concatenated', async () => {
     const line = `\uFEFF${toJsonl(userLine('a'))}`;
     const { messages, warnings, errors } = await parseText(`${line}${line}\uFEFF`);
     expect(messages).toHaveLength(2);
@@ -826,7 +826,7 @@ describe('rule 11: the odd input', () => {
     ]);
   });
 
-  it('may hold NUL and half surrogate pairs, in names as in values', async () => {
+  it('may contain NUL and lone surrogates, in names as in values', async () => {
     const { contentBlocks, warnings } = await parse([
       '{"type":"assistant","message":{"content":[{"type":"tool_use","name":"\\u0000","input":{"\\udc00":"\\ud83d"}}]}}',
       '{"type":"user","message":{"content":"fine: \\ud83d\\ude00 \\\\u0000"}}',
@@ -838,7 +838,7 @@ describe('rule 11: the odd input', () => {
     ]);
   });
 
-  it('may hold bytes that are no UTF-8', async () => {
+  it('may contain bytes that are not UTF-8', async () => {
     const bytes = Buffer.concat([
       Buffer.from('{"type":"user","message":{"content":"'),
       Buffer.from([0xe9, 0x20, 0xf0, 0x9f, 0x8e]),
@@ -849,7 +849,7 @@ describe('rule 11: the odd input', () => {
     expect(warnings.map(({ code, count }) => [code, count])).toEqual([['invalid_utf8', 2]]);
   });
 
-  it('may hold raw NUL bytes, as a crash leaves them', async () => {
+  it('may contain raw NUL bytes, as a crash leaves them', async () => {
     const { messages, errors } = await parse(['\0\0\0\0', `${JSON.stringify(userLine('a'))}\0\0`, userLine('b')]);
     expect(messages.map(({ line_number }) => line_number)).toEqual([2, 3]);
     expect(errors.map(({ code, lineNumber }) => [code, lineNumber])).toEqual([

@@ -110,7 +110,7 @@ async function grow(first: JsonObject[], second: JsonObject[], options: ParseOpt
 }
 
 describe('a transcript that grew', () => {
-  it('goes on from the checkpoint where nothing before it changes', async () => {
+  it('continues from the checkpoint if nothing before it changes', async () => {
     const first = [userLine('Hello', at(0)), assistantLine('m1', 'Hi', { usage: toUsageFields(1, 2) }, at(1))];
     const later = assistantLine('m1', 'more', { usage: toUsageFields(1, 20) }, at(2));
     const { isResumed, result } = await grow(first, [later], {});
@@ -119,7 +119,7 @@ describe('a transcript that grew', () => {
     expect(await grow(first, [later], { maxMessagesInCheckpoint: 0 })).toMatchObject({ isResumed: false });
   });
 
-  it('has no checkpoint where a search is under way in a response that the checkpoint would not hold', async () => {
+  it('has no checkpoint while a search is open in a response that the checkpoint would not include', async () => {
     const use = { type: 'tool_use', id: 'toolu_1', name: 'WebSearch', input: { query: 'x' } };
     const first = [assistantLine('m1', [use], { usage: toUsageFields(1, 2), model: 'claude-x' }, at(1))];
     const found = {
@@ -131,7 +131,7 @@ describe('a transcript that grew', () => {
     expect(await grow(first, [found], {})).toMatchObject({ isResumed: true });
   });
 
-  it('takes a line for late if a full parse would, and is parsed again if it would not', async () => {
+  it('treats a line as late if a full parse would, and is parsed again if it would not', async () => {
     const response = (id: string, second: number) => assistantLine(id, 'x', { usage: toUsageFields(1, 2) }, at(second));
     const options = { maxOpenMessages: 2, maxMessagesInCheckpoint: 1 };
     const first = [response('m1', 1), response('m2', 2)];
@@ -141,7 +141,7 @@ describe('a transcript that grew', () => {
     expect([isResumed, result.errors.map(({ code }) => code)]).toEqual([true, ['late_line']]);
   });
 
-  it('is parsed again where options differ, or the checkpoint cannot be read', async () => {
+  it('is parsed again if options differ, or the checkpoint is unreadable', async () => {
     const { stored } = await parseGrown(undefined, Buffer.from(toJsonl(userLine('x'))), {});
     const bytes = stored.checkpoint?.bytes ?? new Uint8Array();
     const resume = (resumeFrom: Uint8Array, options: ParseOptions) =>

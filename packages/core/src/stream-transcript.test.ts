@@ -35,7 +35,7 @@ const longTranscript = Buffer.from(
 
 describe('streamTranscript', () => {
   it.each([100, 5000, 64 * 1024, 10_000_000])(
-    'gives the rows of parseTranscript in chunks of %d bytes',
+    'yields the rows of parseTranscript in chunks of %d bytes',
     async (size) => {
       const whole = await parseTranscript('s', longTranscript);
       const { batches, summary } = await collect(toReusedChunks(longTranscript, size));
@@ -59,7 +59,7 @@ describe('streamTranscript', () => {
     },
   );
 
-  it('hands over each message once, with its late lines in it', async () => {
+  it('emits each message once, with its late lines', async () => {
     const { batches } = await collect(toReusedChunks(longTranscript, 100), { maxOpenMessages: 1300 });
     const messages = messagesOf(batches);
     expect(messages.map(({ ordinal }) => ordinal)).toEqual(messages.map((_, index) => index));
@@ -86,7 +86,7 @@ describe('streamTranscript', () => {
       expect(contentBlocks.length * line.length).toBeLessThan(BATCH_BYTES + line.length * 2);
   });
 
-  it('yields a summary alone for nothing', async () => {
+  it('yields only a summary for an empty input', async () => {
     expect(await collect('')).toMatchObject({
       batches: [{ messages: [], issues: [] }],
       summary: { stats: { total_messages: 0 } },
@@ -97,7 +97,7 @@ describe('streamTranscript', () => {
     });
   });
 
-  it('closes the source where the consumer leaves or fails', async () => {
+  it('closes the source when the consumer leaves or fails', async () => {
     const onReturn = vi.fn(async () => ({ done: true as const, value: undefined }));
     const source = {
       [Symbol.asyncIterator]: () => ({
@@ -117,7 +117,7 @@ describe('streamTranscript', () => {
 });
 
 describe('an abort of the stream', () => {
-  it('gives what was read, with a summary that fits it, and leaves the unfinished line unreported', async () => {
+  it('yields what was read, with a matching summary, and does not report the unfinished line', async () => {
     const controller = new AbortController();
     async function* source(): AsyncGenerator<Uint8Array> {
       yield Buffer.from(toJsonl(userLine('one'), userLine('two')));
@@ -131,7 +131,7 @@ describe('an abort of the stream', () => {
     expect(summary).toMatchObject({ stats: { total_messages: 2 }, metadata: { lineCount: 2 } });
   });
 
-  it('gives the responses and calls that were open, and counts them', async () => {
+  it('yields the open responses and calls, and counts them', async () => {
     const controller = new AbortController();
     async function* source(): AsyncGenerator<Uint8Array> {
       const content = [{ type: 'tool_use', id: 't1', name: 'Read' }];
@@ -163,7 +163,7 @@ describe('an abort of the stream', () => {
     expectSame(result, await parseTranscript('s', longTranscript));
   });
 
-  it('from onLineError stops soon', async () => {
+  it('from onLineError takes effect soon', async () => {
     const controller = new AbortController();
     const input = `bad\n${toJsonl(userLine('x'.repeat(1000))).repeat(2000)}`;
     const { messages, errors } = await parseTranscript('s', input, {
@@ -174,7 +174,7 @@ describe('an abort of the stream', () => {
     expect(messages.length).toBeLessThan(300);
   });
 
-  it('lets the failure of a source that fails first pass through', async () => {
+  it('passes on the failure of a source that fails first', async () => {
     const failure = new Error('reset by peer');
     async function* source(): AsyncGenerator<Uint8Array> {
       yield Buffer.from(toJsonl(userLine('one')));

@@ -58,7 +58,7 @@ const figures = ({ apiResponses }: ParseResult) =>
   );
 
 describe('responses, tool calls and events', () => {
-  it('are the same in chunks of any size, and each is there once', async () => {
+  it('are the same in chunks of any size, and each occurs once', async () => {
     await fc.assert(
       fc.asyncProperty(lines, async (records) => {
         const bytes = Buffer.from(toJsonl(...records));
@@ -90,7 +90,7 @@ describe('responses, tool calls and events', () => {
     );
   });
 
-  it('have the same figures whatever the order of the lines, and however often each occurs', async () => {
+  it('have the same figures whatever the order of the lines, and however often each is repeated', async () => {
     const disordered = lines.chain((records) =>
       fc.tuple(fc.constant(records), fc.shuffledSubarray([...records, ...records], { minLength: records.length * 2 })),
     );

@@ -12,11 +12,11 @@ describe('restoreCode', () => {
     ['the database system is shutting down', '57P01'],
     ['server closed the connection unexpectedly', '08006'],
     ['duplicate key value violates unique constraint "sessions_pk_102008"', 'XX000'],
-  ])('knows what %s is', (message, code) => {
+  ])('recognises %s', (message, code) => {
     expect(restoreCode({ code: 'XX000', message }).code).toBe(code);
   });
 
-  it('believes a code that came along', () => {
+  it('keeps a code that is present', () => {
     expect(restoreCode({ code: 'P0001', message: 'out of memory' }).code).toBe('P0001');
   });
 });
@@ -35,7 +35,7 @@ describe('adaptToCitus', () => {
     expect(send).toHaveBeenCalledWith({ text: 'SELECT FROM t WHERE workspace_id = $1::text' }, ['w']);
   });
 
-  it('gives the errors of a COPY the codes that they lost', () => {
+  it('restores the codes that errors of a COPY have lost', () => {
     const { client, send } = adapt();
     const handleError = vi.fn();
     const copy = { text: 'COPY t FROM STDIN', submit: () => undefined, handleError };

@@ -18,7 +18,7 @@ function createDoubler(maxInputs: number, bad: ReadonlySet<number> = new Set()) 
   return { double, runs, runAll };
 }
 
-it('has what comes during a run wait for the next one, in order and of bounded size', async () => {
+it('collects calls during a run for the next one, in order and up to a bound', async () => {
   const { double, runs, runAll } = createDoubler(3);
   const results = Promise.all([1, 2, 3, 4, 5, 6].map(double));
   await runAll();
@@ -29,7 +29,7 @@ it('has what comes during a run wait for the next one, in order and of bounded s
   expect(await later).toBe(14);
 });
 
-it('fails the input alone whose fault it is', async () => {
+it('fails only the input at fault', async () => {
   const { double, runs, runAll } = createDoubler(10, new Set([1, 3]));
   const results = Promise.allSettled([1, 2, 3, 4].map(double));
   await runAll();
@@ -42,7 +42,7 @@ it('fails the input alone whose fault it is', async () => {
   expect(runs).toEqual([[1], [2, 3, 4], [2], [3], [4]]);
 });
 
-it('waits for more, where it may', async () => {
+it('waits for more, if permitted', async () => {
   const runs: number[][] = [];
   const double = gatherCalls({ maxInputs: 3, delayMs: 50 }, async (inputs: readonly number[]) => {
     runs.push([...inputs]);

@@ -31,7 +31,7 @@ async function install(directory = asked): Promise<string> {
 const readNoteOf = (directory: string) => readFile(join(directory, 'where-the-data-are.txt'), 'utf8');
 
 describe('preparePostgresDirectory', () => {
-  test('keeps the requested directory where the server runs as the same user', async () => {
+  test('keeps the requested directory if the server runs as the same user', async () => {
     expect(await preparePostgresDirectory(asked, undefined, system)).toBe(asked);
   });
 
@@ -41,7 +41,7 @@ describe('preparePostgresDirectory', () => {
     expect(await prepare(open)).toBe(open);
   });
 
-  test('goes below the system directory where one above is closed, and finds it again', async () => {
+  test('moves below the system directory if a parent is closed to the account, and finds it again', async () => {
     const place = await install();
     expect(place).toMatch(new RegExp(`^${system}/postgres-[0-9a-f]{12}$`));
     expect(await readNoteOf(asked)).toContain(`Its data are in ${place}\n`);
@@ -83,7 +83,7 @@ describe('a data directory that was moved', () => {
     expect(await prepare()).toBe(place);
   });
 
-  test('keeps its cluster where the account can reach its new place', async () => {
+  test('keeps its cluster if the account can reach its new place', async () => {
     const place = await install();
     const open = join(await realpath(await mkdtemp('/tmp/recount-choose-')), 'postgres');
     onTestFinished(() => rm(join(open, '..'), { recursive: true }));
@@ -92,7 +92,7 @@ describe('a data directory that was moved', () => {
     expect(await prepare(open)).toBe(place);
   });
 
-  test('leaves its cluster to nobody who takes its old place', async () => {
+  test('does not give its cluster to whoever takes its old place', async () => {
     const place = await install();
     await rename(join(home, 'data'), join(home, 'elsewhere'));
     expect(await prepare(join(home, 'elsewhere', 'postgres'))).toBe(place);
@@ -118,7 +118,7 @@ describe('refuses', () => {
     expect(await readNoteOf(directory).catch(() => undefined)).toBe(before);
   };
 
-  test('a copy of a data directory, as long as the first one is there', async () => {
+  test('a copy of a data directory, while the original exists', async () => {
     const place = await install();
     await cp(join(home, 'data'), join(home, 'copy'), { recursive: true });
     await expectRefusal(join(home, 'copy', 'postgres'), `is that of ${asked}`);
@@ -127,7 +127,7 @@ describe('refuses', () => {
     expect(await prepare(join(home, 'copy', 'postgres'))).toBe(place);
   });
 
-  test('where the cluster that the note points to is gone, and leaves the note', async () => {
+  test('if the cluster that the note points to is gone, and leaves the note', async () => {
     const place = await install();
     await rename(system, join(home, 'lost'));
     await expectRefusal(asked, new RegExp(`was in ${place}.*recount doctor --rebuild`, 's'));
@@ -141,7 +141,7 @@ describe('refuses', () => {
     await expectRefusal(asked, 'There are two databases');
   });
 
-  test('to start an empty database where one was moved out of the reach of its account', async () => {
+  test('to start an empty database if a cluster was moved out of its account’s reach', async () => {
     await mkdir(join(asked, 'cluster'), { recursive: true });
     await expectRefusal(asked, /out of reach for user 4000000.*Move it back/s);
   });

@@ -14,8 +14,8 @@ describe('parsePostmasterPid', () => {
 
   test.each([
     ['empty', ''],
-    ['cut after the process', '8451\n'],
-    ['cut after the directory', '8451\n/srv/cluster/data\n17'],
+    ['truncated after the process', '8451\n'],
+    ['truncated after the directory', '8451\n/srv/cluster/data\n17'],
     ['of a single-user backend, which has a negative process', ready.replace('8451', '-8451')],
     ['without a number for the process', ready.replace('8451', '0x2103')],
     ['with process 0, which would address a whole process group', ready.replace('8451', '0')],

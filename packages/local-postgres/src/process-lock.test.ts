@@ -30,7 +30,7 @@ function take(): ProcessLock {
 }
 
 describe('a process lock', () => {
-  test('is held once, with a note of who took it, until it is released', async () => {
+  test('is held once, with a note of its holder, until it is released', async () => {
     expect(isProcessLockHeld(path)).toBe(false);
     await writeFile(path, 'x'.repeat(1000));
     const lock = take();
@@ -44,7 +44,7 @@ describe('a process lock', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  test('lives as long as a child that inherited it, and goes with a SIGKILL', async () => {
+  test('lasts as long as a child that inherited it, and ends with a SIGKILL', async () => {
     const lock = take();
     const child = spawn('sleep', ['60'], { stdio: ['ignore', 'ignore', 'ignore', lock.fd] });
     await once(child, 'spawn');
@@ -65,7 +65,7 @@ describe('a process lock', () => {
     other.release();
   });
 
-  test.each(['ENOLCK', 'ENOTSUP'])('is refused where the file system answers %s', (code) => {
+  test.each(['ENOLCK', 'ENOTSUP'])('is refused if the file system answers %s', (code) => {
     const tryLock = () => {
       throw Object.assign(new Error('no'), { code });
     };
@@ -89,18 +89,18 @@ describe('a holder', () => {
     expect(isVisible(holder, self)).toBe(expected);
   });
 
-  test('is known by its host name where there are no boot ids', () => {
+  test('is identified by its host name if there are no boot ids', () => {
     expect(isVisible({ pid: 1, hostName: 'ada' }, { pid: 2, hostName: 'ada' })).toBe(true);
     expect(isVisible({ pid: 1, hostName: 'bob' }, { pid: 2, hostName: 'ada' })).toBe(false);
   });
 
-  test('is told to people with all that is known of it', () => {
+  test('is described with all that is known of it', () => {
     expect(describeHolder(self)).toBe('process 1 on host ada (boot a, PID namespace pid:[1])');
     expect(describeHolder({ pid: 1, hostName: 'ada' })).toBe('process 1 on host ada');
   });
 
   test.each(['', '{"pid":', 'null', '[]', '{"pid":"1","hostName":"ada"}'])(
-    'is unknown by a note of %j',
+    'is unknown if the note is %j',
     async (note) => {
       await writeFile(path, note);
       expect(readLockHolder(path)).toBeUndefined();

@@ -29,7 +29,7 @@ describe('provideServerAccount', () => {
     expect(await provideServerAccount(undefined)).toBeUndefined();
   });
 
-  test('finds the user, or makes it', async () => {
+  test('finds the user, or creates it', async () => {
     const known = createSystem({ passwd: root + server });
     expect(await provideServerAccount(0, known.system)).toEqual({ uid: 998, gid: 997 });
     expect(known.calls).toEqual([]);
@@ -38,7 +38,7 @@ describe('provideServerAccount', () => {
     expect(fresh.calls).toEqual(['useradd']);
   });
 
-  test('finds the user that another process makes at this moment', async () => {
+  test('finds the user that another process creates at this moment', async () => {
     const useradd = (files: { passwd: string }) => {
       files.passwd += server;
       throw new Error('user already exists');
@@ -47,7 +47,7 @@ describe('provideServerAccount', () => {
     expect(await provideServerAccount(0, system)).toEqual({ uid: 998, gid: 997 });
   });
 
-  test('takes back the half of a user, and takes an id that nobody has', async () => {
+  test('completes a half-created user, and takes an unused id', async () => {
     const { system, files } = createSystem(
       { passwd: `${root}other:x:60790:1::/:/bin/sh\n`, group: 'other:x:60791:\n' },
       {
@@ -63,7 +63,7 @@ describe('provideServerAccount', () => {
   });
 });
 
-test('initdb, which demands a name, runs as nobody where the account has none', async () => {
+test('initdb, which requires a name, runs as nobody if the account has none', async () => {
   const { system } = createSystem({ passwd: root + server });
   expect(await chooseInitdbAccount({ uid: 998, gid: 997 }, system)).toEqual({ uid: 998, gid: 997 });
   expect(await chooseInitdbAccount({ uid: 60_790, gid: 60_790 }, system)).toEqual({ uid: 65_534, gid: 65_534 });

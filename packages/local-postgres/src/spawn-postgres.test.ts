@@ -8,7 +8,7 @@ function collectLines(chunks: string[]) {
   return { lines, tail: log.tail() };
 }
 
-test('settings for pg_ctl are one argument, without anything that a command interpreter reads', () => {
+test('settings for pg_ctl are one argument, without characters that a command interpreter treats specially', () => {
   const settings = { port: '5432', listen_addresses: '127.0.0.1', unix_socket_directories: '', max_wal_size: '2GB' };
   expect(toServerOptions(settings)).toBe(
     '-c port=5432 -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_wal_size=2GB',
@@ -26,7 +26,7 @@ describe('createServerLog', () => {
     });
   });
 
-  test('cuts endless lines and forgets all but the end', () => {
+  test('cuts endless lines and keeps only the end', () => {
     const chunks = Array.from({ length: 100 }, () => 'x'.repeat(1_000));
     const { lines, tail } = collectLines([...chunks, '\nend\n']);
     expect(lines).toEqual(['x'.repeat(8_192), 'end']);

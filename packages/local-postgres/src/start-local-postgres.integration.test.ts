@@ -90,7 +90,7 @@ function tryKill(pid: number): void {
 const dataOf = (server: Pick<LocalPostgres, 'directory'>) => join(server.directory, 'cluster', 'data');
 
 describe('startLocalPostgres', () => {
-  test('keeps its data from one start to the next, and its port and password to this machine', async () => {
+  test('keeps its data across starts, and its port and password private to this machine', async () => {
     const directory = await createDirectory();
     const first = await startLocalPostgres({ directory });
     onTestFinished(() => first.stop());
@@ -141,7 +141,7 @@ describe('startLocalPostgres', () => {
     expect(lines.join('\n')).not.toContain('secret');
   });
 
-  test('is started again where it was killed, also by the process that started it', async () => {
+  test('is started again if it was killed, also by the process that started it', async () => {
     const directory = await createDirectory();
     const first = await start(directory);
     const postmaster = await findPostmaster(dataOf(first));
@@ -153,14 +153,14 @@ describe('startLocalPostgres', () => {
     expect(await readValue(second.connectionString, 'SELECT 1 AS value')).toBe(1);
   });
 
-  test('lets two starts at once share one server', async () => {
+  test('lets two concurrent starts share one server', async () => {
     const directory = await createDirectory();
     const [one, other] = await Promise.all([start(directory), start(directory)]);
     expect(one.connectionString).toBe(other.connectionString);
     expect(await readdir(directory)).not.toContainEqual(expect.stringContaining('.tmp'));
   });
 
-  test('does initdb again where it was killed half-way', async () => {
+  test('repeats initdb if it was killed half-way', async () => {
     const directory = await createDirectory();
     const holder = spawnHolder(directory);
     const partial = /^cluster\..*\.tmp$/;
@@ -173,7 +173,7 @@ describe('startLocalPostgres', () => {
     expect((await readdir(directory)).sort()).toEqual(['cluster', 'cluster.lock', 'owner.lock']);
   });
 
-  test('starts where postmaster.pid is of a process that is no server of this cluster', async () => {
+  test('starts if postmaster.pid names a process that is not a server of this cluster', async () => {
     const directory = await createDirectory();
     const first = await start(directory);
     await first.stop();
@@ -185,7 +185,7 @@ describe('startLocalPostgres', () => {
     expect(await readValue(second.connectionString, 'SELECT 1 AS value')).toBe(1);
   });
 
-  test('starts where a crash left an empty postmaster.pid', async () => {
+  test('starts if a crash left an empty postmaster.pid', async () => {
     const directory = await createDirectory();
     const first = await start(directory);
     await first.stop();
@@ -196,7 +196,7 @@ describe('startLocalPostgres', () => {
 });
 
 describe('a server of another process', () => {
-  test('is adopted and stopped where that process was killed', async () => {
+  test('is adopted and stopped if that process was killed', async () => {
     const directory = await createDirectory();
     const holder = spawnHolder(directory);
     const held = await readServer(holder);
@@ -209,7 +209,7 @@ describe('a server of another process', () => {
     expect(await findPostmaster(dataOf(adopted))).toBeUndefined();
   });
 
-  test('is waited for until the last of its processes is gone', async () => {
+  test('is awaited until the last of its processes is gone', async () => {
     const directory = await createDirectory();
     const holder = spawnHolder(directory);
     const held = await readServer(holder);
@@ -234,7 +234,7 @@ describe('a server of another process', () => {
     await client.end();
   });
 
-  test('is stopped where it has no lock, as 0.3 and pg_ctl start it', async () => {
+  test('is stopped if it has no lock, as 0.3 and pg_ctl start it', async () => {
     const directory = await createDirectory();
     const first = await start(directory);
     await first.stop();
@@ -251,7 +251,7 @@ describe('a server of another process', () => {
     expect(await readValue(second.connectionString, 'SELECT 1 AS value')).toBe(1);
   });
 
-  test('is refused where it cannot be seen from here, and its postmaster.pid left alone', async () => {
+  test('is refused if it is not visible from here, and its postmaster.pid left alone', async () => {
     const directory = await createDirectory();
     const server = await start(directory);
     const pidFile = await readFile(join(dataOf(server), 'postmaster.pid'), 'utf8');
@@ -277,7 +277,7 @@ describe('a server of another process', () => {
     expect(await findPostmaster(dataOf(held))).toBeUndefined();
   });
 
-  test('stops where that process exits without stopping it', async () => {
+  test('stops if that process exits without stopping it', async () => {
     const holder = spawnHolder(await createDirectory());
     const held = await readServer(holder);
     const postmaster = await findPostmaster(dataOf(held));
@@ -287,13 +287,13 @@ describe('a server of another process', () => {
 });
 
 describe('failures', () => {
-  test('tell what the server said', async () => {
+  test('include what the server said', async () => {
     const failing = start(await createDirectory(), { fsync: 'perhaps' });
     await expect(failing).rejects.toThrow(LocalPostgresError);
     await expect(failing).rejects.toThrow(/parameter "fsync" requires a Boolean value.*DATABASE_URL/s);
   });
 
-  test('tell what initdb said, and leave no cluster', async () => {
+  test('include what initdb said, and leave no cluster', async () => {
     const directory = await createDirectory();
     await mkdir(join(directory, 'bin'));
     await writeFile(join(directory, 'bin', 'initdb'), '#!/bin/sh\necho no space left >&2; exit 1\n', { mode: 0o755 });
@@ -302,7 +302,7 @@ describe('failures', () => {
     expect(await readdir(directory)).toEqual(['bin']);
   });
 
-  test('leave a directory alone that holds other files', async () => {
+  test('leave a directory alone that contains other files', async () => {
     const directory = await createDirectory();
     await writeFile(join(directory, 'letter.txt'), '');
     await chmod(directory, 0o755);
@@ -310,7 +310,7 @@ describe('failures', () => {
     expect((await stat(directory)).mode & 0o777).toBe(0o755);
   });
 
-  test('name the platforms and packages that are missing', async () => {
+  test('name the missing platforms and packages', async () => {
     await expect(findNativePackage('aix-ppc64')).rejects.toThrow(/no bundled PostgreSQL for aix-ppc64.*DATABASE_URL/s);
     const elsewhere = process.platform === 'darwin' ? 'linux-x64' : 'darwin-arm64';
     await expect(findNativePackage(elsewhere)).rejects.toThrow(/programs are missing.*DATABASE_URL/s);
@@ -318,7 +318,7 @@ describe('failures', () => {
 });
 
 describe.runIf(isRoot)('as root', () => {
-  test('keeps the cluster below /var/lib where its own account cannot reach the directory', async () => {
+  test('keeps the cluster below /var/lib if its own account cannot reach the directory', async () => {
     const directory = join(await createDirectory(), 'home', 'postgres');
     const server = await start(directory);
     onTestFinished(() => rm(server.directory, removal));
@@ -330,7 +330,7 @@ describe.runIf(isRoot)('as root', () => {
     expect(again.directory).toBe(server.directory);
   });
 
-  test('finds the database of a directory that was moved', async () => {
+  test('finds the database of a moved directory', async () => {
     const home = await createDirectory();
     const server = await start(join(home, 'before', 'postgres'));
     onTestFinished(() => rm(server.directory, removal));
@@ -341,7 +341,7 @@ describe.runIf(isRoot)('as root', () => {
     expect(await readValue(moved.connectionString, 'SELECT value FROM kept')).toBe(42);
   });
 
-  test('takes over a cluster that 0.3 ran as nobody, and runs as a user of its own', async () => {
+  test('takes over a cluster that 0.3 ran as nobody, and runs it as a user of its own', async () => {
     const directory = await createDirectory();
     const first = await start(directory);
     onTestFinished(() => rm(first.directory, removal));
@@ -383,7 +383,7 @@ describe.runIf(isRoot)('as root', () => {
     expect((await readdir(copyDirectory)).sort()).toEqual(['native', 'native.lock']);
   });
 
-  test('an ordinary user gets everything in place', async (context) => {
+  test('an ordinary user keeps everything in place', async (context) => {
     const { nativeDirectory } = await findNativePackage(`${process.platform}-${process.arch}`);
     if (!(await isUsable(stat, nativeDirectory, ordinaryAccount))) context.skip('only root can read this checkout');
     const home = await createDirectory();

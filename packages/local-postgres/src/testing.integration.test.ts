@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { withClient } from './databases.ts';
 import { createTestDatabase } from './testing.ts';
 
-test('each test database is its own, and goes with the connections to it', async () => {
+test('each test database is separate, and is dropped together with the connections to it', async () => {
   const [one, other] = await Promise.all([createTestDatabase(), createTestDatabase()]);
   onTestFinished(async () => {
     await Promise.all([one.drop(), other.drop()]);

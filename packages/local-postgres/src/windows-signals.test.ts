@@ -8,7 +8,7 @@ test('names the pipe as PostgreSQL does', () => {
   expect(toSignalPipe(324)).toBe(String.raw`\\.\pipe\pgsignal_324`);
 });
 
-test('writes the number of a signal, and says where nobody listens', async () => {
+test('writes the number of a signal, and reports if nobody listens', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'recount-signals-'));
   onTestFinished(() => rm(directory, { recursive: true }));
   const pipe = join(directory, 'pgsignal_324');

@@ -17,12 +17,12 @@ const compare = (more: object, options = {}) =>
   compareWithLiteLlm({ sample_spec: {}, 'house-model': { ...entry, ...more } }, table, options);
 
 describe('compareWithLiteLlm', () => {
-  it('finds equal rates equal, whatever binary fractions do', () => {
+  it('finds equal rates equal, despite binary fractions', () => {
     const noCacheRateAbove = { cache_read_input_token_cost_above_200k_tokens: 6e-7 };
     expect(compare(noCacheRateAbove)).toEqual({ comparedModels: 1, equalModels: 1, differences: [], unpriced: [] });
   });
 
-  it('names model, class and size of requests of what differs, in dollars per million', () => {
+  it('names model, class and request size of each difference, in dollars per million', () => {
     const changed = { output_cost_per_token: 1.6e-5, input_cost_per_token_above_200k_tokens: 7e-6 };
     const noCacheRateAbove = { cache_read_input_token_cost_above_200k_tokens: 6e-7 };
     const about = { model: 'house-model', matched: 'house-model' };
@@ -32,7 +32,7 @@ describe('compareWithLiteLlm', () => {
     ]);
   });
 
-  it('compares with a rate for all sizes where the file has none for large requests', () => {
+  it('compares with a rate for all sizes if the file has none for large requests', () => {
     const { input_cost_per_token_above_200k_tokens: _rate, ...flat } = entry;
     const comparison = compareWithLiteLlm({ 'house-model': flat }, table);
     expect(comparison?.differences.find((difference) => difference.class === 'input')).toMatchObject({
@@ -51,13 +51,13 @@ describe('compareWithLiteLlm', () => {
     expect(compareWithLiteLlm(models, table, { includesHosts: true })).toMatchObject({ comparedModels: 1 });
   });
 
-  it('refuses what is no such file', () => {
+  it('refuses a file of another kind', () => {
     for (const file of [null, [], 7, {}, { 'gpt-5': { mode: 'chat' } }]) {
       expect(compareWithLiteLlm(file, table)).toBeUndefined();
     }
   });
 
-  it('agrees with the list about models as LiteLLM has them', () => {
+  it('agrees with LiteLLM’s list about its models', () => {
     const models = {
       'claude-sonnet-4-5-20250929': {
         ...entry,

@@ -85,11 +85,11 @@ describe('findListedModel', () => {
     'qwen3-coder-plus',
     'openrouter/qwen/qwen3-coder:free',
     'groq/qwen3-coder-plus',
-  ])('does not take %s for a model that it resembles', (model) => {
+  ])('does not mistake %s for a model that it resembles', (model) => {
     expect(find(model)).toBeUndefined();
   });
 
-  it('agrees with the list of Bedrock on what each region costs', () => {
+  it('agrees with Bedrock’s list on what each region costs', () => {
     const prices = createListPrices();
     const models =
       findProvider({ providerId: 'aws' })?.models.filter(({ id }) => id.includes('anthropic.claude-')) ?? [];
@@ -111,7 +111,7 @@ describe('findListedModel', () => {
 });
 
 describe('listKnownModels', () => {
-  it('names models that can be priced, of each maker', () => {
+  it('lists models that can be priced, of each vendor', () => {
     const known = listKnownModels();
     const prices = createListPrices();
     for (const { model } of known) {
@@ -125,7 +125,7 @@ describe('listKnownModels', () => {
 });
 
 describe('listRequestSizes', () => {
-  it('has every size at which rates change, of the list and of overrides, once and rising', () => {
+  it('lists every size at which rates change, in the list and in overrides, once and ascending', () => {
     const longContext = { inputUsdPerMillion: 1, outputUsdPerMillion: 2 };
     const override = { model: 'a', ...longContext };
     const sizes = listRequestSizes([

@@ -47,12 +47,12 @@ describe('list prices', () => {
     ['claude-sonnet-4-6', 3, 15, 3.75, 0.3],
     ['claude-sonnet-5', 2, 10, 2.5, 0.2],
     ['claude-haiku-4-5-20251001', 1, 5, 1.25, 0.1],
-  ])('prices %s at %d, %d, %d and %d dollars a million', (model, input, output, write5m, read) => {
+  ])('price %s at %d, %d, %d and %d dollars a million', (model, input, output, write5m, read) => {
     expect(usdPerMillion(model)).toEqual(toRow(input, output, write5m, read));
     expect(priceOf(model, { inputTokens: 1 }).basis).toBe('list');
   });
 
-  it.each(['claude-sonnet-4-20250514', 'claude-sonnet-4-5-20250929'])('has a long-context band for %s', (model) => {
+  it.each(['claude-sonnet-4-20250514', 'claude-sonnet-4-5-20250929'])('have a long-context band for %s', (model) => {
     // A request with only output is not long, however much output it has.
     expect(usdPerMillion(model, {}, 200_001)).toEqual(toRow(6, 15, 7.5, 0.6));
     expect(usdPerMillion(model, {}, 200_000)).toEqual(toRow(3, 15, 3.75, 0.3));
@@ -71,11 +71,11 @@ describe('list prices', () => {
     'claude-opus-5',
     'claude-sonnet-4-6',
     'claude-sonnet-5',
-  ])('has no long-context band for %s', (model) => {
+  ])('have no long-context band for %s', (model) => {
     expect(usdPerMillion(model, {}, 900_000)).toEqual(usdPerMillion(model));
   });
 
-  it('prices by the date of the request', () => {
+  it('depend on the date of the request', () => {
     const long = { inputTokens: 300_000 };
     expect(priceOf('claude-opus-4-6', long, '2026-03-12T23:59:59.999Z').costUsd).toBe(3);
     expect(priceOf('claude-opus-4-6', long, '2026-03-13T00:00:00.000Z').costUsd).toBe(1.5);
@@ -94,11 +94,11 @@ describe('list prices', () => {
     ['grok-4', 3, 15, 0.75],
     ['kimi-k2.6', 0.95, 4, 0.16],
     ['openrouter/z-ai/glm-4.6', 0.43, 1.74, 0.08],
-  ])('prices %s, its cache writes as input where they have no price', (model, input, output, read) => {
+  ])('price %s, its cache writes as input if they have no price', (model, input, output, read) => {
     expect(usdPerMillion(model)).toEqual({ input, output, read, write5m: input, write1h: input });
   });
 
-  it('gives what an agent said of its own session', () => {
+  it('match what an agent reported of its own session', () => {
     const price = priceOf('claude-haiku-4-5-20251001', {
       inputTokens: 368,
       outputTokens: 516,
@@ -117,17 +117,17 @@ describe('list prices', () => {
 describe('cache writes and searches', () => {
   const cacheWriteUsd = (fields: Partial<Usage>) => priceOf('claude-haiku-4-5', fields).costs?.cacheWrite;
 
-  it('prices what is not told apart as 5-minute writes', () => {
+  it('prices unspecified ones as 5-minute writes', () => {
     expect(cacheWriteUsd({ cacheWriteTokens: 1_000 })).toBe(0.00125);
     expect(cacheWriteUsd({ cacheWriteTokens: 1_000, cacheWrite1hTokens: 400 })).toBe(0.00155);
     expect(cacheWriteUsd({ cacheWriteTokens: 1_000, cacheWrite1hTokens: 400, cacheWrite5mTokens: 100 })).toBe(0.00155);
   });
 
-  it('takes the parts where they are more than the whole', () => {
+  it('uses the parts if they exceed the whole', () => {
     expect(cacheWriteUsd({ cacheWrite5mTokens: 600, cacheWrite1hTokens: 400 })).toBe(0.00155);
   });
 
-  it('prices searches apart from tokens, whatever the tier', () => {
+  it('prices searches separately from tokens, whatever the tier', () => {
     const searches = { webSearchRequests: 3, serviceTier: 'batch', inferenceGeo: 'us', speed: 'fast' };
     expect(priceOf('claude-opus-5', searches)).toMatchObject({ costUsd: 0.03, costs: { webSearch: 0.03 } });
     expect(priceOf(null, { webSearchRequests: 3 }).costUsd).toBe(0.03);
@@ -144,33 +144,33 @@ describe('multipliers', () => {
     ['claude-opus-4-7', 6],
     ['claude-opus-4-8', 2],
     ['claude-opus-5', 2],
-  ])('prices fast mode of %s at %d times the list', (model, multiplier) => {
+  ])('price fast mode of %s at %d times the list', (model, multiplier) => {
     expect(usdPerMillion(model, { speed: 'fast' })).toEqual(
       toRow(5 * multiplier, 25 * multiplier, 6.25 * multiplier, 0.5 * multiplier),
     );
     expect(usdPerMillion(model, { speed: 'standard' })).toEqual(usdPerMillion(model));
   });
 
-  it('does not price fast mode where its price is not known', () => {
+  it('leave fast mode unpriced if its price is unknown', () => {
     expect(priceOf('claude-sonnet-5', { inputTokens: 1, speed: 'fast' }).basis).toBe('unpriced');
   });
 
-  it('prices inference in the United States at 1.1 times the list, since Opus 4.6', () => {
+  it('price inference in the United States at 1.1 times the list, since Opus 4.6', () => {
     expect(usdPerMillion('claude-opus-4-8', { inferenceGeo: 'us' })).toEqual(toRow(5.5, 27.5, 6.875, 0.55));
     expect(usdPerMillion('claude-opus-4-1', { inferenceGeo: 'us' })).toEqual(usdPerMillion('claude-opus-4-1'));
     expect(usdPerMillion('gpt-5', { inferenceGeo: 'us' })).toEqual(usdPerMillion('gpt-5'));
   });
 
-  it.each(['global', 'not_available', '', 'elsewhere'])('prices the geography %j as listed', (inferenceGeo) => {
+  it.each(['global', 'not_available', '', 'elsewhere'])('price the geography %j as listed', (inferenceGeo) => {
     expect(usdPerMillion('claude-opus-4-8', { inferenceGeo })).toEqual(usdPerMillion('claude-opus-4-8'));
   });
 
-  it('prices the batch tier at half, and priority as listed', () => {
+  it('price the batch tier at half, and priority as listed', () => {
     expect(usdPerMillion('claude-haiku-4-5', { serviceTier: 'batch' })).toEqual(toRow(0.5, 2.5, 0.625, 0.05));
     expect(usdPerMillion('claude-haiku-4-5', { serviceTier: 'priority' })).toEqual(usdPerMillion('claude-haiku-4-5'));
   });
 
-  it('multiplies them with one another, and a region only once', () => {
+  it('are multiplied with one another, and a region only once', () => {
     const fields = { speed: 'fast', inferenceGeo: 'us', serviceTier: 'batch' };
     expect(usdPerMillion('claude-opus-4-8', fields)).toEqual(toRow(5.5, 27.5, 6.875, 0.55));
     expect(usdPerMillion('us.anthropic.claude-opus-4-8', { inferenceGeo: 'us' }).input).toBe(5.5);
@@ -207,7 +207,7 @@ describe('basis', () => {
     expect(prices.describeRates(model, null)).toBeNull();
   });
 
-  it('takes the figure of the transcript for a model that it does not know, and for no other', () => {
+  it('uses the transcript’s own cost for an unknown model, and for no other', () => {
     const usage = createUsage({ inputTokens: 1e6 });
     const price = (model: string | null, reportedCostUsd: number | null) =>
       prices.price({ model, timestamp: null, usage, reportedCostUsd });
@@ -243,7 +243,7 @@ describe('arithmetic', () => {
     expect(cost({ inputTokens: 1, outputTokens: 1 })).toBe(1);
   });
 
-  it('is not misled by binary fractions of rates', () => {
+  it('is unaffected by binary fractions of rates', () => {
     for (let units = 0; units < 500; units += 1) {
       const override = { model: 'm', inputUsdPerMillion: (units + 0.5) / 1e4, outputUsdPerMillion: 0 };
       const table = createPriceTable({ overrides: [override] });
@@ -252,7 +252,7 @@ describe('arithmetic', () => {
     }
   });
 
-  it('gives whole units that are not negative, and classes that add up', () => {
+  it('gives whole non-negative units, and classes that add up', () => {
     fc.assert(
       fc.property(
         anyModel,
@@ -301,13 +301,13 @@ describe('arithmetic', () => {
 });
 
 describe('table', () => {
-  it('names the version of the list that is installed', () => {
+  it('names the installed version of the list', () => {
     const entry = createRequire(import.meta.url).resolve('@pydantic/genai-prices');
     const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', `file://${entry}`), 'utf8'));
     expect(manifest).toHaveProperty('version', /^genai-prices-(.+)-rules-\d+$/.exec(prices.version)?.[1]);
   });
 
-  it('gives the same prices after it has met more names than it keeps', () => {
+  it('gives the same prices after it has seen more names than it caches', () => {
     const table = createListPrices();
     const usage = createUsage({ inputTokens: 1e6 });
     const price = (model: string) => table.price({ model, timestamp: null, usage }).costUsd;
@@ -316,7 +316,7 @@ describe('table', () => {
     expect(price('claude-haiku-4-5')).toBe(1);
   });
 
-  it('tells what it applies', () => {
+  it('reports what it applied', () => {
     expect(prices.describeRates('us.anthropic.claude-sonnet-4-5-20250929-v1:0', JULY_2026)).toEqual({
       basis: 'list',
       matched: 'claude-sonnet-4-5',

@@ -10,7 +10,7 @@ function issuesOf(value: unknown): string[] {
 }
 
 describe('parsePriceOverrides', () => {
-  it('takes overrides as they are, with dates in UTC', () => {
+  it('accepts valid overrides unchanged, with dates in UTC', () => {
     const full = {
       model: 'glm-*',
       startsAt: '2026-02-01T00:00:00+01:00',
@@ -30,7 +30,7 @@ describe('parsePriceOverrides', () => {
     expect(parsePriceOverrides([])).toEqual({ overrides: [] });
   });
 
-  it('says what is missing, unknown or out of range, and where', () => {
+  it('reports what is missing, unknown or out of range, and where', () => {
     expect(issuesOf({})).toEqual([': must be an array of overrides']);
     expect(issuesOf([null, { model: 'm', ...RATES }])).toEqual(['[0]: must be an object']);
     expect(issuesOf([{ model: 'm' }])).toEqual([
@@ -87,20 +87,20 @@ describe('parsePriceOverrides', () => {
     }
   });
 
-  it('refuses two prices of one model from one time on', () => {
+  it('refuses two prices of one model with the same start', () => {
     const at = (startsAt: string) => ({ model: 'm', startsAt, ...RATES });
     expect(issuesOf([at('2026-01-01'), at('2026-01-02'), { ...at('2026-01-01T00:00Z'), model: 'M' }])).toEqual([
       '[2]: has the model and start of [0]',
     ]);
   });
 
-  it('is bounded in what it takes and says', () => {
+  it('bounds its input and its messages', () => {
     const many = (count: number, value: unknown) => Array.from({ length: count }, () => value);
     expect(issuesOf(many(MAX_PRICE_OVERRIDES + 1, null))).toEqual([': must hold at most 1000 overrides']);
     expect(issuesOf(many(MAX_PRICE_OVERRIDES, null))).toHaveLength(MAX_PRICE_OVERRIDE_ISSUES);
   });
 
-  it('never throws, and takes nothing along with an issue', () => {
+  it('never throws, and returns nothing if there is an issue', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.anything(), fc.constant({ model: 'm', ...RATES }))), (value) => {
         const parsed = parsePriceOverrides(value);

@@ -14,7 +14,7 @@ const toOverride = (model: string, input: number, rest: Partial<PriceOverride> =
 });
 
 describe('overrides', () => {
-  it('price models that the list does not know, and others than the list does', () => {
+  it('price models that are not in the list, and override those that are', () => {
     expect(priceWith([toOverride('glm-4.6', 0.6)], 'glm-4.6')).toEqual({
       costUsd: 0.6,
       costs: { input: 0.6, output: 0, cacheRead: 0, cacheWrite: 0, webSearch: 0 },
@@ -26,7 +26,7 @@ describe('overrides', () => {
     expect(priceWith([toOverride('glm-4.6', 0.6)], 'claude-opus-5').basis).toBe('list');
   });
 
-  it('apply the most specific, then the latest that has begun, then the list', () => {
+  it('apply the most specific first, then the latest that has begun, then the list', () => {
     const overrides = [
       toOverride('*', 1),
       toOverride('claude-*', 2),
@@ -49,7 +49,7 @@ describe('overrides', () => {
     expect(priceWith(overrides.slice(3), 'claude-opus-5', '2025-12-31T00:00:00Z').basis).toBe('list');
   });
 
-  it('give classes left out their usual multiple of the input', () => {
+  it('give omitted classes their usual multiple of the input', () => {
     const rates = createPriceTable({ overrides: [toOverride('m', 3)] }).describeRates('m', null);
     expect(rates).toMatchObject({ basis: 'override', matched: 'm', startsAt: null });
     expect(rates?.bands).toEqual([
@@ -78,7 +78,7 @@ describe('overrides', () => {
     expect(cost(501, 500)).toBe(0.021502);
   });
 
-  it("know the vendor's multipliers of models that the list knows, and none of others", () => {
+  it("apply the vendor's multipliers to models of the list only", () => {
     const usage = createUsage({ inputTokens: 1_000_000, speed: 'fast', inferenceGeo: 'us' });
     expect(priceWith([toOverride('claude-opus-4-8', 4)], 'claude-opus-4-8', null, usage).costUsd).toBe(8.8);
     expect(priceWith([toOverride('m', 4)], 'm', null, usage).costUsd).toBe(4);
@@ -101,7 +101,7 @@ describe('version', () => {
     expect(version(a)).toMatch(/^genai-prices-[\d.]+-rules-\d+\+[0-9a-f]{12}$/);
   });
 
-  it('differs where any of them does', () => {
+  it('differs if any of them does', () => {
     const versions = [
       version(),
       version(a),

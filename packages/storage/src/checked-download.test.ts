@@ -14,12 +14,12 @@ test('passes the bytes on', async () => {
   expect((await buffer(download)).toString()).toBe('abc');
 });
 
-test.each([2, 4])('fails where %i bytes were promised and 3 came', async (expectedBytes) => {
+test.each([2, 4])('fails if %i bytes were promised and 3 came', async (expectedBytes) => {
   const source = Readable.from([Buffer.from('abc')], { objectMode: false });
   await expect(buffer(createCheckedDownload(source, { expectedBytes, toError }))).rejects.toMatchObject(cutShort);
 });
 
-test('fails where the source closes without an end or an error', async () => {
+test('fails if the source closes without an end or an error', async () => {
   const source = new PassThrough();
   const download = createCheckedDownload(source, { expectedBytes: undefined, toError });
   source.write('abc');

@@ -3,7 +3,7 @@ import { createRawStore } from './create-raw-store.ts';
 
 test.each([
   ['no location', '', 'invalid-location'],
-  ['a scheme it does not know', 'gs://bucket/prefix', 'invalid-location'],
+  ['an unknown scheme', 'gs://bucket/prefix', 'invalid-location'],
   ['a file URL of another host', 'file://elsewhere/data', 'invalid-location'],
   ['no bucket', 's3://', 'invalid-location'],
   ['no bucket before the prefix', 's3:///prefix', 'invalid-location'],

@@ -65,7 +65,7 @@ describe('a put survives a power cut', () => {
   test.each([
     ['in one piece', [100], ['write temporary', 'sync temporary']],
     ['as a stream', [200_000, 200_000], ['sync temporary']],
-  ])('%s: the file is synced before it gets its name, the folder after', async (_label, sizes, written) => {
+  ])('%s: the file is synced before it is renamed, the folder afterwards', async (_label, sizes, written) => {
     const store = createFolderRawStore({ directory });
     await store.put(KEY, bodyOf(1));
     takeCalls();
@@ -73,7 +73,7 @@ describe('a put survives a power cut', () => {
     expect(takeCalls()).toEqual([...written, `rename ${KEY}`, `sync ${FOLDER}`]);
   });
 
-  test('the names of the folders above it are synced before it gets its own', async () => {
+  test('the parent folders’ entries are synced before the folder’s own', async () => {
     const store = createFolderRawStore({ directory });
     await store.put(KEY, bodyOf(1));
     const order = takeCalls();

@@ -39,7 +39,7 @@ describe('folder raw store', () => {
   });
   afterEach(() => rm(directory, { recursive: true }));
 
-  test('is for its owner alone', async () => {
+  test('is private to its owner', async () => {
     const store = createFolderRawStore({ directory: join(directory, 'raw') });
     await store.put(KEY, bodyOf('x'));
     const modeOf = async (path: string) => ((await stat(join(directory, path))).mode & 0o777).toString(8);
@@ -54,7 +54,7 @@ describe('folder raw store', () => {
     expect(await (await createRawStore(directory)).stat(KEY)).toMatchObject({ sizeBytes: 10 });
   });
 
-  test('lists neither temporary files nor strangers', async () => {
+  test('lists neither temporary nor foreign files', async () => {
     const store = createFolderRawStore({ directory });
     await store.put(KEY, bodyOf('x'));
     await writeFile(join(directory, '.incoming', 'left-by-a-crash'), 'half');
@@ -63,7 +63,7 @@ describe('folder raw store', () => {
     expect(await listKeys(store)).toEqual([KEY]);
   });
 
-  test('removes the temporary files that nothing was written to for a while', async () => {
+  test('removes temporary files that have not been written to for a while', async () => {
     const store = createFolderRawStore({ directory });
     expect(await store.abortStaleUploads(0)).toBe(0);
     await store.check();
@@ -76,7 +76,7 @@ describe('folder raw store', () => {
     expect(await readdir(incoming)).toEqual(['new']);
   });
 
-  test('takes a folder where an object should be for no object', async () => {
+  test('treats a folder in place of an object as no object', async () => {
     const store = createFolderRawStore({ directory });
     await mkdir(join(directory, KEY), { recursive: true });
     await expect(store.get(KEY)).rejects.toMatchObject({ code: 'not-found' });
@@ -84,7 +84,7 @@ describe('folder raw store', () => {
     await expect(store.get(`${KEY}/below`)).rejects.toMatchObject({ code: 'not-found' });
   });
 
-  test('check() and put() fail where the location is a file', async () => {
+  test('check() and put() fail if the location is a file', async () => {
     const file = join(directory, 'file');
     await writeFile(file, '');
     for (const location of [file, join(file, 'below')]) {
@@ -94,7 +94,7 @@ describe('folder raw store', () => {
     }
   });
 
-  test.skipIf(process.getuid?.() === 0)('check() and put() fail where the folder may not be written', async () => {
+  test.skipIf(process.getuid?.() === 0)('check() and put() fail if the folder is not writable', async () => {
     await chmod(directory, 0o500);
     const store = createFolderRawStore({ directory });
     await expect(store.check()).rejects.toMatchObject({ code: 'denied', retryable: true });

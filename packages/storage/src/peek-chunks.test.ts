@@ -17,14 +17,14 @@ async function peek(minBytes: number) {
   return { head, isWhole, all: Buffer.concat(parts).toString() };
 }
 
-it('reads no further than asked, and then goes on from the first byte', async () => {
+it('reads no further than asked, and then continues from the first byte', async () => {
   expect(await peek(0)).toEqual({ head: '', isWhole: false, all: 'abcdef' });
   expect(await peek(3)).toEqual({ head: 'abcd', isWhole: false, all: 'abcdef' });
   expect(await peek(6)).toEqual({ head: 'abcdef', isWhole: false, all: 'abcdef' });
   expect(await peek(7)).toEqual({ head: 'abcdef', isWhole: true, all: 'abcdef' });
 });
 
-it('ends the source when the reader breaks off', async () => {
+it('ends the source when the reader stops', async () => {
   const onEnd = vi.fn();
   const { chunks } = await peekChunks(toSource(onEnd), 1);
   for await (const _chunk of chunks) break;

@@ -101,7 +101,7 @@ async function checkEveryCut(): Promise<void> {
   expect(seen.size).toBeGreaterThan(1);
 }
 
-test('a put in folders that are made for it', async () => {
+test('a put that creates its folders', async () => {
   await put(A, 'first');
   await put(ELSEWHERE, 'second');
   await checkEveryCut();
@@ -119,7 +119,7 @@ test('an object that is replaced has the old bytes or the new ones', async () =>
   await checkEveryCut();
 });
 
-test('an object that is deleted stays so', async () => {
+test('a deleted object stays deleted', async () => {
   await put(A, 'first');
   await put(B, 'second');
   await remove(A);
@@ -134,7 +134,7 @@ test('an object and its description', async () => {
   await checkEveryCut();
 });
 
-test('puts at once that share their syncs', async () => {
+test('concurrent puts that share their syncs', async () => {
   await Promise.all([put(A, 'a'), put(B, LONG), put(C, 'c'), put(ELSEWHERE, 'd')]);
   await checkEveryCut();
 });

@@ -30,7 +30,7 @@ describe('rawObjectKey', () => {
     );
   });
 
-  test('is undone by parseRawObjectKey, lies under the workspace prefix, and is a safe object key', () => {
+  test('is inverted by parseRawObjectKey, lies under the workspace prefix, and is a safe object key', () => {
     fc.assert(
       fc.property(workspaceIds, ulids, (workspaceId, ulid) => {
         const key = rawObjectKey({ workspaceId, transcriptId: ulid });
@@ -62,7 +62,7 @@ describe('rawObjectKey', () => {
     ['lower case', transcriptId.toLowerCase()],
     ['a letter outside the alphabet', '01JABCDEFGHJKMNPQRSTVWXYZI'],
     ['a time beyond 48 bits', '81JABCDEFGHJKMNPQRSTVWXYZ0'],
-    ['a character too few', transcriptId.slice(1)],
+    ['a missing character', transcriptId.slice(1)],
     ['a line break at the end', `${transcriptId}\n`],
   ])('refuses a transcript id with %s', (_label, id) => {
     expect(() => rawObjectKey({ workspaceId: 'acme', transcriptId: id })).toThrow('not a ULID');
@@ -102,7 +102,7 @@ describe('isObjectKey', () => {
 });
 
 describe('redactedObjectKey', () => {
-  test('is undone by parseRedactedObjectKey alone, lies under the workspace prefix, and is a safe object key', () => {
+  test('is inverted by parseRedactedObjectKey alone, lies under the workspace prefix, and is a safe object key', () => {
     fc.assert(
       fc.property(workspaceIds, ulids, ulids, (workspaceId, ulid, copyId) => {
         const key = redactedObjectKey({ workspaceId, transcriptId: ulid, copyId });
@@ -122,7 +122,7 @@ describe('redactedObjectKey', () => {
 });
 
 describe('streamObjectKey', () => {
-  test('is undone by parseStreamObjectKey alone, and lies under the workspace prefix', () => {
+  test('is inverted by parseStreamObjectKey alone, and lies under the workspace prefix', () => {
     fc.assert(
       fc.property(workspaceIds, ulids, (workspaceId, ulid) => {
         const key = streamObjectKey({ workspaceId, streamId: ulid });

@@ -68,7 +68,7 @@ for (const server of servers) {
       return bucket.stop;
     });
 
-    test('prefixes are kept apart', async () => {
+    test('keeps prefixes apart', async () => {
       const { bucket: name, ...options } = bucket.options;
       const inner = await createRawStore(`s3://${name}/a`, options);
       const outer = await createRawStore(`s3://${name}`, options);
@@ -81,7 +81,7 @@ for (const server of servers) {
       await Promise.all([inner, outer, sibling].map((store) => store.close()));
     });
 
-    test('a missing bucket is not taken for a missing object', async () => {
+    test('does not mistake a missing bucket for a missing object', async () => {
       const store = createS3RawStore({ ...bucket.options, bucket: `recount-missing-${randomUUID()}` });
       const storeMissing = { code: 'store-missing', retryable: true };
       await expect(store.check()).rejects.toMatchObject(storeMissing);
@@ -90,7 +90,7 @@ for (const server of servers) {
       await store.close();
     });
 
-    test.runIf(server.isComplete)('wrong credentials are denied', async () => {
+    test.runIf(server.isComplete)('denies wrong credentials', async () => {
       const credentials = { ...server.credentials, secretAccessKey: 'wrong' };
       const store = createS3RawStore({ ...bucket.options, credentials });
       const denied = { code: 'denied', retryable: true };
@@ -100,7 +100,7 @@ for (const server of servers) {
       await store.close();
     });
 
-    test.runIf(server.isComplete)('aborts the stale uploads of raw objects alone', async () => {
+    test.runIf(server.isComplete)('aborts stale uploads of raw objects only', async () => {
       const store = createS3RawStore({ ...bucket.options, prefix: 'raw' });
       const Bucket = bucket.options.bucket;
       for (const Key of [`raw/${KEY}`, 'raw/workspaces/other-program', `elsewhere/${KEY}`]) {
@@ -136,7 +136,7 @@ describe('S3 over a bad network', () => {
   });
   afterEach(() => proxy.onRequest(() => undefined));
 
-  test('one failed attempt of each request is made good', async () => {
+  test('recovers from one failed attempt of each request', async () => {
     const failed = new Set<string>();
     proxy.onRequest((request) => {
       if (failed.has(request)) return undefined;
@@ -171,7 +171,7 @@ describe('S3 over a bad network', () => {
 
   test.each([
     ['503', s3ErrorAnswer(503, 'SlowDown'), 'unavailable'],
-    ['a code never seen', s3ErrorAnswer(400, 'Whatever'), 'unavailable'],
+    ['an unknown code', s3ErrorAnswer(400, 'Whatever'), 'unavailable'],
     ['no space', s3ErrorAnswer(507, 'XMinioStorageFull'), 'out-of-space'],
     ['an expired token', s3ErrorAnswer(400, 'ExpiredToken'), 'denied'],
     ['no XML', { kind: 'answer', status: 200, body: 'hello' } as const, 'unavailable'],
@@ -187,7 +187,7 @@ describe('S3 over a bad network', () => {
   });
 
   test.each(['reset', 'lose-answer'] as const)(
-    'a put whose machine dies at any request shows nothing or everything, and leaves what can be removed: %s',
+    'a put whose machine dies at any request shows nothing or everything, and leaves only what can be removed: %s',
     async (lastFault) => {
       const old = Buffer.from('the object of before');
       const bytes = randomBytes(11 * MIB);
@@ -220,7 +220,7 @@ describe('S3 over a bad network', () => {
     },
   );
 
-  test('nobody listening is a retryable error', async () => {
+  test('a refused connection is a retryable error', async () => {
     const lonely = createS3RawStore({ ...bucket.options, endpoint: 'http://127.0.0.1:1', maxAttempts: 1 });
     await expect(lonely.put(KEY, bodyOf(Buffer.from('x')))).rejects.toMatchObject({
       code: 'unavailable',
@@ -243,7 +243,7 @@ describe('S3 over a bad network', () => {
     expect(bytes.equals(await buffer(await store.get(KEY)))).toBe(true);
   });
 
-  test('an older object at the key is not taken for an upload that went missing', async () => {
+  test('an older object at the key is not mistaken for an upload that went missing', async () => {
     const older = randomBytes(9 * MIB);
     await store.put(KEY, bodyOf(older));
     proxy.onRequest((request) => {
@@ -283,12 +283,12 @@ describe('S3 over a bad network', () => {
     await expect(buffer(stream)).rejects.toMatchObject({ name: 'RawStoreError', code: 'unavailable', retryable: true });
   });
 
-  test('a server that ignores ranges is found out', async () => {
+  test('a server that ignores ranges is detected', async () => {
     proxy.onRequest(() => ({ kind: 'answer', status: 200, body: 'the whole object' }));
     await expect(store.get(KEY, { range: { startByte: 4 } })).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  test('aborts stale uploads of raw objects alone, on every page of the listing', async () => {
+  test('aborts stale uploads of raw objects only, on every page of the listing', async () => {
     const aborted: string[] = [];
     const now = new Date().toISOString();
     const longAgo = '2020-01-01T00:00:00.000Z';

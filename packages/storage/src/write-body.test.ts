@@ -64,7 +64,7 @@ describe('writeBody', () => {
     expect(isClosed).toBe(true);
   });
 
-  test('an abort ends a read that would never have ended, with the reason', async () => {
+  test('an abort ends a read that would never end, with the reason', async () => {
     const abort = new AbortController();
     const reason = new Error('shutting down');
     const body = createBody([Buffer.from('a')], () => new Promise(() => {}));

@@ -65,7 +65,7 @@ describe('a thread of Codex', () => {
     { what: 'there and in archived_sessions/ compressed', turns: [2, 2], name: `archived-${NAME}.zst` },
     { what: 'as it was archived and as it was resumed', turns: [2, 3], name: `resumed-${NAME}` },
     { what: 'archived after it was resumed', turns: [1, 3], name: `archived-${NAME}.zst` },
-  ])('counts once where it lies $what, in either order', async ({ turns: [one = 0, other = 0], name }) => {
+  ])('counts once if it lies $what, in either order', async ({ turns: [one = 0, other = 0], name }) => {
     for (const hasRecords of [false, true]) {
       const text = toRollout(other, hasRecords);
       const files = [
@@ -186,7 +186,7 @@ describe('trees of Pi and OMP', () => {
     return { responses, inputTokens: 5 * responses, outputTokens, cacheReadTokens: 7 * responses };
   }
 
-  it('count each response once, whichever sessions are there, however often, early or late', async () => {
+  it('count each response once, whichever sessions are present, however often, early or late', async () => {
     await fc.assert(
       fc.asyncProperty(anyFleet, fc.infiniteStream(fc.nat(99)), async (fleet, random) => {
         const next = (): number => random.next().value ?? 0;

@@ -91,7 +91,7 @@ describe('scanHistory and settleLedger', () => {
     });
   });
 
-  it('names responses whose copies disagree, and what they cost by them', async () => {
+  it('lists responses whose copies disagree, and their cost by each', async () => {
     await save('one.jsonl', [ONE, { ...ONE, id: '2' }]);
     await save('two.jsonl', [
       { ...ONE, session: 'two', model: 'claude-opus-4-5' },
@@ -106,7 +106,7 @@ describe('scanHistory and settleLedger', () => {
     });
   });
 
-  it('counts a stream without keys only where its session has no file of its own', async () => {
+  it('counts a stream without keys only if its session has no file of its own', async () => {
     const [at, session_id] = ['2026-03-02T23:30:00.000Z', 'T-1'];
     const usage = { input_tokens: 100, output_tokens: 7 };
     const lines = [
@@ -123,7 +123,7 @@ describe('scanHistory and settleLedger', () => {
     expect(await report(['session'])).toMatchObject({ totals: [1, 7, 0], rows: [['T-1', 1, 7, 0]] });
   });
 
-  it('groups by the days of a time zone, also where clocks change', async () => {
+  it('groups by the days of a time zone, also when clocks change', async () => {
     await save('one.jsonl', [
       ONE,
       { ...ONE, id: '2', time: '2026-03-28T23:30:00.000Z', output: 1 },
@@ -145,7 +145,7 @@ describe('scanHistory and settleLedger', () => {
     expect(new Date(clock.toDayStartMs('2026-03-30')).toISOString()).toBe('2026-03-29T22:00:00.000Z');
   });
 
-  it('names hours with their offset, so that one which clocks repeat is two, in order', async () => {
+  it('names hours with their offset, so that a repeated one is two, in order', async () => {
     await save('one.jsonl', [
       { ...ONE, time: '2026-10-25T01:30:00.000Z', output: 1 },
       { ...ONE, id: '2', time: '2026-10-25T00:30:00.000Z', output: 2 },
@@ -166,7 +166,7 @@ describe('scanHistory and settleLedger', () => {
     expect(rows).toEqual([['9999-12-31T20:00:00-03:30', 1, 8, 0]]);
   });
 
-  it('filters, from its first moment up to but not including the last', async () => {
+  it('filters from the first moment, inclusive, to the last, exclusive', async () => {
     await save('one.jsonl', [
       ONE,
       { ...ONE, id: '2', time: '2026-03-03T00:00:00.000Z', model: 'claude-opus-4-5', output: 1 },
@@ -178,7 +178,7 @@ describe('scanHistory and settleLedger', () => {
     expect((await report([], { project: '/home/ada/two' })).totals).toEqual([0, 0, 0]);
   });
 
-  it('begins a block of five hours with the first response after the one before', async () => {
+  it('begins a block of five hours with the first response after the previous one', async () => {
     await save('one.jsonl', [
       { ...ONE, time: '2026-03-02T09:40:00.000Z' },
       { ...ONE, id: '2', time: '2026-03-02T13:59:00.000Z' },
@@ -191,7 +191,7 @@ describe('scanHistory and settleLedger', () => {
     ]);
   });
 
-  it('remembers what has not changed, and reads what has', async () => {
+  it('caches unchanged files, and reads changed ones', async () => {
     await save('one.jsonl', [ONE]);
     await utimes(join(directory, 'one.jsonl'), ...TIMES);
     await save('two.jsonl', [{ ...ONE, session: 'two', id: '2', output: 5 }]);
@@ -206,7 +206,7 @@ describe('scanHistory and settleLedger', () => {
     expect((await report([])).totals).toEqual([2, 108, 0]);
   });
 
-  it('reads a session of a database again only where its version is another', async () => {
+  it('reads a session of a database again only if its version changed', async () => {
     let opened = 0;
     const toStored = (version: string, lines: Line[]): StoredFile => ({
       path: join(directory, 'store.db!one'),
@@ -233,7 +233,7 @@ describe('scanHistory and settleLedger', () => {
     expect(await scan(toStored('3', [ONE]))).toEqual(['read', sizeBytes, 1, 3]);
   });
 
-  it('reads everything again where what it remembers is damaged', async () => {
+  it('reads everything again if its cache is damaged', async () => {
     await save('one.jsonl', [ONE]);
     await report([]);
     const [shard = ''] = await readdir(join(directory, 'cache'));
@@ -241,7 +241,7 @@ describe('scanHistory and settleLedger', () => {
     expect((await report([])).totals).toEqual([1, 7, 0]);
   });
 
-  it('gives the same with more threads than files', async () => {
+  it('gives the same result with more threads than files', async () => {
     await save('one.jsonl', [ONE]);
     await save('two.jsonl', [{ ...ONE, session: 'two', id: '2', output: 5 }]);
     const { columns, files } = await scanHistory(await find(), { cacheDirectory: undefined, threads: 4 });
@@ -249,7 +249,7 @@ describe('scanHistory and settleLedger', () => {
     expect(columns.keys.toSorted()).toEqual(['msg_of_the_history_test_1', 'msg_of_the_history_test_2']);
   });
 
-  it('lists groups of equal cost by their names, whichever file was read first', async () => {
+  it('lists groups of equal cost by name, whichever file was read first', async () => {
     // The longest file is read first.
     await save('one.jsonl', [ONE]);
     await save('two.jsonl', [{ ...ONE, session: 'two', id: '2'.repeat(100) }]);
@@ -257,7 +257,7 @@ describe('scanHistory and settleLedger', () => {
     expect(rows.map(([session]) => session)).toEqual(['one', 'two']);
   });
 
-  it('says what it cannot read, and goes on', async () => {
+  it('reports what it cannot read, and continues', async () => {
     await save('one.jsonl', [ONE]);
     await writeFile(join(directory, 'notes.json'), '{"a":1}\n');
     const files = [...(await find()), { path: join(directory, 'gone.jsonl'), sizeBytes: 5, modifiedAtMs: 1 }];

@@ -6,7 +6,7 @@ describe.each([
   ['s3', 5],
   ['folder', 3],
 ] as const)('chaos, with raw objects in a store of the kind %s', (store, kills) => {
-  it('loses nothing that was acknowledged, doubles nothing, and leaves nothing damaged or stuck', async () => {
+  it('loses nothing that was acknowledged, counts nothing twice, and leaves nothing damaged or stuck', async () => {
     const { RECOUNT_TEST_CITUS_URL: citusUrl } = process.env;
     const cluster = citusUrl ? { citusUrl, restartCommand: undefined } : undefined;
     const report = await runChaos({ kills, seed: 7, store, cluster, corpus: undefined });

@@ -59,11 +59,11 @@ it.each([
     'needs what another part',
   ],
   ['SELECT nothing FROM recount.sessions', 'cannot be planned'],
-])('finds what is wrong with %s', async (text, fault) => {
+])('reports %s', async (text, fault) => {
   if (canPlan) expect(await find(text)).toContainEqual(expect.stringContaining(fault));
 });
 
-it('finds nothing wrong with statements of one workspace', async () => {
+it('accepts statements of one workspace', async () => {
   if (!canPlan) return;
   for (const text of [
     'SELECT FROM recount.sessions AS s JOIN recount.transcripts AS t USING (workspace_id, session_id) WHERE s.workspace_id = $1',
@@ -75,14 +75,14 @@ it('finds nothing wrong with statements of one workspace', async () => {
   }
 });
 
-it('lets tables of the coordinator ask the clock', async () => {
+it('lets tables of the coordinator use the clock', async () => {
   if (!canPlan) return;
   const text = `INSERT INTO recount.maintenance_checks (workspace_id, kind, run_id, state, is_fix, actor) VALUES ($1, $2, $3, $4, $5, $6)
     ON CONFLICT (workspace_id, kind) DO UPDATE SET seen_at = now()`;
   expect(await find(text)).toEqual([]);
 });
 
-it('lets statements ask all nodes that say so, but lets none lock rows there', async () => {
+it('lets statements that are marked so query all nodes, but lets none lock rows there', async () => {
   if (!canPlan) return;
   expect(await find('SELECT FROM recount.sessions', true)).toEqual([]);
   expect(await find('SELECT FROM recount.sessions FOR UPDATE', true)).toEqual([

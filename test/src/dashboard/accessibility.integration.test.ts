@@ -41,8 +41,8 @@ const OPEN_PAGES = {
   '/no-such-page': '.empty, main a',
 };
 
-describe.skipIf(executablePath === undefined)('pages for everyone', () => {
-  it.each([DESKTOP, PHONE])('has nothing that axe finds fault with: %o', async (viewport) => {
+describe.skipIf(executablePath === undefined)('accessibility of the pages', () => {
+  it.each([DESKTOP, PHONE])('has no violations that axe finds: %o', async (viewport) => {
     const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     const page = await dashboard.open('/', { colorScheme: 'light', viewport });
     const expectNoFault = async (rules: readonly string[], place: string): Promise<void> => {

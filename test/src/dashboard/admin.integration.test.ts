@@ -44,7 +44,7 @@ async function expectNoFault(page: Page): Promise<void> {
 }
 
 describe.skipIf(executablePath === undefined)('checks in a browser', () => {
-  it('examine, say what is wrong and what to do, and mend when asked to', async () => {
+  it('find faults, say what to do, and repair when asked to', async () => {
     const { api } = dashboard;
     const { pool } = api.database;
     const page = await dashboard.open('/admin?view=checks');
@@ -72,7 +72,7 @@ describe.skipIf(executablePath === undefined)('checks in a browser', () => {
     expect(checks).toMatchObject([{ kind: 'doctor', report_is_fix: true, doctor: { needAttention: 0 } }]);
   });
 
-  it('count figures again with a bar, whoever looks', async () => {
+  it('count figures again with a progress bar, for every viewer', async () => {
     const { database } = dashboard.api;
     const client = await database.pool.connect();
     try {
@@ -98,7 +98,7 @@ describe.skipIf(executablePath === undefined)('checks in a browser', () => {
 });
 
 describe.skipIf(executablePath === undefined)('workspaces in a browser', () => {
-  it('are listed, created and renamed by operators, and by nobody else', async () => {
+  it('are listed, created and renamed by operators only', async () => {
     const page = await dashboard.open('/admin?view=workspaces', { viewport: DESKTOP });
     await page.getByText('You are signed in to home').waitFor();
     await page.getByText('recount keys create --name operator').waitFor();

@@ -20,8 +20,8 @@ beforeAll(async () => {
 afterEach(() => dashboard?.closePages());
 afterAll(() => dashboard?.close());
 
-describe.skipIf(executablePath === undefined)('what comes in, in a browser', () => {
-  it('shows what a running agent says while it runs, then its transcript', async () => {
+describe.skipIf(executablePath === undefined)('new transcripts in a browser', () => {
+  it('include what a running agent says while it runs, then its transcript', async () => {
     const { api } = dashboard;
     const target = { url: api.url, key: api.keys.ingest };
     const headers = { 'recount-stream': newTestStreamId() };
@@ -67,7 +67,7 @@ describe.skipIf(executablePath === undefined)('what comes in, in a browser', () 
     expect(requests.filter((url) => url.includes('/events')).length).toBeLessThanOrEqual(1);
   });
 
-  it('takes files that are dropped, says which line is wrong, ingests again, and deletes', async () => {
+  it('come from dropped files, with bad lines reported, ingestion repeated, and deletion', async () => {
     const { api } = dashboard;
     const page = await dashboard.open('/uploads');
     const broken = `${toLine('broken', 0)}{"type":"user", <b>not JSON</b>\n${toLine('broken', 1)}`;

@@ -108,7 +108,7 @@ async function readConversation(page: Page, session: SessionDetail): Promise<voi
 }
 
 describe.skipIf(executablePath === undefined || corpus === undefined)('real transcripts in a browser', () => {
-  it('takes archives that are dropped, finds, opens and reads a session of each agent', async () => {
+  it('are ingested from dropped archives, and one session of each agent is found, opened and read', async () => {
     const { api } = dashboard;
     const page = await dashboard.open('/uploads');
     const files = await Promise.all(
@@ -136,7 +136,7 @@ describe.skipIf(executablePath === undefined || corpus === undefined)('real tran
     }
   });
 
-  it('shows a run while it is printed, and its transcript after it', async () => {
+  it('appear as a run while it is printed, and then as its transcript', async () => {
     const { api } = dashboard;
     const text = execFileSync('tar', ['-xzOf', join(corpus ?? '', STREAM.archive), STREAM.file], { encoding: 'utf8' });
     const lines = text.split(/(?<=\n)/);
@@ -163,7 +163,7 @@ describe.skipIf(executablePath === undefined || corpus === undefined)('real tran
     await page.locator('.turn .tool').first().waitFor();
   });
 
-  it('shares a session with somebody who has no key, and deletes it for everybody', async () => {
+  it('are shared with somebody without a key, and deleted for everybody', async () => {
     const { api } = dashboard;
     const session = (await listLongest()).at(-1);
     if (session === undefined) throw new Error('There is no session');

@@ -30,7 +30,7 @@ afterAll(() => dashboard?.close());
 afterEach(() => dashboard?.closePages());
 
 describe.skipIf(executablePath === undefined)('the dashboard in a browser', () => {
-  it('signs in with a key, remembers where one wanted to go, and signs out', async () => {
+  it('signs in with a key, returns to the requested page, and signs out', async () => {
     const page = await open('/sessions?agent=claude-code', {}, false);
     await page.waitForURL(/\/sign-in\?next=/);
     await page.fill('#key', 'rk_wrong');
@@ -109,7 +109,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     expect(await page.locator('.body [role=row]').count()).toBe(sessions.length);
   });
 
-  it('has a page of all turns to print', async () => {
+  it('has a page of all turns for printing', async () => {
     const page = await open(`/sessions/${SESSION}`);
     const opened = page.waitForEvent('popup');
     await page.getByRole('link', { name: 'Printable page' }).click();
@@ -123,7 +123,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await page.locator('.print-note').waitFor();
   });
 
-  it('leads from models without a price to their sessions', async () => {
+  it('links models without a price to their sessions', async () => {
     const page = await open('/?period=all');
     await page.locator('.caveats a').first().click();
     await page.locator('.body [role=row]').first().waitFor();
@@ -132,7 +132,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     expect(await page.locator('.body [role=row]').count()).toBe(sessions.length);
   });
 
-  it('follows a search result to its message', async () => {
+  it('opens the message of a search result', async () => {
     const page = await open('/search?q=rounding');
     await page.locator('.found mark').first().waitFor();
     await page.locator('.found', { hasText: 'Find one-cent' }).locator('.found-text').last().click();
@@ -168,7 +168,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     expect(days).toEqual(report.rows.flatMap(({ day }) => (day != null && day >= since ? [day] : [])));
   });
 
-  it('shows of each session what the API says', async () => {
+  it('shows the API’s figures of each session', async () => {
     const page = await open('/sessions?subagents=include&columns=cost,messages,out');
     const { sessions } = await ask<SessionList>('/v1/sessions?limit=200');
     await expect.poll(() => page.locator('.body [role=row]').count()).toBe(sessions.length);
@@ -184,7 +184,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     );
   });
 
-  it('opens figures to their sessions, and findings to their messages', async () => {
+  it('links figures to their sessions, and findings to their messages', async () => {
     const page = await open('/?period=all');
     await page.locator('.totals a').first().click();
     await page.waitForURL(/\/sessions\?.*period=all/);
@@ -202,7 +202,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     expect(new URL(page.url()).searchParams.get('message')).toBe(finding?.message_id);
   });
 
-  it('makes a key, shows its secret once, and revokes it', async () => {
+  it('creates a key, shows its secret once, and revokes it', async () => {
     const page = await open('/admin');
     await page.getByText('Make a key').click();
     await page.getByLabel('What it is for').fill('made in a browser');
@@ -276,7 +276,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     expect(await page.getByRole('button', { name: 'Share …' }).count()).toBe(0);
   });
 
-  it('keeps a view, and deletes the sessions that are ticked once it is told to', async () => {
+  it('saves a view, and deletes the selected sessions once confirmed', async () => {
     await api.upload(toUnfinishedTranscript('to-delete'), { path: '/home/a/.claude/projects/-home-a/to-delete.jsonl' });
     await api.work();
     const page = await open('/sessions?prompt=Wait+for+it&sort=tokens_out');

@@ -40,7 +40,7 @@ async function measure(files: Iterable<string>): Promise<number> {
 }
 
 describe('the first load of a page', () => {
-  it('is small, whichever page it is', async () => {
+  it('is small, for every page', async () => {
     const pages = Object.keys(manifest).filter((name) => name.endsWith('-page.tsx'));
     expect(pages.length).toBeGreaterThanOrEqual(9);
     for (const page of pages) {
@@ -49,7 +49,7 @@ describe('the first load of a page', () => {
     }
   });
 
-  it('has neither what formats Markdown, diffs and code nor dialogs', () => {
+  it('contains neither the formatters for Markdown, diffs and code nor dialogs', () => {
     const files = collectFiles('src/pages/session/session-page.tsx', collectFiles('index.html'));
     for (const name of [
       'transcript/formatted-markdown.tsx',

@@ -205,8 +205,8 @@ async function expectSessionsTable(
   }
 }
 
-describe.skipIf(executablePath === undefined)('figures of the made fleet in a browser', () => {
-  it.each(VIEWERS)('are what the fleet is known to hold, in %s and %s on %s', async (...viewer) => {
+describe.skipIf(executablePath === undefined)('figures of the generated fleet in a browser', () => {
+  it.each(VIEWERS)('equal the known figures of the fleet, in %s and %s on %s', async (...viewer) => {
     const [timeZone, locale, day, from, to] = viewer;
     const text = createLocaleText(locale);
     const page = await dashboard.open('/uploads', { timezoneId: timeZone, locale, viewport: VIEWPORT });
@@ -223,7 +223,7 @@ describe.skipIf(executablePath === undefined)('figures of the made fleet in a br
     await expectSessionsTable(page, viewer, text);
   });
 
-  it('are what the fleet is known to hold, of all time', async () => {
+  it('equal the known figures of the fleet, for all time', async () => {
     const text = createLocaleText('en-US');
     const page = await dashboard.open('/uploads', { timezoneId: 'UTC', locale: 'en-US', viewport: VIEWPORT });
     for (const breakdown of [...DAILY_BREAKDOWNS, ...OTHER_BREAKDOWNS])

@@ -58,7 +58,7 @@ async function expectHarmless(page: Page, place: string): Promise<void> {
 }
 
 describe.skipIf(executablePath === undefined)('hostile transcripts in a browser', () => {
-  it('runs nothing on any page, and asks nobody else', async () => {
+  it('run nothing on any page, and contact no other host', async () => {
     const page = await dashboard.open('/sessions');
     const coverage = createCoverage();
     for (const [path, ready] of Object.entries({ ...VISITS, ...MORE })) {
@@ -78,7 +78,7 @@ describe.skipIf(executablePath === undefined)('hostile transcripts in a browser'
     await expectHarmless(page, 'what is wrong in a transcript');
   });
 
-  it('runs nothing of what is found while one types', async () => {
+  it('run nothing from search results while typing', async () => {
     const page = await dashboard.open('/sessions');
     await page.keyboard.press('/');
     await page.getByRole('combobox', { name: 'Search or go to' }).fill('hidden');
@@ -86,7 +86,7 @@ describe.skipIf(executablePath === undefined)('hostile transcripts in a browser'
     await expectHarmless(page, 'what is found while one types');
   });
 
-  it('runs nothing of a conversation, whatever is opened in it', async () => {
+  it('run nothing in a conversation, whatever is opened in it', async () => {
     const page = await dashboard.open(`/sessions/${HOSTILE}`);
     await page.locator('.turn').first().waitFor();
     const title = await page.title();
@@ -104,7 +104,7 @@ describe.skipIf(executablePath === undefined)('hostile transcripts in a browser'
     await expect.poll(() => page.locator('main').textContent()).toContain('⟨U+202E⟩');
   });
 
-  it('runs nothing in documents and shared pages, which name no other server', async () => {
+  it('run nothing in documents and shared pages, which name no other server', async () => {
     const page = await dashboard.open('/sessions');
     for (const sessionId of [HOSTILE, ...Array.from({ length: 3 }, (_, index) => `names-${index}`), 'names-15']) {
       const { path } = await shareSession(dashboard.api, sessionId);
@@ -121,7 +121,7 @@ describe.skipIf(executablePath === undefined)('hostile transcripts in a browser'
     await expectHarmless(page, 'a document that was saved');
   });
 
-  it('shows an attachment that a result points to as text, bounded, and the rest as a download', async () => {
+  it('show a referenced attachment as text, bounded, and the rest as a download', async () => {
     const { api } = dashboard;
     const session = 'with-attachment';
     const text = `the whole result\n${PAYLOADS.join('\n\n')}\n${'more\n'.repeat(100_000)}last line`;
@@ -161,7 +161,7 @@ describe.skipIf(executablePath === undefined)('hostile transcripts in a browser'
     expect(download.suggestedFilename()).toBe('b1.txt');
   });
 
-  it('links a repository only if it is a web page, and shows no password', async () => {
+  it('link a repository only if it is a web page, and show no password', async () => {
     const repositories = [
       ['https://ada:s3cret@example.org/ada/<b>heron</b>.git', 'example.org/ada/<b>heron</b>', true],
       [`javascript:window.hostile='repository'`, `javascript:window.hostile='repository'`, false],

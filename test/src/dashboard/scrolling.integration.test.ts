@@ -54,7 +54,7 @@ async function measureFrames(page: Page, scroller: string, stepPx: number): Prom
 }
 
 describe.skipIf(executablePath === undefined)('scrolling', () => {
-  it('opens a session of 50,000 messages anywhere, of which it loads what is in sight', async () => {
+  it('opens a session of 50,000 messages anywhere, loading only what is in sight', async () => {
     const page = await dashboard.open('/sessions/long');
     let loaded = 0;
     page.on('request', (request) => {
@@ -85,7 +85,7 @@ describe.skipIf(executablePath === undefined)('scrolling', () => {
     expect(await page.locator('.turn').count()).toBeLessThan(60);
   });
 
-  it('scrolls 100,000 sessions at 60 frames a second, of which few rows are in the document', async () => {
+  it('scrolls 100,000 sessions at 60 frames a second, with few rows in the document', async () => {
     await dashboard.api.upload(toTranscript('short', 2), { path: '/home/ada/.claude/projects/-home-ada/short.jsonl' });
     await dashboard.api.work();
     const [session] = (await dashboard.ask<SessionList>('/v1/sessions?limit=1')).sessions;

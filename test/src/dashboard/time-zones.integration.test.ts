@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterEach(() => dashboard?.closePages());
 afterAll(() => dashboard?.close());
 
-describe.skipIf(executablePath === undefined)('figures where clocks change', () => {
+describe.skipIf(executablePath === undefined)('figures when clocks change', () => {
   it.each([
     ['America/Los_Angeles', '2026-03-08', 23],
     ['America/Los_Angeles', '2025-11-02', 25],

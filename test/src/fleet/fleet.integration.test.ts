@@ -66,7 +66,7 @@ const GROUPINGS: readonly (readonly Key[])[] = [
   ['day', 'model', 'project'],
 ];
 
-describe.each([1, 20_260_329])('the fleet made from seed %i', (seed) => {
+describe.each([1, 20_260_329])('the fleet generated from seed %i', (seed) => {
   const { files, facts } = generateFleet(seed);
   let fleet: FleetInstallation;
 
@@ -98,7 +98,7 @@ describe.each([1, 20_260_329])('the fleet made from seed %i', (seed) => {
     }
   };
 
-  it('holds all that there is to be counted', () => {
+  it('contains every case to be counted', () => {
     const { responses, toolCalls, events, sessions } = facts;
     expect(new Set(responses.map(({ basis }) => basis))).toEqual(new Set(['list', 'default', 'unpriced']));
     expect(responses.some(({ holders }) => holders.size > 2)).toBe(true);
@@ -121,7 +121,7 @@ describe.each([1, 20_260_329])('the fleet made from seed %i', (seed) => {
     ]);
   });
 
-  it('what usage is less than exact about', async () => {
+  it('which figures of usage are not exact', async () => {
     for (const { query, ...asked } of QUESTIONS) {
       const { caveats } = await ask('usage', query);
       expect(caveats).toEqual(expectCaveats(facts, { ...asked, groupBy: [] }));

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { checkBombs, checkManyMembers, checkTooManyMembers } from './check-archives.ts';
 
 describe.each(['tar', 'zip'] as const)('a %s archive', (kind) => {
-  it('of 10,000 members is read through, links, devices and foreign names and all', async () => {
+  it('of 10,000 members is read through, including links, devices and foreign names', async () => {
     const { outcomes, violations } = await checkManyMembers(kind, 10_000);
     expect(violations).toEqual([]);
     expect(outcomes).toEqual({
@@ -14,7 +14,7 @@ describe.each(['tar', 'zip'] as const)('a %s archive', (kind) => {
     });
   });
 
-  it('of more members than allowed gives those before, and an error', async () => {
+  it('of more members than permitted yields those before, and an error', async () => {
     const { outcomes, violations } = await checkTooManyMembers(kind, 1000);
     expect(violations).toEqual([]);
     expect(outcomes).toMatchObject({ transcript: 300, 'failed limit-exceeded': 1 });
@@ -22,7 +22,7 @@ describe.each(['tar', 'zip'] as const)('a %s archive', (kind) => {
 });
 
 describe('bombs', () => {
-  it('are refused before they are decoded far', async () => {
+  it('are refused before much of them is decoded', async () => {
     const checks = await checkBombs(128 * 1024 ** 2);
     expect(checks.flatMap(({ name, violations }) => violations.map((violation) => `${name}: ${violation}`))).toEqual(
       [],

@@ -11,7 +11,7 @@ import { readSeedLines } from './seed-lines.ts';
 const MAX_ARCHIVE_BYTES = 100_000;
 
 describe('mutated lines', () => {
-  it('crash neither the parser nor the live readers, and give rows that hold together', async () => {
+  it('crash neither the parser nor the live readers, and give consistent rows', async () => {
     const seeds = await readSeedLines(findCorpus(), { maxArchiveBytes: MAX_ARCHIVE_BYTES, maxBytes: 4_000_000 });
     const run = await feedMutatedLines({ seeds, lineCount: 5000, seed: 7 });
     expect(run.lines).toBe(5000);
@@ -20,7 +20,7 @@ describe('mutated lines', () => {
     expect(run.liveEvents).toBeGreaterThan(2500);
   });
 
-  it('are the same for the same seed, and unlike what they are made of', async () => {
+  it('are the same for the same seed, and unlike their originals', async () => {
     const seeds = await readSeedLines(undefined, { maxArchiveBytes: 0, maxBytes: 0 });
     const draw = () => {
       const nextLine = createLineMutator(seeds, createRandom(3));
@@ -48,20 +48,20 @@ describe('the check of the rows', () => {
     checker.finish({ stats, exactCostUsd: null, metadata, activeMs: null });
   }
 
-  it('finds nothing in rows as they are', async () => {
+  it('finds nothing in unchanged rows', async () => {
     await expect(check(() => ({}))).resolves.toBeUndefined();
   });
 
   it.each<[string, Partial<ApiResponse>, string]>([
     ['a negative count', { tokens_in: -1 }, 'ApiResponse.tokens_in'],
     ['a count beyond exact integers', { cache_read: 2 ** 53 }, 'ApiResponse.cache_read'],
-    ['a sum that is another', { tokens_out: 10 }, 'TranscriptStats.tokens_out'],
+    ['a wrong sum', { tokens_out: 10 }, 'TranscriptStats.tokens_out'],
     ['an empty key', { response_key: '' }, 'ApiResponse.response_key'],
-    ['a key that no index takes', { response_key: '漢'.repeat(1000) }, 'ApiResponse.response_key'],
+    ['a key too long for an index', { response_key: '漢'.repeat(1000) }, 'ApiResponse.response_key'],
     ['NUL', { model: 'a\0' }, 'apiResponses'],
     ['half a surrogate pair', { git_branch: '\ud800' }, 'apiResponses'],
-    ['a cost that is no number', { cost_usd: Number.NaN }, 'ApiResponse.cost_usd'],
-    ['a message that there is not', { message_id: 'other' }, 'ApiResponse.message_id'],
+    ['a cost that is not a number', { cost_usd: Number.NaN }, 'ApiResponse.cost_usd'],
+    ['a missing message', { message_id: 'other' }, 'ApiResponse.message_id'],
   ])('finds %s', async (_name, change, what) => {
     await expect(check(() => change)).rejects.toThrow(`Violated: ${what}`);
   });

@@ -60,7 +60,7 @@ describe('mutated transcripts', () => {
     await expectAllIngested();
   });
 
-  it('are ingested with the largest figures and the longest names that the parser lets through', async () => {
+  it('are ingested with the largest figures and the longest names that the parser permits', async () => {
     const random = createRandom(12);
     const name = (): string => toRandomText(random, 512);
     const usage = {

@@ -101,7 +101,7 @@ const HOSTILE = [
   '<!-- --><![CDATA[ <?php ?>',
 ];
 
-describe('a result that lies in a file beside the transcript', () => {
+describe('a result stored in a file beside the transcript', () => {
   const path = '/home/ada/.claude/projects/-app/0b8f2a51-7c1d-4f0e-9a63-000000000001/tool-results/toolu_<b>.txt';
   const withResult = (result: Partial<ContentBlock>): SessionDocument => {
     const document = { ...toDocument('x'), subagents: [] };
@@ -115,7 +115,7 @@ describe('a result that lies in a file beside the transcript', () => {
   const result_text = `Output too large (56KB). Full output saved to: ${path.replace('<b>', 'b')}\n\nPreview (first 2KB):\nx`;
   const attachment = { id: '01', session_id: 's', path: 'tool-results/toolu_<b>.txt', size_bytes: 56_000 };
 
-  it('is said to be left out, and how large it is', () => {
+  it('is shown as left out, with its size', () => {
     const document = withResult({ result_text, attachment });
     const note = 'The whole result, 56,000 bytes in tool-results/toolu';
     const html = formatHtmlDocument(document, LAYOUT);
@@ -128,7 +128,7 @@ describe('a result that lies in a file beside the transcript', () => {
     }
   });
 
-  it('is said to be missing if nobody brought it', () => {
+  it('is shown as missing if it was never uploaded', () => {
     const document = withResult({ result_text });
     const note = 'The whole result was saved in tool-results/toolu_b.txt, which is not stored.';
     expect(formatHtmlDocument(document, LAYOUT)).toContain(note);
@@ -138,7 +138,7 @@ describe('a result that lies in a file beside the transcript', () => {
 });
 
 describe('formatHtmlDocument', () => {
-  it('lets nothing of a transcript become markup', () => {
+  it('escapes everything from the transcript', () => {
     for (const text of HOSTILE) {
       const html = formatHtmlDocument(toDocument(text, text), LAYOUT);
       expectInert(html);
@@ -180,14 +180,14 @@ describe('formatMarkdownDocument', () => {
 
 const SECRET = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
 
-it('takes secrets out of every place', async () => {
+it('removes secrets everywhere', async () => {
   const { document, counts } = await redactDocument(toDocument(`token ${SECRET} end`));
   expect(JSON.stringify(document)).not.toContain(SECRET);
   expect(formatHtmlDocument(document, LAYOUT)).toContain('token [REDACTED:github] end');
   expect(counts.github).toBeGreaterThan(10);
 });
 
-it('keeps only the structure of a document that is sanitized', () => {
+it('keeps only the structure of a sanitized document', () => {
   const text = 'private words of somebody';
   const json = JSON.stringify({ ...sanitizeDocument(toDocument(text)), models: [] });
   // Models remain.

@@ -10,11 +10,11 @@ describe('client connections', () => {
     [1024, 940],
     [256, 172],
     [10, 1],
-  ])('of %d file descriptors, leaves enough for database and store', (maxFiles, expected) => {
+  ])('of %d file descriptors, leaves enough for the database and the store', (maxFiles, expected) => {
     expect(toMaxClientConnections(CONFIG, maxFiles)).toBe(expected);
   });
 
-  it('knows the limit of this process', () => {
+  it('reads the limit of this process', () => {
     expect(toMaxClientConnections(CONFIG)).toBeGreaterThan(1);
   });
 });
@@ -32,7 +32,7 @@ describe('rate store', () => {
 
   afterEach(() => vi.useRealTimers());
 
-  it('counts within a window, and begins again after it', () => {
+  it('counts within a window, and starts again after it', () => {
     let nowMs = 0;
     const store = new RateStore(undefined, () => nowMs);
     expect(call(store, 'read')).toEqual({ current: 0, ttl: 0 });
@@ -47,7 +47,7 @@ describe('rate store', () => {
     expect(call(store, 'incr')).toEqual({ current: 1, ttl: WINDOW_MS });
   });
 
-  it('heeds no clock that is set', () => {
+  it('is unaffected by changes of the system clock', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2030, 0, 2) });
     const store = new RateStore();
     expect(call(store, 'incr')).toMatchObject({ current: 1 });

@@ -14,7 +14,7 @@ describe('attachment name', () => {
       expect(toAttachment(name, '.jsonl')).toBe(header);
     });
 
-    it('is a header of one file name for any text', () => {
+    it('is a header with exactly one file name for any text', () => {
       fc.assert(
         fc.property(fc.string({ unit: 'binary' }), (name) => {
           expect(toAttachment(name, '.jsonl')).toMatch(
@@ -65,7 +65,7 @@ describe('byte range', () => {
       expect(parseByteRange(header, 100)).toBeUndefined();
     });
 
-    it('never leaves the bytes that are there', () => {
+    it('never exceeds the available bytes', () => {
       const part = fc.oneof(fc.constant(''), fc.nat().map(String), fc.bigInt({ min: 0n }).map(String));
       fc.assert(
         fc.property(part, part, fc.nat(), (first, last, sizeBytes) => {
@@ -92,7 +92,7 @@ describe('entity tags', () => {
   });
 
   describe('mayServeRange', () => {
-    it('needs the very tag where there is an If-Range', () => {
+    it('requires the exact tag if there is an If-Range header', () => {
       expect(mayServeRange(undefined, '"a"')).toBe(true);
       expect(mayServeRange('"a"', '"a"')).toBe(true);
       expect(mayServeRange('W/"a"', '"a"')).toBe(false);

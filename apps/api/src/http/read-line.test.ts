@@ -29,7 +29,7 @@ async function readLine(bytes: Buffer, byteOffset: number, chunkBytes: number): 
 }
 
 describe('readLineAt', () => {
-  it('reads every line from its start, and nothing from anywhere else', async () => {
+  it('reads every line from its start, and nothing from other offsets', async () => {
     const lineText = fc.string({ maxLength: 12 }).map((text) => text.replaceAll('\n', ' '));
     await fc.assert(
       fc.asyncProperty(
@@ -52,7 +52,7 @@ describe('readLineAt', () => {
     );
   });
 
-  it('closes the source when the reader goes away, even before it has read', async () => {
+  it('closes the source when the reader stops, even before it has read anything', async () => {
     const store = createStore(Buffer.from('one\ntwo'), 100);
     const line = await readLineAt(store, { key: 'key', sizeBytes: 7 }, 0);
     line?.destroy();

@@ -19,13 +19,13 @@ async function decode(text: string, size = 7): Promise<string[]> {
 }
 
 describe('recount-chunked', () => {
-  it.each([1, 7, 1000])('gives the chunks, however they are cut on their way: %i bytes at once', async (size) => {
+  it.each([1, 7, 1000])('yields the chunks, whatever the size of the pieces they arrive in: %i bytes', async (size) => {
     const texts = ['one\n', 'x'.repeat(300), '\r\n', '0;sha-256'];
     expect(await decode(texts.map((text) => encode(text)).join(''), size)).toEqual(texts);
     expect(await decode('', size)).toEqual([]);
   });
 
-  it('gives nothing of a chunk whose digest is another, nor of those after it', async () => {
+  it('yields nothing of a chunk with the wrong digest, nor of later ones', async () => {
     const found: string[] = [];
     const reading = (async () => {
       const text = encode('good') + encode('evil', '4', toDigest('even')) + encode('late');
@@ -39,14 +39,14 @@ describe('recount-chunked', () => {
     ['no chunks at all', '{"type":"system"}\n{"type":"user"}\r\n'],
     ['no line', 'x'.repeat(1000)],
     ['without a digest', '4\r\ngood\r\n'],
-    ['of no length', encode('', '0')],
-    ['shorter than it says', encode('good', '3')],
+    ['with length zero', encode('', '0')],
+    ['shorter than declared', encode('good', '3')],
     ['too long', encode('good', (MAX_LIVE_CHUNK_BYTES + 1).toString(16))],
   ])('refuses chunks: %s', async (_name, text) => {
     await expect(decode(text)).rejects.toMatchObject({ slug: 'broken-encoding' });
   });
 
-  it.each([1, 40, 60, 62, 63])('says that a body ended within a chunk: after %i bytes', async (length) => {
+  it.each([1, 40, 60, 62, 63])('reports a body that ended within a chunk: after %i bytes', async (length) => {
     await expect(decode(encode('good').slice(0, length))).rejects.toMatchObject({ slug: 'upload-aborted' });
   });
 });
@@ -59,7 +59,7 @@ describe('a body with a digest', () => {
     return found;
   };
 
-  it('comes in one piece once it was compared', async () => {
+  it('is yielded whole, once the digest matched', async () => {
     expect(await hold('hello')).toEqual(['hello']);
     await expect(hold('hullo')).rejects.toMatchObject({ slug: 'digest-mismatch' });
     await expect(hold('x'.repeat(MAX_LIVE_CHUNK_BYTES + 1))).rejects.toMatchObject({ slug: 'invalid-digest' });

@@ -7,7 +7,7 @@ const schema = z.strictObject({ key: z.string(), id: z.string() });
 const invalid = expect.objectContaining({ slug: 'invalid-cursor' });
 
 describe('cursors', () => {
-  it('come back as they were, through a URL', () => {
+  it('survive a round trip through a URL', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (key, id) => {
         const cursor = toCursor({ key, id });
@@ -25,11 +25,11 @@ describe('cursors', () => {
     toCursor({ key: 'a' }),
     toCursor({ key: 'a', id: 1 }),
     toCursor({ key: '', id: '', more: 1 }),
-  ])('are refused where they are none: %s', (cursor) => {
+  ])('are refused if malformed: %s', (cursor) => {
     expect(() => parseCursor(schema, cursor)).toThrow(invalid);
   });
 
-  it('are refused, or what the schema says, for any text', () => {
+  it('either match the schema or are refused, for any text', () => {
     fc.assert(
       fc.property(fc.base64String(), (cursor) => {
         try {

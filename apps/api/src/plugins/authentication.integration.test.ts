@@ -27,8 +27,8 @@ function request(path: string, authorization: string | undefined, from = `203.0.
   return fetch(api.url + path, { headers });
 }
 
-describe('a key', () => {
-  it('is needed for everything but health and documentation', async () => {
+describe('an API key', () => {
+  it('is required for everything except health and documentation', async () => {
     for (const path of ['/v1/sessions', '/v1/transcripts', '/v1/audit']) {
       const response = await request(path, undefined);
       expect(response.headers.get('www-authenticate')).toBe('Bearer realm="recount"');
@@ -39,17 +39,17 @@ describe('a key', () => {
     }
   });
 
-  it.each(['Basic cms6cms=', 'Bearer', 'Bearer ', 'rk_x', 'Bearer a b'])('is not %j', async (authorization) => {
+  it.each(['Basic cms6cms=', 'Bearer', 'Bearer ', 'rk_x', 'Bearer a b'])('cannot be %j', async (authorization) => {
     await expectProblem(await request('/v1/sessions', authorization), 401, 'missing-key');
   });
 
-  it.each(['x', 'rk_short', "rk_' OR 1=1 --", `rk_${'a'.repeat(44)}`, toWrongKey()])('is not %s', async (key) => {
+  it.each(['x', 'rk_short', "rk_' OR 1=1 --", `rk_${'a'.repeat(44)}`, toWrongKey()])('cannot be %s', async (key) => {
     const response = await request('/v1/sessions', `Bearer ${key.replaceAll(' ', '')}`);
     expect(response.headers.get('www-authenticate')).toContain('error="invalid_token"');
     await expectProblem(response, 401, 'invalid-key');
   });
 
-  it('does what its scopes say; admin does all', async () => {
+  it('grants what its scopes allow; admin grants everything', async () => {
     const tries: [method: string, path: string, scope: string][] = [
       ['GET', '/v1/sessions', 'read'],
       ['GET', '/v1/transcripts', 'read'],
@@ -74,7 +74,7 @@ describe('a key', () => {
     }
   });
 
-  it('is of no more use once it is revoked', async () => {
+  it('stops working once it is revoked', async () => {
     const { database } = api.database;
     const { id, key } = await createApiKey(database, { workspaceId: HOME_WORKSPACE, name: 'brief', scopes: ['read'] });
     expect((await request('/v1/sessions', `bearer ${key}`)).status).toBe(200);
@@ -82,7 +82,7 @@ describe('a key', () => {
     await expectProblem(await request('/v1/sessions', `Bearer ${key}`), 401, 'invalid-key');
   });
 
-  it('is noted when it is used', async () => {
+  it('has the time of its last use', async () => {
     const { database } = api.database;
     const { id, key } = await createApiKey(database, { workspaceId: HOME_WORKSPACE, name: 'noted', scopes: ['read'] });
     await request('/v1/sessions', `Bearer ${key}`);
@@ -92,7 +92,7 @@ describe('a key', () => {
     });
   });
 
-  it('has so many requests a minute; uploads are not among them', async () => {
+  it('is limited to a number of requests per minute, uploads excluded', async () => {
     const { database } = api.database;
     const scopes = ['admin' as const];
     const { key } = await createApiKey(database, { workspaceId: HOME_WORKSPACE, name: 'busy', scopes });
@@ -108,7 +108,7 @@ describe('a key', () => {
 });
 
 describe('wrong keys from one address', () => {
-  it('are not even looked up after a few, while good ones that were seen before go on', async () => {
+  it('are refused without a lookup after a few, while known good ones keep working', async () => {
     const from = '198.51.100.7';
     const { database } = api.database;
     const scopes = ['read' as const];

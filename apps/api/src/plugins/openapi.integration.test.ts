@@ -50,7 +50,7 @@ function* visit(value: unknown): Generator<Record<string, unknown>> {
 }
 
 describe('/openapi.json', () => {
-  it('is OpenAPI 3.1 and has every route, save the pages', () => {
+  it('is OpenAPI 3.1 and contains every route except the pages', () => {
     expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'recount', version: '0.3.0' } });
     expect(operations.map(([name]) => name).sort()).toEqual([
       'delete /v1/keys/{key_id}',
@@ -167,7 +167,7 @@ describe('/openapi.json', () => {
     }
   });
 
-  it('says which key a route needs', () => {
+  it('names the scopes that a route needs', () => {
     for (const [name, { security, description, responses }] of operations) {
       if (/\/(healthz|readyz|v1\/sign-in\/link|v1\/sign-out|v1\/device\/(code|token)|shared\/\{token\})$/.test(name)) {
         expect(security).toBeUndefined();
@@ -190,7 +190,7 @@ describe('/openapi.json', () => {
     ]);
   });
 
-  it('refers to nothing that is not there, and has nothing that is not referred to', () => {
+  it('has no dangling reference and no unreferenced component', () => {
     const references = new Set<string>();
     for (const { $ref } of visit(document)) if (typeof $ref === 'string') references.add($ref);
     const schemas = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`);
@@ -199,7 +199,7 @@ describe('/openapi.json', () => {
     expect(schemas).toContain('#/components/schemas/TranscriptStatus');
   });
 
-  it('uses JSON Schema as OpenAPI 3.1 has it', () => {
+  it('uses JSON Schema as OpenAPI 3.1 does', () => {
     const known = /^(null|boolean|object|array|number|integer|string)$/;
     for (const schema of [
       ...Object.values(document.components.schemas),
@@ -219,7 +219,7 @@ describe('/openapi.json', () => {
 });
 
 describe('/docs', () => {
-  it('are pages that need nothing from elsewhere, under a policy that lets them run', async () => {
+  it('are pages that load nothing from other hosts, and that the content security policy allows', async () => {
     const page = await fetch(`${api.url}/docs/`);
     const html = await page.text();
     expect(html).toContain('<title>recount API</title>');
@@ -237,7 +237,7 @@ describe('/docs', () => {
   });
 
   it.each(['/docs/../v1/sessions', '/docs/%2e%2e/healthz', 'http://elsewhere/docs/../v1/settings'])(
-    'lead to nothing but pages: %s is not found',
+    'serve nothing else: %s is not found',
     async (path) => {
       // Not with fetch, which would resolve the dots.
       const status = await new Promise((resolve, reject) => {

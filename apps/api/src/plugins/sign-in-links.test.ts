@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createSignInLinks } from './sign-in-links.ts';
 
-it('gives the key of a code once', () => {
+it('redeems a code for its key once', () => {
   const links = createSignInLinks();
   const code = links.create('rk_a');
   expect(links.redeem('other')).toBeUndefined();
@@ -9,7 +9,7 @@ it('gives the key of a code once', () => {
   expect(links.redeem(code)).toBeUndefined();
 });
 
-it('forgets codes after a day, and the oldest of very many', () => {
+it('forgets codes after a day, and the oldest ones above a limit', () => {
   let nowMs = 0;
   const links = createSignInLinks(() => nowMs);
   const first = links.create('rk_first');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { toLogReason } from './problem-error.ts';
 
-it('says of errors what is not private', () => {
+it('describes an error without private details', () => {
   const framework = Object.assign(new Error('/v1/sessions?prompt=secret'), { code: 'FST_ERR_REP_ALREADY_SENT' });
   expect(toLogReason(framework)).toBe('FST_ERR_REP_ALREADY_SENT');
   expect(toLogReason(new Error('Failed query: select … params: secret'))).not.toContain('secret');

@@ -8,7 +8,7 @@ const withCode = (message: string, code: string): Error => Object.assign(new Err
 const failedQuery = (cause: Error): Error => new Error('Failed query: select … params: secret text', { cause });
 
 describe('toProblemError', () => {
-  it('leaves a problem as it is', () => {
+  it('returns a problem unchanged', () => {
     const problem = new ProblemError('not-found', 'There is none');
     expect(toProblemError(problem)).toBe(problem);
   });
@@ -22,7 +22,7 @@ describe('toProblemError', () => {
     expect(toProblemError(new ReceiveError(code, 'why'))).toMatchObject({ slug, message: 'why' });
   });
 
-  it.each(['unavailable', 'denied', 'store-missing'] as const)('asks to come back: store %s', (code) => {
+  it.each(['unavailable', 'denied', 'store-missing'] as const)('asks the client to retry: store %s', (code) => {
     expect(toProblemError(new RawStoreError(code, 'at /srv/secret'))).toMatchObject({
       slug: 'store-unavailable',
       headers: { 'retry-after': '5' },
@@ -33,7 +33,7 @@ describe('toProblemError', () => {
   it.each([
     [new RawStoreError('out-of-space', 'ENOSPC at /srv/secret'), 'store-full', 507],
     [failedQuery(withCode('could not extend file "secret"', '53100')), 'database-full', 503],
-  ] as const)('says what is full: %s', (error, slug, statusCode) => {
+  ] as const)('says which disk is full: %s', (error, slug, statusCode) => {
     expect(toProblemError(error)).toMatchObject({
       slug,
       statusCode,
@@ -52,7 +52,7 @@ describe('toProblemError', () => {
     failedQuery(new Error('Connection terminated unexpectedly')),
     new Error('timeout exceeded when trying to connect'),
     failedQuery(new Error('Connection terminated due to connection timeout')),
-  ])('asks to come back: %s', (error) => {
+  ])('asks the client to retry: %s', (error) => {
     expect(toProblemError(error)).toMatchObject({
       slug: 'database-unavailable',
       headers: { 'retry-after': '5' },
@@ -67,13 +67,13 @@ describe('toProblemError', () => {
     withCode('secret', 'FST_ERR_RESPONSE_SERIALIZATION'),
     'secret',
     undefined,
-  ])('tells nothing of what it does not know: %s', (error) => {
+  ])('discloses nothing of an unknown error: %s', (error) => {
     const problem = toProblemError(error);
     expect(problem.slug).toBe('internal-error');
     expect(problem.message).not.toContain('secret');
   });
 
-  it('quotes nothing of a request that the framework refuses', () => {
+  it('never quotes a request that the framework refuses', () => {
     const error = Object.assign(withCode("'/v1/secret%' is not a valid url", 'FST_ERR_BAD_URL'), { statusCode: 400 });
     expect(toProblemError(error)).toMatchObject({ slug: 'invalid-request', message: 'The request cannot be read' });
   });

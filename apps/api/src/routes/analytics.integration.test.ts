@@ -73,7 +73,7 @@ async function read<Report>(path: string, init: RequestInit = {}): Promise<Repor
 }
 
 describe.each(Object.entries(REPORTS))('%s', (name, schema) => {
-  it('answers as the contract has it', async () => {
+  it('answers with the schema of the contract', async () => {
     const report = await read<UsageReport>(`${name}?time_zone=Europe/Berlin&from=2026-01-01&limit=7`);
     expect(schema.parse(report)).toEqual(report);
     expect(report).toMatchObject({
@@ -84,14 +84,14 @@ describe.each(Object.entries(REPORTS))('%s', (name, schema) => {
     });
   });
 
-  it('refuses what is no filter, and names it', async () => {
+  it('refuses an invalid filter, and names it', async () => {
     for (const [field, query] of WRONG_QUERIES) {
       const problem = await expectProblem(await ask(`${name}?${query}`), 400, 'invalid-request');
       expect(problem.errors, query).toMatchObject([{ location: 'query', field }]);
     }
   });
 
-  it('shows another workspace nothing', async () => {
+  it('shows nothing of another workspace', async () => {
     const headers = { authorization: `Bearer ${api.keys.other}` };
     const { totals } = await read<{ totals: Record<string, unknown> }>(name, { headers });
     const counts = Object.entries(totals).filter(([, value]) => typeof value === 'number');
@@ -100,7 +100,7 @@ describe.each(Object.entries(REPORTS))('%s', (name, schema) => {
 });
 
 describe('usage', () => {
-  it('adds up what was ingested', async () => {
+  it('sums what was ingested', async () => {
     const { rows, totals, filters } = await read<UsageReport>('usage?group_by=day,session');
     expect(filters).toMatchObject({ group_by: ['day', 'session'], subagents: 'include', from: null });
     expect(rows.map(({ day, session, own }) => [day, session, own.responses, own.tokens_out])).toEqual([
@@ -112,26 +112,26 @@ describe('usage', () => {
     expect(totals).toMatchObject({ sessions: 2, messages: 10, user_messages: 5 });
   });
 
-  it('says what it can be grouped by', async () => {
+  it('lists what it can be grouped by', async () => {
     const problem = await expectProblem(await ask('usage?group_by=day,tool'), 400, 'invalid-request');
     expect(problem.errors?.[0]?.message).toContain('hour, day, week, month, model, project');
   });
 
-  it('cuts what is too long, and says so', async () => {
+  it('truncates a long answer, and says so', async () => {
     const { rows, totals, truncated } = await read<UsageReport>('usage?group_by=session&limit=1');
     expect(rows).toHaveLength(1);
     expect(truncated).toBe(true);
     expect(totals.own.responses).toBe(5);
   });
 
-  it('is shown with a session', async () => {
+  it('is shown with its session', async () => {
     const session = (await (await api.fetch('/v1/sessions/first')).json()) as SessionDetail;
     expect(session.usage.own).toMatchObject({ responses: 3, tokens_out: 309 });
     expect(session.usage.shared.responses).toBe(0);
   });
 });
 
-it('ends a report that takes too long, and says so', async () => {
+it('aborts a report that takes too long, and says so', async () => {
   const hasty = await createTestApi({ reportTimeoutMs: 50 });
   const blocker = await hasty.database.pool.connect();
   try {

@@ -46,7 +46,7 @@ const read = async (session: string, id: string, query = ''): Promise<string> =>
   await (await api.fetch(`/v1/sessions/${session}/attachments/${id}${query}`)).text();
 
 describe('PUT /v1/sessions/{id}/attachments', () => {
-  it('stores a file before its transcript is there, and gives it back as a download', async () => {
+  it('stores a file before its transcript exists, and returns it as a download', async () => {
     const modified = '2026-01-02T03:04:05.000Z';
     const response = await put('new', { modified_at: modified, machine: 'laptop', person: 'ada' }, TEXT);
     expect(response.status).toBe(201);
@@ -75,7 +75,7 @@ describe('PUT /v1/sessions/{id}/attachments', () => {
     expect(await read('new', attachment.id, '?max_bytes=5')).toBe(TEXT.slice(0, 5));
   });
 
-  it('takes the same again for a duplicate, compressed as well', async () => {
+  it('accepts the same file again as a duplicate, compressed as well', async () => {
     const first = await putFile('twice', {}, TEXT);
     const headers = { 'content-encoding': 'gzip' };
     const again = await put('twice', {}, gzipSync(TEXT), { headers });
@@ -84,19 +84,22 @@ describe('PUT /v1/sessions/{id}/attachments', () => {
     expect(await list('twice')).toHaveLength(1);
   });
 
-  it.each(['first to last', 'last to first'])('keeps the latest state of a file that comes from %s', async (order) => {
-    const session = `states-${order.replaceAll(' ', '-')}`;
-    const states = [1, 2, 3].map((day) => ({ modified_at: `2026-01-0${day}T00:00:00.000Z`, text: `day ${day}` }));
-    const before = await api.listStore();
-    for (const { text, ...query } of order === 'first to last' ? states : states.toReversed())
-      await putFile(session, query, text);
-    const [attachment, ...others] = await list(session);
-    expect(others).toEqual([]);
-    expect(await read(session, attachment?.id ?? '')).toBe('day 3');
-    expect((await api.listStore()).length - before.length).toBe(1);
-  });
+  it.each(['first to last', 'last to first'])(
+    'keeps the latest state of a file that is uploaded from %s',
+    async (order) => {
+      const session = `states-${order.replaceAll(' ', '-')}`;
+      const states = [1, 2, 3].map((day) => ({ modified_at: `2026-01-0${day}T00:00:00.000Z`, text: `day ${day}` }));
+      const before = await api.listStore();
+      for (const { text, ...query } of order === 'first to last' ? states : states.toReversed())
+        await putFile(session, query, text);
+      const [attachment, ...others] = await list(session);
+      expect(others).toEqual([]);
+      expect(await read(session, attachment?.id ?? '')).toBe('day 3');
+      expect((await api.listStore()).length - before.length).toBe(1);
+    },
+  );
 
-  it('lets nobody replace what somebody else has brought', async () => {
+  it('refuses to replace what another uploader stored', async () => {
     await putFile('two', { modified_at: '2026-01-01T00:00:00.000Z' }, 'mine');
     const forged = await putFile('two', { modified_at: '2026-02-01T00:00:00.000Z' }, 'forged', api.keys.admin);
     expect(forged.outcome).toBe('stored');
@@ -118,7 +121,7 @@ describe('PUT /v1/sessions/{id}/attachments', () => {
     expect(await api.listStore()).toEqual(before);
   });
 
-  it('keeps nothing of a body that is not what its digest says', async () => {
+  it('stores nothing if the body does not match its digest', async () => {
     const before = await api.listStore();
     const digest = createHash('sha256').update('other').digest('base64');
     const response = await put('digest', {}, 'text', { headers: { 'content-digest': `sha-256=:${digest}:` } });
@@ -126,12 +129,12 @@ describe('PUT /v1/sessions/{id}/attachments', () => {
     expect(await api.listStore()).toEqual(before);
   });
 
-  it('takes a file that claims to be of the future for one of now', async () => {
+  it('treats a modification time in the future as now', async () => {
     const { attachment } = await putFile('future', { modified_at: '2099-01-01T00:00:00.000Z' }, 'x');
     expect(attachment.modified_at).toBe(attachment.created_at);
   });
 
-  it('heals bytes that were lost', async () => {
+  it('restores lost bytes', async () => {
     const { attachment } = await putFile('healed', {}, TEXT);
     const { rows } = await api.database.pool.query('SELECT object_key FROM recount.attachments WHERE id = $1', [
       attachment.id,
@@ -142,8 +145,8 @@ describe('PUT /v1/sessions/{id}/attachments', () => {
   });
 });
 
-describe('attachments of a workspace that redacts', () => {
-  it('are shown without secrets, and with rows-and-raw stored without', async () => {
+describe('attachments in a workspace with redaction', () => {
+  it('are shown without secrets, and with rows-and-raw are stored without them', async () => {
     const text = `before ${SECRET} after`;
     const hidden = (shown: string) => expect(shown).toMatch(/^before \[REDACTED:github\] after {5,}$/);
     const setRedaction = (redaction: string) =>
@@ -167,7 +170,7 @@ describe('attachments of a workspace that redacts', () => {
 });
 
 describe('GET /v1/sessions/{id}/messages', () => {
-  it('names the attachment that a result points to, of whatever session', async () => {
+  it('names the attachment that a result refers to, in any session', async () => {
     const { attachment } = await putFile('parent', {}, TEXT);
     const toResult = (name: string, order: number) =>
       toLine('child', order, {
@@ -197,7 +200,7 @@ describe('GET /v1/sessions/{id}/messages', () => {
 });
 
 describe('DELETE /v1/sessions/{id}', () => {
-  it('takes attachments and their objects along', async () => {
+  it('deletes attachments and their objects too', async () => {
     const before = await api.listStore();
     await api.upload(toTranscript('gone', 4));
     await api.work();

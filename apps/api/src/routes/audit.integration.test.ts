@@ -22,7 +22,7 @@ const change = (method: string, path: string, body?: object) =>
     ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
   });
 
-it('names who changed settings and prices, had a transcript read again, and deleted a session', async () => {
+it('records who changed settings and prices, reparsed a transcript, and deleted a session', async () => {
   const receipt = (await (await api.upload(toTranscript('audited', 4))).json()) as UploadReceipt;
   await api.work();
   await change('POST', `/v1/transcripts/${receipt.transcript_id}/reparse`);
@@ -44,7 +44,7 @@ it('names who changed settings and prices, had a transcript read again, and dele
   expect(JSON.stringify(entries)).not.toContain('prompt 0');
 });
 
-it('is read page by page, and by actor, action, subject and time', async () => {
+it('is paged, and filtered by actor, action, subject and time', async () => {
   for (let days = 1; days <= 5; days++) await change('PUT', '/v1/settings', { raw_max_age_days: days });
   const { entries: all, next_cursor: end } = await read('?limit=500');
   expect(end).toBeNull();
@@ -65,14 +65,14 @@ it('is read page by page, and by actor, action, subject and time', async () => {
   await expectProblem(await api.fetch('/v1/audit?cursor=bm9uZQ'), 400, 'invalid-cursor');
 });
 
-it('shows the keys of the workspace without their secrets', async () => {
+it('lists the keys of the workspace without their secrets', async () => {
   const { keys } = (await (await api.fetch('/v1/keys')).json()) as ApiKeyList;
   expect(keys).toHaveLength(3);
   expect(keys[0]).toMatchObject({ name: 'test', scopes: ['ingest'], expires_at: null, revoked_at: null });
   expect(JSON.stringify(keys)).not.toMatch(/hash|rk_/);
 });
 
-it('makes, rotates and revokes keys, and shows each secret once', async () => {
+it('creates, rotates and revokes keys, and shows each secret once', async () => {
   const status = async (key: string): Promise<number> =>
     (await api.fetch('/v1/sessions', { headers: { authorization: `Bearer ${key}` } })).status;
   const made = await change('POST', '/v1/keys', { name: 'ci', scopes: ['read'], person: 'ada@example.org' });
@@ -134,7 +134,7 @@ it('makes, rotates and revokes keys, and shows each secret once', async () => {
   ]);
 });
 
-it('an expired key is refused with its end, and a reader of events ends with its key', async () => {
+it('refuses an expired key with its expiry, and closes an event stream when its key expires', async () => {
   const { database } = api.database;
   const request = { workspaceId: HOME_WORKSPACE, name: 'brief', scopes: ['read' as const] };
   const expiresAt = new Date(Date.now() + 3_600_000).toISOString();

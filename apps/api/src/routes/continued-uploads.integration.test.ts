@@ -32,7 +32,7 @@ function proceed(id: string, offset: number, added: string, whole: string, heade
 }
 
 describe('PATCH /v1/transcripts/{id}', () => {
-  it('receives stored and added bytes as one transcript, which takes the place of the shorter one', async () => {
+  it('stores the stored and the added bytes as one transcript, which replaces the shorter one', async () => {
     const short = toTranscript('continued', 4);
     const long = toTranscript('continued', 9);
     const base = await upload(short);
@@ -54,7 +54,7 @@ describe('PATCH /v1/transcripts/{id}', () => {
     expect(await again.json()).toMatchObject({ duplicate: true, transcript_id: receipt.transcript_id });
   });
 
-  it('knows whose sub-agent it is by the stored path if it is given none', async () => {
+  it('takes the parent session from the stored path if it is given none', async () => {
     const [short, long] = [toTranscript('parent-1', 4), toTranscript('parent-1', 9)];
     const path = '/home/ada/.claude/projects/-app/parent-1/subagents/agent-a1.jsonl';
     const { transcript_id: id } = (await (await api.upload(short, { path })).json()) as UploadReceipt;
@@ -77,7 +77,7 @@ describe('PATCH /v1/transcripts/{id}', () => {
     });
   });
 
-  it('keeps nothing where the client is wrong about what is stored', async () => {
+  it('stores nothing if the client is wrong about what is stored', async () => {
     const short = toTranscript('wrong', 4);
     const long = toTranscript('wrong', 9);
     const { transcript_id: id } = await upload(short);
@@ -99,7 +99,7 @@ describe('PATCH /v1/transcripts/{id}', () => {
     expect(await api.listStore()).toEqual(before);
   });
 
-  it('is refused where the stored bytes are lost', async () => {
+  it('is refused if the stored bytes are lost', async () => {
     const short = toTranscript('lost', 4);
     const { transcript_id: id } = await upload(short);
     await api.work();
@@ -109,7 +109,7 @@ describe('PATCH /v1/transcripts/{id}', () => {
   });
 });
 
-it('tells a key what it may do', async () => {
+it('enforces the scopes of the key', async () => {
   const ask = async (key: string) =>
     await (await api.fetch('/v1/key', { headers: { authorization: `Bearer ${key}` } })).json();
   expect(await ask(api.keys.ingest)).toMatchObject({ scopes: ['ingest'], person: null, expires_at: null });

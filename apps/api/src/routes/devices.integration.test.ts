@@ -31,7 +31,7 @@ const expectRefusal = async (response: Response, error: string): Promise<void> =
 };
 
 describe('a machine without a key', () => {
-  it('gets one of its own once an admin has approved its code, and only once', async () => {
+  it('receives a key once an admin has approved its code, and only once', async () => {
     const codes = await askForCode({ client_id: 'recount' });
     expect(codes).toEqual({
       device_code: expect.stringMatching(/^[\w-]{43}$/),
@@ -55,7 +55,7 @@ describe('a machine without a key', () => {
     await expectProblem(await approve({ user_code: codes.user_code }), 404, 'not-found');
   });
 
-  it('leaves its traces in the audit log, and no secret anywhere', async () => {
+  it('is recorded in the audit log, and its secret nowhere', async () => {
     const codes = await askForCode();
     await approve({ user_code: codes.user_code });
     const { rows } = await query('SELECT * FROM recount.device_requests');
@@ -70,7 +70,7 @@ describe('a machine without a key', () => {
     expect(JSON.stringify(entries)).not.toMatch(new RegExp(`${key}|${codes.device_code}|${codes.user_code}`));
   });
 
-  it('gets none by a code that is too old, unknown, or approved by a key that was revoked meanwhile', async () => {
+  it('receives none for a code that is expired, unknown, or approved by a key that was revoked in the meantime', async () => {
     const old = await askForCode();
     await query("UPDATE recount.device_requests SET expires_at = now() - interval '1 second'");
     await expectProblem(await approve({ user_code: old.user_code }), 404, 'not-found');
@@ -93,7 +93,7 @@ describe('a machine without a key', () => {
     await expectRefusal(await askForKey(codes), 'expired_token');
   });
 
-  it('can ask for no more than to bring and read', async () => {
+  it('cannot ask for more than uploading and reading', async () => {
     for (const scope of ['admin', 'ingest admin', '', 'read read']) {
       await expectProblem(await post('/v1/device/code', { machine: 'm', scope }), 400, 'invalid-request');
     }
@@ -103,7 +103,7 @@ describe('a machine without a key', () => {
     expect(await (await approve({ user_code })).json()).toEqual({ machine: 'laptop', scopes: ['read'] });
   });
 
-  it('waits its turn: an address asks ten times a minute, and a thousand machines wait at most', async () => {
+  it('is limited to ten requests per minute and address, and to a thousand waiting machines', async () => {
     await query(
       `INSERT INTO recount.device_requests (user_code, device_code_hash, machine, scopes, expires_at)
        SELECT 'c' || n, 'h' || n, 'm', '{ingest}', now() + interval '1 minute' FROM generate_series(1, $1::int) AS n`,

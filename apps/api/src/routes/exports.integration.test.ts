@@ -63,7 +63,7 @@ describe('GET /v1/export', () => {
     expect(sessions.map(({ own_cost_usd }) => own_cost_usd)).toEqual(sessions.map(({ cost_usd }) => cost_usd));
   });
 
-  it.each(DATASETS)('has the same %s in all formats', async (dataset) => {
+  it.each(DATASETS)('contains the same %s in all formats', async (dataset) => {
     const rows = await readLines(`${dataset}?format=ndjson`);
     const parquet = await (await api.fetch(`/v1/export/${dataset}?format=parquet`)).arrayBuffer();
     const toPlain = (value: unknown): unknown => {
@@ -79,7 +79,7 @@ describe('GET /v1/export', () => {
     expect(csv.split('\r\n')).toHaveLength(rows.length + 2);
   });
 
-  it('names the file and its type', async () => {
+  it('sends a file name and a content type', async () => {
     const answer = await api.fetch('/v1/export/usage?format=parquet');
     await answer.arrayBuffer();
     expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -89,7 +89,7 @@ describe('GET /v1/export', () => {
     });
   });
 
-  it('disarms texts that a spreadsheet would run', async () => {
+  it('escapes texts that a spreadsheet would run', async () => {
     const csv = await read('sessions?session_id=second');
     expect(csv).toContain(",'=danger(),");
     expect((await readLines('sessions?session_id=second&format=ndjson'))[0]?.git_branch).toBe('=danger()');
@@ -135,7 +135,7 @@ describe('GET /v1/export', () => {
       );
     });
 
-    it('reads no further than its client, refuses what would be too much at once, and ends with the client', async () => {
+    it('reads no faster than its client, limits concurrent exports, and stops with the client', async () => {
       const open = await Promise.all(Array.from({ length: MAX_CONCURRENT_EXPORTS }, () => startReading()));
       await vi.waitFor(async () => expect(await countCursors()).toBe(MAX_CONCURRENT_EXPORTS));
       await sleep(300);
@@ -148,7 +148,7 @@ describe('GET /v1/export', () => {
       expect(await readLines('usage?format=ndjson&session_id=first')).toHaveLength(20);
     });
 
-    it('breaks off where its reader takes nothing, not where it is slow', async () => {
+    it('aborts if its client stops reading, not if it is slow', async () => {
       const log = pino({ level: 'trace' }, { write: (line) => void api.logLines.push(line) });
       const environment = { DATABASE_URL: api.connectionString, RECOUNT_RAW_STORE: api.storeDirectory };
       const config = { ...readApiConfig(environment), exportStallTimeoutMs: STALL_TIMEOUT_MS };
@@ -179,7 +179,7 @@ describe('GET /v1/export', () => {
       expect(await readUntilEnd(slow)).toBe(true);
     });
 
-    it('breaks off, rather than ending in good order, where the database goes away', async () => {
+    it('aborts the response, rather than ending it cleanly, if the database goes away', async () => {
       const answer = await startReading();
       await vi.waitFor(async () => {
         const { rows } = await api.database.pool.query(

@@ -57,7 +57,7 @@ function applyDamage(whole: Buffer, { flips, cutAt, inserted }: Damage): Buffer 
 }
 
 describe.each(encodings)('damaged bytes of %s', (_name, headers, body) => {
-  it('are taken as they decode, or refused, and never fail the API', async () => {
+  it('are stored if they decode, otherwise refused, and never crash the API', async () => {
     await fc.assert(
       fc.asyncProperty(damage, async (what) => {
         const before = await api.listStore();
@@ -72,15 +72,15 @@ describe.each(encodings)('damaged bytes of %s', (_name, headers, body) => {
   });
 });
 
-describe('bytes that are no transcript', () => {
+describe('bytes that are not a transcript', () => {
   it.each([
     ['a zip archive', Buffer.concat([Buffer.from('PK\x03\x04'), deflateRawSync(Buffer.alloc(100_000))])],
-    ['gzip without saying so', gzipSync(Buffer.alloc(1024 ** 2))],
+    ['gzip without Content-Encoding', gzipSync(Buffer.alloc(1024 ** 2))],
     ['bad UTF-8', Buffer.from([0xff, 0xfe, 0xc0, 0x80, 0xed, 0xa0, 0x80, 0x0a])],
     ['NUL', Buffer.alloc(10_000)],
     ['nesting', Buffer.from(`${'['.repeat(100_000)}${']'.repeat(100_000)}\n`)],
     [
-      'a session id that is nested',
+      'a deeply nested session id',
       Buffer.from(`{"type":"user","session_id":${'['.repeat(50_000)}${']'.repeat(50_000)}}\n`),
     ],
     ['a prototype', Buffer.from('{"__proto__":{"sessionId":"x","type":"user"}}\n')],
@@ -91,7 +91,7 @@ describe('bytes that are no transcript', () => {
     expect('sessionId' in {}).toBe(false);
   });
 
-  it('are refused as a bomb within multipart, which keeps nothing', async () => {
+  it('are refused if they are a bomb within multipart, of which nothing is stored', async () => {
     const before = await api.listStore();
     const parts = [{ filename: 'a.jsonl', content: Buffer.alloc(3 * MAX_BYTES, '\n') }];
     const response = await api.upload(toMultipart(parts), {}, { headers: { 'content-type': MULTIPART_TYPE } });
@@ -108,7 +108,7 @@ describe('very many uploads at once', () => {
   });
   afterAll(() => api.close());
 
-  it('are taken as far as there are slots, the others told when to come back', async () => {
+  it('are accepted up to the number of slots; the others are told when to retry', async () => {
     const headers = { 'content-length': String(text.length) };
     const held = Array.from({ length: MAX_UPLOADS }, () =>
       openUpload({ url: api.url, key: api.keys.ingest }, { ...headers, connection: 'close' }, text.subarray(0, 100)),
@@ -124,7 +124,7 @@ describe('very many uploads at once', () => {
     expect((await api.upload(text)).status).toBe(200);
   });
 
-  it('are all over soon where their clients close their side, or break off', async () => {
+  it('all end soon if their clients half-close or abort the connection', async () => {
     const head = { 'transfer-encoding': 'chunked' };
     for (const leave of ['end', 'destroy'] as const) {
       const uploads = Array.from({ length: MAX_UPLOADS }, () =>

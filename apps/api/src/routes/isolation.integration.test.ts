@@ -30,7 +30,7 @@ describe('another workspace', () => {
     expect(await byHash.json()).toMatchObject({ transcripts: [] });
   });
 
-  it('may have the same session with the same bytes, and neither knows', async () => {
+  it('may store the same session with the same bytes, and neither sees the other', async () => {
     const init = { method: 'POST', body: toTranscript(PARENT, 4) };
     const response = await asOther(`/v1/transcripts?path=/p/${PARENT}.jsonl`, init);
     expect(response.status).toBe(202);
@@ -45,7 +45,7 @@ describe('another workspace', () => {
     expect((await asOther(`/v1/sessions/${PARENT}`)).status).toBe(404);
   });
 
-  it('has taken nothing from the home workspace', async () => {
+  it('has not changed the home workspace', async () => {
     const messages = `/v1/sessions/${PARENT}/messages?transcript_id=${receipt.transcript_id}`;
     expect((await api.fetch(messages)).status).toBe(200);
     expect(await (await api.fetch(`/v1/transcripts/${receipt.transcript_id}/raw`)).text()).toBe(

@@ -60,7 +60,7 @@ async function readStored(sessionId: string) {
 const readIssues = async (transcriptId: string): Promise<Fields[]> =>
   ((await (await api.fetch(`/v1/transcripts/${transcriptId}/issues`)).json()) as { issues: Fields[] }).issues;
 
-it('usage as text, and times of Unix and of RFC 2822, are stored as they were shown', async () => {
+it('stores usage written as text, and times in Unix and RFC 2822 form, as they were shown live', async () => {
   const answer = (id: string, timestamp: unknown, output: unknown): Fields => ({
     type: 'assistant',
     session_id: 'coerced',
@@ -91,7 +91,7 @@ it('usage as text, and times of Unix and of RFC 2822, are stored as they were sh
   expect(session).toMatchObject({ tokens_in: 3600, tokens_out: 24 });
 });
 
-it('a result is told and stored with the error beside it, the JSON of an object, and an image by type and size', async () => {
+it('shows and stores a result with its error, an object as JSON, and an image by type and size', async () => {
   const png = Buffer.alloc(300).toString('base64');
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } };
   const { story, messages } = await record(
@@ -131,7 +131,7 @@ it('a result is told and stored with the error beside it, the JSON of an object,
   ]);
 });
 
-it('every line has a time, its own or that of its arrival', async () => {
+it('gives every line a time, its own or that of its arrival', async () => {
   const { messages } = await record(
     'timeless',
     toText([
@@ -143,7 +143,7 @@ it('every line has a time, its own or that of its arrival', async () => {
   expect(messages.map(({ timestamp }) => typeof timestamp)).toEqual(['string', 'string']);
 });
 
-it('a line of the flat kind is an event and a message', async () => {
+it('makes an event and a message of a flat line', async () => {
   const { story, messages } = await record(
     'flat',
     toText([
@@ -159,7 +159,7 @@ it('a line of the flat kind is an event and a message', async () => {
   ]);
 });
 
-it('a version too new is a warning of the stream and an issue of the file, once', async () => {
+it('reports a version that is too new once, as a warning of the stream and an issue of the file', async () => {
   const lines = (id: string, fields: Fields): Fields[] => [
     { type: 'user', ...fields, uuid: 'u1', version: '3.1.0', message: { role: 'user', content: `a ${id}` } },
     { type: 'user', ...fields, uuid: 'u2', version: '3.1.0', message: { role: 'user', content: `b ${id}` } },
@@ -175,7 +175,7 @@ it('a version too new is a warning of the stream and an issue of the file, once'
   expect(await readIssues(transcript_id)).toMatchObject([{ code: 'unsupported_version', line_number: 1 }]);
 });
 
-it('the newest 100 user messages of any transcript are its checkpoints, in their order', async () => {
+it('keeps the newest 100 user messages of any transcript as checkpoints, in order', async () => {
   const users = Array.from({ length: 120 }, (_, index) => ({
     type: 'user',
     sessionId: 'rewindable',
@@ -200,7 +200,7 @@ it('the newest 100 user messages of any transcript are its checkpoints, in their
   expect(continued).toHaveLength(100);
 });
 
-it('costUSD on assistant lines counts live', async () => {
+it('counts costUSD on assistant lines live', async () => {
   const answer = (id: string, costUSD: number): Fields => ({
     type: 'assistant',
     session_id: 'old-costs',
@@ -215,7 +215,7 @@ it('costUSD on assistant lines counts live', async () => {
   expect(stream?.cost_usd).toBe(0.75);
 });
 
-it('a result whose call was never seen is told within seconds, marked', async () => {
+it('shows a result whose call was never seen within seconds, marked', async () => {
   const live = openLive(sender, 'unpaired', { 'recount-stream': newTestStreamId() });
   await live.write(toText([toInit('unpaired')]));
   await vi.waitFor(async () => expect((await api.fetch('/v1/sessions/unpaired/events?follow=true')).status).toBe(200));
@@ -228,7 +228,7 @@ it('a result whose call was never seen is told within seconds, marked', async ()
   await live.answer;
 });
 
-it('a line over 10 MiB is dropped from the view only, and one over 1 MiB is marked large', async () => {
+it('drops a line over 10 MiB from the view only, and marks one over 1 MiB as large', async () => {
   const { story, messages } = await record(
     'huge',
     toText([toInit('huge'), toUser('huge', 'x'.repeat(11 * 1024 * 1024)), toUser('huge', 'y'.repeat(1024 * 1024))]),

@@ -27,7 +27,7 @@ const sendTo = (sessionId: string, streamId: string, bytes: string, headers: Rec
   sendLive(sender, sessionId, bytes, { 'recount-stream': streamId, ...headers });
 
 describe('a stream that names its session late', () => {
-  it('moves there with its events, behind those of earlier runs, and so do its readers', async () => {
+  it('moves to that session with its events, after those of earlier runs, and its readers follow', async () => {
     await sendTo('late', newTestStreamId(), toStreamLines('late').join(''), complete);
     const earlier = await readStory(reader, 'late');
     const streamId = newTestStreamId();
@@ -56,7 +56,7 @@ describe('a stream that names its session late', () => {
     expect(rows).toEqual([{ session_id: 'late' }]);
   });
 
-  it('is moved once, while it is open, and only from its own id', async () => {
+  it('can be moved once, while it is open, and only from its own id', async () => {
     const streamId = newTestStreamId();
     await sendTo(streamId, streamId, NOISE);
     const offsetOf = (sessionId: string) =>

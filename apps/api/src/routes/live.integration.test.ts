@@ -80,8 +80,8 @@ async function record(sessionId: string, lines: readonly string[], query: Record
 const readSession = async (sessionId: string): Promise<SessionDetail> =>
   sessionDetailSchema.parse(await (await api.fetch(`/v1/sessions/${sessionId}`)).json());
 
-describe('a stream', () => {
-  it('reaches a reader at another process while it runs, with the events that the library gives', async () => {
+describe('a live stream', () => {
+  it('reaches a reader on another process while it runs, with the events of the library', async () => {
     const lines = toStreamLines('running');
     const streamId = newTestStreamId();
     const live = openLive(sender, 'running', { 'recount-stream': streamId });
@@ -121,7 +121,7 @@ describe('a stream', () => {
     expect(await readStory(reader, 'running')).toEqual(follower.events);
   });
 
-  it('is resumed by a reader after any event, without loss or repeat', async () => {
+  it('can be resumed by a reader after any event, without loss or repetition', async () => {
     await record('resumed', toStreamLines('resumed'));
     const story = await readStory(reader, 'resumed');
     for (const [index, { id }] of story.entries()) {
@@ -130,7 +130,7 @@ describe('a stream', () => {
     expect(await readStory(reader, 'resumed', 10_000)).toEqual(story);
   });
 
-  it('becomes a transcript whose figures agree, and is counted once beside the session file', async () => {
+  it('becomes a transcript with the same figures, counted once although the session file is uploaded too', async () => {
     const lines = toStreamLines('ingested');
     const { transcript_id, streamId, stored_bytes } = await record('ingested', lines);
     await api.work();
@@ -188,7 +188,7 @@ describe('a stream', () => {
     });
   });
 
-  it('is ingested as well when its recording is uploaded', async () => {
+  it('is also ingested if its recording is uploaded', async () => {
     const { transcript_id } = (await (await api.upload(toStreamLines('uploaded').join(''))).json()) as {
       transcript_id: string;
     };
@@ -201,7 +201,7 @@ describe('a stream', () => {
     });
   });
 
-  it('adds to what the session had, and keeps its checkpoints', async () => {
+  it('is added to the session’s figures, and keeps its checkpoints', async () => {
     await record('twice', toStreamLines('twice'));
     await record('twice', toStreamLines('twice').slice(0, 6));
     const checkpoints = await api.fetch('/v1/sessions/twice/checkpoints');
@@ -222,7 +222,7 @@ describe('a stream', () => {
   it.each([
     ['codex', 'codex', toCodexLines('thread-1')],
     ['amp', 'amp', toStreamLines('T-1')],
-  ])('of %s is told and stored as it came', async (agent, command, lines) => {
+  ])('of %s is shown and stored unchanged', async (agent, command, lines) => {
     const session = `of-${agent}`;
     const isTranscript = findAgentFormat(agent, 'stream') !== undefined;
     const transcript_id = isTranscript ? expect.any(String) : null;
@@ -240,7 +240,7 @@ describe('a stream', () => {
     expect(Number(rows[0]?.tokens_out)).toBeGreaterThan(0);
   });
 
-  it('says how the agent ended, also without a result', async () => {
+  it('reports how the agent ended, also without a result', async () => {
     const begin = toStreamLines('killed').slice(0, 6).join('');
     const headers = { 'recount-complete': '?1', 'recount-exit-signal': 'SIGKILL' };
     await sendLive(sender, 'killed', begin, headers);
@@ -266,7 +266,7 @@ describe('bytes of a stream', () => {
   const chunked = { 'content-encoding': 'recount-chunked' };
   const newName = () => ({ 'recount-stream': newTestStreamId() });
 
-  it('come with their digests, and are stored once they were compared', async () => {
+  it('arrive with their digests, and are stored once these match', async () => {
     const name = newName();
     const lines = toStreamLines('digests');
     const bytes = Buffer.from(lines.join(''));
@@ -285,7 +285,7 @@ describe('bytes of a stream', () => {
     expect(Buffer.from(await raw.arrayBuffer())).toEqual(bytes);
   });
 
-  it('may come with one digest for all of a body', async () => {
+  it('may have one digest for the whole body', async () => {
     const name = newName();
     const [line = ''] = toStreamLines('whole-body');
     const toHeaders = (text: string) => ({
@@ -305,7 +305,7 @@ describe('bytes of a stream', () => {
     ['claude-code', 'open'],
     ['claude-code', 'closed'],
     ['codex', 'closed'],
-  ])('of %s that differ from those that are stored are refused, where the stream is %s', async (agent, state) => {
+  ])('of %s that differ from the stored ones are refused if the stream is %s', async (agent, state) => {
     const name = newName();
     const session = `differing-${agent}-${state}`;
     const lines = agent === 'codex' ? toCodexLines(session) : toStreamLines(session);
@@ -331,8 +331,8 @@ describe('bytes of a stream', () => {
   });
 });
 
-describe('a connection that breaks', () => {
-  it('leaves the stream open, to be resumed at its offset at any process', async () => {
+describe('a broken connection', () => {
+  it('leaves the stream open, to be resumed at its offset on any process', async () => {
     const lines = toStreamLines('broken');
     const bytes = Buffer.from(lines.join(''));
     const streamId = newTestStreamId();
@@ -375,7 +375,7 @@ describe('a connection that breaks', () => {
     expect([more.status, slugOf(more.body)]).toEqual([409, 'stream-closed']);
   });
 
-  it('is not waited for: the request that resumes takes over', async () => {
+  it('is not waited for: the resuming request takes over', async () => {
     const [line = '', next = ''] = toStreamLines('taken');
     const streamId = newTestStreamId();
     const name = { 'recount-stream': streamId };
@@ -395,7 +395,7 @@ describe('a connection that breaks', () => {
     expect([answer.status, slugOf(answer.body)]).toEqual([409, 'stream-taken-over']);
   });
 
-  it('ends the stream when nobody comes back', async () => {
+  it('ends the stream if nobody resumes it', async () => {
     const lines = toStreamLines('left').slice(0, 3);
     await sendLive(sender, 'left', lines.join(''));
     const onFailure = vi.fn();
@@ -425,7 +425,7 @@ describe('a connection that breaks', () => {
     expect(rows).toEqual([{ count: 0 }]);
   });
 
-  it('stores what a process left behind that died when the agent had ended', async () => {
+  it('has its stream stored by another process if its own died after the agent had ended', async () => {
     const failing = { ...api.rawStore, put: () => Promise.reject(new Error('away')) };
     const lines = toStreamLines('closing');
     const app = await createApiApp(
@@ -449,7 +449,7 @@ describe('a connection that breaks', () => {
 });
 
 describe('a reader', () => {
-  it('misses nothing when the connection breaks over which the bell rings', async () => {
+  it('misses nothing when the connection that carries notifications breaks', async () => {
     const [line = '', ...lines] = toStreamLines('deaf');
     const name = { 'recount-stream': newTestStreamId() };
     await sendLive(sender, 'deaf', line, name);
@@ -465,7 +465,7 @@ describe('a reader', () => {
     expect(follower.events).toEqual(await readStory(reader, 'deaf'));
   });
 
-  it('and a sender are sent elsewhere when the process stops, which stores what it has', async () => {
+  it('and a sender are redirected when the process stops, which stores what it has', async () => {
     const stopping = await startOther();
     const [line = '', next = ''] = toStreamLines('stopping');
     const streamId = newTestStreamId();
@@ -491,7 +491,7 @@ describe('a reader', () => {
 });
 
 describe('limits', () => {
-  it('on bytes: what came before is stored', async () => {
+  it('apply to bytes: what came before is stored', async () => {
     const name = { 'recount-stream': newTestStreamId() };
     const line = `${JSON.stringify({ type: 'user', message: { content: 'x'.repeat(60_000) } })}\n`;
     const answer = await sendLive(sender, 'large', line.repeat(5), name);
@@ -501,7 +501,7 @@ describe('limits', () => {
     expect(await sendLive(sender, 'large', '', rest)).toMatchObject({ status: 200, body: { state: 'closed' } });
   });
 
-  it('on open streams of a workspace', async () => {
+  it('apply to the open streams of a workspace', async () => {
     const headers = (streamId: string) => ({ 'recount-stream': streamId });
     const ids = Array.from({ length: limits.maxOpenStreams + 5 }, () => newTestStreamId());
     const answers = await Promise.all(ids.map((id) => sendLive(sender, 'crowd', '', headers(id))));
@@ -518,7 +518,7 @@ describe('limits', () => {
     expect(await (await api.fetch('/v1/live')).json()).toEqual({ streams: [] });
   });
 
-  it('on long texts in events', async () => {
+  it('apply to long texts in events', async () => {
     const text = 'y'.repeat(100_000);
     const line = { type: 'assistant', message: { id: 'm', content: [{ type: 'text', text }] } };
     await record('long', [`${JSON.stringify(line)}\n`]);
@@ -526,7 +526,7 @@ describe('limits', () => {
     expect(event?.data).toMatchObject({ content: text.slice(0, 65_536), isCut: true });
   });
 
-  it('drops a reader that does not read, and tells one to whom nothing happens that it is heard', async () => {
+  it('drop a reader that does not read, and a reader without events gets keep-alives', async () => {
     const lines = Array.from(
       { length: 3 },
       () => `${JSON.stringify({ type: 'user', message: { content: 'z'.repeat(50_000) } })}\n`,
@@ -548,7 +548,7 @@ describe('limits', () => {
   });
 });
 
-describe('what is private', () => {
+describe('private data', () => {
   it('stays in the workspace, and out of the log', async () => {
     await record('secret-session', toStreamLines('secret-session'));
     const theirs = { authorization: `Bearer ${api.keys.other}` };
@@ -561,7 +561,7 @@ describe('what is private', () => {
     for (const text of ['prüfe', 'Fertig', 'Ich sehe nach', 'secret-session']) expect(log).not.toContain(text);
   });
 
-  it('goes with its session', async () => {
+  it('is deleted with its session', async () => {
     await record('doomed', toStreamLines('doomed'));
     await record('doomed', toCodexLines('doomed'), { agent: 'codex' });
     const before = await api.listStore();
@@ -574,7 +574,7 @@ describe('what is private', () => {
     await expectProblem(await api.fetch('/v1/sessions/doomed/events'), 404, 'not-found');
   });
 
-  it('follows the workspace of the key', async () => {
+  it('belongs to the workspace of the key', async () => {
     const name = newTestStreamId();
     const lines = toStreamLines('shared-name').join('');
     const headers = { 'recount-stream': name, ...complete };

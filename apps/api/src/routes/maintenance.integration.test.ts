@@ -39,8 +39,8 @@ const waitForEnd = (kind: MaintenanceCheck['kind'], scope: MaintenanceCheck['sco
     return check;
   }, WAITING);
 
-describe('a check', () => {
-  it('of figures counts all tables, and what it found stays when another fails to be', async () => {
+describe('a maintenance check', () => {
+  it('of figures covers all tables, and keeps its findings when another check fails', async () => {
     const started = await start({ kind: 'verify' });
     expect(started.status).toBe(202);
     expect(((await started.json()) as MaintenanceCheckList).checks).toMatchObject([{ kind: 'verify', doctor: null }]);
@@ -53,7 +53,7 @@ describe('a check', () => {
     expect(tables.find(({ table }) => table === 'sessions')?.rows).toBe(1);
   });
 
-  it('finds what is wrong, and mends what it can when it is asked to', async () => {
+  it('finds faults, and repairs what it can if asked to', async () => {
     const key = `workspaces/${HOME_WORKSPACE}/transcripts/01J00000000000000000000000.jsonl`;
     await api.rawStore.put(key, Readable.from([Buffer.from(toTranscript('orphan', 3))]));
     await api.database.pool.query("UPDATE recount.transcripts SET status = 'failed' WHERE session_id = 'checked'");
@@ -74,7 +74,7 @@ describe('a check', () => {
     expect(mended).toMatchObject({ state: 'done', report_is_fix: true, doctor: { findingCount: 0 } });
   });
 
-  it('looks at one workspace, and of all only for an operator', async () => {
+  it('covers one workspace, and all of them for an operator only', async () => {
     const other = { headers: { authorization: `Bearer ${api.keys.other}` } };
     await start({ kind: 'doctor' }, other);
     expect(await waitForEnd('doctor', 'workspace', other)).toMatchObject({ doctor: { checked: { transcripts: 0 } } });
@@ -86,17 +86,17 @@ describe('a check', () => {
     expect((await list()).map(({ scope }) => scope)).not.toContain('installation');
   });
 
-  it('is refused if it cannot be done so', async () => {
+  it('is refused if it is not possible', async () => {
     await expectProblem(await start({ kind: 'verify', scope: 'installation' }, operator), 400, 'invalid-request');
     await expectProblem(await start({ kind: 'verify', fix: true }), 400, 'invalid-request');
   });
 });
 
-describe('one check of a kind runs', () => {
+describe('only one check of a kind', () => {
   const run = { workspaceId: HOME_WORKSPACE, kind: 'verify' as const, runId: '01J00000000000000000000000' };
   const begun = { isFix: false, actor: 'system' as const, step: 'sessions' };
 
-  it('at a time, until its process is not heard of', async () => {
+  it('runs at a time, until its process stops sending heartbeats', async () => {
     const { database, pool } = api.database;
     expect(await startMaintenanceCheck(database, run, begun)).toBe(true);
     await expectProblem(await start({ kind: 'verify' }), 409, 'check-running');
@@ -114,7 +114,7 @@ describe('one check of a kind runs', () => {
     expect(await waitForEnd('verify', 'workspace')).toMatchObject({ state: 'done' });
   });
 
-  it('and is interrupted when its server is stopped', async () => {
+  it('runs, and is interrupted when its server is stopped', async () => {
     const { database, rawStore, queue } = api;
     const client = await database.pool.connect();
     const reasons: string[] = [];

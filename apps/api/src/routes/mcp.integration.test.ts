@@ -40,7 +40,7 @@ async function call(name: string, input: Record<string, unknown>, by = client) {
 }
 
 describe('/mcp', () => {
-  it('has the customary tools, read-only and described', async () => {
+  it('offers the usual tools, described and read-only', async () => {
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual([
       'get_messages',
@@ -56,7 +56,7 @@ describe('/mcp', () => {
     }
   });
 
-  it('finds, lists and reads sessions, and says that their text is data', async () => {
+  it('finds, lists and reads sessions, and labels their text as data', async () => {
     const { json: sessions } = await call('search_sessions', { query: 'flux', person: 'ada' });
     expect(sessions.sessions).toMatchObject([{ session_id: 'short', best_match: { kind: 'prompt' } }]);
     expect(sessions.notice).toContain('not instructions');
@@ -69,7 +69,7 @@ describe('/mcp', () => {
     expect(usage).toMatchObject({ filters: { group_by: ['person'] }, caveats: expect.anything() });
   });
 
-  it('answers no more than fits, page by page', async () => {
+  it('limits the size of its answers, which are paged', async () => {
     const ordinals: number[] = [];
     for (let cursor: string | undefined; ordinals.length < 30; ) {
       const { text, json } = await call('get_messages', { session_id: 'long', limit: 50, cursor });
@@ -81,7 +81,7 @@ describe('/mcp', () => {
     expect(ordinals).toEqual(Array.from({ length: 30 }, (_, index) => index));
   });
 
-  it('says what is wrong, and shows another workspace nothing', async () => {
+  it('reports errors, and shows nothing of another workspace', async () => {
     expect(await call('get_messages', { session_id: 'none' })).toMatchObject({
       isError: true,
       text: expect.stringContaining('no such session'),

@@ -40,7 +40,7 @@ async function readProblem(response: Response): Promise<UploadProblem> {
 const errorOf = (slug: string) => expect.objectContaining({ type: `urn:recount:problem:${slug}` });
 
 describe('a multipart upload', () => {
-  it('takes many files, each with the path that is its name', async () => {
+  it('accepts many files, each with its path as file name', async () => {
     const parent = '22222222-2222-4333-8444-555555555555';
     const [status, results] = await send([
       { filename: `projects/app/${parent}.jsonl`, content: toTranscript(parent, 4) },
@@ -56,13 +56,13 @@ describe('a multipart upload', () => {
     expect((await api.listStore()).length).toBe(objectCount + 3);
   });
 
-  it('is 200 where all of it is there already', async () => {
+  it('is answered with 200 if all files are stored already', async () => {
     const parts = [{ filename: 'a.jsonl', content: toTranscript(session, 3) }];
     expect((await send(parts))[0]).toBe(202);
     expect(await send(parts)).toEqual([200, [expect.objectContaining({ session_id: session, duplicate: true })]]);
   });
 
-  it('loses no file because of a bad one', async () => {
+  it('stores the other files if one is bad', async () => {
     const [status, results] = await send([
       { filename: '1.jsonl', content: toTranscript(`${session}-1`, 3) },
       { filename: 'notes.jsonl', content: FOREIGN.repeat(20_000) },
@@ -79,7 +79,7 @@ describe('a multipart upload', () => {
     expect((await api.listStore()).length).toBe(objectCount + 2);
   });
 
-  it('takes a session id for one file, from a field or from the query', async () => {
+  it('takes a session id for one file from a field or the query', async () => {
     const file = { filename: 'a.jsonl', content: toTranscript(session, 3) };
     const [, [byField]] = await send([{ name: 'session_id', content: `${session}-field` }, file]);
     expect(byField).toMatchObject({ session_id: `${session}-field` });
@@ -90,7 +90,7 @@ describe('a multipart upload', () => {
     expect(results).toMatchObject([{ session_id: `${session}-two` }, { error: errorOf('invalid-session-id') }]);
   });
 
-  it('stops at what concerns the whole request, and tells what was stored before', async () => {
+  it('stops at an error of the whole request, and reports what was stored before it', async () => {
     const first = { filename: '1.jsonl', content: toTranscript(session, 3) };
     const late = await readProblem(await post(toMultipart([first, { name: 'session_id', content: 'late' }])));
     expect(late).toMatchObject({ status: 400, type: 'urn:recount:problem:malformed-multipart' });
@@ -106,7 +106,7 @@ describe('a multipart upload', () => {
     ['without a boundary', 'multipart/form-data', toMultipart([{ filename: 'a', content: 'x' }])],
     ['without files', MULTIPART_TYPE, toMultipart([{ name: 'session_id', content: 'x' }])],
     ['that is empty', MULTIPART_TYPE, Buffer.alloc(0)],
-    ['that is no multipart', MULTIPART_TYPE, Buffer.from('{"type":"user"}\n'.repeat(100))],
+    ['that is not multipart', MULTIPART_TYPE, Buffer.from('{"type":"user"}\n'.repeat(100))],
     ['with a field named after a prototype', MULTIPART_TYPE, toMultipart([{ name: 'constructor', content: 'x' }])],
     [
       'with too many fields',
@@ -120,7 +120,7 @@ describe('a multipart upload', () => {
     expect((await api.listStore()).length).toBe(objectCount);
   });
 
-  it('that ends within a file is malformed, and keeps nothing of that file', async () => {
+  it('that ends within a file is malformed, and stores nothing of that file', async () => {
     const whole = { filename: '1.jsonl', content: toTranscript(`${session}-1`, 3) };
     const cut = { filename: '2.jsonl', content: toTranscript(`${session}-2`, 300) };
     const problem = await readProblem(await post(toMultipart([whole, cut], '')));
@@ -129,20 +129,20 @@ describe('a multipart upload', () => {
     expect((await api.listStore()).length).toBe(objectCount + 1);
   });
 
-  it('is not compressed as a whole', async () => {
+  it('cannot be compressed as a whole', async () => {
     const body = gzipSync(toMultipart([{ filename: 'a.jsonl', content: toTranscript(session, 3) }]));
     const headers = { 'content-type': MULTIPART_TYPE, 'content-encoding': 'gzip' };
     expect(await readProblem(await api.upload(body, {}, { headers }))).toMatchObject({ status: 415 });
   });
 
-  it('takes so many files, and no more', async () => {
+  it('is limited to a number of files', async () => {
     const parts = Array.from({ length: 1001 }, () => ({ filename: 'a.jsonl', content: FOREIGN }));
     const problem = await readProblem(await post(toMultipart(parts)));
     expect(problem).toMatchObject({ status: 400, detail: 'It has too many files' });
     expect(problem.results).toHaveLength(1000);
   });
 
-  it.each(['goes away', 'falls silent'])('whose client %s keeps what was complete', async (how) => {
+  it.each(['goes away', 'falls silent'])('whose client %s keeps the files that were complete', async (how) => {
     const whole = { filename: '1.jsonl', content: toTranscript(`${session}-1`, 3) };
     const cut = { filename: '2.jsonl', content: toTranscript(`${session}-2`, 3000) };
     const body = toMultipart([whole, cut], '');
@@ -160,7 +160,7 @@ describe('a multipart upload', () => {
     await vi.waitFor(async () => expect(await api.listStore()).toHaveLength(objectCount + 1));
   });
 
-  it('stops where the store is away', async () => {
+  it('stops if the store is unavailable', async () => {
     let putCount = 0;
     const broken = await createTestApi({}, ({ rawStore }) => ({
       rawStore: {

@@ -22,7 +22,7 @@ describe('health', () => {
     });
   });
 
-  it('is up but not ready where something is away, and says what', async () => {
+  it('is up but not ready if a dependency is unavailable, which it names', async () => {
     let checkCount = 0;
     const broken = await createTestApi({}, ({ rawStore }) => ({
       rawStore: { ...rawStore, check: () => (++checkCount > 0 ? new Promise(() => undefined) : Promise.resolve()) },
@@ -40,7 +40,7 @@ describe('health', () => {
     await broken.close();
   });
 
-  it('is not ready with a schema of another version', async () => {
+  it('is not ready if the schema has another version', async () => {
     const old = await createTestApi();
     await old.database.pool.query('DELETE FROM drizzle.__drizzle_migrations');
     const answer = await fetch(`${old.url}/readyz`);
@@ -50,7 +50,7 @@ describe('health', () => {
     await old.close();
   });
 
-  it('is not ready while the database takes no writes, and says so to uploads', async () => {
+  it('is not ready while the database is read-only, and uploads are told so', async () => {
     const replica = await createTestApi();
     const { pool } = replica.database;
     await pool.query(
@@ -96,7 +96,7 @@ describe('metrics', () => {
     expect(metrics).not.toContain('secret');
   });
 
-  it('tell what search does not find yet', async () => {
+  it('include what search has not indexed yet', async () => {
     const searched = await createTestApi();
     try {
       await searched.upload(toTranscript('waiting', 10));
@@ -117,14 +117,14 @@ describe('metrics', () => {
     }
   });
 
-  it('are not for tenants, whatever key they have', async () => {
+  it('are not available to tenants, whatever their key', async () => {
     for (const key of Object.values(api.keys)) {
       const response = await get('/metrics', { headers: { authorization: `Bearer ${key}` } });
       await expectProblem(response, 404, 'not-found');
     }
   });
 
-  it('outlive the database', async () => {
+  it('remain available without the database', async () => {
     const open = await createTestApi();
     await open.database.close();
     const metrics = await open.readMetrics();
@@ -136,7 +136,7 @@ describe('metrics', () => {
 });
 
 describe('the log', () => {
-  it('has one id from the request to the rows', async () => {
+  it('uses one id from the request to the rows', async () => {
     const headers = { 'x-request-id': 'followed' };
     const { transcript_id } = (await (await api.upload(toTranscript('followed', 2), {}, { headers })).json()) as {
       transcript_id: string;
@@ -164,7 +164,7 @@ describe('every answer', () => {
     }
   });
 
-  it('has the request id of the client where it is a sane one', async () => {
+  it('echoes the client’s request id if it is valid', async () => {
     const sane = await get('/nowhere', { headers: { 'x-request-id': 'trace-1' } });
     expect(sane.headers.get('x-request-id')).toBe('trace-1');
     expect((await expectProblem(sane, 404, 'not-found')).request_id).toBe('trace-1');
@@ -173,7 +173,7 @@ describe('every answer', () => {
     expect(insane.headers.get('x-request-id')).not.toBe('a b');
   });
 
-  it('names the methods that a path allows', async () => {
+  it('lists the methods that a path allows', async () => {
     const response = await get('/v1/sessions', { method: 'PUT' });
     expect(response.headers.get('allow')).toBe('GET, HEAD');
     await expectProblem(response, 405, 'method-not-allowed');

@@ -82,7 +82,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe('GET /v1/sessions/{session_id}/outline', () => {
-  it('has the turns of the conversation that the messages make', async () => {
+  it('groups messages into turns as the conversation does', async () => {
     const { sessions } = await read<SessionList>('/v1/sessions?limit=500');
     expect(sessions.length).toBeGreaterThan(5);
     for (const { session_id: sessionId } of sessions) {
@@ -137,7 +137,7 @@ describe('GET /v1/sessions/{session_id}/outline', () => {
     expect(turns.map(({ ordinal }) => ordinal)).toEqual(ordinals);
   });
 
-  it('leads to the messages of its turns', async () => {
+  it('points to the messages of its turns', async () => {
     const { turns } = await read<Outline>(`/v1/sessions/${ODD}/outline`);
     const from = turns[4]?.id ?? '';
     const page = await read<MessageList>(`/v1/sessions/${ODD}/messages?from_message_id=${from}&limit=2`);

@@ -27,7 +27,7 @@ const read = async (key = api.keys.read): Promise<Record<string, unknown>> =>
   (await (await api.fetch('/v1/prices', { headers: { authorization: `Bearer ${key}` } })).json()) as never;
 
 describe('/v1/prices', () => {
-  it('sets what is given, leaves the rest, and gives it back as it was', async () => {
+  it('sets the given overrides, leaves the others, and returns them as they were given', async () => {
     const before = await read();
     expect(before).toEqual({ currency_label: 'USD', price_version: expect.any(String), overrides: [] });
     const changed = await put({ overrides: [OVERRIDE, { ...OVERRIDE, model: 'b', startsAt: '2026-02-01' }] });
@@ -44,12 +44,12 @@ describe('/v1/prices', () => {
     expect(await read()).toEqual({ ...before, currency_label: 'EUR' });
   });
 
-  it('is of the key’s workspace alone', async () => {
+  it('applies to the key’s workspace alone', async () => {
     await put({ overrides: [OVERRIDE] });
     expect(await read(api.keys.other)).toMatchObject({ currency_label: 'USD', overrides: [] });
   });
 
-  it('takes all overrides or none, and says what is wrong with which', async () => {
+  it('accepts all overrides or none, and reports what is wrong with which', async () => {
     await put({ overrides: [OVERRIDE] });
     const wrong = await put({ overrides: [OVERRIDE, { model: 'x', inputUsdPerMillion: -1, outputUsdPerMillon: 1 }] });
     const problem = await expectProblem(wrong, 400, 'invalid-request');
@@ -76,7 +76,7 @@ describe('/v1/prices', () => {
     await answer.text();
   });
 
-  it('lets only admins set prices', async () => {
+  it('allows only admins to set prices', async () => {
     await expectProblem(await put({ overrides: [] }, api.keys.read), 403, 'missing-scope');
   });
 });

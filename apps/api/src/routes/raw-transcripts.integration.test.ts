@@ -39,7 +39,7 @@ const getRaw = (headers: Record<string, string> = {}, method = 'GET'): Promise<R
 const readBytes = async (response: Response): Promise<Buffer> => Buffer.from(await response.arrayBuffer());
 
 describe('GET /v1/transcripts/{id}/raw', () => {
-  it('gives the bytes as they came, as a file that no browser runs', async () => {
+  it('returns the original bytes, as a download that no browser executes', async () => {
     const response = await getRaw();
     expect(response.status).toBe(200);
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -61,7 +61,7 @@ describe('GET /v1/transcripts/{id}/raw', () => {
     ['bytes=-20', bytes.length - 20, bytes.length],
     [`bytes=${bytes.length - 1}-`, bytes.length - 1, bytes.length],
     ['bytes=5-99999999', 5, bytes.length],
-  ])('gives the range %s', async (range, start, end) => {
+  ])('returns the range %s', async (range, start, end) => {
     const response = await getRaw({ range });
     expect(response.status).toBe(206);
     expect(response.headers.get('content-range')).toBe(`bytes ${start}-${end - 1}/${bytes.length}`);
@@ -69,25 +69,25 @@ describe('GET /v1/transcripts/{id}/raw', () => {
     expect(await readBytes(response)).toEqual(bytes.subarray(start, end));
   });
 
-  it('refuses a range without a byte', async () => {
+  it('refuses an unsatisfiable range', async () => {
     const response = await getRaw({ range: `bytes=${bytes.length}-` });
     expect(response.headers.get('content-range')).toBe(`bytes */${bytes.length}`);
     await expectProblem(response, 416, 'range-not-satisfiable');
   });
 
-  it.each(['bytes=0-1,3-4', 'lines=0-1', 'bytes=9-1'])('gives all of it for %s', async (range) => {
+  it.each(['bytes=0-1,3-4', 'lines=0-1', 'bytes=9-1'])('returns everything for %s', async (range) => {
     const response = await getRaw({ range });
     expect(response.status).toBe(200);
     expect(await readBytes(response)).toEqual(bytes);
   });
 
-  it('gives a range only of what the client has the beginning of', async () => {
+  it('returns a range only if the client has the beginning of the same bytes', async () => {
     expect((await getRaw({ range: 'bytes=0-1', 'if-range': entityTag })).status).toBe(206);
     expect((await getRaw({ range: 'bytes=0-1', 'if-range': '"other"' })).status).toBe(200);
     expect((await getRaw({ range: 'bytes=0-1', 'if-range': 'Sat, 21 Nov 2026 00:00:00 GMT' })).status).toBe(200);
   });
 
-  it('sends nothing twice', async () => {
+  it('sends no body if the client has the bytes already', async () => {
     const response = await getRaw({ 'if-none-match': `"x", W/${entityTag}` });
     expect(response.status).toBe(304);
     expect(response.headers.get('etag')).toBe(entityTag);
@@ -104,7 +104,7 @@ describe('GET /v1/transcripts/{id}/raw', () => {
     expect((await getRaw({ 'if-none-match': entityTag }, 'HEAD')).status).toBe(304);
   });
 
-  it('gives an empty one', async () => {
+  it('returns an empty transcript', async () => {
     const { transcript_id } = (await (
       await api.upload('', { session_id: 'empty', agent: 'claude-code' })
     ).json()) as UploadReceipt;
@@ -115,13 +115,13 @@ describe('GET /v1/transcripts/{id}/raw', () => {
     await expectProblem(range, 416, 'range-not-satisfiable');
   });
 
-  it('knows no other', async () => {
+  it('answers 404 for any other id', async () => {
     await expectProblem(await api.fetch(`/v1/transcripts/${UNKNOWN_ID}/raw`), 404, 'not-found');
     const head = await api.fetch(`/v1/transcripts/${UNKNOWN_ID}/raw`, { method: 'HEAD' });
     expect(head.status).toBe(404);
   });
 
-  it('closes the file when the client goes away', async () => {
+  it('closes the file when the client disconnects', async () => {
     // More than sockets buffer, most of it one line, so that there is little to ingest.
     const large = `${toTranscript('large', 2)}${'x'.repeat(48 * 1024 * 1024)}\n`;
     const { transcript_id } = (await (await api.upload(large)).json()) as UploadReceipt;
@@ -138,7 +138,7 @@ describe('GET /v1/transcripts/{id}/raw', () => {
     expect(downloads.at(-1)?.readableEnded).toBe(false);
   });
 
-  it('does not pretend where the object is lost', async () => {
+  it('reports an error if the object is lost', async () => {
     const { transcript_id } = (await (await api.upload(toTranscript('lost', 3))).json()) as UploadReceipt;
     await api.work();
     const key = (await api.listStore()).find((name) => name.includes(transcript_id)) ?? '';
@@ -149,7 +149,7 @@ describe('GET /v1/transcripts/{id}/raw', () => {
 });
 
 describe('GET /v1/transcripts/{id}/lines/{byte_offset}', () => {
-  it('gives each whole line from its start', async () => {
+  it('returns each whole line by its start', async () => {
     let start = 0;
     for (const line of text.split('\n')) {
       const response = await api.fetch(`${path}/lines/${start}`);
@@ -158,11 +158,11 @@ describe('GET /v1/transcripts/{id}/lines/{byte_offset}', () => {
     }
   });
 
-  it.each([1, 10, bytes.length, bytes.length + 100, Number.MAX_SAFE_INTEGER])('knows no line at %d', async (offset) => {
+  it.each([1, 10, bytes.length, bytes.length + 100, Number.MAX_SAFE_INTEGER])('finds no line at %d', async (offset) => {
     await expectProblem(await api.fetch(`${path}/lines/${offset}`), 404, 'not-found');
   });
 
-  it('has the whole of what a row holds only the beginning of', async () => {
+  it('returns the whole line if a row holds only the beginning', async () => {
     const long = 'x'.repeat(600_000);
     const line = toLine('cut', 0, { message: { role: 'user', content: long } });
     await api.upload(toTranscript('cut', 2).replace(/^.*\n/, line));

@@ -37,7 +37,7 @@ async function follow(key: string) {
   return { response, lists, ended, close: () => controller.abort() };
 }
 
-it('tells a workspace what runs in it, and no other', async () => {
+it('lists the running sessions of a workspace, and of no other', async () => {
   const own = await follow(api.keys.read);
   const other = await follow(api.keys.other);
   await vi.waitFor(() => expect(own.lists.at(-1)).toEqual({ streams: [] }), WAITING);
@@ -62,7 +62,7 @@ it('tells a workspace what runs in it, and no other', async () => {
   await Promise.all([own.ended, other.ended]);
 });
 
-it('has a bounded number of readers of a key, which the server lets go when it stops', async () => {
+it('bounds the readers of a key, and disconnects them when the server stops', async () => {
   const readers = await Promise.all(Array.from({ length: 16 }, () => follow(api.keys.read)));
   expect(readers.every(({ response }) => response.status === 200)).toBe(true);
   const tooMany = await follow(api.keys.read);

@@ -30,7 +30,7 @@ async function search(query: Record<string, string> | [string, string][], key = 
 }
 
 describe('GET /v1/search', () => {
-  it('says that it does not know all sessions yet', async () => {
+  it('says that it has not indexed all sessions yet', async () => {
     const { body } = await search({ q: 'needle' });
     expect(body).toEqual({
       results: [],
@@ -42,7 +42,7 @@ describe('GET /v1/search', () => {
     await indexWaitingSessions(api.database);
   });
 
-  it('finds texts with their places and what matches in them', async () => {
+  it('finds texts, with their places and the matching parts', async () => {
     const { status, body } = await search({ q: 'needle haystack' });
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -77,7 +77,7 @@ describe('GET /v1/search', () => {
     ]);
   });
 
-  it('leads to the line', async () => {
+  it('returns the place of the line', async () => {
     const { body } = await search({ q: 'needle', kind: 'tool_result' });
     const [{ transcript_id, byte_offset, line_number } = { transcript_id: '', byte_offset: 0, line_number: 0 }] =
       body.results;
@@ -86,7 +86,7 @@ describe('GET /v1/search', () => {
     expect(await line.text()).toContain('needle needle needle');
   });
 
-  it('takes its filters', async () => {
+  it('applies its filters', async () => {
     const count = async (query: [string, string][]) => (await search([['q', 'needle'], ...query])).body.match_count;
     expect(await count([])).toBe(3);
     expect(await count([['session_id', 'second']])).toBe(1);
@@ -107,7 +107,7 @@ describe('GET /v1/search', () => {
     ).toBe(0);
   });
 
-  it.each(['relevance', 'newest'])('goes on with its cursor, by %s', async (sort) => {
+  it.each(['relevance', 'newest'])('pages with its cursor, by %s', async (sort) => {
     const first = await search({ q: 'needle', limit: '2', sort });
     expect(first.body.results).toHaveLength(2);
     const cursor = first.body.next_cursor ?? '';
@@ -121,7 +121,7 @@ describe('GET /v1/search', () => {
     expect(mixed.body.type).toContain('invalid-cursor');
   });
 
-  it('shows another workspace its own alone', async () => {
+  it('shows each workspace only its own sessions', async () => {
     for (const mode of ['text', 'substring']) {
       const { body } = await search({ q: 'needle', mode }, api.keys.other);
       expect(body.results.map(({ session_id }) => session_id)).toEqual(['foreign']);
@@ -131,7 +131,7 @@ describe('GET /v1/search', () => {
   });
 });
 
-describe('a query that cannot be answered', () => {
+describe('an invalid query', () => {
   it.each([
     [{ q: '' }, 'q'],
     [{ q: '-needle' }, 'q'],
@@ -158,7 +158,7 @@ describe('a query that cannot be answered', () => {
     { sort: 'text relevance', rank: 1, timestamp: '0000-01-01T00:00:00Z', sessionId: '', messageId: '', blockOrder: 0 },
     { sort: 'text relevance', rank: 1, timestamp: null, sessionId: '\0', messageId: '', blockOrder: 0 },
     [],
-  ])('with a cursor of somebody else’s making: %j', async (value) => {
+  ])('with a made-up cursor is refused: %j', async (value) => {
     const cursor = Buffer.from(JSON.stringify(value)).toString('base64url');
     const { status, body } = await search({ q: 'needle', cursor });
     expect([status, body.type]).toEqual([400, 'urn:recount:problem:invalid-cursor']);
@@ -173,14 +173,14 @@ describe('a query that cannot be answered', () => {
     '\u{1F600}needle',
     `${'"'.repeat(999)}a`,
     '(a'.repeat(30),
-  ])('is answered nevertheless: %j', async (q) => {
+  ])('is answered if it is merely odd: %j', async (q) => {
     for (const mode of ['text', 'substring']) {
       expect([200, 400]).toContain((await search({ q, mode })).status);
     }
   });
 });
 
-it('neither query nor text is in the log', () => {
+it('logs neither query nor text', () => {
   expect(api.logLines.length).toBeGreaterThan(20);
   for (const line of api.logLines) expect(line).not.toMatch(/needle|haystack|Olympus/);
 });

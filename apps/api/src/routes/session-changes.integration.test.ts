@@ -55,7 +55,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it('sums the lines of edits that did not fail, and says which it cannot count', async () => {
+it('sums the lines of edits that did not fail, and reports those it cannot count', async () => {
   expect(await read(SESSION)).toMatchObject({
     session_id: SESSION,
     edits: 5 + SMALL_EDITS,
@@ -73,6 +73,6 @@ it('sums the lines of edits that did not fail, and says which it cannot count', 
   });
 });
 
-it('is all zero for a session that edits nothing', async () => {
+it('is all zero for a session without edits', async () => {
   expect(await read('quiet')).toMatchObject({ edits: 0, files: 0, lines_added: 0, lines_removed: 0, by_file: [] });
 });

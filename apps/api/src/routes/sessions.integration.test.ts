@@ -54,7 +54,7 @@ afterAll(() => api.close());
 const ALL = [ODD_ID, `${PARENT}:a2`, `${PARENT}:a1`, PARENT, 'feb-3', 'feb-2', 'feb-1', 'timeless'];
 
 describe('GET /v1/sessions', () => {
-  it('lists the latest first, with figures and nothing of the inside', async () => {
+  it('lists the latest first, with figures and without internal fields', async () => {
     const page = await read('/v1/sessions');
     const { sessions, next_cursor } = sessionListSchema
       .extend({ sessions: sessionListSchema.shape.sessions.element.strict().array() })
@@ -97,7 +97,7 @@ describe('GET /v1/sessions', () => {
     expect(await listIds(query)).toHaveLength(count);
   });
 
-  it('finds sessions by what they cost, and by the pull request that they are linked to', async () => {
+  it('finds sessions by cost, and by the pull request that they are linked to', async () => {
     const { sessions } = await read<SessionList>('/v1/sessions?limit=500');
     const costs = sessions.map(({ cost_estimate_usd: cost }) => cost).filter((cost) => cost !== null);
     const middle = costs.toSorted((a, b) => a - b)[Math.floor(costs.length / 2)] ?? 0;
@@ -117,7 +117,7 @@ describe('GET /v1/sessions', () => {
     await api.fetch(`/v1/transcripts/${(receipt as { transcript_id: string }).transcript_id}`, { method: 'DELETE' });
   });
 
-  it('finds sessions by what tools were called for in them', async () => {
+  it('finds sessions by the tools that they called', async () => {
     const session = 'called-tools';
     const at = (second: number): string => `2025-03-04T10:00:0${second}.000Z`;
     const call = (id: string, name: string, input: object, second: number): string =>
@@ -157,14 +157,14 @@ describe('GET /v1/sessions', () => {
     ['branch=mian', 'git_branch'],
     ['model=gpt', 'model'],
     ['parent_session_id=nobody', 'session_id'],
-  ])('says that nothing is called %s', async (query, field) => {
+  ])('reports an unknown name: %s', async (query, field) => {
     const problem = await expectProblem(await api.fetch(`/v1/sessions?${query}`), 422, 'unknown-name');
     expect(problem.errors).toEqual([{ location: 'query', field, message: problem.detail }]);
     expect(problem.candidates).toBeInstanceOf(Array);
   });
 
   it.each(['last_timestamp', 'first_timestamp', 'cost_estimate_usd', 'tokens_out', 'total_messages', 'duration_ms'])(
-    'goes through all of them by %s, both ways, page by page',
+    'pages through all of them by %s, in both directions',
     async (sort) => {
       for (const order of ['asc', 'desc']) {
         const whole = await listIds(`sort=${sort}&order=${order}`);
@@ -188,7 +188,7 @@ describe('GET /v1/sessions', () => {
     expect((await listIds('sort=last_timestamp&order=asc')).slice(0, 2)).toEqual(['timeless', 'feb-1']);
   });
 
-  it('refuses a cursor of another sort, and one that somebody made up', async () => {
+  it('refuses a cursor of another sort order, and a made-up one', async () => {
     const { next_cursor } = await read<SessionList>('/v1/sessions?limit=1');
     const toCursor = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const madeUp = [
@@ -206,7 +206,7 @@ describe('GET /v1/sessions', () => {
   });
 
   it.each(['from=yesterday', 'limit=501', 'sort=prompt', 'is_subagent=1', 'prompt=%00', 'agent=a&agent=b', 'q=x'])(
-    'refuses %s, and says which parameter',
+    'refuses %s, and names the parameter',
     async (query) => {
       const problem = await expectProblem(await api.fetch(`/v1/sessions?${query}`), 400, 'invalid-request');
       expect(problem.errors).toEqual([expect.objectContaining({ location: 'query', field: query.split('=')[0] })]);
@@ -215,7 +215,7 @@ describe('GET /v1/sessions', () => {
 });
 
 describe('GET /v1/sessions/{id}', () => {
-  it('has the transcripts of the session, superseded ones too', async () => {
+  it('lists the transcripts of the session, superseded ones too', async () => {
     const shorter = await upload(toTranscript('grown', 4));
     await api.work();
     const longer = await upload(toTranscript('grown', 6));
@@ -236,7 +236,7 @@ describe('GET /v1/sessions/{id}', () => {
     expect(problem.detail).toContain(longer.transcript_id);
   });
 
-  it('finds any id that there is', async () => {
+  it('finds any existing id', async () => {
     const path = `/v1/sessions/${encodeURIComponent(ODD_ID)}`;
     expect(await read(path)).toMatchObject({ session_id: ODD_ID });
     expect(await read(`${path}/messages`)).toMatchObject({ session_id: ODD_ID });
@@ -246,7 +246,7 @@ describe('GET /v1/sessions/{id}', () => {
     expect(await read(`/v1/sessions/${encodeURIComponent(widest)}`)).toMatchObject({ session_id: widest });
   });
 
-  it('knows no other', async () => {
+  it('answers 404 for an unknown id', async () => {
     await expectProblem(await api.fetch('/v1/sessions/none'), 404, 'not-found');
     await expectProblem(await api.fetch('/v1/sessions/a%00'), 400, 'invalid-request');
     await expectProblem(await api.fetch('/v1/sessions/%ff'), 400, 'invalid-request');
@@ -279,7 +279,7 @@ describe('GET /v1/sessions/{id}/messages', () => {
     }
   });
 
-  it('makes pages of long messages shorter, and loses none', async () => {
+  it('shortens pages of long messages, and loses none', async () => {
     const long = 'y'.repeat(250_000);
     const lines = Array.from({ length: 60 }, (_, index) => toLine('long', 2 * index, { message: { content: long } }));
     await upload(lines.join(''));
@@ -305,7 +305,7 @@ describe('GET /v1/sessions/{id}/messages', () => {
     expect(await read(`/v1/transcripts/${other.transcript_id}`)).toMatchObject({ is_diverged: true });
   });
 
-  it('refuses a transcript of another session, and a cursor that is none', async () => {
+  it('refuses a transcript of another session, and an invalid cursor', async () => {
     const { primary_transcript_id } = await read<{ primary_transcript_id: string }>('/v1/sessions/feb-1');
     const path = `/v1/sessions/feb-2/messages?transcript_id=${primary_transcript_id}`;
     await expectProblem(await api.fetch(path), 404, 'not-found');

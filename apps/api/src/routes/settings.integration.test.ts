@@ -22,7 +22,7 @@ const read = async (key = api.keys.read): Promise<unknown> =>
   await (await api.fetch('/v1/settings', { headers: { authorization: `Bearer ${key}` } })).json();
 
 describe('/v1/settings', () => {
-  it('changes what is given, leaves the rest, in the key’s workspace alone', async () => {
+  it('changes the given settings and leaves the others, in the key’s workspace alone', async () => {
     expect(await read()).toEqual(DEFAULTS);
     expect(await (await put('{"redaction":"rows","rows_max_age_days":90}')).json()).toEqual({
       redaction: 'rows',
@@ -49,13 +49,13 @@ describe('/v1/settings', () => {
     expect(await read()).toEqual(DEFAULTS);
   });
 
-  it('lets only admins change them', async () => {
+  it('allows only admins to change them', async () => {
     await expectProblem(await put('{"redaction":"rows"}', api.keys.read), 403, 'missing-scope');
   });
 });
 
-describe('what retention has deleted', () => {
-  it('is answered with 410, and the rest as before', async () => {
+describe('what retention deleted', () => {
+  it('is answered with 410, and everything else as before', async () => {
     const line = { type: 'user', sessionId: 'old', timestamp: '2020-01-01T00:00:00Z', message: { content: 'hello' } };
     const uploaded = (await (await api.upload(`${JSON.stringify(line)}\n`)).json()) as { transcript_id: string };
     await api.work();

@@ -32,7 +32,7 @@ async function share(body: Record<string, unknown> = {}): Promise<NewShare> {
 /** Like somebody without a key. */
 const open = (path: string): Promise<Response> => fetch(api.url + path);
 
-it('makes a document of a session, in every format', async () => {
+it('renders a session in every format', async () => {
   const read = async (query: string): Promise<string> =>
     await (await api.fetch(`/v1/sessions/${sessionId}/document?${query}`)).text();
   const html = await read('');
@@ -55,7 +55,7 @@ it('lets a browser save a document, or show it', async () => {
   expect(await shown.text()).toBe(await saved.text());
 });
 
-it('shows what was shared to whoever has the link, until it is revoked', async () => {
+it('shows a shared document to anyone with the link, until it is revoked', async () => {
   const { path, redactions, ...made } = await share({ to_line: 2 });
   expect(redactions.github).toBeGreaterThan(0);
   const page = await open(path);
@@ -85,7 +85,7 @@ it('shows what was shared to whoever has the link, until it is revoked', async (
   expect(audit.entries.map(({ action }) => action)).toEqual(['share.revoke', 'share.create']);
 });
 
-it('ends with its time, and with its session', async () => {
+it('expires with its time, and with its session', async () => {
   const expired = await share({ expires_in_days: 1 });
   await api.database.pool.query(
     "UPDATE recount.session_shares SET expires_at = now() - interval '1 second' WHERE id = $1",

@@ -25,7 +25,7 @@ const bearer = (secret: string): Record<string, string> => ({ authorization: `Be
 const toCookie = (response: Response): string => response.headers.get('set-cookie')?.split(';', 1)[0] ?? '';
 
 describe('sign-in', () => {
-  it('makes a cookie of a key that no script can read, and that shows what the key shows', async () => {
+  it('turns a key into a cookie that no script can read, and that grants what the key grants', async () => {
     const response = await ask('/v1/sign-in', bearer(api.keys.read), 'POST');
     expect(response.status).toBe(204);
     const setCookie = response.headers.get('set-cookie') ?? '';
@@ -40,13 +40,13 @@ describe('sign-in', () => {
     expect(out.headers.get('set-cookie')).toMatch(/^recount_key=;.*Expires=Thu, 01 Jan 1970/);
   });
 
-  it('refuses a key that cannot read, and one that is none', async () => {
+  it('refuses a key that cannot read, and an unknown one', async () => {
     await expectProblem(await ask('/v1/sign-in', bearer(api.keys.ingest), 'POST'), 403, 'missing-scope');
     await expectProblem(await ask('/v1/sign-in', bearer('rk_none'), 'POST'), 401, 'invalid-key');
     await expectProblem(await ask('/v1/sign-in', {}, 'POST'), 401, 'missing-key');
   });
 
-  it('works with the code of a link, once', async () => {
+  it('accepts the code of a link once', async () => {
     const code = links.create(api.keys.admin);
     const response = await ask('/v1/sign-in/link', bearer(code), 'POST');
     expect(response.status).toBe(204);
@@ -54,7 +54,7 @@ describe('sign-in', () => {
     await expectProblem(await ask('/v1/sign-in/link', bearer(code), 'POST'), 401, 'invalid-key');
   });
 
-  it('takes the cookie from its own pages only', async () => {
+  it('accepts the cookie from its own pages only', async () => {
     const cookie = toCookie(await ask('/v1/sign-in', bearer(api.keys.admin), 'POST'));
     const remove = (headers: Record<string, string>): Promise<Response> =>
       ask('/v1/sessions/none', { cookie, ...headers }, 'DELETE');
@@ -82,7 +82,7 @@ describe('sign-in', () => {
 describe('the dashboard', () => {
   const page = { accept: 'text/html,*/*' };
 
-  it('is the page of every path that a browser opens, with a strict policy', async () => {
+  it('is served for every path that a browser opens, with a strict policy', async () => {
     for (const path of ['/', '/sessions/a%2Fb', '/anything?x=1']) {
       const response = await ask(path, page);
       expect(response.status, path).toBe(200);
@@ -93,7 +93,7 @@ describe('the dashboard', () => {
     }
   });
 
-  it('leaves paths of the API, other methods and other clients to problems', async () => {
+  it('leaves paths of the API, other methods and other clients to problem responses', async () => {
     for (const path of ['/v1/none', '/docs/none']) await expectProblem(await ask(path, page), 404, 'not-found');
     expect((await ask('/')).status).toBe(200);
     await expectProblem(await ask('/sessions'), 404, 'not-found');
@@ -102,7 +102,7 @@ describe('the dashboard', () => {
     await expectProblem(await ask('/assets/..%2f..%2fpackage.json'), 404, 'not-found');
   });
 
-  it('has files that browsers may keep for good, as their names change', async () => {
+  it('has files that browsers may cache forever, since their names change', async () => {
     const response = await ask('/assets/app-1.js');
     expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
     expect(response.headers.get('content-type')).toContain('/javascript');

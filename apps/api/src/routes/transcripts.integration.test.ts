@@ -33,12 +33,12 @@ async function read<T>(path: string): Promise<T> {
   return (await response.json()) as T;
 }
 
-it('contract and database have the same statuses', () => {
+it('contract and database define the same statuses', () => {
   expect(STATUSES_OF_CONTRACT).toEqual(TRANSCRIPT_STATUSES);
 });
 
 describe('GET /v1/transcripts/{id}', () => {
-  it('tells what became of it: counts, issues, figures, and nothing of the inside', async () => {
+  it('returns its outcome: counts, issues, figures, and no internal fields', async () => {
     const { transcript_id } = await upload(`${toTranscript('counted', 4)}not json\n{"type":"no-such-type"}\n`);
     const queued = await read(`/v1/transcripts/${transcript_id}`);
     expect(queued).toMatchObject({ status: 'queued', total_messages: 0, ingested_at: null });
@@ -60,7 +60,7 @@ describe('GET /v1/transcripts/{id}', () => {
     });
   });
 
-  it('knows no other', async () => {
+  it('answers 404 for an unknown id', async () => {
     await expectProblem(await api.fetch(`/v1/transcripts/${UNKNOWN_ID}`), 404, 'not-found');
     const problem = await expectProblem(await api.fetch('/v1/transcripts/no-ulid'), 400, 'invalid-request');
     expect(problem.errors).toEqual([{ location: 'path', field: 'transcript_id', message: 'Not a ULID' }]);
@@ -68,7 +68,7 @@ describe('GET /v1/transcripts/{id}', () => {
 });
 
 describe('GET /v1/transcripts', () => {
-  it('lists page by page in the order of the upload, or the latest first', async () => {
+  it('lists page by page in upload order, or latest first', async () => {
     for (const name of ['first', 'second', 'third']) await upload(toTranscript(`ordered-${name}`, 2));
     const list = async (order: string): Promise<string[]> => {
       const ids: string[] = [];
@@ -89,7 +89,7 @@ describe('GET /v1/transcripts', () => {
 });
 
 describe('GET /v1/transcripts/{id}/issues', () => {
-  it('lists them page by page in the order of the lines', async () => {
+  it('lists them page by page in line order', async () => {
     const lines = Array.from({ length: 7 }, (_, index) => toLine('faulty', index) + '{"broken\n'.repeat(index % 2));
     const { transcript_id } = await upload(lines.join(''));
     await api.work();
@@ -121,7 +121,7 @@ describe('GET /v1/transcripts/{id}/issues', () => {
 });
 
 describe('GET /v1/transcripts', () => {
-  it('lists those with issues that lost something, or those without', async () => {
+  it('lists those with issues that lost data, or those without', async () => {
     const faulty = await upload(`${toTranscript('faulty', 2)}not json\n`);
     const whole = await upload(toTranscript('without-fault', 2));
     await api.work();
@@ -137,7 +137,7 @@ describe('GET /v1/transcripts', () => {
     expect(others.every(({ error_count }) => error_count === 0)).toBe(true);
   });
 
-  it('lists what passes all filters, page by page', async () => {
+  it('lists those that match all filters, page by page', async () => {
     const uploaded: UploadReceipt[] = [];
     for (let index = 0; index < 5; index++) uploaded.push(await upload(toTranscript('listed', 2 + 2 * index)));
     const ids = uploaded.map(({ transcript_id }) => transcript_id);
@@ -159,7 +159,7 @@ describe('GET /v1/transcripts', () => {
   });
 
   it.each(['status=gone', 'sha256=x', 'session_id=', 'session_id=%00', 'limit=0', 'cursor=%25', 'nothing=1'])(
-    'refuses %s, and says which parameter',
+    'refuses %s, and names the parameter',
     async (query) => {
       const problem = await expectProblem(await api.fetch(`/v1/transcripts?${query}`), 400, 'invalid-request');
       expect(problem.errors).toEqual([expect.objectContaining({ location: 'query', field: query.split('=')[0] })]);
@@ -183,7 +183,7 @@ describe('POST /v1/transcripts/{id}/reparse', () => {
     expect(await read(`/v1/transcripts/${transcript_id}`)).toMatchObject({ status: 'ingested', attempt_count: 1 });
   });
 
-  it('gives a failed one another chance', async () => {
+  it('retries a failed one', async () => {
     const { transcript_id } = await upload(toTranscript('failed', 4));
     await api.work();
     const change = { status: 'failed', failure_reason: 'it did not work' } as const;
@@ -193,7 +193,7 @@ describe('POST /v1/transcripts/{id}/reparse', () => {
     expect(await read(`/v1/transcripts/${transcript_id}`)).toMatchObject({ status: 'ingested', failure_reason: null });
   });
 
-  it('leaves one that waits where it is, and ignores a body', async () => {
+  it('leaves a queued one alone, and ignores a body', async () => {
     const { transcript_id } = await upload(toTranscript('waiting', 4));
     const init = { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } };
     const response = await api.fetch(`/v1/transcripts/${transcript_id}/reparse`, init);
@@ -202,5 +202,5 @@ describe('POST /v1/transcripts/{id}/reparse', () => {
     await api.work();
   });
 
-  it('knows no other', async () => expectProblem(await reparse(UNKNOWN_ID), 404, 'not-found'));
+  it('answers 404 for an unknown id', async () => expectProblem(await reparse(UNKNOWN_ID), 404, 'not-found'));
 });

@@ -73,7 +73,7 @@ function toAnswer(
 }
 
 describe('uploaders', () => {
-  it('are those who brought the bytes first, and transcripts can be asked for by them', async () => {
+  it('are those who uploaded the bytes first, and transcripts can be filtered by them', async () => {
     const text = toTranscript('uploaders', 4);
     const first = await upload(ada, text);
     const again = await upload(mallory, text);
@@ -87,7 +87,7 @@ describe('uploaders', () => {
     expect(await readSession('uploaders')).toMatchObject({ uploader_key_ids: [ada.id, mallory.id] });
   });
 
-  it('are told of each file of a multipart upload, of streams, and of what the operator brings past the API', async () => {
+  it('are recorded for each file of a multipart upload, for streams, and for the operator’s direct ingestion', async () => {
     const form = new FormData();
     form.append('file', new Blob([toTranscript('parted', 2)]), 'parted.jsonl');
     const authorization = `Bearer ${ada.key}`;
@@ -127,7 +127,7 @@ describe('uploaders', () => {
 });
 
 describe('machines and persons', () => {
-  it('are what the upload says, and filter and group sessions, reports, search and exports', async () => {
+  it('come from the upload, and sessions, reports, search and exports filter and group by them', async () => {
     const laptop = { machine: 'laptop', person: 'ada@example.com' };
     await upload(ada, toTranscript('on laptop', 4), laptop);
     await upload(ada, toAnswer('on desktop', 'msg_desktop'), { machine: 'desktop', person: 'ada@example.com' });
@@ -153,7 +153,7 @@ describe('machines and persons', () => {
     await expectVerified();
   });
 
-  it('are the person of the key, whatever the upload says, and no names with control characters', async () => {
+  it('are taken from the key’s person first, and names with control characters are dropped', async () => {
     const scopes = ['ingest' as const];
     const ofGrace = { workspaceId: HOME_WORKSPACE, name: 'grace', person: 'grace@example.com', scopes };
     const grace = await createApiKey(api.database.database, ofGrace);
@@ -167,7 +167,7 @@ describe('machines and persons', () => {
     await api.work();
   });
 
-  it('are added to what the same key brought before without them, and are never changed by others', async () => {
+  it('are added to earlier uploads of the same key without them, and never changed by other keys', async () => {
     const text = toTranscript('nameless', 3);
     const id = await upload(ada, text);
     await api.work();
@@ -186,7 +186,7 @@ describe('copies of a response that disagree', () => {
   const victim = toAnswer('victim', 'msg_victim', { second: 3600 });
   const forgedCopy = toAnswer('forger', 'msg_victim', { second: 1, model: 'claude-opus-4-1', output: 100_000_000 });
 
-  it('are counted beside the totals, named with their uploaders, and undone by deleting the forged transcript', async () => {
+  it('are counted beside the totals, listed with their uploaders, and gone once the forged transcript is deleted', async () => {
     const honest = await upload(ada, victim);
     await api.work();
     const before = await read<ModelsReport>('/v1/analytics/models');
@@ -230,7 +230,7 @@ describe('copies of a response that disagree', () => {
     await expectVerified();
   });
 
-  it('are not those that a placeholder, a fork or another line of the response explains', async () => {
+  it('exclude those that a placeholder, a fork or another line of the response explains', async () => {
     await upload(ada, toAnswer('original', 'msg_honest', { second: 1, output: 3, stopReason: null }));
     await upload(mallory, toAnswer('fork', 'msg_honest', { second: 100, output: 5000 }));
     await upload(ada, toAnswer('resumed', 'msg_honest', { second: 1, output: 5000 }));
@@ -239,11 +239,11 @@ describe('copies of a response that disagree', () => {
   });
 
   it.each([
-    ['two final copies with other figures', { output: 501 }, ['figures']],
-    ['a placeholder whose input is another', { output: 3, input: 1_000_000, stopReason: null }, ['figures']],
-    ['another model alone', { model: 'claude-opus-4-1' }, ['model']],
-    ['another time alone', { second: 1000 }, ['time']],
-  ])('are those with %s', async (name, forgery, disagreements) => {
+    ['two final copies with different figures', { output: 501 }, ['figures']],
+    ['a placeholder with different input', { output: 3, input: 1_000_000, stopReason: null }, ['figures']],
+    ['a different model alone', { model: 'claude-opus-4-1' }, ['model']],
+    ['a different time alone', { second: 1000 }, ['time']],
+  ])('include those with %s', async (name, forgery, disagreements) => {
     const id = `msg_${name.replaceAll(' ', '_')}`.slice(0, 20);
     await upload(ada, toAnswer(`honest ${name}`, id));
     const forged = await upload(mallory, toAnswer(`forged ${name}`, id, forgery));
@@ -277,7 +277,7 @@ describe('a session', () => {
     expect(await readSession('owned')).toMatchObject({ other_uploader_count: 0, transcript_count: 1 });
   });
 
-  it('grows by whoever brings a version that holds all of its bytes, and shrinks back when that one is deleted', async () => {
+  it('grows with any version that contains all of its bytes, and shrinks again when that one is deleted', async () => {
     const own = await upload(ada, toTranscript('growing', 4));
     await api.work();
     const before = await readSession('growing');
@@ -300,7 +300,7 @@ describe('a session', () => {
     await expectVerified();
   });
 
-  it('that somebody squats goes to its owner when the forged transcript is deleted', async () => {
+  it('squatted by another uploader returns to its owner when the forged transcript is deleted', async () => {
     const forged = await upload(mallory, toDiverged('squatted', 2));
     const own = await upload(ada, toTranscript('squatted', 8));
     await api.work();
@@ -310,7 +310,7 @@ describe('a session', () => {
     await expectVerified();
   });
 
-  it('tells of sub-agents that another uploader says are its own', async () => {
+  it('reports sub-agents that another uploader claims as its own', async () => {
     const parent = '11111111-2222-4333-8444-555555555555';
     await upload(ada, toTranscript(parent, 4), { path: `/p/${parent}.jsonl` });
     const toPath = (agent: string) => `/p/${parent}/subagents/agent-${agent}.jsonl`;
@@ -328,7 +328,7 @@ describe('a session', () => {
   });
 });
 
-it('deletes no transcript of another workspace, and none twice', async () => {
+it('never deletes a transcript of another workspace, nor one twice', async () => {
   const id = await upload(ada, toTranscript('deleted', 2));
   const ask = (key: string) =>
     api.fetch(`/v1/transcripts/${id}`, { method: 'DELETE', headers: { authorization: `Bearer ${key}` } });

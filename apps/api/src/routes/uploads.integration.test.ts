@@ -43,7 +43,7 @@ const open = (headers: Record<string, string>, beginning?: string): UploadUnderW
   openUpload({ url: api.url, key: api.keys.ingest }, headers, beginning);
 
 describe('an upload', () => {
-  it('is stored as it came, gets a row and a job, and says where it is', async () => {
+  it('is stored unchanged, gets a row and a job, and returns its location', async () => {
     const text = toTranscript(session, 10);
     const response = await api.upload(text, { path: `/home/ada/.claude/projects/app/${session}.jsonl` });
     expect(response.status).toBe(202);
@@ -73,7 +73,7 @@ describe('an upload', () => {
     expect((await api.listStore()).length).toBe(before.objects.length + 1);
   });
 
-  it('says what became of its bytes, and heals those that were damaged', async () => {
+  it('reports what became of its bytes, and repairs damaged ones', async () => {
     const text = toTranscript(session, 10);
     const send = async () => (await (await api.upload(text)).json()) as UploadReceipt;
     const first = await send();
@@ -89,7 +89,7 @@ describe('an upload', () => {
     expect(await raw.text()).toBe(text);
   });
 
-  it('is there once, however many of it arrive at the same time', async () => {
+  it('is stored once, however many copies arrive at the same time', async () => {
     const text = toTranscript(session, 10);
     const responses = await Promise.all(Array.from({ length: 10 }, () => api.upload(text)));
     expect(responses.map(({ status }) => status).sort()).toEqual([...Array(9).fill(200), 202]);
@@ -113,7 +113,7 @@ describe('an upload', () => {
     });
   });
 
-  it('loses no frame of several', async () => {
+  it('decodes all of several frames', async () => {
     const parts = [toTranscript(session, 5), toTranscript(session, 3), toTranscript(session, 4)];
     const body = Buffer.concat(parts.map((part) => zstdCompressSync(part)));
     const response = await api.upload(body, {}, { headers: { 'content-encoding': 'zstd' } });
@@ -121,21 +121,21 @@ describe('an upload', () => {
   });
 
   it.each(['application/jsonl', 'application/octet-stream', 'text/plain', 'application/json', 'x/y; charset=z'])(
-    'may be of type %s',
+    'may have the type %s',
     async (type) => {
       const response = await api.upload(toTranscript(session, 2), {}, { headers: { 'content-type': type } });
       expect(response.status).toBe(202);
     },
   );
 
-  it('may be of no type at all, and chunked', async () => {
+  it('may have no type and be chunked', async () => {
     const body = toTranscript(session, 2);
     const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
     const upload = open({ 'transfer-encoding': 'chunked', connection: 'close' }, chunks);
     expect(await upload.answer).toMatch(/^HTTP\/1.1 202 /);
   });
 
-  it('goes on after 100 Continue, which comes only when it is welcome', async () => {
+  it('continues after 100 Continue, which is sent only if the upload is accepted', async () => {
     const body = toTranscript(session, 2);
     const expectation = { expect: '100-continue', 'content-length': String(body.length), connection: 'close' };
     expect(await open(expectation, body).answer).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 202 /);
@@ -143,7 +143,7 @@ describe('an upload', () => {
     expect(await refused.answer).toMatch(/^HTTP\/1.1 401 /);
   });
 
-  it('takes session and sub-agent from the path, and the session from the query before all', async () => {
+  it('takes session and sub-agent from the path, and a session in the query takes precedence', async () => {
     const parent = '11111111-2222-4333-8444-555555555555';
     const path = `/p/${parent}/subagents/agent-a1b2.jsonl`;
     const agent = await api.upload(toTranscript(session, 2), { path });
@@ -152,7 +152,7 @@ describe('an upload', () => {
     expect(await named.json()).toMatchObject({ session_id: `mine ${session}/ü` });
   });
 
-  it('may be empty, or of lines that nobody knows, where it is said whose it is', async () => {
+  it('may be empty, or of unknown lines, if the request names agent and session', async () => {
     const unknown = await api.upload('{"type":"note"}\n', { session_id: `${session}-notes`, agent: 'claude-code' });
     expect(unknown.status).toBe(202);
     const response = await api.upload('', { session_id: session, agent: 'claude-code' });
@@ -163,15 +163,15 @@ describe('an upload', () => {
   });
 });
 
-describe('an upload that is refused leaves nothing behind', () => {
-  it('larger than the limit, as it says itself', async () => {
+describe('a refused upload leaves nothing behind', () => {
+  it('larger than the limit, by its own length header', async () => {
     const answer = await open({ 'content-length': String(10 * MAX_BYTES) }, 'x').answer;
     expect(answer).toMatch(/^HTTP\/1.1 413 /);
     expect(answer).toMatch(/connection: close/i);
     await expectNothingBehind();
   });
 
-  it('larger than the limit, as it turns out', async () => {
+  it('larger than the limit, as it turns out while reading', async () => {
     const response = await api.upload(toTranscript(session, 20_000));
     await expectProblem(response, 413, 'transcript-too-large');
     await expectNothingBehind();
@@ -190,7 +190,7 @@ describe('an upload that is refused leaves nothing behind', () => {
     await expectNothingBehind();
   });
 
-  it.each(['gzip', 'br', 'zstd'])('not %s, although it says so', async (encoding) => {
+  it.each(['gzip', 'br', 'zstd'])('not %s, although it claims to be', async (encoding) => {
     const response = await api.upload(toTranscript(session, 9), {}, { headers: { 'content-encoding': encoding } });
     await expectProblem(response, 400, 'broken-encoding');
     await expectNothingBehind();
@@ -215,13 +215,13 @@ describe('an upload that is refused leaves nothing behind', () => {
     await expectNothingBehind();
   });
 
-  it('of another kind of multipart', async () => {
+  it('of another multipart type', async () => {
     const response = await api.upload('--x--', {}, { headers: { 'content-type': 'multipart/mixed; boundary=x' } });
     await expectProblem(response, 415, 'unsupported-media-type');
     await expectNothingBehind();
   });
 
-  it('of nobody', async () => {
+  it('without a session', async () => {
     await expectProblem(await api.upload('{"type":"summary","summary":"no id"}\n'), 422, 'unidentified-transcript');
     for (const query of [{}, { session_id: session }, { agent: 'claude-code' }, { path: `${session}.jsonl` }]) {
       const { detail } = await expectProblem(await api.upload('', query), 422, 'empty-transcript');
@@ -230,7 +230,7 @@ describe('an upload that is refused leaves nothing behind', () => {
     await expectNothingBehind();
   });
 
-  it('of no known agent', async () => {
+  it('of an unknown agent', async () => {
     for (const query of [{ session_id: session }, { agent: 'claude-code', path: 'notes.jsonl' }]) {
       const { detail } = await expectProblem(await api.upload('{"type":"note"}\n', query), 422, 'unsupported-format');
       expect(detail).toContain('not recognised as a transcript of any agent that recount reads: Claude Code (claude-');
@@ -238,13 +238,13 @@ describe('an upload that is refused leaves nothing behind', () => {
     await expectNothingBehind();
   });
 
-  it.each(['', 'a\nb', 'a\0b', 'x'.repeat(513)])('with a session id that is none: %j', async (id) => {
+  it.each(['', 'a\nb', 'a\0b', 'x'.repeat(513)])('with an invalid session id: %j', async (id) => {
     const response = await api.upload(toTranscript(session, 2), { session_id: id });
     await expectProblem(response, 422, 'invalid-session-id');
     await expectNothingBehind();
   });
 
-  it('with a parameter that there is not', async () => {
+  it('with an unknown parameter', async () => {
     const response = await api.upload(toTranscript(session, 2), { sesion_id: 'misspelt' });
     const problem = await expectProblem(response, 400, 'invalid-request');
     expect(problem.errors).toEqual([expect.objectContaining({ location: 'query', field: 'sesion_id' })]);
@@ -252,9 +252,9 @@ describe('an upload that is refused leaves nothing behind', () => {
   });
 
   it.each([
-    ['of a known length', { 'content-length': '100000' }, ''],
+    ['with a known length', { 'content-length': '100000' }, ''],
     ['in chunks', { 'transfer-encoding': 'chunked' }, 'ffff\r\n'],
-  ])('whose client goes away: %s', async (_name, headers, chunkHead) => {
+  ])('whose client disconnects: %s', async (_name, headers, chunkHead) => {
     const logged = api.logLines.length;
     const upload = open(headers, chunkHead + toTranscript(session, 10));
     await waitUntilStoring(api.storeDirectory);
@@ -263,7 +263,7 @@ describe('an upload that is refused leaves nothing behind', () => {
     await vi.waitFor(expectNothingBehind);
   });
 
-  it('whose client closes its side before the last chunk', async () => {
+  it('whose client half-closes before the last chunk', async () => {
     const upload = open({ 'transfer-encoding': 'chunked' }, `1000\r\n${toTranscript(session, 5)}`);
     await waitUntilStoring(api.storeDirectory);
     upload.end();
@@ -271,7 +271,7 @@ describe('an upload that is refused leaves nothing behind', () => {
     await vi.waitFor(expectNothingBehind);
   });
 
-  it('with chunks that are none', async () => {
+  it('with malformed chunks', async () => {
     const chunk = toTranscript(session, 1);
     const upload = open({ 'transfer-encoding': 'chunked' }, `${chunk.length.toString(16)}\r\n${chunk}\r\n`);
     await waitUntilStoring(api.storeDirectory);
@@ -290,7 +290,7 @@ describe('an upload that is refused leaves nothing behind', () => {
     await expectNothingBehind();
   });
 
-  it('that is refused early is answered although the client still sends', async () => {
+  it('that is refused early is answered while the client still sends', async () => {
     const body = Buffer.alloc(3 * MAX_BYTES, 'x');
     const results = await Promise.all(
       Array.from({ length: 8 }, () =>
@@ -304,7 +304,7 @@ describe('an upload that is refused leaves nothing behind', () => {
 });
 
 describe('a slow upload', () => {
-  it('may take longer than the time of silence that is allowed', async () => {
+  it('may take longer than the permitted silence', async () => {
     const body = toTranscript(session, 20);
     const startedAtMs = Date.now();
     const upload = open({ 'content-length': String(body.length), connection: 'close' });
@@ -317,8 +317,8 @@ describe('a slow upload', () => {
   });
 });
 
-describe('uploads at the same time', () => {
-  it('are too many beyond the limit, and welcome again later', async () => {
+describe('concurrent uploads', () => {
+  it('are refused above the limit, and accepted again later', async () => {
     const busy = await createTestApi({ maxConcurrentUploads: 1 });
     try {
       const text = toTranscript(session, 3);
@@ -337,10 +337,10 @@ describe('uploads at the same time', () => {
   });
 });
 
-describe('an upload while something is away', () => {
+describe('an upload during an outage', () => {
   const failing = (message: string, code: string) => Object.assign(new Error(message), { code });
 
-  it('is asked to come back: the store', async () => {
+  it('is told to retry: the store', async () => {
     const broken = await createTestApi({}, ({ rawStore }) => ({
       rawStore: {
         ...rawStore,
@@ -361,7 +361,7 @@ describe('an upload while something is away', () => {
     }
   });
 
-  it('is asked to come back: the database', async () => {
+  it('is told to retry: the database', async () => {
     let isAway = false;
     const broken = await createTestApi({}, ({ database }) => ({
       database: {
@@ -384,7 +384,7 @@ describe('an upload while something is away', () => {
     }
   });
 
-  it('is asked to come back before it is sent where the database is away at once', async () => {
+  it('is told to retry before the body is sent if the database is known to be unavailable', async () => {
     const broken = await createTestApi();
     await broken.database.close();
     const response = await broken.upload(toTranscript(session, 2));
@@ -396,8 +396,8 @@ describe('an upload while something is away', () => {
   });
 });
 
-describe('what is private', () => {
-  it('is in no log line: keys, paths, prompts', async () => {
+describe('private data', () => {
+  it('appears in no log line: keys, paths, prompts', async () => {
     await api.upload(toTranscript(session, 4), { path: '/home/secret-person/file.jsonl' });
     await api.fetch('/v1/sessions?prompt=secret-prompt');
     await api.fetch('/v1/secret-route?x=1');
@@ -421,14 +421,14 @@ describe('a digest', () => {
     ['Repr-Digest', (text: string) => ({ 'repr-digest': digestOf(text) })],
     ['Unencoded-Digest', (text: string) => ({ 'unencoded-digest': digestOf(text) })],
     ['x-amz-checksum-sha256', (text: string) => ({ 'x-amz-checksum-sha256': amazonOf(text) })],
-  ])('%s is compared, and where it is wrong nothing is kept', async (_name, toHeaders) => {
+  ])('%s is checked, and nothing is stored if it does not match', async (_name, toHeaders) => {
     const text = toTranscript(session, 10);
     await expectProblem(await api.upload(`${text} `, {}, { headers: toHeaders(text) }), 400, 'digest-mismatch');
     await expectNothingBehind();
     expect((await api.upload(text, {}, { headers: toHeaders(text) })).status).toBe(202);
   });
 
-  it('is over the bytes as they are sent, or over the decoded ones, as its name says', async () => {
+  it('covers the encoded or the decoded bytes, as its name says', async () => {
     const text = toTranscript(session, 10);
     const packed = gzipSync(text);
     const send = (headers: Record<string, string>) =>
@@ -446,13 +446,13 @@ describe('a digest', () => {
     expect((await send(right)).status).toBe(202);
   });
 
-  it('that cannot be read is refused before the body', async () => {
+  it('that is malformed is refused before the body is read', async () => {
     const headers = { 'content-digest': 'sha-256=deadbeef' };
     await expectProblem(await api.upload(toTranscript(session, 2), {}, { headers }), 400, 'invalid-digest');
     await expectNothingBehind();
   });
 
-  it('of a multipart body is refused rather than passed over', async () => {
+  it('of a multipart body is refused rather than ignored', async () => {
     const form = new FormData();
     form.append('file', new Blob([toTranscript(session, 2)]), `${session}.jsonl`);
     const response = await api.fetch('/v1/transcripts', {
@@ -469,7 +469,7 @@ describe('a digest', () => {
     ['unencoded-digest', 400],
     ['content-digest', 202],
     ['unencoded-digest', 202],
-  ])('may come behind the body: %s, answered with %i', async (field, status) => {
+  ])('may follow the body as a trailer: %s, answered with %i', async (field, status) => {
     const text = toTranscript(session, 4);
     const upload = open({ 'transfer-encoding': 'chunked', trailer: field, connection: 'close' });
     upload.send(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\n`);

@@ -48,13 +48,13 @@ it('creates, lists and renames workspaces', async () => {
   ]);
 });
 
-it('lets an operator see no more than names', async () => {
+it('shows an operator nothing but names', async () => {
   for (const path of ['/v1/sessions', '/v1/keys', '/v1/settings', '/v1/audit', '/v1/checks']) {
     await expectProblem(await ask(path), 403, 'missing-scope');
   }
 });
 
-it('lets an admin become no operator', async () => {
+it('does not let an admin make themselves an operator', async () => {
   const body = { name: 'more', scopes: ['operator'] };
   await expectProblem(await ask('/v1/keys', 'POST', body, api.keys.admin), 400, 'invalid-request');
   const rotation = `/v1/keys/${operator.id}/rotate`;

@@ -22,21 +22,21 @@ describe('createSpaceWatch', () => {
     expect(watch.rate(await watch.read())).toEqual({ raw_store: rating, database: 'unknown' });
   });
 
-  it('refuses what would leave too little, and nothing where it does not know', async () => {
+  it('refuses uploads that would leave too little space, and none if the space is unknown', async () => {
     await expect(createWatch(99).assertRoom()).rejects.toMatchObject({ slug: 'store-full', statusCode: 507 });
     await expect(createWatch(300).assertRoom(201)).rejects.toMatchObject({ slug: 'store-full' });
     await createWatch(300).assertRoom(200);
     await createWatch(undefined).assertRoom(1e12);
   });
 
-  it('refuses for want of room in the database, where its directory is known', async () => {
+  it('refuses uploads for lack of space in the database, if its directory is known', async () => {
     const config = { lowBytes: 2 ** 60, minFreeBytes: 2 ** 60, databaseDirectory: import.meta.dirname };
     const watch = createSpaceWatch({ rawStore: { readSpace: async () => undefined } }, config);
     await expect(watch.assertRoom()).rejects.toMatchObject({ slug: 'database-full', headers: { 'retry-after': '30' } });
     expect(watch.rate(await watch.read())).toMatchObject({ database: 'full' });
   });
 
-  it('refuses for a moment after the database had no room', async () => {
+  it('refuses uploads for a moment after the database ran out of space', async () => {
     let nowMs = 0;
     const watch = createWatch(5000, () => nowMs);
     watch.noteFailure(new Error('any other'));
@@ -47,7 +47,7 @@ describe('createSpaceWatch', () => {
     await watch.assertRoom();
   });
 
-  it('takes what cannot be read for not known', async () => {
+  it('treats an unreadable file system as unknown', async () => {
     const readSpace = () => Promise.reject(new Error('EIO'));
     const watch = createSpaceWatch({ rawStore: { readSpace } }, LIMITS);
     expect(watch.rate(await watch.read())).toEqual({ raw_store: 'unknown', database: 'unknown' });

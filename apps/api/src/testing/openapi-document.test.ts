@@ -5,7 +5,7 @@ import { readApiConfig } from '../config.ts';
 import { createMetrics } from '../plugins/metrics.ts';
 import { createOpenapiDocument } from './openapi-document.ts';
 
-it('is what openapi.json has: `vitest -u` writes it', async () => {
+it('equals openapi.json: `vitest -u` writes it', async () => {
   const config = readApiConfig({ DATABASE_URL: 'postgres://nowhere/none', RECOUNT_RAW_STORE: '/nowhere' });
   // No handler runs.
   const deps = { rawStore: {}, database: {}, queue: {} } as ApiDependencies;

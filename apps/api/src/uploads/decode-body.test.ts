@@ -7,7 +7,7 @@ import { decodeBody, parseContentEncoding } from './decode-body.ts';
 
 describe('content encoding', () => {
   describe('parseContentEncoding', () => {
-    it.each([undefined, '', 'identity', ' identity ,identity'])('takes %j for none', (header) => {
+    it.each([undefined, '', 'identity', ' identity ,identity'])('treats %j as no encoding', (header) => {
       expect(parseContentEncoding(header)).toBeUndefined();
     });
 
@@ -20,7 +20,7 @@ describe('content encoding', () => {
       expect(parseContentEncoding(header)).toBe(encoding);
     });
 
-    it.each(['deflate', 'gzip, br', 'gzip, gzip', 'constructor'])('refuses %j and says what is accepted', (header) => {
+    it.each(['deflate', 'gzip, br', 'gzip, gzip', 'constructor'])('refuses %j and lists what is accepted', (header) => {
       expect(() => parseContentEncoding(header)).toThrow(
         expect.objectContaining({ slug: 'unsupported-encoding', headers: { 'accept-encoding': 'gzip, br, zstd' } }),
       );
@@ -48,7 +48,7 @@ describe('decode body', () => {
   const broken = expect.objectContaining({ slug: 'broken-encoding' });
 
   describe.each(ENCODINGS)('decodeBody of %s', (encoding) => {
-    it('gives the bytes back, however they are cut', async () => {
+    it('returns the bytes, however the input is split', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.uint8Array({ maxLength: 3000 }),
@@ -61,14 +61,14 @@ describe('decode body', () => {
       );
     });
 
-    it('refuses data that end too early, wherever they are cut', async () => {
+    it('refuses truncated data, however the input is split', async () => {
       const bytes = COMPRESS[encoding](text);
       for (const length of [0, 1, 5, bytes.length >> 1, bytes.length - 1]) {
         await expect(decode(encoding, bytes.subarray(0, length))).rejects.toEqual(broken);
       }
     });
 
-    it('refuses foreign data, and such behind its end', async () => {
+    it('refuses foreign data, also after its end', async () => {
       await expect(decode(encoding, Buffer.from('{"type":"user"}\n'.repeat(10)))).rejects.toEqual(broken);
       const tail = Buffer.concat([COMPRESS[encoding](text), Buffer.from('{"type":"user"}')]);
       for (const chunkBytes of [1, tail.length - 15, tail.length]) {
@@ -76,7 +76,7 @@ describe('decode body', () => {
       }
     });
 
-    it('passes on an error of its source', async () => {
+    it('propagates an error of its source', async () => {
       async function* failing(): AsyncGenerator<Buffer> {
         yield COMPRESS[encoding](text).subarray(0, 20);
         throw new Error('the client went away');
@@ -84,7 +84,7 @@ describe('decode body', () => {
       await expect(Readable.from(decodeBody(failing(), encoding)).toArray()).rejects.toThrow('the client went away');
     });
 
-    it('yields a bomb in small pieces and stops when it is left', async () => {
+    it('yields a bomb in small pieces and stops when the reader stops', async () => {
       const bomb = COMPRESS[encoding](Buffer.alloc(64 * 1024 * 1024));
       let hasEnded = false;
       async function* source(): AsyncGenerator<Buffer> {
@@ -105,7 +105,7 @@ describe('decode body', () => {
   });
 
   describe('decodeBody', () => {
-    it.each(['gzip', 'zstd'] as const)('reads all members of %s, however they are cut', async (encoding) => {
+    it.each(['gzip', 'zstd'] as const)('reads all members of %s, however the input is split', async (encoding) => {
       const members = [Buffer.from('one\n'), Buffer.alloc(0), Buffer.from('two\n'), text];
       const bytes = Buffer.concat(members.map((member) => COMPRESS[encoding](member)));
       for (const chunkBytes of [1, 7, 100, bytes.length]) {
@@ -113,12 +113,12 @@ describe('decode body', () => {
       }
     });
 
-    it('refuses very many members', async () => {
+    it('refuses too many members', async () => {
       const bytes = Buffer.concat(Array<Buffer>(1_001).fill(zstdCompressSync(Buffer.alloc(0))));
       await expect(decode('zstd', bytes)).rejects.toEqual(broken);
     });
 
-    it('takes zstd windows of up to 32 MiB, however little is in them', async () => {
+    it('accepts zstd windows of up to 32 MiB, however little they contain', async () => {
       const compress = async (windowLog: number): Promise<Buffer> => {
         // The encoder does not know how long a stream will be, so the window stays as large as requested.
         const params = { [constants.ZSTD_c_windowLog]: windowLog };
@@ -128,7 +128,7 @@ describe('decode body', () => {
       await expect(decode('zstd', await compress(26))).rejects.toThrow('a window of more than 32 MiB');
     });
 
-    it('refuses a zstd window that would take much memory', async () => {
+    it('refuses a zstd window that would need too much memory', async () => {
       const params = { [constants.ZSTD_c_windowLog]: 26 };
       const bytes = zstdCompressSync(Buffer.alloc(100 * 1024 * 1024), { params });
       await expect(decode('zstd', bytes)).rejects.toThrow('a window of more than 32 MiB');

@@ -17,7 +17,7 @@ async function readAll(body: AsyncIterable<Buffer>): Promise<string> {
 }
 
 describe('digests of headers', () => {
-  it('are over what is sent, or over what is decoded', () => {
+  it('cover what is sent, or what is decoded', () => {
     const sha256 = { algorithm: 'sha256', value: hash('sha256', 'x') };
     const sha512 = { algorithm: 'sha512', value: hash('sha512', 'x') };
     const both = `${field('sha-256', 'sha256', 'x')}, ${field('sha-512', 'sha512', 'x')}`;
@@ -29,7 +29,7 @@ describe('digests of headers', () => {
     expect(parseDigests({ 'content-type': 'x' })).toEqual({ sent: [], decoded: [] });
   });
 
-  it('of algorithms that are not known are passed over beside one that is', () => {
+  it('of unknown algorithms are ignored beside a known one', () => {
     const value = `md5=:${hash('md5', 'x').toString('base64')}:, ${field('sha-256', 'sha256', 'x')}`;
     expect(parseDigests({ 'content-digest': value }).sent).toHaveLength(1);
   });
@@ -59,18 +59,18 @@ describe('a body', () => {
   const wrong = parseDigests({ 'content-digest': field('sha-512', 'sha512', 'hullo') }).sent;
   const mismatch = { slug: 'digest-mismatch' };
 
-  it('passes unchanged where it is what its digests say', async () => {
+  it('passes unchanged if it matches its digests', async () => {
     expect(await readAll(verifyDigests(toBody('hel', 'lo'), []))).toBe('hello');
     expect(await readAll(verifyDigests(toBody('hel', 'lo'), right))).toBe('hello');
   });
 
-  it('fails at its end where any of them says something else', async () => {
+  it('fails at its end if any of them does not match', async () => {
     await expect(readAll(verifyDigests(toBody('hel', 'lo'), [...right, ...wrong]))).rejects.toMatchObject(mismatch);
     await expect(readAll(verifyDigests(toBody('hel'), right))).rejects.toMatchObject(mismatch);
     await expect(readAll(verifyDigests(toBody(), right))).rejects.toMatchObject(mismatch);
   });
 
-  it('is compared with what comes behind it', async () => {
+  it('is compared with its trailers', async () => {
     expect(await readAll(verifyDigests(toBody('hello'), [], () => right))).toBe('hello');
     await expect(readAll(verifyDigests(toBody('hullo'), [], () => right))).rejects.toMatchObject(mismatch);
   });

@@ -22,7 +22,7 @@ describe('readBody', () => {
     expect(stream.destroyed).toBe(false);
   });
 
-  it('waits for as long as something comes now and then', async () => {
+  it('waits as long as data keeps arriving now and then', async () => {
     const stream = new PassThrough();
     const timer = setInterval(() => stream.write('x'), 15);
     setTimeout(() => {
@@ -36,7 +36,7 @@ describe('readBody', () => {
     expect(Buffer.concat(await chunks)).toHaveLength(9);
   });
 
-  it('gives up on a client that trickles, and not on one whose bytes nobody takes', async () => {
+  it('gives up on a client that trickles, but not because the consumer is slow', async () => {
     const stream = new PassThrough();
     const timer = setInterval(() => stream.write('x'), 5);
     const limits = { idleTimeoutMs: 1000, remainingBytes: 1000, patienceMs: 60 };
@@ -73,7 +73,7 @@ describe('readBody', () => {
     expect(Buffer.concat(rest).toString()).toBe('bc');
   });
 
-  it('says that the client went away', async () => {
+  it('reports that the client disconnected', async () => {
     const stream = new PassThrough();
     setTimeout(() => stream.destroy(new Error('aborted')), 5);
     const limits = { idleTimeoutMs: 1000, remainingBytes: 10, patienceMs: 60_000 };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createUploadSlots } from './receive-file.ts';
 
 describe('createUploadSlots', () => {
-  it('refuses what is too many, and frees a slot whether the upload succeeds or fails', async () => {
+  it('refuses uploads above the limit, and frees a slot whether the upload succeeds or fails', async () => {
     const slots = createUploadSlots(1);
     const { promise, resolve } = Promise.withResolvers<string>();
     const first = slots.run(() => promise);

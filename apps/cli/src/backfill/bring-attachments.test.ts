@@ -51,7 +51,7 @@ const bring = (options: Partial<Parameters<typeof bringAttachments>[2]> = {}, pa
   return bringAttachments(context, paths, { target, signal: new AbortController().signal, ...options });
 };
 
-it('brings what belongs to sessions, once', async () => {
+it('uploads the attachments of sessions, once', async () => {
   const all = ['a/subagents/agent-a1.meta.json', 'a/tool-results/toolu_01.txt', 'b/tool-results/toolu_01.txt'];
   expect(await bring()).toMatchObject({ found: 3, stored: 3, alreadyThere: 0, failed: 0 });
   expect(sent).toEqual(all);
@@ -63,7 +63,7 @@ it('brings what belongs to sessions, once', async () => {
 it.each([
   ['tar', '-cf'],
   ['tar.gz', '-czf'],
-])('brings what lies in a .%s, once', async (ending, options) => {
+])('uploads the attachments in a .%s, once', async (ending, options) => {
   const path = join(folder, `backup.${ending}`);
   const large = Buffer.alloc(9 * 1024 ** 2, 'ab\n');
   await writeFile(join(folder, 'projects/-app/b/tool-results/large.txt'), large);
@@ -77,7 +77,7 @@ it.each([
   expect(await bring({}, [path])).toMatchObject({ found: 4, stored: 0, alreadyThere: 4 });
 });
 
-it('names an attachment that cannot be read, and leaves what else fails to the pass that reads transcripts', async () => {
+it('names an attachment that cannot be read, and leaves other failures to the pass that reads transcripts', async () => {
   const path = join(folder, 'backup.tar');
   await promisify(execFile)('tar', ['-cf', path, 'projects'], { cwd: folder });
   await truncate(path, 512 * Math.floor((await stat(path)).size / 1024));
@@ -93,7 +93,7 @@ it('sends nothing in a dry run', async () => {
   expect(sent).toEqual([]);
 });
 
-it('leaves out what is older, and goes on after a file that is not taken', async () => {
+it('skips older files, and continues after a file that is refused', async () => {
   await utimes(join(folder, 'projects/-app/b/tool-results/toolu_01.txt'), 1, 1);
   refused = 'subagents/agent-a1.meta.json';
   const report = await bring({ sinceMs: Date.UTC(2020, 0, 1) });

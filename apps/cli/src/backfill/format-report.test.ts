@@ -20,7 +20,7 @@ const report: BackfillReport = {
   isInterrupted: false,
 };
 
-it('tells what was found, what became of it, and why not', () => {
+it('reports what was found, what became of it, and the reasons for failures', () => {
   expect(formatReport(report, 2000, false)).toEqual([
     `Transcripts found${' '.repeat(49)}1,234`,
     `  ingested${' '.repeat(56)}1,000`,
@@ -39,7 +39,7 @@ it('tells what was found, what became of it, and why not', () => {
   ]);
 });
 
-it('tells of a dry run what would be done', () => {
+it('says for a dry run what would be done', () => {
   const dryRun = {
     ...report,
     new: 1034,
@@ -60,7 +60,7 @@ it('tells of a dry run what would be done', () => {
   ]);
 });
 
-it('accounts for what an interruption left', () => {
+it('accounts for what an interruption left undone', () => {
   const text = formatReport({ ...report, ingested: 990, isInterrupted: true }, 2000, false).join('\n');
   expect(text).toMatch(/interrupted, left for the next run +10/);
 });
@@ -71,13 +71,13 @@ it('says that damaged copies were replaced', () => {
   expect(lines.join('\n')).not.toContain('interrupted');
 });
 
-it('says what search does not find yet', () => {
+it('says what search has not indexed yet', () => {
   expect(formatReport({ ...report, unindexed: 12 }, 2000, false)).toContain(
     'Sessions that search does not find yet: 12',
   );
 });
 
-it('shows what is stored and waits', () => {
+it('shows what is stored and waiting', () => {
   const text = formatReport({ ...report, queued: 5, superseded: 0 }, 2000, false).join('\n');
   expect(text).toMatch(/stored, not yet ingested +5/);
   expect(text).not.toContain('beginning');

@@ -31,7 +31,7 @@ it('lists them as JSON', async () => {
   expect(JSON.parse(context.out())).toMatchObject({ places: [place] });
 });
 
-it('takes them only after a yes', async () => {
+it('ingests them only after consent', async () => {
   for (const [answer, count] of Object.entries({ 'y\n': 2, 'yes\n': 2, 'n\n': undefined, '\n': undefined })) {
     const context = createContext({ columns: 100, stdin: answer });
     Object.assign(context.stdin, { isTTY: true });
@@ -42,7 +42,7 @@ it('takes them only after a yes', async () => {
   }
 });
 
-it('names what there is no permission to look into, and has it fail where it is read', async () => {
+it('names folders without permission, and fails when they are read', async () => {
   const context = createContext();
   const found = await findOnMachine(context, { agent: [] });
   const denied = [join(home, '.claude/projects/closed')];
@@ -55,7 +55,7 @@ it('names what there is no permission to look into, and has it fail where it is 
   expect(context.out()).toContain(JSON.stringify(denied[0]));
 });
 
-it('says what to type where nobody can be asked', async () => {
+it('prints the command to type if there is no terminal to ask on', async () => {
   const context = createContext();
   const found = await findOnMachine(context, { agent: [] });
   const refused = confirmFound(context, found, { isConfirmed: false, asJson: false });
@@ -63,7 +63,7 @@ it('says what to type where nobody can be asked', async () => {
   expect(await confirmFound(context, found, { isConfirmed: true, asJson: false })).toHaveLength(2);
 });
 
-it('says whose sessions it looked for if there are none, and which agents it knows', async () => {
+it('names the agents it looked for if it finds no sessions', async () => {
   const context = createContext();
   const nothing = confirmFound(context, [], { isConfirmed: true, asJson: false });
   await expect(nothing).rejects.toThrow(/those of Claude Code, Codex/);

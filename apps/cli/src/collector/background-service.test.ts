@@ -25,7 +25,7 @@ const describeService = (platform: string) =>
 describe('the systemd user unit', () => {
   const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
 
-  it('starts recount watch with the folders that were named, taken as they are', () => {
+  it('starts recount watch with exactly the named folders', () => {
     const { path, text } = describeService('linux');
     expect(path).toBe(join(home, '.config/systemd/user/recount-watch.service'));
     expect(text).toMatch(/^ExecStart="\/.*" ".*" "watch"$/m);
@@ -33,7 +33,7 @@ describe('the systemd user unit', () => {
     expect(text).toContain(String.raw`Environment="RECOUNT_DATA_DIR=/data/a \"b\" <c> & $HOME 100%%"`);
   });
 
-  it.skipIf(!hasSystemd)('is one that systemd takes without a word', async () => {
+  it.skipIf(!hasSystemd)('is accepted by systemd without a warning', async () => {
     const { text } = describeService('linux');
     const path = join(home, 'recount-watch.service');
     await writeFile(path, text);
@@ -57,7 +57,7 @@ it('is a launchd agent on macOS, as a property list', () => {
   });
 });
 
-it('is a scheduled task on Windows, which has no file', () => {
+it('is a scheduled task on Windows, without a file', () => {
   const { path, start, stop } = describeService('win32');
   expect(path).toBeUndefined();
   const [create, ...others] = [...start, ...stop];
@@ -72,7 +72,7 @@ it('is a scheduled task on Windows, which has no file', () => {
   ]);
 });
 
-it.skipIf(process.platform === 'win32')('is installed, and goes again without a trace', async () => {
+it.skipIf(process.platform === 'win32')('is installed, and removed without a trace', async () => {
   const programs = join(home, 'bin');
   await mkdir(programs);
   await writeFile(join(programs, 'systemctl'), `#!/bin/sh\necho "$*" >> ${home}/calls\n`);

@@ -172,7 +172,7 @@ async function expectStored(sessionId: string, messages: number): Promise<void> 
 }
 
 describe('three connected machines', () => {
-  it('bring what their agents write, each byte once, with machine and person', async () => {
+  it('upload what their agents write, each byte once, with machine and person', async () => {
     const laptop = await createMachine('laptop', 'ada');
     const desktop = await createMachine('desktop', 'ada');
     const server = await createMachine('build', 'bob');
@@ -210,7 +210,7 @@ describe('three connected machines', () => {
     expect(await runRecount(desktop, ['restore', 'on-laptop'], { environment })).toMatchObject({ exitCode: 1 });
   });
 
-  it('bring the files beside a transcript, and have them back on another machine', async () => {
+  it('upload the files beside a transcript, and restore them on another machine', async () => {
     const laptop = await createMachine('with-files', 'ada');
     const desktop = await createMachine('without-files', 'ada');
     const files = {
@@ -270,7 +270,7 @@ describe('three connected machines', () => {
     expect(alone).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('0 stored, 1 already there') });
   });
 
-  it('bring the same session once', async () => {
+  it('upload the same session once', async () => {
     const homesOfBoth = [await createMachine('one', 'ada'), await createMachine('two', 'ada')];
     await Promise.all(homesOfBoth.map((home) => runTurn(home, 'shared', 8)));
     await Promise.all(homesOfBoth.map((home) => waitForSender(home)));
@@ -281,8 +281,8 @@ describe('three connected machines', () => {
   });
 });
 
-describe('a machine whose network goes', () => {
-  it('keeps what the agent deletes meanwhile, and brings it when the network is back', async () => {
+describe('a machine that loses its network', () => {
+  it('keeps what the agent deletes in the meantime, and uploads it when the network is back', async () => {
     const home = await createMachine('offline', 'ada');
     network.takeAway();
     await runTurn(home, 'deleted', 6);
@@ -304,7 +304,7 @@ describe('a machine whose network goes', () => {
     expect((await runRecount(home, ['connect'])).stdout).toContain('Waiting      0');
   });
 
-  it('sends again what broke off in the middle, and nothing twice', async () => {
+  it('resends an upload that broke off, and nothing twice', async () => {
     const home = await createMachine('broken', 'ada');
     network.breakAfter(2000);
     await runTurn(home, 'broken-off', 3000);
@@ -313,7 +313,7 @@ describe('a machine whose network goes', () => {
     expect(await listTranscripts('broken-off')).toHaveLength(1);
   });
 
-  it('goes on when the laptop is opened that was closed in the middle of an upload', async () => {
+  it('continues after the laptop was closed in the middle of an upload', async () => {
     const home = await createMachine('closed', 'ada');
     network.holdAfter(2000);
     const held = runTurn(home, 'asleep', 3000);
@@ -345,7 +345,7 @@ describe('a machine whose network goes', () => {
     expect(new Set(sizes).size).toBe(sizes.length);
   });
 
-  it('says that its key is revoked, keeps what waits, and goes on with another key', async () => {
+  it('reports that its key was revoked, keeps what is waiting, and continues with another key', async () => {
     const { id, key } = await createApiKey(api.database.database, {
       workspaceId: HOME_WORKSPACE,
       name: 'x',
@@ -367,7 +367,7 @@ describe('a machine whose network goes', () => {
 });
 
 describe('a connected machine', () => {
-  it('brings what agents write while it watches, without hooks', async () => {
+  it('uploads what agents write while it watches, without hooks', async () => {
     const home = await createMachine('watched', 'ada', ['--no-hooks']);
     const watch = startRecount(home, ['watch']);
     try {
@@ -386,7 +386,7 @@ describe('a connected machine', () => {
     await watch.exited;
   });
 
-  it('sends tokens without texts of what it is told to, and reports by the key it was connected with', async () => {
+  it('sends tokens without texts for the folders set so, and reports with the key it was connected with', async () => {
     const home = await createHome({});
     homes.push(home);
     await mkdir(join(home, '.claude/projects/-app'), { recursive: true });
@@ -414,7 +414,7 @@ describe('a connected machine', () => {
     });
   });
 
-  it('brings the sessions of databases as recount usage counts them, and all of a project back', async () => {
+  it('uploads the sessions of databases as recount usage counts them, and restores a whole project', async () => {
     const home = await createHome({});
     homes.push(home);
     const path = join(home, '.local/share/goose/sessions/sessions.db');
@@ -448,7 +448,7 @@ describe('a connected machine', () => {
     expect(await readFile(toPath(home, 'pulled'), 'utf8')).toBe(toTranscript('pulled', 4));
   });
 
-  it('brings the prompts of sessions whose transcripts are gone, until one comes', async () => {
+  it('uploads the prompts of sessions whose transcripts are gone, until a transcript arrives', async () => {
     const home = await createHome({});
     homes.push(home);
     const toPrompt = (sessionId: string, display: string): string =>
@@ -517,7 +517,7 @@ const GOOSE_STORE = `
     ('g1', 1778572802, 'claude-sonnet-4-5', 3000, 100, 3100, 1500, 0, 0.05, 'provider', 0);`;
 
 describe('recount connect and disconnect', () => {
-  it('change what they say, and undo it exactly', async () => {
+  it('change what they announce, and undo it exactly', async () => {
     const home = await createHome({});
     homes.push(home);
     const before = '{ "hooks": {},  "model": "opus" }';
@@ -557,7 +557,7 @@ describe('recount connect and disconnect', () => {
     expect(await readdir(join(home, '.pi/agent/extensions'))).toEqual(['theirs.js']);
   });
 
-  it('end a sender and a watcher that are at work', async () => {
+  it('end a running sender and watcher', async () => {
     const home = await createMachine('ended', 'ada');
     const watch = startRecount(home, ['watch']);
     await watch.waitForOutput(/Watching \d+ folders/);
@@ -571,7 +571,7 @@ describe('recount connect and disconnect', () => {
     expect(await listTranscripts('in-the-middle')).toEqual([]);
   });
 
-  it('say what is wrong with a key or a server', async () => {
+  it('report a bad key or server', async () => {
     const home = await createHome({});
     homes.push(home);
     const attempt = async (url: string, key: string) =>

@@ -43,7 +43,7 @@ it('connects a machine without a key once its code is approved', async () => {
   expect(await runRecount(home, ['disconnect'])).toMatchObject({ exitCode: 0 });
 });
 
-it('leaves nothing behind where it is interrupted while it waits', async () => {
+it('leaves nothing behind if it is interrupted while it waits', async () => {
   const connecting = startRecount(home, ['connect', api.url, '--no-hooks', '--yes']);
   await connecting.waitForOutput(/Waiting …/);
   connecting.child.kill('SIGINT');

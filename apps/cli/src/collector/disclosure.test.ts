@@ -16,7 +16,7 @@ const decide = (connection: Parameters<typeof createDisclosure>[0], head: Buffer
   return disclosure?.kind === 'rewritten' ? disclosure.what : disclosure?.kind;
 };
 
-it('goes by the folder in which the session ran', () => {
+it('decides by the folder in which the session ran', () => {
   const connection = { excludes: ['/home/ada/private'], usageOnly: ['/work'], redacts: true };
   expect(decide(connection, toSession('/home/ada/private/diary'))).toBe('excluded: /home/ada/private');
   expect(decide(connection, toSession('/home/ada/privately'))).toBe('without secrets');
@@ -24,7 +24,7 @@ it('goes by the folder in which the session ran', () => {
   expect(decide({ ...connection, redacts: false }, toSession('/home/ada'))).toBe('everything');
 });
 
-it('takes secrets out, and leaves the rest as it is', async () => {
+it('removes secrets, and leaves the rest unchanged', async () => {
   const token = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`;
   const session = Buffer.from(toSession('/work').toString().replace('the heron', token));
   const disclosure = createDisclosure({ excludes: [], redacts: true })?.('/s.jsonl', session);
@@ -37,12 +37,12 @@ it('takes secrets out, and leaves the rest as it is', async () => {
   expect(sent).toHaveLength(session.length);
 });
 
-it('keeps here what does not say where it ran', () => {
+it('keeps a session local if it does not say where it ran', () => {
   expect(decide({ excludes: ['/a'] }, Buffer.from('{"type":"user"}\n'))).toBe('it does not say in which folder it ran');
   expect(decide({ excludes: [], usageOnly: ['/'] }, toSession('/anywhere'))).toBe('usage only');
   expect(decide({ excludes: [], usageOnly: ['/'] }, Buffer.from('{}\n'))).toBe('its usage alone cannot be told');
 });
 
-it('has nothing to decide where everything may go', () => {
+it('decides nothing if everything may be sent', () => {
   expect(createDisclosure({ excludes: [], usageOnly: [], redacts: false })).toBeUndefined();
 });

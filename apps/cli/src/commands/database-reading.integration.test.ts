@@ -81,7 +81,7 @@ describe('with DATABASE_URL alone', () => {
     expect((await run('prices', 'list')).out).toContain('The workspace has no prices of its own.');
   });
 
-  it('says what is wrong with a file of prices, and sets none of it', async () => {
+  it('reports what is wrong with a file of prices, and sets none of them', async () => {
     await writeFile(join(directory, 'wrong.json'), '[{"model":"a","inputUsdPerMillion":1}]');
     await writeFile(join(directory, 'broken.json'), '[{');
     expect(await run('prices', 'set', 'wrong.json')).toMatchObject({

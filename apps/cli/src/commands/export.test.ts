@@ -40,7 +40,7 @@ describe('recount export', () => {
     expect(requests).toEqual(['GET /v1/export/usage?time_zone=UTC&subagents=only&format=csv']);
   });
 
-  it('writes a file, which is there only when it is whole', async () => {
+  it('writes a file that appears only once it is complete', async () => {
     expect(await run(['sessions', '-o', 'out.csv'], replyRows)).toMatchObject({ exitCode: 0, out: '' });
     expect(await readFile(join(directory, 'out.csv'), 'utf8')).toBe('a,b\r\n1,2\r\n');
     const broken = await run(['sessions', '-o', 'broken.csv'], (_request, response) => {
@@ -61,7 +61,7 @@ describe('recount export', () => {
     expect(open.filter((path) => path.startsWith(directory))).toEqual([]);
   });
 
-  it('tells why there is no export', async () => {
+  it('gives the reason if there is no export', async () => {
     const problem = { type: 'urn:recount:problem:missing-scope', title: 'The API key lacks a scope', detail: 'read' };
     const refused = await run(['usage', '-o', 'out.csv'], (_request, response) =>
       replyJson(response, problem, { status: 403 }),
@@ -71,13 +71,13 @@ describe('recount export', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  it('spares terminals what they cannot show, and knows no other formats', async () => {
+  it('refuses a binary format on a terminal, and unknown formats', async () => {
     expect(await run(['usage', '--format', 'parquet'], replyRows, 80)).toMatchObject({ exitCode: 2, requests: [] });
     expect(await run(['usage', '--format', 'xlsx'], replyRows)).toMatchObject({ exitCode: 2, requests: [] });
     expect(await run(['prompts'], replyRows)).toMatchObject({ exitCode: 2, requests: [] });
   });
 
-  it('says where it cannot write', async () => {
+  it('reports where it cannot write', async () => {
     const { exitCode, err } = await run(['usage', '-o', 'no/such/folder.csv'], replyRows);
     expect(exitCode).toBe(1);
     expect(err).toContain('Cannot write no/such/folder.csv: ENOENT');

@@ -74,18 +74,18 @@ describe('recount verify', () => {
   };
   const table = 'message_day_rollup';
 
-  it('ends with 0 where every row is as it should be', async () => {
+  it('exits with 0 if every row is correct', async () => {
     await ingest();
     expect(await verify()).toEqual({ exitCode: 0, findings: [] });
   });
 
-  it('ends with 1 where a row is missing and none surplus', async () => {
+  it('exits with 1 if a row is missing and none is surplus', async () => {
     await ingest();
     await database.pool.query(`DELETE FROM recount.${table}`);
     expect(await verify()).toEqual({ exitCode: 1, findings: [{ table, missing: 1, surplus: 0 }] });
   });
 
-  it('ends with 1 where a row is surplus and none missing', async () => {
+  it('exits with 1 if a row is surplus and none is missing', async () => {
     await ingest();
     await database.pool.query(`
       INSERT INTO recount.${table}
@@ -104,18 +104,18 @@ describe('recount doctor', () => {
   };
   const orphanKey = `workspaces/${WORKSPACE}/transcripts/01J0000000000000000000YYYY.jsonl`;
 
-  it('ends with 0 where everything fits', async () => {
+  it('exits with 0 if everything is consistent', async () => {
     await ingest();
     expect(await examine()).toEqual({ exitCode: 0, kinds: [], needAttention: 0 });
   });
 
-  it('ends with 0 where an object is left that no row names: nothing is lost', async () => {
+  it('exits with 0 if only an unreferenced object is left: nothing is lost', async () => {
     await ingest();
     await rawStore.put(orphanKey, Readable.from([Buffer.from('{}\n')]));
     expect(await examine()).toEqual({ exitCode: 0, kinds: ['orphan-object'], needAttention: 0 });
   });
 
-  it('ends with 1 where an object is missing, whatever else it finds', async () => {
+  it('exits with 1 if an object is missing, whatever else it finds', async () => {
     await rawStore.delete(await ingest());
     expect(await examine()).toEqual({ exitCode: 1, kinds: ['missing-object'], needAttention: 1 });
     await rawStore.put(orphanKey, Readable.from([Buffer.from('{}\n')]));

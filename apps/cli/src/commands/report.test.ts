@@ -18,7 +18,7 @@ const toQuery = (request = ''): Record<string, string> =>
   Object.fromEntries(new URL(request.replace('GET ', 'http://x')).searchParams);
 
 describe('recount report', () => {
-  it('asks for the report with its filters', async () => {
+  it('requests the report with its filters', async () => {
     const { requests, exitCode } = await run([
       ...['usage', '--group-by', 'month,model', '--from', '2026-03-01', '--to', '2026-04-01', '--tz', 'Asia/Kathmandu'],
       ...['--agent', 'claude-code', '--project', '.', '--branch', 'main', '--model', 'm', '--session', 's'],
@@ -42,7 +42,7 @@ describe('recount report', () => {
     });
   });
 
-  it('prints a table with what was asked for above it, and caveats apart from it', async () => {
+  it('prints a table with the filters above it, and caveats apart from it', async () => {
     const caveats = { ...toUsageReport().caveats, default_priced_responses: 5 };
     const { out, err } = await run(['daily', '--tz', 'Europe/Berlin'], toUsageReport({ caveats }));
     expect(out).toMatch(/^Usage by day · from 2026-03-29 · Europe\/Berlin · USD\n\nDAY .*\n─+\nSun 2026-03-29 /);
@@ -50,7 +50,7 @@ describe('recount report', () => {
     expect(err).toContain('Default price: 5 responses');
   });
 
-  it('stands out on a terminal only, within its width', async () => {
+  it('uses styles on a terminal only, within its width', async () => {
     const { out } = await run(['daily'], toUsageReport(), 80);
     expect(out).toContain('\u001b[1mTotal');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
@@ -58,19 +58,19 @@ describe('recount report', () => {
     expect((await run(['daily'])).out).not.toContain('\u001b');
   });
 
-  it('asks for the models too where they are to be shown', async () => {
+  it('requests the models too if they are to be shown', async () => {
     const { requests } = await run(['weekly', '--breakdown']);
     expect(requests.map((request) => toQuery(request).group_by)).toEqual(['week', 'week,model']);
   });
 
-  it('tells that the breakdown is cut at the limit', async () => {
+  it('says that the breakdown is cut at the limit', async () => {
     expect((await run(['weekly', '--breakdown'], toUsageReport({ truncated: true }))).err).toContain(
       'models in all are shown',
     );
     expect((await run(['weekly', '--breakdown'])).err).not.toContain('models in all are shown');
   });
 
-  it('counts sub-agents as sessions only where that is asked for', async () => {
+  it('counts sub-agents as sessions only if asked to', async () => {
     const report = { ...toUsageReport(), totals: { sessions: 0 }, rows: [] };
     const ask = async (...flags: string[]) =>
       toQuery((await run(['sessions', ...flags], report)).requests[0]).subagents;
@@ -87,7 +87,7 @@ describe('recount report', () => {
     expect((await run(['daily', '--csv', '--json'])).exitCode).toBe(2);
   });
 
-  it('says what the server finds wrong with a parameter', async () => {
+  it('prints the server’s error about a parameter', async () => {
     const server = await startReplyServer((_request, response) =>
       replyJson(
         response,

@@ -52,7 +52,7 @@ async function ingest(workspaceId: string): Promise<void> {
     await handleJob({ database, rawStore, onReport: () => undefined }, job, { maxLineBytes: 1000 });
 }
 
-it('creates a workspace, sets what it keeps, deletes by age, and deletes it', async () => {
+it('creates a workspace, sets its retention, deletes by age, and deletes the workspace', async () => {
   expect(await run('workspaces', 'create', 'research')).toMatchObject({ exitCode: 0 });
   expect(await run('workspaces', 'create', 'research')).toMatchObject({ exitCode: 1 });
   expect((await run('workspaces', 'list')).out).toMatch(/^ID +NAME\n\w{26} {2}research\n$/);
@@ -85,7 +85,7 @@ it('creates a workspace, sets what it keeps, deletes by age, and deletes it', as
   expect(left.filter((entry) => entry.isFile())).toEqual([]);
 });
 
-it('names the operator in the audit log, and rotates keys that end', async () => {
+it('names the operator in the audit log, and rotates keys with an expiry', async () => {
   const place = ['--workspace', 'audited'];
   const created = await run('keys', 'create', '--name', 'ci', '--expires', '90d', '--json', ...place);
   const { id, key, expires_at: expiresAt } = JSON.parse(created.out);

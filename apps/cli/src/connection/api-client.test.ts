@@ -11,7 +11,7 @@ async function* toBody(chunkCount: number): AsyncGenerator<Uint8Array> {
 }
 
 describe('the API client', () => {
-  it('asks with its key, and sends each value of a parameter', async () => {
+  it('authenticates with its key, and sends each value of a parameter', async () => {
     let authorization: string | undefined;
     const server = await startReplyServer((request, response) => {
       authorization = request.headers.authorization;
@@ -24,7 +24,7 @@ describe('the API client', () => {
     expect(authorization).toBe('Bearer rk_secret');
   });
 
-  it('sends a body byte by byte as it is', async () => {
+  it('sends a body unchanged', async () => {
     let received = Buffer.alloc(0);
     const server = await startReplyServer(async (request, response) => {
       received = await buffer(request);
@@ -44,13 +44,13 @@ describe('the API client', () => {
     [500, {}, 'unavailable', undefined],
     [503, { 'retry-after': 'soon' }, 'unavailable', undefined],
     [503, { 'retry-after': 'Thu, 01 Jan 2026 00:00:00 GMT' }, 'unavailable', 0],
-  ])('takes status %d with %j for %s', async (status, headers, code, retryAfterMs) => {
+  ])('treats status %d with %j as %s', async (status, headers, code, retryAfterMs) => {
     const server = await startReplyServer((_request, response) => replyJson(response, problem, { status, headers }));
     const answer = createApiClient({ url: server.url, key: 'k' }).request('/');
     await expect(answer).rejects.toMatchObject({ code, retryAfterMs, message: 'A title: a detail' });
   });
 
-  it('says how to get a scope that the key lacks', async () => {
+  it('says how to get a missing scope', async () => {
     const missing = {
       ...problem,
       type: 'urn:recount:problem:missing-scope',
@@ -63,7 +63,7 @@ describe('the API client', () => {
     });
   });
 
-  it('tries an upload again that broke off on its way', async () => {
+  it('retries an upload that broke off', async () => {
     const type = 'urn:recount:problem:upload-aborted';
     const server = await startReplyServer((_request, response) =>
       replyJson(response, { ...problem, type }, { status: 400 }),
@@ -73,7 +73,7 @@ describe('the API client', () => {
     });
   });
 
-  it('finds nothing at 404, unless no API says so', async () => {
+  it('returns nothing for 404, unless the answer is not from the API', async () => {
     const api = await startReplyServer((_request, response) => replyJson(response, problem, { status: 404 }));
     expect(await createApiClient({ url: api.url, key: 'k' }).request('/')).toBeUndefined();
     const other = await startReplyServer((_request, response) => response.writeHead(404).end('<h1>Not found</h1>'));
@@ -84,7 +84,7 @@ describe('the API client', () => {
     await expect(createApiClient({ url: page.url, key: 'k' }).request('/')).rejects.toMatchObject({ code: 'denied' });
   });
 
-  it('stops sending what was refused already', async () => {
+  it('stops sending a body that was refused', async () => {
     const server = await startReplyServer((request, response) => {
       request.once('data', () => replyJson(response, problem, { status: 413 }));
     });
@@ -121,7 +121,7 @@ describe('the API client', () => {
     expect(sentCount).toBe(60);
   });
 
-  it('says why there is no answer', async () => {
+  it('gives the reason if there is no answer', async () => {
     const { url } = await startReplyServer((_request, response) => response.destroy());
     await expect(createApiClient({ url, key: 'k' }).request('/')).rejects.toMatchObject({
       code: 'unavailable',
@@ -131,7 +131,7 @@ describe('the API client', () => {
     await expect(nowhere.request('/')).rejects.toThrow('(ECONNREFUSED)');
   });
 
-  it('ends at once when it is told to', async () => {
+  it('aborts at once when told to', async () => {
     const { url } = await startReplyServer(() => undefined);
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error('enough')), 20);
@@ -140,7 +140,7 @@ describe('the API client', () => {
     await expect(answer).rejects.toThrow('enough');
   });
 
-  it('does not take a body that cannot be read for a shorter one', async () => {
+  it('does not treat an unreadable body as a shorter one', async () => {
     const { url } = await startReplyServer((request, response) => {
       request.resume().on('end', () => replyJson(response, {}));
     });

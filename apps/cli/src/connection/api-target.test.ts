@@ -31,7 +31,7 @@ function createFakeClient(transcripts: ReturnType<typeof toTranscript>[], url = 
 }
 
 describe('the state of transcripts', () => {
-  it('takes one request for all that wait, and one for each of the others', async () => {
+  it('takes one request for all that are waiting, and one for each of the others', async () => {
     const transcripts = ['queued', 'processing', 'ingested', 'superseded', 'failed'].map((status, number) =>
       toTranscript(number, status),
     );
@@ -48,7 +48,7 @@ describe('the state of transcripts', () => {
     expect(asked).toHaveLength(5);
   });
 
-  it('takes what lies behind a full page for waiting, without asking', async () => {
+  it('treats those beyond a full page as waiting, without asking', async () => {
     const transcripts = Array.from({ length: 300 }, (_, number) =>
       toTranscript(number, number < 50 ? 'ingested' : 'queued'),
     );
@@ -101,7 +101,7 @@ describe('an upload', () => {
   it.each([
     ['http://127.0.0.1:7878', 'content-digest'],
     ['https://recount.example.com', 'unencoded-digest'],
-  ])('to %s has its digest behind it where that is not known before', async (url, field) => {
+  ])('to %s has its digest as a trailer if it is not known before', async (url, field) => {
     const { client } = createFakeClient([], url);
     let trailers: Record<string, string> | undefined;
     client.request = async <Answer>(_path: string, request: ApiRequest = {}) => {
@@ -115,7 +115,7 @@ describe('an upload', () => {
     expect(trailers).toEqual({ [field]: `sha-256=:${createHash('sha256').update('hello').digest('base64')}:` });
   });
 
-  it('is wanted of what the server has damaged', async () => {
+  it('replaces what the server has damaged', async () => {
     const { client } = createFakeClient([]);
     const found = { ...toTranscript(1, 'ingested'), raw_damaged_at: null as string | null };
     client.request = async <Answer>() => ({ transcripts: [found], next_cursor: null }) as Answer;
@@ -125,7 +125,7 @@ describe('an upload', () => {
     expect(await find()).toBeUndefined();
   });
 
-  it('that cannot be read is no shorter upload', async () => {
+  it('that cannot be read is not sent as a shorter one', async () => {
     const { client } = createFakeClient([], 'https://recount.example.com');
     client.request = async (_path, { body } = {}) => {
       await buffer(body ?? Readable.from([]));

@@ -5,7 +5,7 @@ import { startAgent } from './agent-process.ts';
 import { createScreen } from './screen.ts';
 
 describe('startAgent', () => {
-  it('keeps what an agent wrote that exited before anybody read it', async () => {
+  it('keeps what an agent wrote if it exits before its output is read', async () => {
     const context = createCliContext(process);
     const screen = createScreen(context);
     const { output, exited } = await startAgent(context, screen, {

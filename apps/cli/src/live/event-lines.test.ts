@@ -75,7 +75,7 @@ describe('toEventLine', () => {
     ]);
   });
 
-  it('cuts a text to 80 characters, and to the terminal where that is narrower', () => {
+  it('cuts a text to 80 characters, and to the terminal if that is narrower', () => {
     const long = 'ä'.repeat(200);
     expect(show(text(long))).toBe(`[claude] "${'ä'.repeat(77)}..."`);
     expect(show(text('日本'.repeat(60)), { maxWidth: 40 })).toBe(`[claude] "${'日本'.repeat(7)}…"`);
@@ -87,7 +87,7 @@ describe('toEventLine', () => {
     ['a blank text', text(' \n'), {}, undefined],
     ['a text, without texts', text('a'), { showsText: false }, undefined],
     ['a tool without a summary', toolStart('mcp__x', ''), {}, '[claude] mcp__x'],
-    ['a tool with a name to beware of', toolStart('\u001B[31m', '\u001B[2Jls'), {}, '[claude] tool: ls'],
+    ['a tool with a hostile name', toolStart('\u001B[31m', '\u001B[2Jls'), {}, '[claude] tool: ls'],
     ['an output', toolEnd('a\n\tb'), {}, undefined],
     ['an output, verbose', toolEnd('a\n\tb', null, 1234), { isVerbose: true }, '  -> a b (1.2 s)'],
     ['a long output', toolEnd('x'.repeat(200)), { isVerbose: true }, `  -> ${'x'.repeat(97)}...`],
@@ -117,7 +117,7 @@ describe('toEventLine', () => {
     ['a thought', progress('thinking', 'Hm.'), {}, undefined],
     ['a thought, with progress', progress('thinking', 'Hm.'), { showsProgress: true }, '[claude] thinking: Hm.'],
     ['a piece of a text', progress('text', 'Hm'), { showsProgress: true }, undefined],
-    ['a passing error', progress('error', 'reconnecting', true), {}, '[claude] ERROR: reconnecting'],
+    ['a transient error', progress('error', 'reconnecting', true), {}, '[claude] ERROR: reconnecting'],
     [
       'in colour',
       toolStart('Read', 'a.ts'),
@@ -128,7 +128,7 @@ describe('toEventLine', () => {
     expect(show(event, change)).toBe(expected);
   });
 
-  it('shows what the agent asks, and a stream that cannot be read', () => {
+  it('shows what the agent asks, and an unreadable stream', () => {
     const question = {
       question: 'Which?',
       header: null,
@@ -168,7 +168,7 @@ describe('toEventLine', () => {
   });
 });
 
-it('failed tools, failed turns and passing errors count as errors', () => {
+it('counts failed tools, failed turns and transient errors as errors', () => {
   const errors = [toolEnd('', 'no'), result({ success: false }), progress('error', 'x', true)];
   expect(errors.map(isErrorEvent)).toEqual([true, true, true]);
   expect([toolEnd('yes'), result({}), progress('x', ''), text('ERROR')].map(isErrorEvent)).toEqual([
@@ -179,7 +179,7 @@ it('failed tools, failed turns and passing errors count as errors', () => {
   ]);
 });
 
-it('toEndLines says how it ended where no event did, and counts', () => {
+it('toEndLines says how it ended if no event did, and counts', () => {
   const outcome: StreamOutcome = {
     state: 'complete',
     success: true,

@@ -13,14 +13,14 @@ it.each([
   ['claude', ['noise\n', '{"type":"system","subtype":"init","session_id":"s","tools":[]}\n', 'rest']],
   ['claude', ['no stream at all']],
   ['claude', []],
-])('tells %s by its first lines, and loses no byte', async (expected, texts) => {
+])('recognises %s by its first lines, and loses no byte', async (expected, texts) => {
   const { agent, chunks } = await detectAgent(toChunks(...texts));
   let text = '';
   for await (const chunk of chunks) text += chunk.toString();
   expect({ agent: agent?.program.command, text }).toEqual({ agent: expected, text: texts.join('') });
 });
 
-it('waits for no more than it takes to tell the agent', async () => {
+it('waits only as long as it takes to recognise the agent', async () => {
   async function* endless(): AsyncGenerator<Uint8Array> {
     for (;;) yield Buffer.alloc(100_000, 'x\n');
   }
@@ -29,7 +29,7 @@ it('waits for no more than it takes to tell the agent', async () => {
   expect((await chunks[Symbol.asyncIterator]().next()).done).toBe(false);
 });
 
-describe('a stream that does not tell at once whose it is', () => {
+describe('a stream whose agent is not recognised at once', () => {
   const init = '{"type":"thread.started","thread_id":"x"}\n';
   /** Yields each text after a pause in milliseconds. */
   async function* slowly(...texts: [afterMs: number, text: string][]): AsyncGenerator<Uint8Array> {
@@ -49,7 +49,7 @@ describe('a stream that does not tell at once whose it is', () => {
     return { agent: agent?.id, raw, shown: Buffer.from(shown).toString(), rest };
   };
 
-  it('is shown raw after half a second, until a line tells', async () => {
+  it('is shown raw after half a second, until a line identifies the agent', async () => {
     const stream = () => slowly([0, 'Loading…\n'], [700, 'still '], [0, `loading\n${init}`], [0, 'rest']);
     expect(await detect(stream(), false)).toEqual({
       agent: 'codex',
@@ -60,12 +60,12 @@ describe('a stream that does not tell at once whose it is', () => {
     expect(await detect(stream(), true)).toMatchObject({ shown: 'Loading…\nstill loading\n', rest: `${init}rest` });
   });
 
-  it('is held back where it may be the line that tells', async () => {
+  it('is held back if the pending line may identify it', async () => {
     const stream = slowly([0, 'Loading…\n{"type":"thread.'], [700, 'started","thread_id":"x"}\n']);
     expect(await detect(stream, false)).toEqual({ agent: 'codex', raw: 'Loading…\n', shown: '', rest: init });
   });
 
-  it('is shown whole where it tells in time', async () => {
+  it('is shown whole if it is identified in time', async () => {
     expect(await detect(slowly([0, 'Loading…\n'], [10, init]), false)).toMatchObject({
       agent: 'codex',
       raw: '',

@@ -20,7 +20,7 @@ const bytes = (text: string): Buffer => Buffer.from(text);
 afterEach(() => void vi.useRealTimers());
 
 describe('createScreen', () => {
-  it('puts no line into another', async () => {
+  it('never mixes two lines', async () => {
     const output = createOutput({ isTTY: true });
     const screen = createScreen(output);
     await screen.passStderr(bytes('half a '));
@@ -31,7 +31,7 @@ describe('createScreen', () => {
     expect(output.text()).toBe('[claude] one\nhalf a line\n[claude] two\nand the next');
   });
 
-  it('shows a question to the user after a moment, and goes on below it', async () => {
+  it('shows the user a question after a moment, and continues below it', async () => {
     vi.useFakeTimers();
     const output = createOutput({ isTTY: true });
     const screen = createScreen(output);
@@ -46,7 +46,7 @@ describe('createScreen', () => {
     await screen.close();
   });
 
-  it('adds nothing to the bytes of a pipe, and holds back no more than a bound', async () => {
+  it('adds nothing to the bytes of a pipe, and buffers up to a bound', async () => {
     vi.useFakeTimers();
     const output = createOutput({ isTTY: false });
     const screen = createScreen(output);
@@ -57,7 +57,7 @@ describe('createScreen', () => {
     await screen.close();
   });
 
-  it('goes no faster than its reader, and on without one', async () => {
+  it('goes no faster than its reader, and continues without one', async () => {
     const output = createOutput({ isTTY: false });
     const stdout = guardTerminal(new PassThrough({ highWaterMark: 4 }) as unknown as NodeJS.WriteStream);
     stdout.on('error', () => undefined);

@@ -16,7 +16,7 @@ describe('toShownText', () => {
     expect(toShownText(text, 80)).toBe(shown);
   });
 
-  it('lets nothing through that a terminal would obey, however it is put together', () => {
+  it('removes everything that a terminal would execute, however it is assembled', () => {
     const parts = [
       '\u001B',
       '\u001B[',
@@ -37,7 +37,7 @@ describe('toShownText', () => {
   });
 });
 
-it('an output is put on one line, a text shows its first', () => {
+it('puts an output on one line, and shows the first line of a text', () => {
   expect(toShownOutput('  a\n\n\tb  c\n', 80)).toBe('a b c');
   expect(toFirstLine('\n \n first \r\nsecond')).toBe('first ');
   expect(toFirstLine('\u001B[2J\nfirst')).toBe('first');

@@ -57,7 +57,7 @@ it.each<[string, object[], Parameters<typeof show>[2], string[]]>([
   expect(await show((screen) => createLineView(screen, layout), lines, exit)).toEqual(expected);
 });
 
-it('gives every event to programs, and how it ended', async () => {
+it('gives programs every event, and how the stream ended', async () => {
   const exit = { exitCode: 3, signal: null, stderrTail: 'bad\u009B' };
   const lines = await show(createJsonView, [started, message, failed], exit, 80);
   expect(lines.join('')).not.toMatch(/\p{Cc}/u);

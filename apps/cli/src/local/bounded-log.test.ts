@@ -7,7 +7,7 @@ import { createBoundedLog } from './bounded-log.ts';
 /** Every write to it fails, as on a full disk. */
 const FULL_DEVICE = '/dev/full';
 
-it.skipIf(!existsSync(FULL_DEVICE))('outlives a full disk, and says how many lines it cost', () => {
+it.skipIf(!existsSync(FULL_DEVICE))('survives a full disk, and says how many lines were lost', () => {
   const directory = mkdtempSync(join(tmpdir(), 'recount-log-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const path = join(directory, 'log');

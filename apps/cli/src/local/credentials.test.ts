@@ -14,7 +14,7 @@ afterEach(() => rm(directory, { recursive: true }));
 
 const credentials = { workspaceId: '01J', keyId: '01K', apiKey: 'rk_secret' };
 
-it('keeps the key for its owner alone', async () => {
+it('makes the key readable by its owner alone', async () => {
   expect(await readCredentials(path)).toBeUndefined();
   await writeCredentials(path, credentials);
   expect(await readCredentials(path)).toEqual(credentials);
@@ -22,7 +22,7 @@ it('keeps the key for its owner alone', async () => {
 });
 
 it.each(['', 'null', '[]', '{"apiKey":"rk_secret"}', '{"workspaceId":1,"keyId":"a","apiKey":"b"}', '{"apiKey"'])(
-  'does without a damaged file: %j',
+  'ignores a damaged file: %j',
   async (text) => {
     await writeFile(path, text);
     expect(await readCredentials(path)).toBeUndefined();

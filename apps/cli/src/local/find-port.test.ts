@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { findPort } from './find-port.ts';
 
-it('takes the next port where one is taken, unless it must be that one', async () => {
+it('takes the next port if one is taken, unless the port is mandatory', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
@@ -13,6 +13,6 @@ it('takes the next port where one is taken, unless it must be that one', async (
   expect(await findPort('127.0.0.1', 0, true)).toBe(0);
 });
 
-it('says where nobody can listen', async () => {
+it('says if no port can be bound', async () => {
   await expect(findPort('203.0.113.1', 7878, true)).rejects.toThrow('Cannot listen on 203.0.113.1, port 7878');
 });

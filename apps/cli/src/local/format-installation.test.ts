@@ -17,7 +17,7 @@ const INSTALLATION = {
 /** Without paths, keys and URLs, which are meant for copying. */
 const toWords = (line: string): string => line.replaceAll(/\S*(?:\/|rk_)\S*/g, '');
 
-it('shows where an installation is in 80 columns, with what is to be copied whole', () => {
+it('shows where an installation is in 80 columns, without breaking what is to be copied', () => {
   const lines = formatInstallation(INSTALLATION);
   for (const line of lines) expect({ line, fits: toWords(line).length <= 60 }).toEqual({ line, fits: true });
   expect(lines).toContain(`URL      ${INSTALLATION.url}`);
@@ -31,7 +31,7 @@ it('shows where an installation is in 80 columns, with what is to be copied whol
   for (const line of short) if (!/^ {2}curl|^Open|^Log/.test(line)) expect(line.length).toBeLessThanOrEqual(80);
 });
 
-it('shows no URL and no key of one that ends at once', () => {
+it('shows neither URL nor key of an installation that ends at once', () => {
   expect(formatInstallation({ ...INSTALLATION, isOnce: true }).join('\n')).not.toMatch(/http|rk_/);
 });
 

@@ -21,7 +21,7 @@ async function acquire(): Promise<InstallationLock> {
 }
 
 describe('the lock of a data directory', () => {
-  it('is held by one, who says where the installation is', async () => {
+  it('is held by one process, which says where the installation is', async () => {
     const lock = await acquire();
     expect(await findRunning(path)).toEqual({ pid: process.pid });
     expect(await acquireLock(path)).toBeUndefined();
@@ -36,7 +36,7 @@ describe('the lock of a data directory', () => {
     await (await acquire()).release();
   });
 
-  it('is taken by one of many, whatever a process that was killed left behind', async () => {
+  it('is taken by one of many, whatever a killed process left behind', async () => {
     await writeFile(path, JSON.stringify({ pid: process.pid, ...place }));
     await writeFile(`${path}.lock`, '{"pid":');
     expect(await findRunning(path)).toBeUndefined();
@@ -45,14 +45,14 @@ describe('the lock of a data directory', () => {
     expect(await findRunning(path)).toEqual({ pid: process.pid });
   });
 
-  it('is not held by those who ask for it', async () => {
+  it('is not held by processes that only ask for it', async () => {
     const asking = Array.from({ length: 20 }, () => findRunning(path));
     const lock = await acquire();
     expect(await Promise.all(asking)).toEqual(asking.map(() => undefined));
     await lock.release();
   });
 
-  it('tells where to look for a holder that cannot be seen from here', async () => {
+  it('says where to look for a holder that is not visible from here', async () => {
     const lock = await acquire();
     const other = { pid: 7, hostName: 'elsewhere', bootId: 'another', pidNamespace: 'pid:[1]' };
     await writeFile(`${path}.lock`, JSON.stringify(other));

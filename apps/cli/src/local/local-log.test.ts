@@ -26,7 +26,7 @@ describe('createBoundedLog', () => {
 });
 
 describe('createLocalLog', () => {
-  it('puts everything into the file, and warnings before people', async () => {
+  it('writes everything to the file, and warnings to the terminal', async () => {
     const path = join(directory, 'recount.log');
     const warnings: string[] = [];
     let nowMs = 0;

@@ -31,7 +31,7 @@ function watch(start: () => Promise<RunningProgram>, running?: RunningProgram) {
 }
 
 describe('a supervised program', () => {
-  it('is started again each time it ends, and stopped at last', async () => {
+  it('is restarted each time it ends, and can be stopped', async () => {
     const first = createProgram();
     const others = Array.from({ length: 30 }, createProgram);
     let started = 0;
@@ -55,7 +55,7 @@ describe('a supervised program', () => {
     expect(others[0]?.stops).toEqual([]);
   });
 
-  it('is not given up for a disk that stays full', async () => {
+  it('is not given up while the disk is full', async () => {
     const { program } = createProgram();
     let starts = 0;
     let becameReady: () => void = () => undefined;
@@ -73,7 +73,7 @@ describe('a supervised program', () => {
     expect(warnings).toHaveLength(3 * MAX_FAILED_STARTS);
   });
 
-  it('is given up where it does not start', async () => {
+  it('is given up if it does not start', async () => {
     let starts = 0;
     const { supervisor, warnings, givenUp } = watch(async () => {
       starts += 1;
@@ -85,7 +85,7 @@ describe('a supervised program', () => {
     await supervisor.close();
   });
 
-  it('is tried afresh where it got ready in between', async () => {
+  it('gets a fresh number of attempts once it was ready in between', async () => {
     let starts = 0;
     const { supervisor, givenUp } = watch(async () => {
       starts += 1;
@@ -99,7 +99,7 @@ describe('a supervised program', () => {
     await supervisor.close();
   });
 
-  it('is not left running where it gets ready while it is being ended', async () => {
+  it('is not left running if it gets ready while it is being stopped', async () => {
     const late = createProgram();
     let finish: () => void = () => undefined;
     const { supervisor } = watch(

@@ -17,7 +17,7 @@ const transcript = [
 ].join('');
 
 describe('toJson', () => {
-  it('is the parse result, whole', async () => {
+  it('is the whole parse result', async () => {
     const result = await parseTranscript('s', transcript);
     expect(JSON.parse([...toJson(result)].join(''))).toEqual(JSON.parse(JSON.stringify(result)));
     expect(result.errors).toHaveLength(1);
@@ -30,7 +30,7 @@ describe('toJson', () => {
 });
 
 describe('toNdjson', () => {
-  it('gives the same rows, one a line', async () => {
+  it('gives the same rows, one per line', async () => {
     let text = '';
     for await (const part of toNdjson('s', transcript, {})) text += part;
     const lines = text

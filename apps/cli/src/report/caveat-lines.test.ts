@@ -17,11 +17,11 @@ const caveats = {
 };
 
 describe('toCaveatLines', () => {
-  it('is silent where the figures are exact', () => {
+  it('is empty if the figures are exact', () => {
     expect(toCaveatLines(usage, toUsageReport() as never)).toEqual([]);
   });
 
-  it('tells what the figures are less than exact about', () => {
+  it('says which figures are not exact', () => {
     const totals = { ...toUsageReport().totals, shared: toFigures(1) };
     expect(toCaveatLines(usage, toUsageReport({ caveats, totals, truncated: true }) as never)).toEqual([
       'Only the first 2 rows; --limit shows more. The totals are of all.',
@@ -36,19 +36,19 @@ describe('toCaveatLines', () => {
     ]);
   });
 
-  it('tells that models are missing, also where all rows are there', () => {
+  it('says that models are missing, even if all rows are present', () => {
     const details = toUsageReport({ truncated: true }) as never;
     const line = 'Only the first 2 models in all are shown; --limit shows more.';
     expect(toCaveatLines(usage, toUsageReport() as never, details)).toEqual([line]);
     expect(toCaveatLines(usage, toUsageReport() as never, toUsageReport() as never)).toEqual([]);
   });
 
-  it('says nothing of costs where none are shown', () => {
+  it('says nothing of costs if none are shown', () => {
     expect(toCaveatLines(tools, toUsageReport({ caveats }) as never)).toEqual([]);
   });
 });
 
-it('says how sessions go together with the usage report', () => {
+it('says how sessions relate to the usage report', () => {
   const totals = { cost_usd: 12, own_cost_usd: 10 };
   const against = { cost_usd: 15, left_out_cost_usd: 6, beyond_filters_cost_usd: -1 };
   const answer = { ...toUsageReport(), totals, usage: against };

@@ -33,11 +33,11 @@ describe('formatCell', () => {
     expect(format(value, as)).toBe(text);
   });
 
-  it('names no currency but the dollar in cells', () => {
+  it('shows no currency but the dollar in cells', () => {
     expect(format(2, 'cost', { currencyLabel: 'EUR' })).toBe('2.00');
   });
 
-  it('has four decimals where all costs are below one', () => {
+  it('has four decimals if all costs are below one', () => {
     expect(toCostDecimals(0.999)).toBe(4);
     expect(toCostDecimals(1)).toBe(2);
     expect(format(0.12345, 'cost', { costDecimals: 4 })).toBe('$0.1235');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { toReportCsv } from './report-csv.ts';
 
-it('makes columns of nested figures, and joins lists', () => {
+it('flattens nested figures into columns, and joins lists', () => {
   const rows = [
     { day: '2026-03-29', own: { cost_usd: 1.5, unpriced: { tokens: 2 } }, models: ['a', 'b'], title: null },
     { day: '=1', own: { cost_usd: null, unpriced: { tokens: 0 } }, models: [], title: 'x, "y"' },
@@ -11,6 +11,6 @@ it('makes columns of nested figures, and joins lists', () => {
   );
 });
 
-it('is empty where there are no rows', () => {
+it('is empty without rows', () => {
   expect(toReportCsv([])).toBe('');
 });

@@ -56,16 +56,19 @@ const toJsonSchema = (schema: z.ZodType): JsonSchema =>
   }) as JsonSchema;
 
 /** The API's answers are validated against the same schemas: a column that names anything else would be empty. */
-it.each(REPORT_KINDS.map((kind) => [kind.name, kind] as const))('%s asks for what the answer has', (_name, kind) => {
-  const json = resolveReferences(toJsonSchema(SCHEMAS[kind.route] ?? z.never()));
-  const has = (schema: JsonSchema | undefined, path: string): boolean =>
-    path.split('.').reduce<JsonSchema | undefined>((part, name) => part?.properties?.[name], schema) !== undefined;
-  const rows = json.properties?.rows?.items;
-  for (const { path, isOfRowsOnly } of kind.columns) {
-    expect(has(rows, path), `${path} of a row`).toBe(true);
-    if (!isOfRowsOnly) expect(has(json.properties?.totals, path), `${path} of the totals`).toBe(true);
-  }
-});
+it.each(REPORT_KINDS.map((kind) => [kind.name, kind] as const))(
+  '%s requests what the answer contains',
+  (_name, kind) => {
+    const json = resolveReferences(toJsonSchema(SCHEMAS[kind.route] ?? z.never()));
+    const has = (schema: JsonSchema | undefined, path: string): boolean =>
+      path.split('.').reduce<JsonSchema | undefined>((part, name) => part?.properties?.[name], schema) !== undefined;
+    const rows = json.properties?.rows?.items;
+    for (const { path, isOfRowsOnly } of kind.columns) {
+      expect(has(rows, path), `${path} of a row`).toBe(true);
+      if (!isOfRowsOnly) expect(has(json.properties?.totals, path), `${path} of the totals`).toBe(true);
+    }
+  },
+);
 
 function resolveReferences(root: JsonSchema & { $defs?: Record<string, JsonSchema> }): JsonSchema {
   const resolve = (value: unknown): unknown => {

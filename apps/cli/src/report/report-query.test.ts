@@ -4,7 +4,7 @@ import { toFilterQuery } from './report-query.ts';
 const place = { workingDirectory: '/home/ada/app', nowMs: Date.parse('2026-03-29T20:00:00Z') };
 
 describe('toFilterQuery', () => {
-  it('passes on what it is given', () => {
+  it('passes filters on unchanged', () => {
     const options = { from: '2026-03-01', to: '2026-03-02T12:00Z', tz: 'Europe/Berlin', branch: 'main', session: 's' };
     expect(toFilterQuery({ ...options, subagents: true }, place)).toMatchObject({
       from: '2026-03-01',
@@ -23,12 +23,12 @@ describe('toFilterQuery', () => {
     expect(from('Asia/Kathmandu', '2w')).toBe('2026-03-16');
   });
 
-  it('takes the machine’s time zone where none is named', () => {
+  it('uses the machine’s time zone by default', () => {
     const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
     expect(toFilterQuery({ subagents: true }, place).time_zone).toBe(timeZone);
   });
 
-  it('takes a machine’s GMT for UTC', () => {
+  it('treats a machine’s GMT as UTC', () => {
     const options = { ...new Intl.DateTimeFormat().resolvedOptions(), timeZone: '+00:00' };
     const spy = vi.spyOn(Intl.DateTimeFormat.prototype, 'resolvedOptions').mockReturnValue(options);
     try {
@@ -38,7 +38,7 @@ describe('toFilterQuery', () => {
     }
   });
 
-  it('reads a relative project from where the user is', () => {
+  it('resolves a relative project against the user’s directory', () => {
     const project = (text: string) => toFilterQuery({ project: text, subagents: true }, place).project;
     expect(project('.')).toBe('/home/ada/app');
     expect(project('../lib')).toBe('/home/ada/lib');
@@ -46,7 +46,7 @@ describe('toFilterQuery', () => {
     expect(project('C:\\app')).toBe('C:\\app');
   });
 
-  it('knows sub-agents out, in and alone, and not out and alone', () => {
+  it('accepts sub-agents excluded, included or alone, but not excluded and alone', () => {
     expect(toFilterQuery({ subagents: false }, place).subagents).toBe('exclude');
     expect(toFilterQuery({ subagents: true, onlySubagents: true }, place).subagents).toBe('only');
     expect(() => toFilterQuery({ subagents: false, onlySubagents: true }, place)).toThrow('exclude each other');

@@ -28,7 +28,7 @@ describe('formatReportTable', () => {
     ]);
   });
 
-  it('leaves out what matters least where the terminal is narrow', () => {
+  it('drops the least important columns on a narrow terminal', () => {
     expect(format(toUsageReport(), 80)[0]).toBe(
       'DAY             INPUT  OUTPUT  CACHE READ  CACHE WRITE      TOKENS    COST',
     );
@@ -57,13 +57,13 @@ describe('formatReportTable', () => {
     ]);
   });
 
-  it('says so where there is nothing, also where days have messages but no usage', () => {
+  it('says so if there is nothing, also if days have messages but no usage', () => {
     const rows = toUsageReport().rows.map((row) => ({ ...row, own: toFigures(0) }));
     expect(format(toUsageReport({ rows: [] }), 80)).toEqual(['Nothing to report.']);
     expect(format(toUsageReport({ rows }), 80)).toEqual(['Nothing to report.']);
   });
 
-  it('names the currency in place of a dollar sign, and tells unpriced from free', () => {
+  it('shows the currency instead of a dollar sign, and tells unpriced from free', () => {
     const [row] = toUsageReport().rows;
     const rows = [{ ...row, own: toFigures(1, { cost_usd: null }) }] as UsageRows;
     const lines = format(toUsageReport({ currency_label: 'EUR', rows }), 160);
@@ -71,7 +71,7 @@ describe('formatReportTable', () => {
     expect(lines.at(-1)).toMatch(/37,311,648 +17\.00$/);
   });
 
-  it('shows paths within their project, and their end', () => {
+  it('shows paths relative to their project, keeping their end', () => {
     const file = { reads: 2, edits: 1, errors: 0, sessions: 1, output_bytes: 400, estimated_tokens: 100 };
     const answer = {
       ...toUsageReport(),
@@ -87,7 +87,7 @@ describe('formatReportTable', () => {
     expect(lines[3]).toMatch(/^\/etc\/hosts /);
   });
 
-  it('takes no orders from texts', () => {
+  it('strips control sequences from texts', () => {
     const rows = [{ ...toUsageReport().rows[0], project: '/srv/\u001b[2Jevil' }] as unknown as UsageRows;
     const filters = { ...toUsageReport().filters, group_by: ['project' as const] };
     expect(format(toUsageReport({ rows, filters }), 100).join('')).not.toContain('\u001b');

@@ -29,13 +29,13 @@ describe('toTimeRange', () => {
     expect(read({ in: text })).toEqual([from, to]);
   });
 
-  it('knows which day it is in the time zone', () => {
+  it('uses the date in the time zone', () => {
     expect(read({ in: 'today' }, 'Asia/Kathmandu')).toEqual(['2026-03-30', '2026-03-31']);
     expect(read({ in: ['last', 'week'] }, 'Asia/Kathmandu')).toEqual(['2026-03-23', '2026-03-30']);
     expect(() => read({ in: 'today' }, 'Mars/Base')).toThrow('no time zone');
   });
 
-  it('takes a day as both ends, and ends before a date otherwise', () => {
+  it('treats a day as both ends, and otherwise ends before a date', () => {
     expect(read({ from: '2026-03-01', to: '2026-03-01' })).toEqual(['2026-03-01', '2026-03-02']);
     expect(read({ from: '2026-03-01', to: '2026-03-05' })).toEqual(['2026-03-01', '2026-03-05']);
     expect(read({ to: '2026-02' })).toEqual([undefined, '2026-03-01']);
@@ -43,12 +43,12 @@ describe('toTimeRange', () => {
     expect(read({})).toEqual([undefined, undefined]);
   });
 
-  it('leaves moments, and what it does not know, to the API', () => {
+  it('passes timestamps and unknown forms to the API', () => {
     expect(read({ from: '2026-03-01T12:00Z', to: 'someday' })).toEqual(['2026-03-01T12:00Z', 'someday']);
     expect(read({ from: '2026-13-01' })).toEqual(['2026-13-01', undefined]);
   });
 
-  it('refuses what it cannot read, or twice', () => {
+  it('refuses what it cannot parse, and duplicates', () => {
     expect(() => read({ in: 'someday' })).toThrow('Examples: today');
     expect(() => read({ in: '2026-03-01..soon' })).toThrow('is no time');
     expect(() => read({ in: 'today', from: '7d' })).toThrow('one or the other');

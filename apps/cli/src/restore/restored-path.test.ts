@@ -6,7 +6,7 @@ const toPath = (agent: string, path: string | null, target: { project?: string; 
   toRestoredPath(machine, { agent, path, session_id: 'abc' }, target);
 
 describe('toRestoredPath', () => {
-  it('is where this machine’s agent looks', () => {
+  it('is where this machine’s agent looks for it', () => {
     expect(toPath('claude-code', '/home/ada/.claude/projects/-app/abc.jsonl')).toBe(
       '/home/bob/.claude/projects/-app/abc.jsonl',
     );
@@ -18,7 +18,7 @@ describe('toRestoredPath', () => {
     );
   });
 
-  it('takes another folder of a project, or another place', () => {
+  it('uses another folder for a project, or another place', () => {
     const path = '/home/ada/.claude/projects/-app/abc.jsonl';
     expect(toPath('claude-code', path, { project: '/home/bob/my_app' })).toBe(
       '/home/bob/.claude/projects/-home-bob-my-app/abc.jsonl',
@@ -27,7 +27,7 @@ describe('toRestoredPath', () => {
     expect(toPath('claude-code', null, { folder: '/tmp/x' })).toBe('/tmp/x/abc.jsonl');
   });
 
-  it('is not told of a session that came from a database', () => {
+  it('is undefined for a session that came from a database', () => {
     const folder = '/home/ada/.local/share/goose/sessions';
     expect(toPath('goose', `${folder}/20250101_1.jsonl`)).toBe(
       '/home/bob/.local/share/goose/sessions/20250101_1.jsonl',
@@ -35,7 +35,7 @@ describe('toRestoredPath', () => {
     expect(() => toPath('goose', `${folder}/sessions.db/20250101_1.ndjson`)).toThrow('--to');
   });
 
-  it('leads nowhere else, whatever an uploader said', () => {
+  it('never leaves its folder, whatever an uploader said', () => {
     for (const path of ['projects/../../.bashrc', 'projects/-app/../../../x.jsonl', 'projects//x', '/etc/passwd', '']) {
       expect(() => toPath('claude-code', path)).toThrow('--to');
     }

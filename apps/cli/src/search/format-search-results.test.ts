@@ -34,12 +34,12 @@ const toList = (fields: Partial<SearchResultList> = {}): SearchResultList => ({
 const plain = { timeZone: 'UTC', isColored: false, maxWidth: 80 };
 
 describe('formatSearchResults', () => {
-  it('prints a command that runs nothing of what an uploader made up as an id', () => {
+  it('prints a command that is safe for any id that an uploader made up', () => {
     const results = [{ ...result, session_id: '$(id); a' }];
     expect(formatSearchResults(toList({ results }), plain)[2]).toBe("  recount show '$(id); a' --line 7  (2 copies)");
   });
 
-  it('shows what was found, where, and steers no terminal', () => {
+  it('shows what was found and where, without control sequences', () => {
     expect(formatSearchResults(toList(), plain)).toEqual([
       '2026-03-02 10:00Z  tool_result (sub-agent)  app  Fix the invoice',
       '  …one cent [31mtoo much money',
@@ -60,7 +60,7 @@ describe('formatSearchResults', () => {
     expect(narrow.slice(0, 3)).toEqual(['2026-03-02 10:00Z…', '  …one cent [31mtoo', '  much money']);
   });
 
-  it('leaves out what is not known', () => {
+  it('leaves out what is unknown', () => {
     const bare = { ...result, timestamp: null, project: null, title: null, is_subagent: false, copy_count: 1 };
     expect(formatSearchResults(toList({ results: [bare] }), plain).slice(0, 3)).toEqual([
       'tool_result',
@@ -74,7 +74,7 @@ describe('formatSearchResults', () => {
     [{ match_count: 2000 }, ['1 of 2,000. More: --limit N, or narrow it down.']],
     [{ match_count: 5000, is_match_count_capped: true }, ['1 of 5,000 or more. More: --limit N, or narrow it down.']],
     [{ results: [], match_count: 0, waiting_sessions: 3 }, ['Nothing found.', 'Not wholly indexed yet: 3 sessions.']],
-  ])('ends with how much there is: %j', (fields, footnotes) => {
+  ])('ends with the number of hits: %j', (fields, footnotes) => {
     expect(formatSearchResults(toList(fields), plain).slice(-footnotes.length)).toEqual(footnotes);
   });
 });

@@ -35,7 +35,7 @@ const subagent = { is_subagent: true, agent_id: 'x' };
 const layout = { timeZone: 'UTC', maxWidth: 200 };
 
 describe('formatSessions', () => {
-  it('shows figures for people, and says what they are', () => {
+  it('shows rounded figures, and explains them', () => {
     const [header, line, footnote] = formatSessions({ sessions: [toSession('a')], hasMore: false }, layout);
     expect(header?.split(/ {2,}/)).toEqual([
       'ID',
@@ -60,7 +60,7 @@ describe('formatSessions', () => {
     expect(footnote).toContain('estimate');
   });
 
-  it('tells no price from a price of 0, and says where a figure lacks some', () => {
+  it('tells a missing price from a price of 0, and marks figures that lack some', () => {
     const unpriced = toSession('a', { cost_estimate_usd: null, unpriced_count: 2 });
     const partly = toSession('b', { cost_estimate_usd: 0, unpriced_count: 1 });
     const lines = formatSessions({ sessions: [unpriced, partly], hasMore: false }, layout);
@@ -69,7 +69,7 @@ describe('formatSessions', () => {
     expect(lines.at(-1)).toContain('+ API responses without a price');
   });
 
-  it('prefers titles, cuts long prompts, and shows the id where there is nothing else', () => {
+  it('prefers titles, cuts long prompts, and shows the id if there is nothing else', () => {
     const titled = toSession('a', { title: 'A title' });
     const long = toSession('b', { initial_prompt: 'word '.repeat(100) });
     const silent = toSession('c', { initial_prompt: null, project: null, last_timestamp: null });
@@ -87,7 +87,7 @@ describe('formatSessions', () => {
     expect(lines[1]).toContain('$1.50');
   });
 
-  it('names sessions of which another key has brought something else', () => {
+  it('marks sessions of which another key uploaded a different version', () => {
     const sessions = [toSession('a'), toSession('contested', { other_uploader_count: 1 })];
     const lines = formatSessions({ sessions, hasMore: false }, layout);
     expect(lines.slice(-2)).toEqual([expect.stringContaining('who brought them'), '  contested']);
@@ -95,13 +95,13 @@ describe('formatSessions', () => {
     expect(text).not.toContain('Another key');
   });
 
-  it('says so where there are none', () => {
+  it('says so if there are none', () => {
     expect(formatSessions({ sessions: [], hasMore: false }, layout)).toEqual(['No sessions yet.']);
   });
 });
 
 describe('arrangeSessions', () => {
-  it('puts sub-agents below their parents, and leaves the others where they are', () => {
+  it('puts sub-agents below their parents, and keeps the order of the others', () => {
     const sessions = [
       toSession('p2:x', { ...subagent, parent_session_id: 'p2' }),
       toSession('p1'),

@@ -174,7 +174,7 @@ describe('formatConversation', () => {
     expect(text).not.toContain('answer 29');
   });
 
-  it('keeps to the width', () => {
+  it('fits the width', () => {
     for (const { text } of formatConversation(loaded, { ...options, width: 40 }).slice(4)) {
       expect(text.length).toBeLessThanOrEqual(46);
     }

@@ -24,7 +24,7 @@ const STATUS = {
   last_failures: [FAILURE],
 };
 
-it('says what runs, what waits, what it takes and what failed last', () => {
+it('shows what is running, waiting, on disk, and what failed last', () => {
   const lines = formatStatus(STATUS, { timeZone: 'UTC', maxWidth: 80 });
   expect(lines).toEqual([
     'Running     at https://recount.example.com',
@@ -44,7 +44,7 @@ it('says what runs, what waits, what it takes and what failed last', () => {
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
 });
 
-it('leaves out what it does not know', () => {
+it('leaves out what is unknown', () => {
   const disk = { database_bytes: null, search_bytes: null, wal_bytes: null, raw_bytes: 121e6, spool_bytes: 0 };
   const running = { pid: 7, url: null, is_ready: false };
   const lines = formatStatus({ ...STATUS, disk, running, last_failures: [] }, { timeZone: 'UTC', maxWidth: 80 });

@@ -16,7 +16,7 @@ describe('values for people', () => {
     [12.6, '13'],
   ])('count %d is %s', (count, text) => expect(formatCount(count)).toBe(text));
 
-  it('rounds and groups amounts as Intl does, without a minus before nothing', () => {
+  it('rounds and groups amounts as Intl does, without a minus before zero', () => {
     const units = fc.integer({ min: -1_000_000_000_000, max: 1_000_000_000_000 });
     const decimals = fc.constantFrom(0, 2, 4);
     const property = fc.property(units, fc.integer({ min: 0, max: 10 }), decimals, (value, power, decimals) => {
@@ -61,7 +61,7 @@ describe('values for people', () => {
     [7_500_000, '2 h 5 min'],
   ])('%d ms are %s', (durationMs, text) => expect(formatDuration(durationMs)).toBe(text));
 
-  it('a timestamp is shown in UTC, or as a clock here shows it', () => {
+  it('a timestamp is shown in UTC, or in local time', () => {
     expect(formatTimestamp('2026-03-02T23:59:59.999Z', true)).toBe('2026-03-02 23:59Z');
     const date = new Date(2026, 6, 1, 8, 30);
     expect(formatTimestamp(date.toISOString(), false)).toBe('2026-07-01 08:30');

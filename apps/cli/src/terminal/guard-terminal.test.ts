@@ -19,7 +19,7 @@ const hostileText = fc
   .map((parts) => parts.join(''));
 
 describe('a terminal', () => {
-  it('gets nothing that steers it, whatever texts and bytes are written', () => {
+  it('receives no control sequences, whatever texts and bytes are written', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(hostileText, fc.nat({ max: 20 }))), (writes) => {
         const { stream, text } = createCapture(80);
@@ -35,7 +35,7 @@ describe('a terminal', () => {
     );
   });
 
-  it('shows JSON that means the same', () => {
+  it('shows JSON with the same meaning', () => {
     fc.assert(
       fc.property(fc.array(hostileText), (values) => {
         const shown = toTerminalText(JSON.stringify(values));
@@ -45,27 +45,27 @@ describe('a terminal', () => {
     );
   });
 
-  it('shows a text of other scripts as it is, however its bytes are cut', () => {
+  it('shows text in other scripts unchanged, however its bytes are split', () => {
     const written = 'größer 日本語 👩‍👩‍👧 עברית\tend\n';
     const { stream, text } = createCapture(80);
     for (const byte of Buffer.from(written)) stream.write(Buffer.of(byte));
     expect(text()).toBe(written);
   });
 
-  it('shows the line ends of CSV as such, and any other carriage return', () => {
+  it('shows the line ends of CSV as such, and escapes any other carriage return', () => {
     const { stream, text } = createCapture(80);
     for (const part of ['a,b\r', '\nc,', 'd\r\n', 'over\rwritten\r\r\n']) stream.write(Buffer.from(part));
     expect(text()).toBe('a,b\nc,d\nover\\u000dwritten\\u000d\n');
   });
 
-  it('keeps styles where they are asked for, and nothing else', () => {
+  it('keeps styles if they are asked for, and nothing else', () => {
     const { stream, text } = createCapture(80);
     stream.writeStyled('\u001B[1;33mbold\u001B[0m \u001B[2Jcleared \u001B]0;title\u0007\n');
     stream.writeUnguarded('\r\u001B[2K');
     expect(text()).toBe('\u001B[1;33mbold\u001B[0m \\u001b[2Jcleared \\u001b]0;title\\u0007\n\r\u001B[2K');
   });
 
-  it('takes what a pipeline gives it, and says when it is written', async () => {
+  it('works as the target of a pipeline, and reports when it has written', async () => {
     const { stream, text } = createCapture(80);
     await new Promise((resolve) => stream.write('\u009B', 'utf8', resolve));
     await sleep(0);
@@ -73,7 +73,7 @@ describe('a terminal', () => {
   });
 });
 
-it('anything but a terminal gets what is written, to the byte', () => {
+it('leaves output unchanged if it is not a terminal', () => {
   fc.assert(
     fc.property(hostileText, (written) => {
       const { stream, text } = createCapture();

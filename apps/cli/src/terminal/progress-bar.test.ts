@@ -12,14 +12,14 @@ describe('formatProgress', () => {
     );
   });
 
-  it('says nothing of rates in the first second, nor of time left at the end', () => {
+  it('shows no rates in the first second, and no remaining time at the end', () => {
     expect(formatProgress({ ...progress, remark: '' }, 999)).toBe(' 25 % [██████                  ]  2.5 MB of 10 MB');
     expect(formatProgress({ ...progress, doneBytes: 11e6 }, 2000)).toMatch(
       /^100 % .*█\] {2}11 MB of 10 MB .* files\/s {2}3 being/,
     );
   });
 
-  it('counts on while the total is not known', () => {
+  it('counts while the total is unknown', () => {
     expect(formatProgress({ ...progress, totalBytes: undefined }, 5000)).toBe(
       '2.5 MB  50 files  500 kB/s  10 files/s  3 being ingested',
     );
@@ -27,7 +27,7 @@ describe('formatProgress', () => {
 });
 
 describe('createProgressBar', () => {
-  it('draws no more often than is needed, within the terminal’s width, and cleans up behind itself', () => {
+  it('redraws no more often than needed, within the terminal’s width, and clears itself', () => {
     const { stream, text } = createCapture(40);
     let nowMs = 0;
     const bar = createProgressBar(stream, () => nowMs);
@@ -42,7 +42,7 @@ describe('createProgressBar', () => {
     expect(redrawn).toBe(frames.at(-1));
   });
 
-  it('writes a line every five seconds where there is no terminal, beside the notes', () => {
+  it('writes a line every five seconds if there is no terminal, beside the notes', () => {
     const { stream, text } = createCapture();
     let nowMs = 0;
     const bar = createProgressBar(stream, () => nowMs);
@@ -59,7 +59,7 @@ describe('createProgressBar', () => {
 });
 
 describe('whileShowing', () => {
-  it('says every five seconds that something goes on', async () => {
+  it('says every five seconds that work continues', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const { stream, text } = createCapture();

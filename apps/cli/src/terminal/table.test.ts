@@ -12,7 +12,7 @@ const rows = [
 ];
 
 describe('formatTable', () => {
-  it('aligns columns, and leaves no spaces at the ends', () => {
+  it('aligns columns, without trailing spaces', () => {
     expect(formatTable(columns, rows, 100)).toEqual([
       'NAME                COUNT  NOTE',
       'a long name indeed  1,234  short',
@@ -20,7 +20,7 @@ describe('formatTable', () => {
     ]);
   });
 
-  it('narrows the widest columns to what there is', () => {
+  it('narrows the widest columns to the available width', () => {
     const lines = formatTable(columns, rows, 30);
     expect(lines).toEqual([
       'NAME        COUNT  NOTE',
@@ -30,12 +30,12 @@ describe('formatTable', () => {
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(30);
   });
 
-  it('keeps what may not be cut, even where it is too wide', () => {
+  it('keeps columns that may not be cut, even if the table is too wide', () => {
     expect(formatTable(columns, rows, 5)[1]).toBe('a lon…  1,234  short');
     expect(formatTable([{ header: 'A' }], [['abcdef']], 3)).toEqual(['A', 'abcdef']);
   });
 
-  it('leaves out optional columns, the last first, where narrowing does not suffice', () => {
+  it('drops optional columns, the last first, if narrowing does not suffice', () => {
     const optional = [
       { header: 'NAME', minWidth: 4 },
       { header: 'READ', isOptional: true },
@@ -48,7 +48,7 @@ describe('formatTable', () => {
     expect(formatTable(optional, [row], 12)).toEqual(['NAME  SUM', 'name  1']);
   });
 
-  it('counts columns of the terminal, not characters', () => {
+  it('measures terminal columns, not characters', () => {
     expect(
       formatTable(
         [{ header: 'A' }, { header: 'B' }],
@@ -61,14 +61,14 @@ describe('formatTable', () => {
     ).toEqual(['A     B', '日本  x', 'ab    y']);
   });
 
-  it('makes do with missing cells and no rows', () => {
+  it('accepts missing cells and no rows', () => {
     expect(formatTable(columns, [[]], 80)).toEqual(['NAME  COUNT  NOTE', '']);
     expect(formatTable(columns, [], 80)).toEqual(['NAME  COUNT  NOTE']);
   });
 });
 
 describe('optional columns', () => {
-  it('go by their rank, the lowest first', () => {
+  it('are dropped by rank, the lowest first', () => {
     const ranked = [
       { header: 'NAME' },
       { header: 'FIRST', isOptional: true, rank: 2 },
@@ -81,7 +81,7 @@ describe('optional columns', () => {
     expect(headersAt(12)).toBe('NAME  THIRD');
   });
 
-  it('keeps the end of a column that says so', () => {
+  it('keep the end of a column that asks for it', () => {
     expect(formatTable([{ header: 'FILE', minWidth: 4, keeps: 'end' }], [['/srv/clock.ts']], 9)[1]).toBe('…clock.ts');
   });
 });

@@ -18,7 +18,7 @@ describe('toTextWidth', () => {
     ['\u200B', 0],
   ])('%j takes %d columns', (text, width) => expect(toTextWidth(text)).toBe(width));
 
-  it('is what string-width says, also of what needs no tables', () => {
+  it('equals string-width, also for what needs no tables', () => {
     const texts = Array.from({ length: 0x3000 }, (_, code) => `a${String.fromCodePoint(code)}b`);
     expect(texts.filter((text) => toTextWidth(text) !== stringWidth(text))).toEqual([]);
     fc.assert(fc.property(fc.string({ unit: 'grapheme' }), (text) => toTextWidth(text) === stringWidth(text)));
@@ -42,7 +42,7 @@ describe('cutToWidth', () => {
 });
 
 describe('toSingleLine', () => {
-  it('leaves nothing that could steer a terminal', () => {
+  it('removes everything that could control a terminal', () => {
     expect(toSingleLine(' a\n\tb \u001B[31mred\u001B[0m\u0007\u202Ec\u0000 \r')).toBe('a b [31mred[0mc');
   });
 });

@@ -14,7 +14,7 @@ const ledger = {
 };
 
 describe('resolveFilter', () => {
-  it('takes what tables print', () => {
+  it('accepts the names that tables print', () => {
     expect(resolveFilter(ledger, { project: 'billing', model: 'opus', session: '5dd9', agent: 'claude' })).toEqual({
       project: '/home/maya/code/billing-service',
       model: 'claude-opus-5',

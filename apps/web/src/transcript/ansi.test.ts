@@ -4,7 +4,7 @@ import { parseAnsi } from './ansi.ts';
 
 const ESC = '\u001b';
 
-it('makes colours and styles classes, until they end', () => {
+it('turns colours and styles into classes, until they end', () => {
   expect(parseAnsi(`a${ESC}[1;31mb${ESC}[22mc${ESC}[0md`)).toEqual([
     { text: 'a', classes: '' },
     { text: 'b', classes: 'ansi-bold ansi-c1' },
@@ -17,7 +17,7 @@ it('makes colours and styles classes, until they end', () => {
   ]);
 });
 
-it('drops links, titles and movements', () => {
+it('drops links, titles and cursor movements', () => {
   const link = `${ESC}]8;;javascript:alert(1)${ESC}\\text${ESC}]8;;${ESC}\\`;
   expect(
     parseAnsi(`${link}${ESC}]0;title\u0007${ESC}[2J${ESC}[10;5Hend`)

@@ -28,7 +28,7 @@ async function install(): Promise<InstalledHooks[]> {
 }
 
 describe('hooks in settings files', () => {
-  it('are added beside those that are there, once, and to agents that are there alone', async () => {
+  it('are added beside existing ones, once, and only for installed agents', async () => {
     await write(
       '.claude/settings.json',
       '{\n\t"model": "opus",\n\t"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}\n}',
@@ -53,7 +53,7 @@ describe('hooks in settings files', () => {
     expect((await plan()).map(({ after }) => after)).toEqual([undefined, undefined]);
   });
 
-  it('are taken out byte for byte where nothing else was changed since', async () => {
+  it('are removed byte for byte if nothing else was changed since', async () => {
     const before = '{ "hooks": {"Stop":[]},"model" :"opus" }';
     await write('.claude/settings.json', before);
     await write('.cursor/hooks.json', '');
@@ -69,7 +69,7 @@ describe('hooks in settings files', () => {
     expect(await readdir(join(home, '.codex'))).toEqual([]);
   });
 
-  it('go with the file that was made for them, also if it was formatted since', async () => {
+  it('are removed with the file that was created for them, even if it was formatted since', async () => {
     for (const folder of ['.codex', '.cursor']) await mkdir(join(home, folder));
     const installed = await install();
     await write('.codex/hooks.json', JSON.stringify(JSON.parse(await read('.codex/hooks.json'))));
@@ -79,7 +79,7 @@ describe('hooks in settings files', () => {
     expect(JSON.parse(await read('.cursor/hooks.json'))).toEqual({ version: 1, theirs: 1 });
   });
 
-  it('are taken out alone where something else was changed since', async () => {
+  it('are removed alone if something else was changed since', async () => {
     await write('.claude/settings.json', '{"model":"opus"}');
     const installed = await install();
     const settings = JSON.parse(await read('.claude/settings.json'));
@@ -96,7 +96,7 @@ describe('hooks in settings files', () => {
     });
   });
 
-  it('are written through links, with the mode that the file has', async () => {
+  it('are written through links, and keep the file’s mode', async () => {
     await write('dotfiles/settings.json', '{}');
     await mkdir(join(home, '.claude'));
     await symlink(join(home, 'dotfiles/settings.json'), join(home, '.claude/settings.json'));
@@ -109,7 +109,7 @@ describe('hooks in settings files', () => {
   });
 
   it.each(['{"hooks": []}', '{"hooks": {"Stop": "x"}}', '[1]', '{ // comment\n}'])(
-    'leave %s as it is',
+    'leave %s unchanged',
     async (text) => {
       await write('.claude/settings.json', text);
       const [change] = await plan();
@@ -121,7 +121,7 @@ describe('hooks in settings files', () => {
 });
 
 describe('the program that hooks call on Windows', () => {
-  it('is the same in every code page, whatever the user is called', async () => {
+  it('is the same in every code page, whatever the user name', async () => {
     const folder = toSpoolFolder(join(home, 'José 山田'));
     const program = 'C:\\Program Files\\nodejs\\node.exe';
     const path = await writeHookProgram(folder, [program, 'C:\\Users\\José\\recount.mjs', 'send'], 'win32');
@@ -137,7 +137,7 @@ describe('the program that hooks call on Windows', () => {
 describe.skipIf(process.platform === 'win32')('the program that hooks call', () => {
   const fire = (path: string, input: string) => spawnSync('sh', ['-c', path], { input, encoding: 'utf8' });
 
-  it('notes what it is given, starts one sender, and says nothing', async () => {
+  it('writes a note, starts one sender, and prints nothing', async () => {
     const folder = toSpoolFolder(join(home, 'collector'));
     await createSpoolFolder(folder);
     const mark = join(home, 'started');
@@ -160,7 +160,7 @@ describe.skipIf(process.platform === 'win32')('the program that hooks call', () 
     process.kill(Number(await readFile(folder.senderPid, 'utf8')));
   });
 
-  it('ends well where nothing can be written', async () => {
+  it('exits successfully if nothing can be written', async () => {
     const folder = toSpoolFolder(join(home, 'collector'));
     await writeHookProgram(folder, ['/nowhere/node', '/nowhere/recount', 'send'], process.platform);
     await rm(folder.queue, { recursive: true, force: true });
@@ -172,7 +172,7 @@ describe('plugins', () => {
   const PLUGIN = '.config/opencode/plugins/recount.js';
   const EXTENSION = '.pi/agent/extensions/recount.js';
 
-  it('are files of their own, which go again', async () => {
+  it('are files of their own, and are removed again', async () => {
     for (const folder of ['.local/share/opencode', '.pi/agent']) await mkdir(join(home, folder), { recursive: true });
     const installed = await install();
     expect(installed.map(({ path }) => path)).toEqual([join(home, PLUGIN), join(home, EXTENSION)]);
@@ -182,14 +182,14 @@ describe('plugins', () => {
     expect(await readdir(join(home, '.pi/agent/extensions'))).toEqual([]);
   });
 
-  it('leave alone what somebody else has written there', async () => {
+  it('leave what others have written there', async () => {
     await mkdir(join(home, '.local/share/opencode'), { recursive: true });
     await write(PLUGIN, 'export const Mine = 1;');
     expect(await plan()).toMatchObject([{ after: undefined, problem: 'It is not the one that recount writes' }]);
     expect(await install()).toEqual([]);
   });
 
-  it('note what the agent says, by the command', async () => {
+  it('note what the agent reports, through the command', async () => {
     for (const folder of ['.local/share/opencode', '.pi/agent']) await mkdir(join(home, folder), { recursive: true });
     const notes = join(home, 'notes');
     const files = listHookFiles({ platform: 'linux', environment: {}, homeFolder: home });

@@ -89,7 +89,7 @@ async function send(options: SendOptions = {}, changes: Partial<SendDependencies
   return await sendSessions(deps, { settleMs: 20, retryDelayMs: 1, ...options });
 }
 
-it('passes over what there is no permission to read, and names it', async () => {
+it('skips files without read permission, and names them', async () => {
   await write('a.jsonl', '{"a":1}\n');
   const denied = await write('b.jsonl', '{"b":1}\n');
   await write('c.jsonl', '{"c":1}\n');
@@ -119,7 +119,7 @@ it('sends what a hook has noted, then only what was added, and never the same ag
   expect(stored.get('a.jsonl')).toEqual(['one\n', 'one\ntwo\nthree\n']);
 });
 
-it('sends the whole of a file that was rewritten', async () => {
+it('sends a rewritten file as a whole', async () => {
   const path = await write('a.jsonl', 'one\ntwo\n');
   await send({ sweeps: true });
   await writeFile(path, 'ONE\ntwo\nthree\n');
@@ -127,7 +127,7 @@ it('sends the whole of a file that was rewritten', async () => {
   expect(deliveries.map(({ from }) => from)).toEqual([0, 0]);
 });
 
-it('takes sub-agents along with their session', async () => {
+it('sends sub-agents along with their session', async () => {
   await send();
   const path = await write('a.jsonl', 'one\n');
   await write('a/subagents/agent-1.jsonl', 'sub\n');
@@ -136,7 +136,7 @@ it('takes sub-agents along with their session', async () => {
   expect([...stored.keys()].sort()).toEqual(['a.jsonl', 'a/subagents/agent-1.jsonl']);
 });
 
-it('finds what hooks missed when a session starts, and when it was never looked for', async () => {
+it('finds what hooks missed when a session starts, and if it has never looked before', async () => {
   await write('a.jsonl', 'one\n');
   expect(await send()).toMatchObject({ sent: 1 });
   await write('b.jsonl', 'two\n');
@@ -164,7 +164,7 @@ it('keeps what cannot be sent, even if the agent deletes or rewrites it, and sen
   expect(await listWaiting(folder)).toEqual([]);
 });
 
-it('stops at once where nothing is taken, and says so until something is', async () => {
+it('stops at once if the server accepts nothing, and says so until it accepts something', async () => {
   for (const name of ['a', 'b', 'c']) await write(`${name}.jsonl`, 'one\n');
   failure = new DeliveryError('denied', 'The key is revoked');
   expect(await send({ sweeps: true })).toMatchObject({ waiting: 3, stopped: { code: 'denied' } });
@@ -172,7 +172,7 @@ it('stops at once where nothing is taken, and says so until something is', async
   expect(await send()).toMatchObject({ sent: 3, waiting: 0 });
 });
 
-it('keeps what a hook notes while it is told that nothing is taken', async () => {
+it('keeps what a hook notes while the server accepts nothing', async () => {
   const first = await write('a.jsonl', 'one\n');
   await send({ sweeps: true });
   const later = await write('b.jsonl', 'two\n');
@@ -193,7 +193,7 @@ it('keeps what a hook notes while it is told that nothing is taken', async () =>
   expect(stored.get('b.jsonl')).toEqual(['two\n']);
 });
 
-it('does not send again what was refused, unless it changes or the server is another version', async () => {
+it('does not send a refused file again, unless it changes or the server has another version', async () => {
   const path = await write('a.jsonl', 'one\n');
   failure = new DeliveryError('rejected', 'not a transcript');
   const readTargetVersion = async () => '1';
@@ -205,7 +205,7 @@ it('does not send again what was refused, unless it changes or the server is ano
   expect(await send({ sweeps: true })).toMatchObject({ sent: 1 });
 });
 
-it('leaves out what is excluded', async () => {
+it('skips what is excluded', async () => {
   await write('a.jsonl', '{"cwd":"/home/ada/private"}\n');
   await write('b.jsonl', '{"cwd":"/home/ada/work"}\n');
   const decide = (_path: string, head: Buffer): Disclosure =>
@@ -214,7 +214,7 @@ it('leaves out what is excluded', async () => {
   expect([...stored.keys()]).toEqual(['b.jsonl']);
 });
 
-it('sends a file that moved or was touched no second time', async () => {
+it('does not resend a file that was moved or touched', async () => {
   const path = await write('a.jsonl', 'one\n');
   await send({ sweeps: true });
   await age(path, 5);
@@ -225,7 +225,7 @@ it('sends a file that moved or was touched no second time', async () => {
   expect(deliveries).toHaveLength(1);
 });
 
-it('sends whole lines of a file that never rests', async () => {
+it('sends whole lines of a file that keeps growing', async () => {
   const path = await write('a.jsonl', 'one\nhalf a li', { ageSeconds: -3600 });
   let count = 0;
   const timer = setInterval(() => void utimes(path, 4e9 + count, 4e9 + count++).catch(() => undefined), 1);
@@ -234,7 +234,7 @@ it('sends whole lines of a file that never rests', async () => {
   expect(stored.get('a.jsonl')).toEqual(['one\n']);
 });
 
-it('sends compressed files as they are', async () => {
+it('sends compressed files unchanged', async () => {
   const path = join(home, '.codex/sessions/2026/11/01/rollout-a.jsonl.zst');
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, zstdCompressSync('one\n'));
@@ -255,7 +255,7 @@ it('sends compressed files as they are', async () => {
   expect(encoding).toBe('zstd');
 });
 
-it('goes on where a process was killed: with a log whose last line is cut, and with notes that are no JSON', async () => {
+it('continues after a kill: with a log whose last line is cut, and with notes that are not JSON', async () => {
   const path = await write('a.jsonl', 'one\n');
   await send({ sweeps: true });
   await appendFile(folder.sentLog, '{"path":"/x","sizeBytes":1');
@@ -266,12 +266,12 @@ it('goes on where a process was killed: with a log whose last line is cut, and w
   expect(await send({ sweeps: true })).toMatchObject({ sent: 0, duplicates: 0 });
 });
 
-it('leaves the work to a sender that is at work', async () => {
+it('leaves the work to a running sender', async () => {
   await write('a.jsonl', 'one\n');
   expect(await send({ sweeps: true }, { takeLock: () => undefined })).toMatchObject({ isBusy: true, sent: 0 });
 });
 
-it('reads a hook’s note, cut or not', () => {
+it('reads a hook’s note, truncated or not', () => {
   const text =
     '{"session_id":"1","transcript_path":"/a \\"b\\".jsonl","hook_event_name":"Stop","last_assistant_message":"x';
   expect(parseHookNote(text)).toEqual({ event: 'Stop', paths: ['/a "b".jsonl'] });
@@ -308,7 +308,7 @@ it('sends the sessions of databases, and again only those that changed', async (
   expect(await readdir(folder.outgoing)).toEqual([]);
 });
 
-it('sends other bytes than the file has where it must, and then only what was added to them', async () => {
+it('sends rewritten bytes if it must, and then only what was added to them', async () => {
   const path = await write('a.jsonl', 'secret one\n');
   await write('b.jsonl.zst', '');
   await writeFile(toPath('b.jsonl.zst'), zstdCompressSync('secret four\n'));
@@ -337,7 +337,7 @@ it('sends other bytes than the file has where it must, and then only what was ad
   expect(await readdir(folder.outgoing)).toEqual([]);
 });
 
-it('loses nothing where the disk fails after the server has taken a file, and doubles nothing', async () => {
+it('loses nothing if the disk fails after the server has accepted a file, and sends nothing twice', async () => {
   await write('a.jsonl', 'one\n');
   const failing = async (delivery: SessionDelivery) => {
     const receipt = await receive(delivery);
@@ -353,7 +353,7 @@ it('loses nothing where the disk fails after the server has taken a file, and do
   expect(stored.get('a.jsonl')).toEqual(['one\n']);
 });
 
-it('goes by no clock: files may be of the future, or of 1970', async () => {
+it('does not depend on the clock: files may be from the future, or from 1970', async () => {
   const future = await write('a.jsonl', 'one\n');
   const past = await write('b.jsonl', 'two\n');
   await age(future, -10 * 365 * 86_400);
@@ -365,7 +365,7 @@ it('goes by no clock: files may be of the future, or of 1970', async () => {
   expect(await send({ sweeps: true })).toMatchObject({ sent: 1, sentBytes: 6 });
 });
 
-it('looks for what hooks missed also where the clock was ahead when it last did', async () => {
+it('looks for what hooks missed even if the clock was ahead the last time', async () => {
   await send({ sweeps: true });
   const status = JSON.parse(await readFile(folder.status, 'utf8'));
   const nextYear = new Date(Date.now() + 365 * 86_400_000).toISOString();
@@ -417,7 +417,7 @@ describe('attachments', () => {
     expect(attached.get('t/tool-results/toolu_01.txt')).toBe(attached.get('s/tool-results/toolu_01.txt'));
   });
 
-  it('are kept while the server is away, also if the agent deletes them', async () => {
+  it('are kept while the server is unavailable, even if the agent deletes them', async () => {
     failure = new DeliveryError('unavailable', 'away');
     expect((await send({ sweeps: true })).stopped?.code).toBe('unavailable');
     await rm(toPath('s'), { recursive: true });
@@ -426,7 +426,7 @@ describe('attachments', () => {
     expect(Object.fromEntries(attached)).toEqual(Object.fromEntries(FILES));
   });
 
-  it('are rewritten as their session is, or stay here', async () => {
+  it('are rewritten like their session, or kept local', async () => {
     async function* rewrite(source: AsyncIterable<Uint8Array>) {
       for await (const chunk of source) yield Buffer.from(Buffer.from(chunk).toString().replaceAll('secret', '******'));
     }

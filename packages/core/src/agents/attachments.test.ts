@@ -13,7 +13,7 @@ describe('identifyAttachment', () => {
     ['subagents/workflows/wf_1-2/journal.jsonl', 'workflow'],
     ['workflows/wf_1-2.json', 'workflow'],
     ['workflows/scripts/census-wf_1-2.js', 'workflow'],
-  ])('knows %s', (path, kind) => {
+  ])('recognises %s', (path, kind) => {
     const found = { agent: 'claude-code', sessionId: SESSION, path, kind };
     expect(identifyAttachment(`${FOLDER}/${path}`)).toEqual(found);
     const onWindows = `C:\\Users\\ada\\projects\\config\\projects\\C--app\\${SESSION}\\${path.replaceAll('/', '\\')}`;
@@ -32,7 +32,7 @@ describe('identifyAttachment', () => {
     `${FOLDER}/session-memory/summary.md`,
     '/home/ada/app/tool-results/x.txt',
     `/home/ada/${SESSION}/app/workflows/x.json`,
-  ])('takes %s for none', (path) => {
+  ])('does not recognise %s', (path) => {
     expect(identifyAttachment(path)).toBeUndefined();
   });
 });

@@ -14,7 +14,7 @@ const subagent = Buffer.from(
 );
 
 describe('identifyTranscript', () => {
-  it('believes the uploader first, then the path, then the lines, then the name of the file', () => {
+  it('trusts the uploader first, then the path, then the lines, then the file name', () => {
     const path = `/p/${session}.jsonl`;
     const idOf = (input: Omit<Parameters<typeof identifyTranscript>[0], 'head'>, head: Uint8Array = main) =>
       identifyTranscript({ ...input, head }).sessionId;
@@ -28,14 +28,14 @@ describe('identifyTranscript', () => {
     expect(idOf({ path: '' }, Buffer.alloc(0))).toBeUndefined();
   });
 
-  it('takes the uploader at their word, whatever the lines look like', () => {
+  it('trusts the uploader, whatever the lines look like', () => {
     expect(identifyTranscript({ head: main, agent: 'openclaw' })).toMatchObject({ format: 'openclaw-session' });
     expect(identifyTranscript({ head: main, agent: 'claude-code' })).toMatchObject({ sessionId: 'from-line' });
     const nobodys = identifyTranscript({ head: Buffer.from('{"note":1}\n'), path: 'notes.jsonl' });
     expect(nobodys).toMatchObject({ format: undefined, isRecognised: false, sessionId: 'notes' });
   });
 
-  it('knows a main transcript', () => {
+  it('recognises a main transcript', () => {
     expect(identifyTranscript({ head: main })).toEqual({
       format: 'claude-code',
       agent: 'claude-code',
@@ -49,7 +49,7 @@ describe('identifyTranscript', () => {
     });
   });
 
-  it('knows a transcript by the beginning of a line that is longer than what it is shown', () => {
+  it('recognises a transcript by the beginning of a line that is longer than the head', () => {
     const content = 'x'.repeat(IDENTIFY_HEAD_BYTES);
     const line = JSON.stringify({ type: 'user', sessionId: 'from-line', message: { role: 'user', content } });
     const head = Buffer.from(line).subarray(0, IDENTIFY_HEAD_BYTES);
@@ -57,7 +57,7 @@ describe('identifyTranscript', () => {
     expect(identifyTranscript({ head: head.subarray(1000) })).toMatchObject({ format: undefined });
   });
 
-  it('knows a sub-agent by its lines where no path tells', () => {
+  it('recognises a sub-agent by its lines if the path does not say', () => {
     for (const path of [undefined, 'notes.jsonl']) {
       expect(identifyTranscript({ path, head: subagent })).toEqual({
         format: 'claude-code',
@@ -73,7 +73,7 @@ describe('identifyTranscript', () => {
     }
   });
 
-  it('takes no transcript for a sub-agent’s unless its first message is marked as one’s', () => {
+  it('treats a transcript as a sub-agent’s only if its first message is marked so', () => {
     const named = { sessionId: 's', agentId: 'a1' };
     const heads = [
       toJsonl(userLine('hi', named)),
@@ -119,7 +119,7 @@ describe('identifyTranscript', () => {
     });
   });
 
-  it('reads on over what is broken, empty, marked or glued', () => {
+  it('skips broken, empty, marked and glued lines', () => {
     const head = Buffer.concat([
       Buffer.from('\uFEFF// comment\n\n[1]\n"x"\n{"type":"mode"'),
       Buffer.from([0xff, 0x0a]),
@@ -139,7 +139,7 @@ describe('identifyTranscript', () => {
     });
   });
 
-  it('takes a sub-agent for one whose lines name its parent, whatever its file is called', () => {
+  it('treats as a sub-agent one whose lines name its parent, whatever its file name', () => {
     const source = { subagent: { thread_spawn: { parent_thread_id: 'parent', depth: 1 } } };
     const own = { type: 'session_meta', payload: { id: 'child', source } };
     const head = Buffer.from(toJsonl(own, { type: 'session_meta', payload: { id: 'parent' } }));
@@ -154,11 +154,11 @@ describe('identifyTranscript', () => {
     });
   });
 
-  it('tells what is no transcript', () => {
+  it('recognises what is not a transcript', () => {
     expect(identifyTranscript({ head: Buffer.from('no transcript at all') }).format).toBeUndefined();
   });
 
-  it('gives ids that can be stored: bounded, without NUL or half a character', () => {
+  it('returns ids that can be stored: bounded, without NUL or half a character', () => {
     const identity = identifyTranscript({ sessionId: `a\0${'x'.repeat(509)}🎉`, head: main });
     expect(identity.sessionId).toBe(`a\uFFFD${'x'.repeat(509)}\uFFFD`);
     const head = Buffer.from('{"type":"user","isSidechain":true,"sessionId":"s\\u0000","agentId":"\\ud83d"}');
@@ -169,7 +169,7 @@ describe('identifyTranscript', () => {
     });
   });
 
-  it('is conclusive only where no longer head changes the answer', () => {
+  it('is conclusive only if no longer head changes the answer', () => {
     const line = fc.constantFrom(
       '{"type":"mode"}',
       '{"type":"mode","sessionId":"s1"}',

@@ -74,7 +74,7 @@ describe('detectFormat', () => {
     expect(detectFormat(line, path, layout)?.format.id).toBe(format);
   });
 
-  it('looks at the formats of a named agent alone', () => {
+  it('considers only the formats of a named agent', () => {
     const header = { type: 'session', id: 's', timestamp: 't', cwd: '/' };
     expect(detectFormat(header, '/h/.omp/s.jsonl', 'lines', 'pi')?.format.id).toBe('pi-session');
     expect(detectFormat(header, '/h/.omp/s.jsonl', 'lines', 'codex')).toBeUndefined();

@@ -4,7 +4,7 @@ import { collectGarbage } from '../testing/collect-garbage.ts';
 import { createOldestKey, createRecentKeys } from './recent-keys.ts';
 
 describe('recent keys', () => {
-  it('remembers the keys added last, the empty one included', () => {
+  it('remember the keys added last, including the empty one', () => {
     const keys = createRecentKeys(2);
     expect(['', 'a', '', 'b', 'b', 'a'].map(keys.add)).toEqual([true, true, false, true, false, false]);
     expect(['', 'a', 'b'].map(keys.has)).toEqual([false, true, true]);
@@ -14,7 +14,7 @@ describe('recent keys', () => {
 });
 
 describe('oldest key', () => {
-  it('gives what was inserted first, whatever was deleted, moved and added meanwhile', () => {
+  it('is the one inserted first, whatever was deleted, moved and added in between', () => {
     const steps = fc.array(fc.record({ action: fc.constantFrom('add', 'move', 'delete', 'take'), key: fc.nat(9) }), {
       maxLength: 200,
     });
@@ -39,7 +39,7 @@ describe('oldest key', () => {
     );
   });
 
-  it('holds no tables of the map while nothing is taken', async () => {
+  it('retains no tables of the map while nothing is removed', async () => {
     const map = new Map<string, number>();
     const oldest = createOldestKey(map);
     map.set('first', 0);

@@ -5,13 +5,13 @@ import { createUlidSequence } from './ulid-sequence.ts';
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
 describe('createUlidSequence', () => {
-  it('writes the time as the ULID specification does', () => {
+  it('encodes the time as the ULID specification does', () => {
     // The specification's own example: 1469918176385 is 01ARYZ6S41.
     expect(createUlidSequence('seed')(1_469_918_176_385).slice(0, 10)).toBe('01ARYZ6S41');
     expect(createUlidSequence('seed')(2 ** 48 - 1).slice(0, 10)).toBe('7ZZZZZZZZZ');
   });
 
-  it('gives the same ids for the same seed, others for another', () => {
+  it('gives the same ids for the same seed, and different ones for another', () => {
     const ids = (seed: string) => [1, 2, 2, 1].map(createUlidSequence(seed));
     expect(ids('a')).toEqual(ids('a'));
     expect(new Set([...ids('a'), ...ids('b')]).size).toBe(8);

@@ -19,7 +19,7 @@ function split(text: string | Uint8Array, size = 7, maxEntryBytes = 1000): (RawL
 const toValues = (text: string, size?: number) =>
   split(text, size, 1_000_000).map(({ text: json, key }) => toEntryObject(JSON.parse(json ?? '') as JsonValue, key));
 
-it('gives the members of an object, and the elements of those that are arrays', () => {
+it('yields the members of an object, and the elements of those that are arrays', () => {
   const document = {
     id: 'a"]}\\',
     n: -1.5e3,
@@ -44,11 +44,11 @@ it('gives the members of an object, and the elements of those that are arrays', 
   }
 });
 
-it('gives the elements of an array', () => {
+it('yields the elements of an array', () => {
   expect(toValues('[{"a":1}, [2] ,"é",false]')).toEqual([{ a: 1 }, [2], 'é', false]);
 });
 
-it('names the place of each entry', () => {
+it('gives the place of each entry', () => {
   const text = '{ "é": [ {"a":1},\n 2 ] }';
   for (const { byteOffset, byteLength, text: json } of split(text)) {
     expect(
@@ -63,7 +63,7 @@ it('names the place of each entry', () => {
   ]);
 });
 
-it('skips entries that are too long without holding them, and goes on', () => {
+it('skips entries that are too long without buffering them, and continues', () => {
   const entries = split(`[1,"${'x'.repeat(5000)}",2]`);
   expect(entries.map(({ text, byteLength }) => [text, byteLength])).toEqual([
     ['1', 1],
@@ -72,7 +72,7 @@ it('skips entries that are too long without holding them, and goes on', () => {
   ]);
 });
 
-it('says where a document is torn or no JSON', () => {
+it('reports where a document is truncated or not JSON', () => {
   const faults = (text: string) => split(text).filter(({ isBroken, terminated }) => isBroken || !terminated);
   for (const torn of ['{"a":[1,', '{"a"', '[{"b":', '{"a":"x'])
     expect([torn, faults(torn)]).toMatchObject([torn, [{ terminated: false }]]);
@@ -81,7 +81,7 @@ it('says where a document is torn or no JSON', () => {
   expect(split('')).toEqual([]);
 });
 
-it('gives back every document, however it is written and cut', () => {
+it('returns every document, however it is written and split', () => {
   const element = fc.jsonValue({ maxDepth: 3 });
   const member = fc.oneof(
     element.filter((value) => !Array.isArray(value)),

@@ -12,7 +12,7 @@ describe('limitText', () => {
     ['two bytes', 'é', 2],
     ['three bytes', '日', 3],
     ['four bytes', '🎉', 4],
-  ])('cuts before a character of %s that does not fit wholly', (_name, character, size) => {
+  ])('cuts before a character of %s that does not fit whole', (_name, character, size) => {
     const text = `ab${character}c`;
     expect(limitText(text, size + 3)).toEqual({ value: text, byteLength: size + 3, isCut: false });
     expect(limitText(text, size + 2)).toEqual({ value: `ab${character}`, byteLength: size + 3, isCut: true });
@@ -21,13 +21,13 @@ describe('limitText', () => {
     }
   });
 
-  it('gives the empty text where nothing fits', () => {
+  it('returns the empty text if nothing fits', () => {
     expect(limitText('🎉', 3)).toEqual({ value: '', byteLength: 4, isCut: true });
     expect(limitText('a', 0)).toEqual({ value: '', byteLength: 1, isCut: true });
     expect(limitText('', 0)).toEqual({ value: '', byteLength: 0, isCut: false });
   });
 
-  it('gives the longest beginning that fits, in whole characters', () => {
+  it('returns the longest prefix that fits, in whole characters', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('a', 'é', '日', '🎉', '\0') }),
@@ -55,20 +55,20 @@ describe('isNestedDeeperThan', () => {
     expect(isNestedDeeperThan(null, 0)).toBe(false);
   });
 
-  it('stands nesting of any depth', () => {
+  it('handles any depth of nesting', () => {
     expect(isNestedDeeperThan(nested(100_000), MAX_STORED_JSON_DEPTH)).toBe(true);
   });
 });
 
 describe('limitJson', () => {
-  it('gives the value itself up to the limit, beyond it the beginning of its JSON', () => {
+  it('returns the value itself up to the limit, and beyond it the beginning of its JSON', () => {
     const value = { a: 'é' };
     expect(limitJson(value, 10)).toEqual({ value, byteLength: 10, isCut: false, isTooDeep: false });
     expect(limitJson(value, 9)).toEqual({ value: '{"a":"é"', byteLength: 10, isCut: true, isTooDeep: false });
     expect(limitJson(value, 7)).toEqual({ value: '{"a":"', byteLength: 10, isCut: true, isTooDeep: false });
   });
 
-  it('gives null for what is nested too deep, however deep', () => {
+  it('returns null for what is nested too deep, however deep', () => {
     const deepest = nested(MAX_STORED_JSON_DEPTH);
     expect(limitJson(deepest, 10_000)).toMatchObject({ value: deepest, isTooDeep: false });
     for (const depth of [MAX_STORED_JSON_DEPTH + 1, 100_000]) {

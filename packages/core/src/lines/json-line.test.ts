@@ -13,14 +13,14 @@ describe('storable characters', () => {
   const isStorable = (text: string) => text.isWellFormed() && !text.includes('\0');
 
   describe('toStorableText', () => {
-    it('replaces each NUL and each half of a pair', () => {
+    it('replaces each NUL and each lone surrogate', () => {
       expect(toStorableText('a\0b\0')).toEqual({ text: 'a\uFFFDb\uFFFD', replacedCount: 2 });
       expect(toStorableText('\ud83d')).toEqual({ text: '\uFFFD', replacedCount: 1 });
       expect(toStorableText('\ude00\ud83d')).toEqual({ text: '\uFFFD\uFFFD', replacedCount: 2 });
       expect(toStorableText('\ud83d\ud83d\ude00\ude00')).toEqual({ text: '\uFFFD😀\uFFFD', replacedCount: 2 });
     });
 
-    it('leaves everything else, other control characters included', () => {
+    it('leaves everything else, including other control characters', () => {
       const text = '\u0001\u001b[0m 😀 \uFFFD \uFFFE \u{10FFFF}';
       expect(toStorableText(text)).toEqual({ text, replacedCount: 0 });
     });
@@ -59,12 +59,12 @@ describe('storable characters', () => {
       expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
     });
 
-    it('walks 100,000 levels', () => {
+    it('handles 100,000 levels', () => {
       const value = JSON.parse(`[${nestedArrays(100_000)},"\\u0000"]`) as JsonValue;
       expect(toStorableJson(value).replacedCount).toBe(1);
     });
 
-    it('leaves nothing behind in any JSON value, wherever maySmuggleCharacters says it may', () => {
+    it('leaves nothing behind in any JSON value for which maySmuggleCharacters returns true', () => {
       const anyJson = fc.letrec<{ value: JsonValue }>((tie) => ({
         value: fc.oneof(
           { maxDepth: 3 },
@@ -88,7 +88,7 @@ describe('storable characters', () => {
   });
 
   describe('maySmuggleCharacters', () => {
-    it('knows the escapes in every spelling', () => {
+    it('recognises the escapes in every spelling', () => {
       for (const spelling of ['\\u0000', '\\ud83d', '\\uD83D', '\\uDc00', '\\udFFF']) {
         expect(maySmuggleCharacters(`{"a":"${spelling}"}`)).toBe(true);
       }
@@ -99,7 +99,7 @@ describe('storable characters', () => {
 
 describe('decode line', () => {
   describe('decodeLine', () => {
-    it('decodes UTF-8 and counts nothing, a genuine U+FFFD included', () => {
+    it('decodes UTF-8 and counts nothing, not even a genuine U+FFFD', () => {
       const text = 'a é 日 🎉 \uFFFD \uFEFF \0';
       expect(decodeLine(Buffer.from(text))).toMatchObject({ text, invalidSequenceCount: 0 });
       expect(decodeLine(Buffer.alloc(0))).toMatchObject({ text: '', invalidSequenceCount: 0 });
@@ -110,13 +110,13 @@ describe('decode line', () => {
       expect(decodeLine(bytes)).toMatchObject({ text: 'a\uFFFD\uFFFD(\uFFFD\uFFFD', invalidSequenceCount: 3 });
     });
 
-    it('replaces surrogates that were encoded one by one, as some writers do', () => {
+    it('replaces individually encoded surrogates, as some writers produce', () => {
       const { text, invalidSequenceCount } = decodeLine(Buffer.from([0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80]));
       expect(text.isWellFormed()).toBe(true);
       expect(invalidSequenceCount).toBe(text.length);
     });
 
-    it('gives the text of a TextDecoder, and counts exactly where that had to replace', () => {
+    it('equals a TextDecoder, and counts exactly what that replaced', () => {
       fc.assert(
         fc.property(fc.uint8Array(), (bytes) => {
           const { text, invalidSequenceCount } = decodeLine(Buffer.from(bytes));
@@ -136,20 +136,20 @@ describe('parse json line', () => {
       }
     });
 
-    it('reads objects that are glued together', () => {
+    it('reads concatenated objects', () => {
       expect(parseJsonLine('{"a":"}{\\""} {"b":{"c":[{}]}}\r')).toEqual({
         values: [{ a: '}{"' }, { b: { c: [{}] } }],
         isBroken: false,
       });
     });
 
-    it('reads the whole objects before a torn one, or before anything else', () => {
+    it('reads the whole objects before a truncated one, or before anything else', () => {
       for (const rest of ['{"b":', '{"b":"}', 'x', '[1]', '}', '\0', '\u00a0', '{"b":01}{"c":1}', '\uFEFF{"b":1}']) {
         expect(parseJsonLine(`{"a":1}${rest}`)).toEqual({ values: [{ a: 1 }], isBroken: true });
       }
     });
 
-    it('is broken where no object stands at the beginning', () => {
+    it('is broken unless it begins with an object', () => {
       for (const text of ['{', '}{', '// comment', '[1][2]', 'NaN', "{'a':1}", '{"a":1,}', '\0{"a":1}', '\0\0', '"a']) {
         expect(parseJsonLine(text)).toEqual({ values: [], isBroken: true });
       }
@@ -161,18 +161,18 @@ describe('parse json line', () => {
       expect(parseJsonLine('{}'.repeat(2_000_000))).toMatchObject({ isBroken: true, values: { length: 100 } });
     });
 
-    it('keeps keys that mean something to JavaScript as they are', () => {
+    it('keeps keys that mean something to JavaScript unchanged', () => {
       const [value] = parseJsonLine('{"__proto__":{"type":"user"},"constructor":1}').values;
       expect(Object.keys(value as object)).toEqual(['__proto__', 'constructor']);
       expect((value as { type?: unknown }).type).toBeUndefined();
     });
 
-    it('takes time in proportion to the length of a line that is no JSON', () => {
+    it('takes time linear in the length of a line that is not JSON', () => {
       expect(parseJsonLine('{'.repeat(3_000_000))).toEqual({ values: [], isBroken: true });
       expect(parseJsonLine(`{"a":"${'\\'.repeat(3_000_001)}`)).toEqual({ values: [], isBroken: true });
     });
 
-    it('finds every object of a glued line', () => {
+    it('finds every object of a concatenated line', () => {
       const object = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }));
       const gap = fc.stringMatching(/^[ \t\r]{0,2}$/);
       fc.assert(

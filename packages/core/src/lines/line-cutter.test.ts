@@ -57,7 +57,7 @@ const { value: anyValue } = fc.letrec((tie) => ({
 }));
 
 describe('createLineCutter', () => {
-  it('cuts any JSON as the rule says, however its bytes are parted', () => {
+  it('cuts any JSON by the documented rule, however its bytes are split', () => {
     fc.assert(
       fc.property(
         anyValue,
@@ -77,7 +77,7 @@ describe('createLineCutter', () => {
     );
   });
 
-  it('keeps what comes last, whatever comes first', () => {
+  it('keeps the last value, whatever comes first', () => {
     const usage = { input_tokens: 5, output_tokens: 7 };
     const content = [
       'x'.repeat(1e6),
@@ -93,7 +93,7 @@ describe('createLineCutter', () => {
     }
   });
 
-  it('never parts a character, nor the halves of an escaped pair', () => {
+  it('never splits a character, nor an escaped surrogate pair', () => {
     for (const unit of ['é', '密', '\u{1f600}', String.raw`\ud83d\ude00`, String.raw`\u00e9`, String.raw`\"`]) {
       for (let before = 0; before < 13; before++) {
         const { json } = cut(`["${'x'.repeat(before)}${unit.repeat(200)}"]`);
@@ -133,7 +133,7 @@ describe('createLineCutter', () => {
     for (const size of [1, 64]) expect(() => JSON.parse(cut(line, { size }).json)).toThrow();
   });
 
-  it('never throws, nor keeps too much, and says the same of any bytes however they are parted', () => {
+  it('never throws, keeps a bounded amount, and gives the same result for any bytes however they are split', () => {
     const part = fc.constantFrom(
       '{',
       '}',
@@ -163,7 +163,7 @@ describe('createLineCutter', () => {
     );
   });
 
-  it('completes what a torn line began with', () => {
+  it('completes the beginning of a truncated line', () => {
     const line = JSON.stringify({ type: 'user', list: [{ a: 'b' }, 12], text: 'x'.repeat(1000) });
     const whole = JSON.parse(cut(line).json) as object;
     for (let end = 1; end < line.length; end += 3) {
@@ -173,7 +173,7 @@ describe('createLineCutter', () => {
     }
   });
 
-  it('leaves out numbers of any length, and members with long names', () => {
+  it('drops numbers of any length, and members with long names', () => {
     expect(cut(`{"a":${'1'.repeat(5000)},"b":2,"${'k'.repeat(3000)}":{"c":[3,"]"]},"d":4}`)).toEqual({
       json: '{"b":2,"d":4}',
       textCount: 0,

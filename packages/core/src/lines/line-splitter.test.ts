@@ -37,7 +37,7 @@ describe('createLineSplitter', () => {
     });
   });
 
-  it('hands over a last line that no line feed ends, and none after a last line feed', () => {
+  it('emits an unterminated last line, and none after a final line feed', () => {
     expect(split([Buffer.from('a\nbc')]).lines.at(-1)).toMatchObject({ text: 'bc', terminated: false, byteOffset: 2 });
     expect(texts([Buffer.from('a\n')])).toEqual(['a']);
     expect(split([])).toEqual({ lines: [], lineCount: 0, byteCount: 0 });
@@ -47,7 +47,7 @@ describe('createLineSplitter', () => {
     expect(texts([Buffer.from('a\rb\u2028c\u0085\v\f\0')])).toHaveLength(1);
   });
 
-  it('lets a line of exactly the limit pass, whole or in pieces, and skips one byte more', () => {
+  it('accepts a line of exactly the limit, whole or in pieces, and skips one byte more', () => {
     for (const size of [1, 3, 100]) {
       const input = Buffer.from('12345\n123456\n12345');
       const { lines, lineCount, byteCount } = split(toPieces(input, size), 5);
@@ -58,13 +58,13 @@ describe('createLineSplitter', () => {
     }
   });
 
-  it('reports a too long last line', () => {
+  it('reports a last line that is too long', () => {
     expect(split([Buffer.from('123'), Buffer.from('456')], 5).lines).toEqual([
       { lineNumber: 1, byteOffset: 0, byteLength: 6, text: undefined, terminated: false },
     ]);
   });
 
-  it('counts the bytes of a line that is not finished yet', () => {
+  it('counts the bytes of an unfinished line', () => {
     const splitter = createLineSplitter(5, () => undefined);
     splitter.push(Buffer.from('a\n1234567'));
     expect([splitter.lineCount, splitter.byteCount]).toEqual([1, 9]);
@@ -76,7 +76,7 @@ describe('createLineSplitter', () => {
     expect(texts([whole.subarray(1, 5)])).toEqual(['a', 'b']);
   });
 
-  it('takes time in proportion to the length of a line, also in single bytes', () => {
+  it('takes time linear in the length of a line, also in single bytes', () => {
     const lengths: number[] = [];
     const splitter = createLineSplitter(5_000_000, ({ bytes }) => lengths.push(bytes?.length ?? -1));
     const byte = Buffer.from('x');
@@ -85,7 +85,7 @@ describe('createLineSplitter', () => {
     expect(lengths).toEqual([5_000_000, 1]);
   });
 
-  it('gives the same lines however the bytes are cut, and they add up to the input', () => {
+  it('yields the same lines however the bytes are split, and they add up to the input', () => {
     const bytes = fc.array(fc.constantFrom(0x0a, 0x0d, 0x61, 0x00, 0xff), { maxLength: 60 });
     fc.assert(
       fc.property(bytes, fc.integer({ min: 1, max: 9 }), fc.integer({ min: 0, max: 8 }), (values, size, max) => {

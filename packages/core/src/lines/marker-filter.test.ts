@@ -20,7 +20,7 @@ function readWanted(bytes: Buffer, chunkBytes: number, markers?: readonly string
 }
 
 describe('createMarkerFilter', () => {
-  it('wants the lines that contain a marker, however the chunks cut them', () => {
+  it('selects the lines that contain a marker, however the chunks split them', () => {
     const line = fc
       .array(fc.constantFrom('a', '"', 'usage', '"usage"', 'tokens', '€', ''))
       .map((parts) => parts.join(''));
@@ -37,7 +37,7 @@ describe('createMarkerFilter', () => {
     );
   });
 
-  it('wants nothing without a marker', () => {
+  it('selects nothing without a marker', () => {
     expect(readWanted(Buffer.from('a\nb\n'), 100, []).lines).toEqual([]);
   });
 });

@@ -58,7 +58,7 @@ describe('parserFor', () => {
 });
 
 describe('claude', () => {
-  it('gives a whole stream in the words that all agents share', () => {
+  it('emits a whole stream in the terms that all agents share', () => {
     expect(texts('claude', claudeStream)).toEqual([
       'progress system/hook_started: SessionStart:startup',
       'start 11111111-2222-4333-8444-555555555555 claude-opus-4-8',
@@ -80,7 +80,7 @@ describe('claude', () => {
     ]);
   });
 
-  it('tells what each turn cost, and the error of one that failed', () => {
+  it('reports what each turn cost, and the error of one that failed', () => {
     expect(
       texts('claude', [
         resultLine({ total_cost_usd: 0.1 }),
@@ -92,7 +92,7 @@ describe('claude', () => {
 });
 
 describe('codex', () => {
-  it('gives a whole stream', () => {
+  it('emits a whole stream', () => {
     const { events, summary } = parse('codex', codexStream);
     expect(events.map(toText)).toEqual([
       'start thread-1 null',
@@ -118,7 +118,7 @@ describe('codex', () => {
     item: { id: 'i', ...fields },
   });
 
-  it('starts a tool that is only ever completed, and not twice', () => {
+  it('starts a tool that has only a completion, and none twice', () => {
     const search = { type: 'web_search', query: 'q' };
     expect(texts('codex', [item(search)])).toEqual(['tool i WebSearch: q', 'end i WebSearch: ']);
     const stages = ['item.started', 'item.updated', 'item.completed'];
@@ -130,7 +130,7 @@ describe('codex', () => {
     ).toEqual(['tool i WebSearch: q', 'progress web_search:', 'end i WebSearch: ']);
   });
 
-  it('tells what went wrong with a tool', () => {
+  it('reports what went wrong with a tool', () => {
     const command = { type: 'command_execution', command: 'x', status: 'completed' };
     expect(
       texts('codex', [
@@ -159,7 +159,7 @@ describe('codex', () => {
     ]);
   });
 
-  it('tells of plans, passing errors, failed turns and old names', () => {
+  it('reports plans, transient errors, failed turns and old names', () => {
     expect(
       texts('codex', [
         item({
@@ -209,7 +209,7 @@ describe('codex', () => {
 });
 
 describe('amp', () => {
-  it('gives a whole stream, and the failure in a tool result', () => {
+  it('emits a whole stream, and the failure in a tool result', () => {
     const { events, summary } = parse('amp', ampStream);
     expect(events.map(toText)).toEqual([
       'start T-1 null',
@@ -223,7 +223,7 @@ describe('amp', () => {
     expect(summary.tokens).toEqual({ input: 0, output: 12, cacheRead: 110, cacheWrite: 102 });
   });
 
-  it('takes text that only looks like JSON as it is', () => {
+  it('passes on text that only looks like JSON', () => {
     const result = { type: 'tool_result', tool_use_id: 't', content: '{not json' };
     expect(texts('amp', [{ type: 'user', message: { content: [result] } }])).toEqual(['end t null: {not json']);
   });
@@ -281,7 +281,7 @@ describe('withOutputFlags', () => {
 });
 
 describe('usage of a result', () => {
-  it('does not count beside that of the messages', () => {
+  it('is not added to that of the messages', () => {
     const { summary } = parse('claude', [initLine(), resultLine({ usage: toUsageFields(1000, 1000) })]);
     expect(summary.tokens).toEqual({ input: 0, output: 0, cacheRead: 0, cacheWrite: 0 });
   });

@@ -123,7 +123,7 @@ async function countStored(text: string, format: string): Promise<TokenCounts> {
 }
 
 it.each([toCodexRun(), toAmpRun()])(
-  'what a run of $command shows live is what its stream counts, and its own file',
+  'what a run of $command shows live equals what its stream and its own file count',
   async ({ command, stream, streamFormat, stored, storedFormat, tokens }) => {
     const parser = parserFor(command, { now: () => 0 });
     parser?.push(toJsonLines(stream));

@@ -21,24 +21,24 @@ function decode(chunks: readonly (Uint8Array | string)[], options: LiveLineDecod
 }
 
 describe('createLiveLineDecoder', () => {
-  it('gives a line as soon as it is complete, and lets a partial one wait', () => {
+  it('emits a line as soon as it is complete, and waits for the rest of a partial one', () => {
     const { values, log } = decode(['{"a"', ':1}\n{"b":2}\r\n\n  \n{"c"'], {}, false);
     expect(values).toEqual([{ a: 1 }, { b: 2 }]);
     expect(log).toEqual(['line 1 at 0+7', 'line 2 at 8+8']);
   });
 
-  it('gives a last line without a line feed when the stream ends, and warns of a torn one', () => {
+  it('emits an unterminated last line when the stream ends, and warns of a truncated one', () => {
     expect(decode(['{"a":1}']).values).toEqual([{ a: 1 }]);
     expect(decode(['{"a":1}\n{"b']).log).toEqual(['line 1 at 0+7', 'truncated_last_line 2 at 8']);
   });
 
-  it('warns of bad JSON and of JSON that is no object, and goes on', () => {
+  it('warns of bad JSON and of JSON that is not an object, and continues', () => {
     const { values, log } = decode(['oops\n[1]\n5\n{"a":1}\n']);
     expect(values).toEqual([{ a: 1 }]);
     expect(log).toEqual(['invalid_json 1 at 0', 'not_an_object 2 at 5', 'not_an_object 3 at 9', 'line 4 at 11+7']);
   });
 
-  it('reads glued objects, and what is whole of a torn line', () => {
+  it('reads concatenated objects, and the whole ones of a truncated line', () => {
     const { values, log } = decode(['{"a":1}{"b":2}\n{"c":3}{"d"\n']);
     expect(values).toEqual([{ a: 1 }, { b: 2 }, { c: 3 }]);
     expect(log.filter((entry) => !entry.startsWith('line'))).toEqual(['glued_objects 1 at 0', 'invalid_json 2 at 15']);
@@ -55,7 +55,7 @@ describe('createLiveLineDecoder', () => {
     ]);
   });
 
-  it('keeps a character together that two chunks share', () => {
+  it('joins a character that two chunks share', () => {
     const bytes = Buffer.from('{"a":"é🎉"}\n');
     const chunks = [...bytes].map((byte) => Uint8Array.of(byte));
     expect(decode(chunks)).toEqual({ values: [{ a: 'é🎉' }], log: ['line 1 at 0+14'] });
@@ -67,7 +67,7 @@ describe('createLiveLineDecoder', () => {
     expect(decode([line(1_048_577)]).log).toEqual(['large_message 1 at 0', 'large 1 at 0+1048577']);
   });
 
-  it('drops more than the bound without a line feed, says so at once, and resumes after the next', () => {
+  it('drops a line that exceeds the bound, reports it at once, and resumes after the next line feed', () => {
     const { log } = decode(['{"a":"xxxx', 'xxxxxxxxxxxxx'], { maxBufferBytes: 20 }, false);
     expect(log).toEqual(['buffer_overflow 1 at 0']);
     const resumed = decode(['{"a":"xxxx', 'xxxxxxxxxxxxx', 'xxx"}\n{"b":2}\n'], { maxBufferBytes: 20 });
@@ -76,12 +76,12 @@ describe('createLiveLineDecoder', () => {
     expect(whole.log).toEqual(['buffer_overflow 1 at 0', 'line 2 at 29+7']);
   });
 
-  it('takes a line of just the bound', () => {
+  it('accepts a line of exactly the bound', () => {
     const line = `{"a":"${'x'.repeat(12)}"}`;
     expect(decode([line, '\n'], { maxBufferBytes: 20 }).log).toEqual(['line 1 at 0+20']);
   });
 
-  it('holds a bounded part of an endless line', () => {
+  it('buffers a bounded part of an endless line', () => {
     const decoder = createLiveLineDecoder({ onLine() {}, onWarning() {} }, { maxBufferBytes: 1024 });
     const chunk = Buffer.alloc(1024 * 1024, 0x78);
     const before = process.memoryUsage().arrayBuffers;
@@ -89,7 +89,7 @@ describe('createLiveLineDecoder', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(10 * 1024 * 1024);
   });
 
-  it('calls a stream corrupted after ten unreadable lines in a row, and counts from zero', () => {
+  it('calls a stream corrupted after ten unreadable lines in a row, and starts counting again', () => {
     const bad = (count: number): string => 'bad\n'.repeat(count);
     const corruptions = (text: string): number =>
       decode([text]).log.filter((entry) => entry.startsWith('stream_corrupted')).length;

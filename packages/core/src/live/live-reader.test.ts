@@ -32,7 +32,7 @@ const types = (events: StreamEvent[]): string[] => events.map(({ type }) => type
 const text = (value: string): JsonObject => ({ type: 'text', text: value });
 
 describe('a session', () => {
-  it('starts with its init line, which is given once', () => {
+  it('starts with its init line, which is emitted once', () => {
     const { events, summary } = read(initLine(), initLine(), initLine({ session_id: 'other' }));
     expect(ofType(events, 'init').map(({ sessionId, tools, model }) => [sessionId, tools, model])).toEqual([
       [expect.stringMatching(/^1111/), ['Read', 'Bash'], 'claude-opus-4-8'],
@@ -50,14 +50,14 @@ describe('a session', () => {
     expect(summary.model).toBe('one');
   });
 
-  it('warns once of a version that is newer than those known', () => {
+  it('warns once of a version that is newer than the known ones', () => {
     const { events } = read(initLine({ claude_code_version: '3.0.1' }), initLine({ claude_code_version: '3.0.1' }));
     expect(warnings(events)).toEqual(['unsupported_version']);
     expect(warnings(read(initLine({ claude_code_version: 'nightly' })).events)).toEqual(['unsupported_version']);
     expect(warnings(read(initLine({ claude_code_version: '0.2.9' })).events)).toEqual([]);
   });
 
-  it('takes user messages with a uuid for checkpoints, but not those to sub-agents or made up', () => {
+  it('takes user messages with a uuid as checkpoints, but not those to sub-agents or synthetic ones', () => {
     const { events } = read(
       userLine('one', { uuid: 'u1' }),
       userLine([text('two'), text('three')]),
@@ -75,7 +75,7 @@ describe('a session', () => {
 });
 
 describe('tokens and cost', () => {
-  it('count once per message id, by the most that its lines say', () => {
+  it('count once per message id, at the maximum over its lines', () => {
     const { events, summary } = read(
       assistantLine('m1', [text('a')], { usage: toUsageFields(10, 1, 5, 7) }),
       assistantLine('m2', [text('b')], { usage: toUsageFields(3, 4) }),
@@ -86,7 +86,7 @@ describe('tokens and cost', () => {
     expect(ofType(events, 'assistant').map(({ tokens }) => tokens?.output)).toEqual([1, 4, 30]);
   });
 
-  it('stand on the first event of a line alone', () => {
+  it('are on the first event of a line only', () => {
     const { events } = read(assistantLine('m1', [text('a'), text('b')], { usage: toUsageFields(1, 2) }));
     expect(ofType(events, 'assistant').map(({ tokens }) => tokens !== undefined)).toEqual([true, false]);
   });
@@ -99,7 +99,7 @@ describe('tokens and cost', () => {
     expect(warnings(events)).toEqual([]);
   });
 
-  it('are the sum of what the responses cost by their own lines where there is no total', () => {
+  it('are the sum of the responses’ costs from their lines if there is no total', () => {
     const { summary, events } = read(
       assistantLine('m1', [text('a')], { usage: toUsageFields(1, 1) }, { costUSD: 0.25 }),
       assistantLine('m1', [text('b')], { usage: toUsageFields(1, 2) }, { costUSD: 0.25 }),
@@ -129,7 +129,7 @@ describe('tokens and cost', () => {
     expect(summary.reportedTokens).toEqual({ input: 10, output: 12, cacheRead: 14, cacheWrite: 16 });
   });
 
-  it('are coerced where they were written as text', () => {
+  it('are converted if they are written as text', () => {
     const usage = { input_tokens: '10', output_tokens: 'many', cache_read_input_tokens: -1 };
     const { events, summary } = read(assistantLine('m1', [text('a')], { usage }));
     expect(summary.tokens).toEqual({ input: 10, output: 0, cacheRead: 0, cacheWrite: 0 });
@@ -172,7 +172,7 @@ describe('tools', () => {
     expect(results(events)).toEqual([['t1', 'Bash', 'early', true]]);
   });
 
-  it('give results of tool uses that never come before the turn ends, and at the end', () => {
+  it('emit results whose tool use never comes before the turn ends, and at the end', () => {
     const { events } = read(userLine([toolResult('t1', 'a')]), resultLine(), userLine([toolResult('t2', 'b')]));
     expect(types(events)).toEqual(['tool_result', 'result', 'tool_result']);
     expect(results(events)).toEqual([
@@ -181,14 +181,14 @@ describe('tools', () => {
     ]);
   });
 
-  it('hold back a bounded number of results', () => {
+  it('buffer a bounded number of results', () => {
     const orphans = Array.from({ length: 150 }, (_, index) => userLine([toolResult(`t${index}`, 'x')]));
     const reader = createByteReader(createLiveReader(claudeCodeProgram, () => 0));
     expect(reader.push(toBytes(orphans))).toHaveLength(50);
     expect(reader.finish()).toHaveLength(100);
   });
 
-  it('are given after 64 events or 2 seconds without their tool use, marked', () => {
+  it('are emitted after 64 events or 2 seconds without their tool use, marked', () => {
     let timeMs = 0;
     const reader = createByteReader(createLiveReader(claudeCodeProgram, () => timeMs));
     const orphan = toBytes([userLine([toolResult('t1', 'orphan')])]);
@@ -207,7 +207,7 @@ describe('tools', () => {
     expect(reader.poll()).toMatchObject([{ type: 'tool_result', content: 'orphan', isUnpaired: true }]);
   });
 
-  it('are those of servers and of MCP as well', () => {
+  it('include those of servers and of MCP', () => {
     const { events } = read(
       assistantLine('m1', [
         { type: 'server_tool_use', id: 's1', name: 'web_search', input: { query: 'q' } },
@@ -238,7 +238,7 @@ describe('text in pieces', () => {
     shown(events, ({ wasStreamed }) => !wasStreamed),
   ];
 
-  it('is given as it grows, and once whole', () => {
+  it('is emitted as it grows, and once whole', () => {
     const { events, summary } = read(
       messageStart('m1'),
       textDelta('One '),
@@ -261,7 +261,7 @@ describe('text in pieces', () => {
     expect(summary.stopReason).toBe('end_turn');
   });
 
-  it('comes whole where the stream ended before its line', () => {
+  it('is emitted whole if the stream ended before its line', () => {
     const { events } = read(messageStart('m1'), textDelta('Half a sen'));
     expect(eitherWay(events)).toEqual(['Half a sen', 'Half a sen']);
     expect(only(whole(events))).toMatchObject({ messageId: 'm1', wasStreamed: true });
@@ -269,12 +269,12 @@ describe('text in pieces', () => {
     expect(eitherWay(next.events)).toEqual(['lostkept', 'lostkept']);
   });
 
-  it('is shown whole where a piece was lost', () => {
+  it('is shown whole if a piece was lost', () => {
     const { events } = read(messageStart('m1'), textDelta('One '), assistantLine('m1', [text('One two')]));
     expect(only(whole(events))).toMatchObject({ content: 'One two', wasStreamed: false });
   });
 
-  it('is kept up to a bound while its whole line is awaited', () => {
+  it('is kept up to a bound until its whole line arrives', () => {
     const piece = 'x'.repeat(100_000);
     const { events } = read(messageStart('m1'), ...Array.from({ length: 20 }, () => textDelta(piece)));
     expect(only(whole(events)).content).toBe(piece.repeat(10));
@@ -283,7 +283,7 @@ describe('text in pieces', () => {
     expect(whole(many.events)).toHaveLength(1000);
   });
 
-  it('is told apart by the sub-agent that speaks', () => {
+  it('is kept apart by sub-agent', () => {
     const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'sub' } };
     const { events } = read(
       messageStart('m1'),
@@ -418,7 +418,7 @@ describe('results', () => {
     ]);
   });
 
-  it('leave the code of a failure in the summary', () => {
+  it('put the code of a failure into the summary', () => {
     expect(read(resultLine({ subtype: 'error_max_turns' })).summary.lastResult).toEqual({
       success: false,
       error: 'error_max_turns',
@@ -438,13 +438,13 @@ describe('odd lines', () => {
     ]);
   });
 
-  it('without a type, or with one that is no text, are warned of', () => {
+  it('without a type, or with one that is not a text, cause a warning', () => {
     const { events } = read({ a: 1 }, { type: 7 });
     expect(warnings(events)).toEqual(['missing_type', 'missing_type']);
     expect(ofType(events, 'generic')).toEqual([]);
   });
 
-  it('without a message, or with a bare text, are read as well as can be', () => {
+  it('without a message, or with a bare text, are read as far as possible', () => {
     const { events } = read(
       { type: 'assistant' },
       { type: 'user', content: 'beside' },
@@ -471,7 +471,7 @@ describe('odd lines', () => {
     } satisfies Partial<ToolResultEvent>);
   });
 
-  it('have their own time, or that of receipt', () => {
+  it('have their own time, or that of their arrival', () => {
     const { events } = read(
       { type: 'a', timestamp: '2026-11-05T14:30:15Z' },
       { type: 'b' },
@@ -485,7 +485,7 @@ describe('odd lines', () => {
     expect(warnings(events)).toEqual(['invalid_timestamp']);
   });
 
-  it('that begin a run may say nothing of it, and are then each given', () => {
+  it('that begin a run may lack its details, and are then each emitted', () => {
     const bare = { type: 'system', subtype: 'init' };
     const { events, summary } = read(bare, bare, { ...bare, tools: 'Read' }, { ...bare, tools: [['x'], 'Bash', null] });
     const nothing = { type: 'init', sessionId: '', model: null, cwd: null, version: null };
@@ -498,7 +498,7 @@ describe('odd lines', () => {
     expect(summary).toMatchObject({ agentSessionId: null, model: null });
   });
 
-  it('that end a turn may say nothing of it', () => {
+  it('that end a turn may lack its details', () => {
     const { events, summary } = read({ type: 'result' });
     const { type, success, subtype, text: answer, durationMs, tokens, costUsd } = only(ofType(events, 'result'));
     expect({ type, success, subtype, answer, durationMs, tokens, costUsd }).toEqual({
@@ -513,7 +513,7 @@ describe('odd lines', () => {
     expect(summary.lastResult).toEqual({ success: true, error: null });
   });
 
-  it('that end a turn are given with what they say of it', () => {
+  it('that end a turn are emitted with its details', () => {
     const { events } = read(
       resultLine({ duration_ms: 1200, usage: toUsageFields(1, 2, 3, 4), errors: ['not asked for'] }),
       resultLine({ result: null, errors: ['one', 5, 'two'] }),
@@ -527,7 +527,7 @@ describe('odd lines', () => {
     });
   });
 
-  it('that call a failure a success have no code but that of the API', () => {
+  it('that call a failure a success have only the code of the API', () => {
     const errorOf = (fields: JsonObject) => read(resultLine({ is_error: true, ...fields })).summary.lastResult?.error;
     expect(errorOf({})).toBeNull();
     expect(errorOf({ api_error_status: '529' })).toBeNull();
@@ -536,7 +536,7 @@ describe('odd lines', () => {
     expect(errorOf({ api_error_status: 529, subtype: null })).toBe('API error 529');
   });
 
-  it('of bookkeeping say what they have to tell, cut to 200 characters', () => {
+  it('of bookkeeping are summarised, cut to 200 characters', () => {
     const status = (fields: JsonObject): JsonObject => ({ type: 'system', subtype: 'status', ...fields });
     const { events } = read(
       status({ tool_name: 'tool', hook_name: 'hook' }),
@@ -554,7 +554,7 @@ describe('odd lines', () => {
     ]);
   });
 
-  it('of streamed pieces that are no text say nothing', () => {
+  it('of streamed pieces that are not text emit nothing', () => {
     const delta = (fields: JsonObject) => streamEvent({ type: 'content_block_delta', ...fields });
     const { events } = read(
       messageStart('m1'),
@@ -568,7 +568,7 @@ describe('odd lines', () => {
     expect(events).toEqual([]);
   });
 
-  it('of a piece without a place belong to the first text, and those that come too late to none', () => {
+  it('of a piece without an index belong to the first text, and late ones to none', () => {
     const piece = streamEvent({ type: 'content_block_delta', delta: { type: 'text_delta', text: 'a' } });
     const { events } = read(messageStart('m1'), piece, assistantLine('m1', [text('a')]), textDelta('a'));
     expect(
@@ -584,7 +584,7 @@ describe('odd lines', () => {
     ]);
   });
 
-  it('of pieces that another response has are given whole', () => {
+  it('of pieces of another response are emitted whole', () => {
     const { events } = read(messageStart('m1'), textDelta('a'), assistantLine('m2', [text('a')]));
     expect(ofType(events, 'assistant').map(({ isPartial, wasStreamed }) => [isPartial, wasStreamed])).toEqual([
       [true, false],
@@ -593,7 +593,7 @@ describe('odd lines', () => {
     ]);
   });
 
-  it('have events for blocks that say something alone', () => {
+  it('have events for blocks with content of their own only', () => {
     const { events } = read(
       assistantLine('m1', [
         text(''),
@@ -607,7 +607,7 @@ describe('odd lines', () => {
     expect(events[0]).not.toHaveProperty('content');
   });
 
-  it('of tools without ids are not brought together', () => {
+  it('of tools without ids are not paired', () => {
     const { events } = read(
       userLine([{ type: 'tool_result', content: 'orphan' }]),
       assistantLine('m1', [{ type: 'tool_use', name: 'Bash', input: {} }]),
@@ -620,7 +620,7 @@ describe('odd lines', () => {
     ]);
   });
 
-  it('of results are paired, and say nothing of the time where the same line has both', () => {
+  it('of results are paired, and have no duration if call and result are on the same line', () => {
     const { events } = read(
       assistantLine('m1', [
         { type: 'server_tool_use', id: 's1', name: 'web_search', input: {} },
@@ -634,7 +634,7 @@ describe('odd lines', () => {
     ]);
   });
 
-  it('say the same warning once each', () => {
+  it('emit the same warning once each', () => {
     const { events, summary } = read(
       { type: 'assistant', message: { content: [5, 6], id: 'm' } },
       { type: 'x', timestamp: 'never' },

@@ -45,7 +45,7 @@ describe('output text', () => {
     expect(textOf(content)).toBe(expected);
   });
 
-  it('takes the reason of a failure where there is no output', () => {
+  it('takes the reason of a failure if there is no output', () => {
     expect(textOf('', { is_error: true, error: 'Permission denied' })).toBe('Permission denied');
     expect(textOf('some', { is_error: true, error: 'Permission denied' })).toBe('some');
   });
@@ -58,14 +58,14 @@ describe('live text', () => {
       expect(cutText('123456789', 8)).toBe('12345...');
     });
 
-    it('counts what a reader takes for a character, and cuts none', () => {
+    it('counts user-perceived characters, and splits none', () => {
       const family = '👩‍👩‍👧‍👦';
       expect(cutText(family.repeat(8), 8)).toBe(family.repeat(8));
       expect(cutText(family.repeat(9), 8)).toBe(`${family.repeat(5)}...`);
       expect(cutText('e\u0301'.repeat(9), 8)).toBe(`${'e\u0301'.repeat(5)}...`);
     });
 
-    it('bounds a pile of accents', () => {
+    it('bounds stacked combining marks', () => {
       expect(cutText(`e${'\u0301'.repeat(1_000_000)}`, 8).length).toBeLessThan(8 * 32 + 4);
     });
   });
@@ -117,7 +117,7 @@ describe('live text', () => {
       expect(extractResult(`${message('one')}\n${message('two')}\n{"type":"turn.completed"}`)).toBe('two');
     });
 
-    it('takes the last response of the lines that are no JSON', () => {
+    it('takes the last response of lines that are not JSON', () => {
       expect(extractResult('a <response>one</response> b\n<response>two\nlines</response> c')).toBe('two\nlines');
       expect(extractResult('<response>never closed')).toBeNull();
       expect(extractResult('{"type":"x"}\n<response>one\n{"type":"y"}\nmore</response>')).toBe('one\nmore');
@@ -125,7 +125,7 @@ describe('live text', () => {
       expect(extractResult('{"type":"x","text":"<response>one</response>"}')).toBeNull();
     });
 
-    it('compares but for case and surrounding white space', () => {
+    it('compares ignoring case and surrounding white space', () => {
       expect(isComplete(results, 'all_done\n')).toBe(true);
       expect(isComplete(results, 'all done')).toBe(false);
       expect(isComplete('<response> DONE </response>', 'done')).toBe(true);
@@ -146,7 +146,7 @@ describe('live text', () => {
       expect(registry.getCheckpoints('s2')).toEqual(['x']);
     });
 
-    it('keeps 100 of a session by default, and a bounded number of sessions', () => {
+    it('keeps 100 per session by default, and a bounded number of sessions', () => {
       const registry = createCheckpointRegistry({ maxSessions: 2 });
       for (let index = 0; index < 150; index++) registry.addCheckpoint('s1', `u${index}`);
       expect(registry.getCheckpoints('s1')).toHaveLength(100);
@@ -163,7 +163,7 @@ describe('live text', () => {
   });
 
   describe('createTextTail', () => {
-    it('keeps the end, from a whole character on', () => {
+    it('keeps the end, starting at a whole character', () => {
       const tail = createTextTail(8);
       tail.push('0123456789');
       expect(tail.toString()).toBe('23456789');
@@ -178,7 +178,7 @@ describe('live text', () => {
 });
 
 describe('partial texts', () => {
-  it('gives each text once, in pieces or whole', () => {
+  it('emits each text once, in pieces or whole', () => {
     const texts = createPartialTexts();
     texts.start(null, 'm');
     expect(texts.takeWhole(null, 'm', 'before any piece')).toBe(false);

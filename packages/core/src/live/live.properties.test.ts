@@ -67,7 +67,7 @@ describe.each(readers)('the stream of %s', (_name, lines, read) => {
   const bytes = toBytes(lines);
   const expected = read([bytes]);
 
-  it('gives the same events in any chunks', () => {
+  it('emits the same events in chunks of any size', () => {
     expect(expected.length).toBeGreaterThan(lines.length / 2);
     expect(read([...bytes].map((byte) => Uint8Array.of(byte)))).toEqual(expected);
     fc.assert(
@@ -77,7 +77,7 @@ describe.each(readers)('the stream of %s', (_name, lines, read) => {
     );
   });
 
-  it('gives warnings for garbage between its lines, and the same events for the rest', () => {
+  it('emits warnings for garbage between its lines, and the same events for the rest', () => {
     const rest = withoutPlace(expected);
     fc.assert(
       fc.property(
@@ -96,7 +96,7 @@ describe.each(readers)('the stream of %s', (_name, lines, read) => {
     );
   });
 
-  it('survives any JSON, with any field of its own changed', () => {
+  it('survives any JSON, with any of its own fields changed', () => {
     const value = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<JsonValue>;
     fc.assert(
       fc.property(
@@ -135,7 +135,7 @@ function replaceAt(root: JsonValue, path: readonly number[], value: JsonValue): 
 }
 
 describe('the line decoder', () => {
-  it('says the same of any bytes in any chunks, and never throws', () => {
+  it('gives the same result for any bytes in chunks of any size, and never throws', () => {
     const decode = (chunks: readonly Uint8Array[]): unknown[] => {
       const said: unknown[] = [];
       const options = { maxBufferBytes: 64, largeMessageBytes: 32, maxFailuresInRow: 3 };

@@ -16,7 +16,7 @@ async function collect(parser: AsyncIterable<ParserEvent>): Promise<ParserEvent[
 const closed = (parser: ReturnType<typeof open>) => new Promise((resolve) => parser.once('close', resolve));
 
 describe('createStreamParser', () => {
-  it('emits typed events, and gives the same ones to an iterator', async () => {
+  it('emits typed events, and yields the same ones to an iterator', async () => {
     const parser = open(Readable.from([toBytes(claudeStream)]));
     const emitted: ParserEvent[] = [];
     for (const type of [
@@ -47,7 +47,7 @@ describe('createStreamParser', () => {
     });
   });
 
-  it('hands over the agent id once, from the init line', async () => {
+  it('reports the agent id once, from the init line', async () => {
     const ids: string[] = [];
     const lines = [initLine(), initLine({ session_id: 'other' })];
     await collect(open(Readable.from([toBytes(lines)]), { onSessionIdCaptured: (id) => ids.push(id) }));
@@ -64,7 +64,7 @@ describe('createStreamParser', () => {
     expect(checkpoints.getCheckpoints('session')).toEqual(['u-1']);
   });
 
-  it('goes through its states', async () => {
+  it('passes through its states', async () => {
     const source = new PassThrough();
     const parser = open(source);
     expect(parser.state).toBe('sending');
@@ -82,7 +82,7 @@ describe('createStreamParser', () => {
     expect(failed.state).toBe('error');
   });
 
-  it('has its figures at the close also where no result came', async () => {
+  it('has its figures on close even if no result came', async () => {
     const events = await collect(open(Readable.from([toBytes(claudeStream.slice(0, -1))])));
     expect(events.at(-1)).toMatchObject({
       type: 'close',
@@ -90,7 +90,7 @@ describe('createStreamParser', () => {
     });
   });
 
-  it('tells of a source that fails, with or without a listener', async () => {
+  it('reports a source that fails, with or without a listener', async () => {
     const source = () =>
       Readable.from(
         (async function* () {
@@ -148,7 +148,7 @@ describe('createStreamParser', () => {
     expect(eventCount).toBe(10_000);
   });
 
-  it('goes on for others when an iterator is left', async () => {
+  it('continues for others when an iterator leaves', async () => {
     const source = new PassThrough();
     const parser = open(source);
     let genericCount = 0;

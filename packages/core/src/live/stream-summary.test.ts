@@ -33,7 +33,7 @@ describe('toStreamOutcome', () => {
     expect(toStreamOutcome({ lastResult: success, stopReason: 'tool_use' }, exited(0))).toEqual(expected);
   });
 
-  it('is what the result says where that is a failure', () => {
+  it('is taken from the result if that is a failure', () => {
     expect(toStreamOutcome({ lastResult: failure, stopReason: null }, exited(0))).toMatchObject({
       state: 'error',
       success: false,
@@ -41,7 +41,7 @@ describe('toStreamOutcome', () => {
     });
   });
 
-  it('tells the exit code, or the signal, and the end of stderr', () => {
+  it('includes the exit code, or the signal, and the end of stderr', () => {
     const outcome = (exit: AgentExit) => toStreamOutcome({ lastResult: success, stopReason: null }, exit);
     expect(outcome(exited(2, ' not logged in\n'))).toMatchObject({
       success: false,
@@ -58,7 +58,7 @@ describe('toStreamOutcome', () => {
     expect(outcome({ exitCode: null, signal: 'SIGSEGV' }).aborted).toBe(false);
   });
 
-  it('goes by result and stop reason where nothing is known of the process', () => {
+  it('is taken from result and stop reason if nothing is known of the process', () => {
     const isSuccess = (lastResult: StreamSummary['lastResult'], stopReason: string | null): boolean =>
       toStreamOutcome({ lastResult, stopReason }).success;
     expect(isSuccess(success, null)).toBe(true);
@@ -72,7 +72,7 @@ describe('toStreamOutcome', () => {
 describe('addStreamTotals', () => {
   const session = { tokens: { input: 10, output: 1, cacheRead: 0, cacheWrite: 0 }, costUsd: 0.2, model: null };
 
-  it('adds to what the session had', () => {
+  it('adds to the session’s figures', () => {
     expect(addStreamTotals(session, summary)).toEqual({
       tokens: { input: 11, output: 3, cacheRead: 3, cacheWrite: 4 },
       costUsd: 0.3,
@@ -86,7 +86,7 @@ describe('addStreamTotals', () => {
     );
   });
 
-  it('does not add what already is the total of the session', () => {
+  it('does not add what is the session’s total already', () => {
     expect(addStreamTotals(session, { ...summary, tokensCover: 'session' }).tokens).toEqual({
       input: 10,
       output: 2,
@@ -99,7 +99,7 @@ describe('addStreamTotals', () => {
 describe('createTokenAccumulator', () => {
   const usage = (output: number) => toUsage(toUsageFields(10, output), () => {});
 
-  it('counts a response once, by the most that its lines say, and each line without an id', () => {
+  it('counts a response once, at the maximum over its lines, and each line without an id', () => {
     const tokens = createTokenAccumulator();
     for (const [id, output] of [
       ['a', 1],

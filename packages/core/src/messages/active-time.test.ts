@@ -11,7 +11,7 @@ function toExpected(times: readonly number[]): number {
 const minutes = (count: number): number => count * 60_000;
 
 describe('the active time', () => {
-  it('is that of all times in order, however they come, and wherever the state is taken up again', () => {
+  it('covers all times in order, in whatever order they arrive, and wherever the state is resumed', () => {
     const message = fc.record({
       /** Minutes since the message before, mostly positive. */
       step: fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 0, max: 7 }) }, fc.integer({ min: -40, max: 0 })),
@@ -50,7 +50,7 @@ describe('the active time', () => {
     expect(exactCount).toBeGreaterThan(20);
   });
 
-  it('takes in a message that had no time at first', () => {
+  it('includes a message whose time arrives later', () => {
     const active = createActiveTime();
     active.add(minutes(1));
     active.move(undefined, minutes(2));
@@ -58,7 +58,7 @@ describe('the active time', () => {
     expect(active.toActiveMs()).toBe(minutes(1));
   });
 
-  it('is not told where a message is earlier than what has been summed up', () => {
+  it('is unknown if a message is earlier than what has been summed up', () => {
     const active = createActiveTime();
     for (let index = 0; index < 2000; index++) active.add(minutes(100 + index));
     expect(active.toActiveMs()).toBe(minutes(1999));
@@ -66,7 +66,7 @@ describe('the active time', () => {
     expect(active.toActiveMs()).toBeNull();
   });
 
-  it('is not told where a message is moved whose time has been summed up', () => {
+  it('is unknown if a message moves whose time has been summed up', () => {
     const active = createActiveTime();
     for (let index = 0; index < 2000; index++) active.add(minutes(100 + index));
     active.move(minutes(200), minutes(199));

@@ -108,7 +108,7 @@ describe('the API response of a message', () => {
     });
   });
 
-  it('is not there where no line has usage, nor for what the agent made up', async () => {
+  it('is missing if no line has usage, and for synthetic messages', async () => {
     const { apiResponses, stats } = await parse([
       assistantLine(id('1'), 'x', { model: 'claude-x' }),
       assistantLine(id('2'), 'x', { model: '<synthetic>', usage: toUsageFields(5, 5) }),
@@ -120,7 +120,7 @@ describe('the API response of a message', () => {
     expect(madeUp.stats).toMatchObject({ tokens_in: 0, cost_estimate_usd: 0, api_response_count: 0 });
   });
 
-  it('is told from another by the request where the ids are too short to be unique', async () => {
+  it('is told from another by the request if the ids are too short to be unique', async () => {
     const line = (requestId: string | null, output: number, messageId = 'msg_1') =>
       assistantLine(messageId, 'x', { usage: toUsageFields(1, output) }, { requestId });
     const short = await parse([line('r1', 20), line('r2', 30), line('r1', 40), line(null, 50), line('r2', 60)]);
@@ -142,7 +142,7 @@ describe('the API response of a message', () => {
     expect(stats.tokens_out).toBe(60);
   });
 
-  it('has the figures of a later line that differs in one field alone, whichever it is', async () => {
+  it('has the figures of a later line that differs in any one field', async () => {
     const first = {
       ...toUsageFields(1, 1, 1, 1),
       cache_creation: { ephemeral_5m_input_tokens: 1, ephemeral_1h_input_tokens: 1 },
@@ -169,7 +169,7 @@ describe('the API response of a message', () => {
     }
   });
 
-  it('has no tier, speed or place where these are empty or no texts', async () => {
+  it('has no tier, speed or place if these are empty or not texts', async () => {
     for (const value of ['', 5, null, {}]) {
       const usage = { ...toUsageFields(1, 1), service_tier: value, speed: value, inference_geo: value };
       const { apiResponses } = await parse([assistantLine(id('1'), 'x', { usage })]);
@@ -177,7 +177,7 @@ describe('the API response of a message', () => {
     }
   });
 
-  it('tells reported and missing prices', async () => {
+  it('tells reported from missing prices', async () => {
     const line = (name: string, fields: JsonObject) =>
       assistantLine(id(name), 'x', { model: 'unknown', usage: toUsageFields(1, 9) }, fields);
     const { apiResponses, stats } = await parse([line('1', {}), line('2', { costUSD: 0.25 })], { prices });
@@ -206,7 +206,7 @@ describe('a placeholder', () => {
   };
   const text = (value: string) => ({ type: 'text', text: value });
 
-  it('comes with an estimate of four bytes a token, over all that the model wrote', async () => {
+  it('has an estimate of four bytes per token, over all that the model wrote', async () => {
     expect(await estimate([text('x'.repeat(400))])).toBe(100);
     expect(await estimate([text('é'.repeat(400))])).toBe(200);
     expect(await estimate([text('日'.repeat(400))])).toBe(300);
@@ -215,14 +215,14 @@ describe('a placeholder', () => {
     expect(await estimate([text('x'.repeat(40))], [thinking], [{ type: 'tool_use', id: 't', input }])).toBe(210);
   });
 
-  it('counts withheld thinking by what its ciphertext tells', async () => {
+  it('counts withheld thinking by the length of its ciphertext', async () => {
     const signature = 'y'.repeat(240 + 1600);
     expect(await estimate([{ type: 'thinking', thinking: '', signature }])).toBe(300);
     expect(await estimate([{ type: 'redacted_thinking', data: signature }])).toBe(300);
     expect(await estimate([{ type: 'thinking', thinking: '', signature: 'y'.repeat(100) }])).toBe(3);
   });
 
-  it('is never estimated below itself, nor by what was not written', async () => {
+  it('is never estimated below itself, nor from content that the model did not write', async () => {
     expect(await estimate([text('x')])).toBe(3);
     const content = 'x'.repeat(4000);
     expect(await estimate([{ type: 'web_search_tool_result', tool_use_id: 't', content }])).toBe(3);
@@ -232,7 +232,7 @@ describe('a placeholder', () => {
 });
 
 describe('progress lines', () => {
-  it('tell of responses of sub-agents, which are no messages', async () => {
+  it('contain responses of sub-agents, which are not messages', async () => {
     const model = 'claude-haiku';
     const lines = [
       userLine('go', at(0)),
@@ -275,7 +275,7 @@ describe('progress lines', () => {
     expect(metadata.models).toEqual([model]);
   });
 
-  it('of a message’s response give it the figures where they are more complete, whichever comes first', async () => {
+  it('of a message’s response provide its figures if they are more complete, whichever comes first', async () => {
     const figures = async (ofProgress: JsonObject, ofMessage: JsonObject) => {
       const progress = progressLine(id('1'), 'x', ofProgress);
       const message = assistantLine(id('1'), 'x', ofMessage, { isSidechain: true });
@@ -315,7 +315,7 @@ describe('a message and a progress line of one response', () => {
     return response;
   };
 
-  it('have the figures of the message where both are equally complete', async () => {
+  it('have the figures of the message if both are equally complete', async () => {
     const tie = await join({ usage: toUsageFields(10, 40, 5) }, { usage: toUsageFields(99, 40, 77) });
     expect(tie).toMatchObject({ tokens_in: 10, tokens_out: 40, cache_read: 5 });
     const fuller = await join({ usage: toUsageFields(10, 40, 5) }, { usage: toUsageFields(99, 41, 77) });
@@ -324,7 +324,7 @@ describe('a message and a progress line of one response', () => {
     expect(poorer).toMatchObject({ tokens_in: 10, tokens_out: 40, cache_read: 5 });
   });
 
-  it('are estimated by the one that shows more of what was written', async () => {
+  it('are estimated from the one that shows more content', async () => {
     const placeholder = { usage: toUsageFields(10, 1) };
     const [long, short] = ['x'.repeat(400), 'x'.repeat(40)];
     for (const texts of [
@@ -362,7 +362,7 @@ describe('a message and a progress line of one response', () => {
 describe('advisors', () => {
   const advisor = (model: string, output: number) => ({ type: 'advisor_message', model, ...toUsageFields(7, output) });
 
-  it('are responses of their own, under their own model; a fallback is none', async () => {
+  it('are responses of their own, under their own model; a fallback is not', async () => {
     const iterations = [
       { type: 'message', ...toUsageFields(1, 10) },
       advisor('claude-a', 20),
@@ -427,7 +427,7 @@ describe('web searches', () => {
   };
   const result = (toolId: string, toolUseResult: JsonObject) => resultLine(toolId, 'x', { toolUseResult });
 
-  it('count by the result where the usage tells of none', async () => {
+  it('are counted from the result if the usage has none', async () => {
     expect(
       await searchesOf(
         response(0, call('a'), call('b')),
@@ -438,16 +438,16 @@ describe('web searches', () => {
     expect(await searchesOf(result('a', { searchCount: 2 }), response(0, call('a')))).toBe(2);
   });
 
-  it('count by the usage where that tells of any', async () => {
+  it('are counted from the usage if it has any', async () => {
     expect(await searchesOf(response(1, call('a')), result('a', { searchCount: 5 }))).toBe(1);
   });
 
-  it('count by the searches that an older result names', async () => {
+  it('are counted from the searches that an older result names', async () => {
     const results = [{ tool_use_id: 'srvtoolu_1', content: [] }, 'summary', { tool_use_id: 'srvtoolu_2' }, { a: 1 }];
     expect(await searchesOf(response(0, call('a')), result('a', { query: 'q', results }))).toBe(2);
   });
 
-  it('count once for copies, and not for other tools or broken counts', async () => {
+  it('are counted once over copies, and not for other tools or broken counts', async () => {
     const answer = result('a', { searchCount: 2 });
     expect(await searchesOf(response(0, call('a')), answer, answer, response(0, call('a')), answer)).toBe(2);
     expect(await searchesOf(response(0, call('a', 'Read')), answer)).toBe(0);
@@ -458,7 +458,7 @@ describe('web searches', () => {
 });
 
 describe('the window of open responses', () => {
-  it('emits responses in the order in which they began, each once, and reports lines that come later', async () => {
+  it('emits responses in the order in which they began, each once, and reports late lines', async () => {
     const lines = ['1', '2', '1', '3', '4', '1'].map((name) =>
       assistantLine(id(name), 'x', { usage: toUsageFields(1, 20) }),
     );

@@ -147,13 +147,13 @@ describe('usage of a message', () => {
     expect(stats).toMatchObject({ ...expected, cost_estimate_usd: 0.00143625 });
   });
 
-  it('is that of the first line that has one, on demand', () => {
+  it('is that of the first line that has one, on request', () => {
     const { messages, stats } = assemble([assistantLine('m1', 'x'), ...lines], { usageFrom: 'first' });
     expect(only(messages)).toMatchObject({ tokens_in: 10, tokens_out: 1, cache_write: 7 });
     expect(stats.tokens_out).toBe(1);
   });
 
-  it('is null where no line has any, and zero where it says so', () => {
+  it('is null if no line has any, and zero if a line says so', () => {
     for (const usage of [null, [], 'x', 5, true]) {
       expect(only(assemble([assistantLine('m1', 'a', { usage })]).messages)).toMatchObject({
         tokens_in: null,
@@ -169,7 +169,7 @@ describe('usage of a message', () => {
     });
   });
 
-  it('counts what is no plausible figure as none, and reports it', () => {
+  it('drops an implausible figure, and reports it', () => {
     const { messages, invalidFields } = assemble([
       assistantLine('m1', 'a', { usage: { input_tokens: -5, output_tokens: 1.5, cache_read_input_tokens: 'many' } }),
     ]);
@@ -181,7 +181,7 @@ describe('usage of a message', () => {
     );
   });
 
-  it('keeps the details, and drops those that the final figure contradicts', () => {
+  it('keeps the details, except those that the final figure contradicts', () => {
     const priority = { ...toUsageFields(1, 1), service_tier: 'priority' };
     const standard = { ...toUsageFields(1, 9), service_tier: 'standard' };
     const first = assistantLine('m1', 'a', { usage: priority });
@@ -190,7 +190,7 @@ describe('usage of a message', () => {
     expect(metadata).toEqual({ line_count: 2 });
   });
 
-  it('is priced by the model, also where a later line brings it', () => {
+  it('is priced by the model, even if a later line names it', () => {
     const prices: PriceTable = {
       version: 'test',
       price: ({ model, timestamp }) =>
@@ -235,21 +235,21 @@ describe('an output count too small for the content', () => {
     only(assemble(lines.map((line) => assistantLine(...line))).messages).metadata.usage_unfinalised;
   const usage = toUsageFields(10, 25);
 
-  it('is a placeholder, too', () => {
+  it('is treated as a placeholder too', () => {
     expect(marked(['m1', 'x'.repeat(150), { usage }])).toBeUndefined();
     expect(marked(['m1', 'x'.repeat(151), { usage }])).toBe(true);
     expect(marked(['m1', 'x'.repeat(100), { usage }], ['m1', 'y'.repeat(51), { usage }])).toBe(true);
     expect(marked(['m1', 'x'.repeat(151), { usage, stop_reason: 'end_turn' }])).toBeUndefined();
   });
 
-  it('is not made of copies of a line', () => {
+  it('is not derived from copies of a line', () => {
     const line: Parameters<typeof assistantLine> = ['m1', 'x'.repeat(150), { usage }];
     expect(marked(line, line, line)).toBeUndefined();
   });
 });
 
 describe('the window of open messages', () => {
-  it('lets the message go that began first, and counts no usage of its lines that come later', () => {
+  it('closes the message that began first, and counts no usage of its later lines', () => {
     const usage = toUsageFields(1, 20);
     const { messages, responses, calls, onLate } = assemble(
       ['m1', 'm2', 'm1', 'm3', 'm1', 'm2'].map((id) =>
@@ -271,7 +271,7 @@ describe('the window of open messages', () => {
     expect(onLate).toHaveBeenCalledTimes(2);
   });
 
-  it('emits messages in their order, also when progress lines come before the message', async () => {
+  it('emits messages in order, also when progress lines come before the message', async () => {
     const { messages } = await parseTranscript(
       's',
       toJsonl(
@@ -283,7 +283,7 @@ describe('the window of open messages', () => {
     expect(messages.map(({ ordinal }) => ordinal)).toEqual([0, 1]);
   });
 
-  it('tells responses with the same short id apart by their requests, also after the first has left', () => {
+  it('tells responses with the same short id apart by their requests, also after the first has closed', () => {
     const line = (requestId: string | null) => assistantLine('m1', 'a', { usage: toUsageFields(1, 20) }, { requestId });
     const others = ['m2', 'm3'].map((id) => assistantLine(id, 'x'));
     const { responses, onLate } = assemble([line('r1'), ...others, line('r2'), line('r1'), line('r2'), line(null)], {
@@ -293,7 +293,7 @@ describe('the window of open messages', () => {
     expect(onLate).toHaveBeenCalledTimes(2);
   });
 
-  it('gives a call whose message has left what the message was, and says that a search is late', () => {
+  it('gives a call whose message has closed the details of the message, and reports a late search', () => {
     const search = { type: 'tool_use', id: 'toolu_search_1', name: 'WebSearch' };
     const result = {
       ...userLine([{ type: 'tool_result', tool_use_id: 'toolu_search_1', content: 'x' }]),
@@ -310,7 +310,7 @@ describe('the window of open messages', () => {
 });
 
 describe('ids', () => {
-  it('ascend over messages and blocks, also where time runs backwards or is missing', () => {
+  it('ascend over messages and blocks, even if time runs backwards or is missing', () => {
     const at = (timestamp?: string) => userLine([text('a'), text('b')], timestamp === undefined ? {} : { timestamp });
     const { messages, blocks } = assemble([
       at(),

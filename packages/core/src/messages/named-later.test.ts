@@ -52,7 +52,7 @@ const used = (known: Partial<UsageRecord>) =>
   newUsageRecord({ usage: newUsage({ inputTokens: 10, outputTokens: 5 }), responseId: NAME, ...known });
 
 describe('a response that is named after its messages', () => {
-  it('is one message with the usage and the name, which its calls have as well', () => {
+  it('is one message with the usage and the name, which its calls have too', () => {
     const { messages, responses, calls } = assemble([
       text('1'),
       newMessage('assistant', { group: '1', blocks: [call], timestampMs: 1000 }),
@@ -64,7 +64,7 @@ describe('a response that is named after its messages', () => {
     expect(calls).toMatchObject([{ response_key: NAME, model: 'm', duration_ms: 1000 }]);
   });
 
-  it('counts once if it is said twice, with its messages or without', () => {
+  it('counts once if it is repeated, with its messages or without', () => {
     for (const again of [used({}), used({ group: '1' }), used({ group: '2' })]) {
       const { responses } = assemble([text('1'), used({ group: '1' }), text('2'), again]);
       expect(responses).toMatchObject([{ response_key: NAME, tokens_out: 5 }]);
@@ -73,7 +73,7 @@ describe('a response that is named after its messages', () => {
     expect(responses).toMatchObject([{ response_key: NAME, source: 'message' }]);
   });
 
-  it('has no usage if none comes, and its calls no response', () => {
+  it('has no usage if none arrives, and its calls no response', () => {
     const { messages, responses, calls } = assemble([
       newMessage('assistant', { group: '1', blocks: [call] }),
       newMessage('user', { blocks: [result] }),

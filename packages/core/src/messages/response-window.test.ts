@@ -7,7 +7,7 @@ const toRecord = (index: number) => ({
   uuid: null,
 });
 
-it('recognises late lines of the latest 200,000 closed responses, and says when the first is forgotten', () => {
+it('recognises late lines of the latest 200,000 closed responses, and reports when the first is forgotten', () => {
   const onKeyForgotten = vi.fn();
   const closed: (string | null)[] = [];
   const window = createResponseWindow(

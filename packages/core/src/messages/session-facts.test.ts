@@ -29,7 +29,7 @@ describe('an event', () => {
     ]);
   });
 
-  it('is told once for copies of its line, and by its place where it has no uuid', async () => {
+  it('is emitted once for copies of its line, and identified by its place if it has no uuid', async () => {
     const known = userLine('a', { uuid: 'u1' });
     const events = await eventsOf(known, userLine('a'), userLine('a'), known);
     expect(events.map(({ event_key }) => event_key)).toEqual(['prompt:u1', 'prompt:s:2', 'prompt:s:3']);
@@ -72,7 +72,7 @@ describe('prompts', () => {
     ]);
   });
 
-  it('make a turn where a response of the main conversation follows', async () => {
+  it('make a turn if a response of the main conversation follows', async () => {
     const answer = (name: string, fields: JsonObject = {}, message: JsonObject = {}) =>
       assistantLine(`msg_${name.padStart(24, '0')}`, 'x', { usage: toUsageFields(1, 9), ...message }, fields);
     const { stats } = await parse(
@@ -97,7 +97,7 @@ describe('slash commands', () => {
   const markup =
     '<command-message>x</command-message>\n<command-name>/review</command-name><command-args>1</command-args>';
 
-  it('are known by their markup, and are prompts unless they operate the program', async () => {
+  it('are recognised by their markup, and are prompts unless they only operate the program', async () => {
     const events = await eventsOf(
       userLine(markup, { uuid: 'u1' }),
       userLine('<command-name>/clear</command-name>'),
@@ -112,7 +112,7 @@ describe('slash commands', () => {
     ]);
   });
 
-  it('may stand on a system line', async () => {
+  it('may be on a system line', async () => {
     const content = '<command-name>/model</command-name>';
     const output = system('local_command', { content: '<local-command-stdout>ok</local-command-stdout>' });
     expect(
@@ -155,7 +155,7 @@ describe('other events', () => {
     ).toMatchObject(['529', 'rate_limit', '500', null].map((name) => ({ kind: 'api_error', name })));
   });
 
-  it('are retries, by status or what else is known', async () => {
+  it('are retries, by status or whatever else is known', async () => {
     const error = { status: 529, error: { type: 'error', error: { type: 'overloaded_error', message: 'secret' } } };
     const retry = { retryInMs: 547.9, retryAttempt: 1, maxRetries: 10 };
     expect(

@@ -32,11 +32,11 @@ describe('shell program', () => {
       expect(toShellProgram(command)).toBe(program);
     });
 
-    it.each(['', '  \n', '# only a comment', 'A=1', '&& ;', '""'])('%j is none', (command) => {
+    it.each(['', '  \n', '# only a comment', 'A=1', '&& ;', '""'])('%j has no program', (command) => {
       expect(toShellProgram(command)).toBeNull();
     });
 
-    it('stands any text', () => {
+    it('accepts any text', () => {
       const before = process.threadCpuUsage();
       for (const part of ['"', "'", '\\', '(', 'a=', '#', 'cd ', '"a', ' ', '/']) {
         const program = toShellProgram(part.repeat(1_000_000));
@@ -71,7 +71,7 @@ describe('tool calls', () => {
   const callsOf = async (lines: readonly JsonObject[], options?: ParseOptions) =>
     (await parseTranscript('s', toJsonl(...lines), options)).toolCalls;
 
-  it('gives a result that came before its call to that one alone, where ids come again', async () => {
+  it('match an early result to its own call only, even if ids repeat', async () => {
     const another: JsonObject = { ...call(use('Bash', { command: 'git' }, 'c-1')), uuid: 'u-2' };
     const lines = [resultLine('c-1', 'early'), call(use('Bash', { command: 'ls' }, 'c-1'), { uuid: 'u-1' }), another];
     const message = { ...(another.message as JsonObject), id: 'msg_000000000000000000000002' };
@@ -82,7 +82,7 @@ describe('tool calls', () => {
   });
 
   describe('a tool call', () => {
-    it('is a sub-agent’s where its line is marked so, or names an agent', async () => {
+    it('is a sub-agent’s if its line is marked so, or names an agent', async () => {
       const isSubagent = async (fields: JsonObject) => only(await callsOf([call(use('Bash'), fields)])).is_subagent;
       expect(await isSubagent({})).toBe(false);
       expect(await isSubagent({ isSidechain: false })).toBe(false);
@@ -129,7 +129,7 @@ describe('tool calls', () => {
       });
     });
 
-    it('meets its result whichever comes first, and is there without one', async () => {
+    it('is paired with its result whichever comes first, and exists without one', async () => {
       const lines = [call(use('Read'), at(1)), resultLine(toolId('1'), 'x', at(2))];
       const [early] = await callsOf(lines.toReversed());
       expect(early).toMatchObject({ duration_ms: 1000, is_error: false, output_bytes: 1 });
@@ -147,17 +147,17 @@ describe('tool calls', () => {
       expect(only(await callsOf([...lines, ...lines, ...lines.toReversed()])).duration_ms).toBe(1000);
     });
 
-    it('has no duration without both times, and none below zero', async () => {
+    it('has no duration without both times, and never a negative one', async () => {
       expect(only(await callsOf([call(use('A')), resultLine(toolId('1'), 'x', at(2))])).duration_ms).toBeNull();
       expect(only(await callsOf([call(use('A'), at(5)), resultLine(toolId('1'), 'x', at(2))])).duration_ms).toBe(0);
     });
 
-    it('belongs to no response where there is none', async () => {
+    it('belongs to no response if there is none', async () => {
       const made = call(use('A'), {}, { model: '<synthetic>' });
       expect(only(await callsOf([made])).response_key).toBeNull();
     });
 
-    it('is named by its response where its id is short, by its place where it has none', async () => {
+    it('is identified by its response if its id is short, by its place if it has none', async () => {
       const content = [use('A', {}, 't1'), { type: 'text', text: 'x' }, use('B', {}, null)];
       const calls = await callsOf([call(content, { uuid: 'u1' }), resultLine('t1', 'x')]);
       expect(calls.map(({ call_key, is_error }) => [call_key, is_error])).toEqual([
@@ -166,7 +166,7 @@ describe('tool calls', () => {
       ]);
     });
 
-    it('is told from another of the same short id', async () => {
+    it('is told from another with the same short id', async () => {
       const other = assistantLine('msg_000000000000000000000002', [use('B', {}, 't1')], { usage: toUsageFields(1, 9) });
       const lines = [call(use('A', {}, 't1')), other, resultLine('t1', 'x')];
       expect((await callsOf(lines)).map(({ tool_name, is_error }) => [tool_name, is_error])).toEqual([
@@ -226,7 +226,7 @@ describe('tool calls', () => {
     const text = "The user doesn't want to proceed with this tool use.";
     const isDenied = async (result: JsonObject) => only(await callsOf([call(use('Bash')), result])).is_denied;
 
-    it('is known by its kind, or by the text of its error', async () => {
+    it('is recognised by its kind, or by the text of its error', async () => {
       expect(await isDenied(resultLine(toolId('1'), 'no', { toolDenialKind: 'user-rejected' }, true))).toBe(true);
       expect(await isDenied(resultLine(toolId('1'), 'no', { toolDenialKind: 'user-rejected' }))).toBe(true);
       expect(await isDenied(resultLine(toolId('1'), text, {}, true))).toBe(true);
@@ -254,7 +254,7 @@ describe('tool calls', () => {
   });
 
   describe('the open calls', () => {
-    it('are bounded: the oldest call goes without a result, the oldest result goes', async () => {
+    it('are bounded: the oldest call is emitted without a result, the oldest result is dropped', async () => {
       const ids = ['1', '2', '3'].map(toolId);
       const uses = ids.map((id) => call(use('A', {}, id)));
       const results = ids.map((id) => resultLine(id, 'x'));

@@ -33,7 +33,7 @@ function response(fields: Partial<ApiResponse>): ApiResponse {
 }
 
 describe('createTranscriptTotals', () => {
-  it('is all zero in the beginning', () => {
+  it('is all zero at the beginning', () => {
     expect(createTranscriptTotals().toStats(null, 0)).toEqual({
       total_messages: 0,
       user_messages: 0,
@@ -75,7 +75,7 @@ describe('createTranscriptTotals', () => {
     });
   });
 
-  it('adds up responses, and counts those that are not what they seem', () => {
+  it('sums responses, and counts the inexact ones', () => {
     const totals = createTranscriptTotals();
     totals.addResponse(response({ tokens_in: 10, tokens_out: 1, cache_read: 2, cache_write: 3, cost_usd: 0.1 }));
     totals.addResponse(response({ is_unfinalised: true, web_search_requests: 2, estimated_tokens_out: 900 }));
@@ -93,13 +93,13 @@ describe('createTranscriptTotals', () => {
     });
   });
 
-  it('adds dollars without the errors of binary fractions', () => {
+  it('sums dollars without binary rounding errors', () => {
     const totals = createTranscriptTotals();
     for (let index = 0; index < 1000; index++) totals.addResponse(response({ cost_usd: 0.1 }));
     expect(totals.toStats(null, 0).cost_estimate_usd).toBe(100);
   });
 
-  it('has no cost where no response has a price, and the sum of the others where some have', () => {
+  it('has no cost if no response has a price, otherwise the sum of those that have', () => {
     const unpriced = response({ price_basis: 'unpriced', cost_usd: null });
     const totals = createTranscriptTotals();
     totals.addResponse(unpriced);
@@ -114,7 +114,7 @@ describe('createTranscriptTotals', () => {
     expect(totals.toStats(null, 0)).toMatchObject({ cost_estimate_usd: 0, unpriced_count: 2 });
   });
 
-  it('stays exact beyond what a number holds, and says where a total is no longer plausible', () => {
+  it('stays exact beyond the range of a number, and reports an implausible total', () => {
     const totals = createTranscriptTotals();
     totals.addResponse(response({ cost_usd: 0.0000000001, web_search_requests: 2 ** 31 - 1 }));
     for (let count = 0; count < 3; count++) totals.addResponse(response({ cost_usd: 900_000 }));
@@ -125,7 +125,7 @@ describe('createTranscriptTotals', () => {
     expect(totals.toStats(null, 0)).toMatchObject({ cost_estimate_usd: null, web_search_count: 2 ** 31 - 1 });
   });
 
-  it('counts a turn for a prompt that is answered before the next', () => {
+  it('counts a turn for each prompt that is answered before the next', () => {
     const totals = createTranscriptTotals();
     totals.addAnswer();
     totals.addPrompt();

@@ -12,7 +12,7 @@ describe('cutCharacters', () => {
 });
 
 describe('readIdentifier', () => {
-  it('takes non-empty strings and numbers', () => {
+  it('accepts non-empty strings and numbers', () => {
     const onCut = vi.fn();
     expect(readIdentifier('a', onCut)).toBe('a');
     expect(readIdentifier(17, onCut)).toBe('17');
@@ -21,7 +21,7 @@ describe('readIdentifier', () => {
     expect(onCut).not.toHaveBeenCalled();
   });
 
-  it('cuts long ones and says so', () => {
+  it('truncates long ones and says so', () => {
     const onCut = vi.fn();
     expect(readIdentifier(`${'x'.repeat(511)}🎉`, onCut)).toBe('x'.repeat(511));
     expect(onCut).toHaveBeenCalledOnce();
@@ -29,7 +29,7 @@ describe('readIdentifier', () => {
 });
 
 describe('readText', () => {
-  it('takes non-empty strings only', () => {
+  it('accepts non-empty strings only', () => {
     expect([readText('a'), readText(''), readText(1), readText(undefined)]).toEqual(['a', null, null, null]);
   });
 });

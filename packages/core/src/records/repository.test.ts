@@ -20,4 +20,4 @@ it.each([
   ['  ', null],
   ['https://s3cret@', null],
   [null, null],
-])('keeps of %s no secret', (address, expected) => expect(toRepository(address)).toBe(expected));
+])('keeps no secret of %s', (address, expected) => expect(toRepository(address)).toBe(expected));

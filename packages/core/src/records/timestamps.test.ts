@@ -27,9 +27,9 @@ describe('parseTimestampMs', () => {
   it.each([
     ['no date', 'yesterday'],
     ['a date without time', '2025-06-01'],
-    ['a month that is none', '2025-13-01T00:00:00Z'],
-    ['an hour that is none', '2025-06-01T25:00:00Z'],
-    ['an offset that is none', '2025-06-01T00:00:00+99:99'],
+    ['an invalid month', '2025-13-01T00:00:00Z'],
+    ['an invalid hour', '2025-06-01T25:00:00Z'],
+    ['an invalid offset', '2025-06-01T00:00:00+99:99'],
     ['the 30th of February', '2026-02-30T00:00:00Z'],
     ['the 29th of February outside leap years', '2100-02-29T00:00:00.000Z'],
     ['the 31st of April', '2026-04-31T23:59:59.999Z'],
@@ -41,12 +41,12 @@ describe('parseTimestampMs', () => {
     ['something behind', '2025-06-01T00:00:00Zx'],
     ['the date of an unset clock', '0001-01-01T00:00:00Z'],
     ['a year that Postgres refuses', '0000-01-01T00:00:00Z'],
-    ['a year of five digits, once in UTC', '9999-12-31T23:59:59-12:00'],
+    ['a year of five digits, only in UTC', '9999-12-31T23:59:59-12:00'],
     ['an expanded year', '+010000-01-01T00:00:00Z'],
-    ['words that Date.parse takes', 'Sun Jun 01 2025'],
+    ['words that Date.parse accepts', 'Sun Jun 01 2025'],
     ['the empty string', ''],
     ['a moment before 1970', -1],
-    ['a number beyond all times', 1e300],
+    ['a number beyond the range of dates', 1e300],
     ['words and a number', 'Nov 5'],
     ['the 30th of February in words', '30 Feb 2026 10:00 GMT'],
     ['the hour 24 in words', '1 Feb 2026 24:00 GMT'],
@@ -66,15 +66,15 @@ describe('parseTimestampMs', () => {
     '5 Nov 2026 14:30:15 GMT',
     'Thu, 05 Nov 2026 09:30:15 EST',
     ' 2026-11-05T14:30:15Z ',
-  ])('reads %j, as a number of Unix or a date of RFC 2822', (value) => {
+  ])('reads %j, as a Unix number or an RFC 2822 date', (value) => {
     expect(parseTimestampMs(value)).toBe(inUtc);
   });
 
-  it('reads parts of Unix seconds', () => {
+  it('reads fractions of Unix seconds', () => {
     expect(parseTimestampMs(1_700_000_000.25)).toBe(1_700_000_000_250);
   });
 
-  it('takes every offset of RFC 3339, and no day or hour that the calendar lacks', () => {
+  it('accepts every offset of RFC 3339, and no day or hour that does not exist', () => {
     const number = (max: number) => fc.nat({ max });
     const parts = fc.tuple(number(9999), number(13), number(32), number(24), number(60), number(25), number(60));
     const pad = (value: number, length = 2) => String(value).padStart(length, '0');

@@ -15,29 +15,29 @@ const key = (fields: { responseId?: string; requestId?: string; uuid?: string },
 describe('toResponseKey', () => {
   const unique = 'msg_01EwzvVEp8xhADrb1AKmgfNP';
 
-  it('is a unique message id alone, whatever else a copy of the record has', () => {
+  it('is only the message id if that is unique, whatever else a copy of the record has', () => {
     expect(key({ responseId: unique })).toBe(unique);
     expect(key({ responseId: unique, requestId: 'r', uuid: 'u' }, 'other', 1)).toBe(unique);
   });
 
-  it('joins an id that may clash to the request, else to the line', () => {
+  it('combines an id that may clash with the request, or else with the line', () => {
     expect(key({ responseId: 'msg_1', requestId: 'r', uuid: 'u' })).toBe('msg_1/r');
     expect(key({ responseId: 'msg_1', uuid: 'u' })).toBe('msg_1/u');
     expect(key({ responseId: 'msg_1' })).toBe('msg_1/line:s:7');
   });
 
-  it('falls back to the uuid, and to the place', () => {
+  it('falls back to the uuid, then to the place', () => {
     expect(key({ requestId: 'r', uuid: 'u' })).toBe('uuid:u');
     expect(key({ requestId: 'r' })).toBe('line:s:7');
   });
 
-  it('names advisors after their response', () => {
+  it('derives the keys of advisors from their response', () => {
     expect(toAdvisorKey('k', 2)).toBe('k#advisor-2');
   });
 });
 
 describe('isUniqueId', () => {
-  it('takes ids of at least 20 characters', () => {
+  it('is true for ids of at least 20 characters', () => {
     expect(isUniqueId('cdf86093-cd0a-4d80-934d-40a735cb3b57')).toBe(true);
     expect(isUniqueId('x'.repeat(20))).toBe(true);
     expect(isUniqueId('x'.repeat(19))).toBe(false);
@@ -59,12 +59,12 @@ describe('joinProgress', () => {
   const toUsage = (outputTokens: number, inputTokens: number) => ({ ...NO_USAGE, outputTokens, inputTokens });
   const advisors = [{ model: 'a', usage: toUsage(1, 1) }];
 
-  it('takes the progress line alone where the message has no usage', () => {
+  it('takes the progress line alone if the message has no usage', () => {
     const progress = toResponse('progress', { usage: toUsage(1, 5) });
     expect(joinProgress(toResponse('message', { contentBytes: 9 }), progress)).toBe(progress);
   });
 
-  it('takes the figures of the one with more output, and the message’s of two with as much', () => {
+  it('takes the figures of the one with more output, and of the message if both are equal', () => {
     const message = toResponse('message', { usage: toUsage(7, 1) });
     const join = (outputTokens: number) =>
       joinProgress(message, toResponse('progress', { usage: toUsage(outputTokens, 2), advisors }));
@@ -74,7 +74,7 @@ describe('joinProgress', () => {
     expect(joinProgress(message, toResponse('progress', {}))).toMatchObject({ usage: toUsage(7, 1) });
   });
 
-  it('takes what the message does not say from the progress line', () => {
+  it('takes what the message lacks from the progress line', () => {
     const progress = toResponse(
       'progress',
       { usage: toUsage(1, 1), contentBytes: 9, isSynthetic: true },

@@ -63,7 +63,7 @@ const withoutPrice = ({ message_id: _id, ...response }: ApiResponse) =>
   Object.fromEntries(Object.entries(response).filter(([name]) => !name.startsWith('cost_') && name !== 'price_basis'));
 
 describe('createUsageScanner', () => {
-  it('tells a session that was answered and has no usage', () => {
+  it('recognises a session that was answered and has no usage', () => {
     const answer = toLine({
       ...{
         type: 'assistant',
@@ -78,7 +78,7 @@ describe('createUsageScanner', () => {
     expect(isWithoutUsage(questions + answer + assistant(1, 7))).toBe(false);
   });
 
-  it('finds the responses that a whole parse finds', async () => {
+  it('finds the responses that a full parse finds', async () => {
     const id = fc.integer({ min: 1, max: 6 });
     const line = fc.oneof(
       fc
@@ -111,12 +111,12 @@ describe('createUsageScanner', () => {
     );
   });
 
-  it('knows where and when the session began, which lines without usage say', () => {
+  it('knows where and when the session began, from lines without usage', () => {
     const bytes = Buffer.from(user(1, 'Hello') + assistant(1, 5).replaceAll('/home/ada/app', '/home/ada/other'));
     expect(scan(bytes, 1000)).toMatchObject({ project: '/home/ada/app', firstTimestamp: '2026-03-02T09:59:00.000Z' });
   });
 
-  it('throws for a format that cannot be read', () => {
+  it('throws for an unreadable format', () => {
     expect(() => createUsageScanner(SESSION, { format: 'nobody', onResponse: () => undefined })).toThrow(TypeError);
   });
 });

@@ -52,7 +52,7 @@ it('keeps every cost up to 100,000 dollars exact to 1e-10', () => {
   );
 });
 
-it('refuses what is no number', () => {
+it('refuses what is not a number', () => {
   expect(() => readUnits(Number.NaN)).toThrow(RangeError);
   expect(() => readUnits(Number.POSITIVE_INFINITY)).toThrow(RangeError);
 });

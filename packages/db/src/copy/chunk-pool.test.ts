@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { CHUNK_BYTES, createChunkPool } from './chunk-pool.ts';
 
-it('gives chunks out again once they are back, and none twice', () => {
+it('reuses chunks once they are released, and hands out none twice', () => {
   const pool = createChunkPool();
   const first = Array.from({ length: 8 }, () => pool.take(1));
   const memory = new Set(first.map(({ buffer }) => buffer));
@@ -13,7 +13,7 @@ it('gives chunks out again once they are back, and none twice', () => {
   expect(again.every(({ length }) => length === CHUNK_BYTES)).toBe(true);
 });
 
-it('keeps no more than 8 MiB, and nothing that is larger than a chunk', () => {
+it('keeps no more than 8 MiB, and nothing larger than a chunk', () => {
   const pool = createChunkPool();
   const large = pool.take(CHUNK_BYTES + 1);
   expect(large).toHaveLength(CHUNK_BYTES + 1);

@@ -206,7 +206,7 @@ describe('createRowCopier', () => {
     );
   });
 
-  it('writes as many rows as there are, over many chunks', async () => {
+  it('writes all rows, over many chunks', async () => {
     const rows = toIssues(20_000);
     const stored = await readAfter(ingestIssues, () =>
       copyRows(client as unknown as pg.PoolClient, ingestIssues, rows),
@@ -214,7 +214,7 @@ describe('createRowCopier', () => {
     expect(stored).toHaveLength(rows.length);
   });
 
-  it('mixes up no rows, whatever the tables that they come to in turn', async () => {
+  it('keeps rows apart, in whatever order their tables alternate', async () => {
     const blockOf = (index: number) => ({
       ...KEY,
       message_id: `${index}`,
@@ -249,7 +249,7 @@ describe('createRowCopier', () => {
     expect(rows).toEqual([{ issues: issues.length, blocks: issues.length }]);
   });
 
-  it('writes no rows where there are none', async () => {
+  it('writes nothing if there are no rows', async () => {
     expect(await readAfter(ingestIssues, () => copyRows(client as unknown as pg.PoolClient, ingestIssues, []))).toEqual(
       [],
     );
@@ -283,23 +283,23 @@ describe('createRowCopier in a transaction that fails', () => {
     await expect(attempt(ingestIssues, rows)).rejects.toMatchObject(DUPLICATE_KEY);
   });
 
-  it('throws Postgres’ error of a text that it refuses', async () => {
+  it('throws Postgres’ error for a text that it refuses', async () => {
     await expect(attempt(ingestIssues, toIssues(1, 'a\0b'))).rejects.toMatchObject({ code: '22021' });
   });
 
-  it('throws at a number that the column cannot hold', async () => {
+  it('throws for a number that the column cannot hold', async () => {
     const rows = [...toIssues(20_000), ...toIssues(1).map((row) => ({ ...row, line_number: 2 ** 31 }))];
     await expect(attempt(ingestIssues, rows)).rejects.toThrow(RangeError);
   });
 
-  it('throws at a timestamp that is none', async () => {
+  it('throws for an invalid timestamp', async () => {
     const row = { ...fc.sample(messageRow, 1)[0], ...KEY, id: '0', timestamp: 'yesterday' };
     await expect(attempt(transcriptMessages, [row as typeof transcriptMessages.$inferInsert])).rejects.toThrow(
       RangeError,
     );
   });
 
-  it('throws what the source of the rows throws', async () => {
+  it('throws the error of the row source', async () => {
     function* breakOff() {
       yield* toIssues(20_000);
       throw new Error('the source broke');

@@ -25,7 +25,7 @@ function createCountingClient() {
   return { client: { query } as unknown as pg.PoolClient, copies };
 }
 
-it('holds 2 MiB of rows and what is under way, however many tables they are of', async () => {
+it('buffers 2 MiB of rows and the chunk being sent, however many tables there are', async () => {
   const { client, copies } = createCountingClient();
   const copier = createRowCopier(client);
   const adders = TABLES.map((table) => copier.openTable(table) as (row: object) => void);

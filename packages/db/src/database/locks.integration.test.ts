@@ -24,7 +24,7 @@ async function beginToWrite({ pool: connections }: typeof pool): Promise<() => P
   };
 }
 
-it('waits for the transactions that have begun to write, not for those after them', async () => {
+it('waits for the transactions that have begun to write, not for later ones', async () => {
   const end = await beginToWrite(pool);
   let hasEnded = false;
   const waiting = waitForWriters(pool.database).then(() => expect(hasEnded).toBe(true));

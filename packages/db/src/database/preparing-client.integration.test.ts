@@ -18,7 +18,7 @@ afterAll(async () => {
 const readPrepared = async (): Promise<unknown[]> =>
   (await pool.pool.query('SELECT statement, generic_plans + custom_plans AS runs FROM pg_prepared_statements')).rows;
 
-it('prepares what is run again with parameters, in and out of transactions, and nothing else', async () => {
+it('prepares what is repeated with parameters, in and out of transactions, and nothing else', async () => {
   const select = (value: number) => sql`SELECT ${value}::int AS value`;
   for (const value of [1, 2]) await pool.database.execute(select(value));
   await pool.withTransaction(async (transaction) => {
@@ -30,7 +30,7 @@ it('prepares what is run again with parameters, in and out of transactions, and 
   expect(await readPrepared()).toEqual([{ statement: 'SELECT $1::int AS value', runs: '2' }]);
 });
 
-it('prepares no more than so many', async () => {
+it('bounds the number of prepared statements', async () => {
   for (let index = 0; index < 400; index++) {
     for (const _ of [1, 2]) await pool.pool.query(`SELECT $1::int AS value_${index}`, [index]);
   }

@@ -69,7 +69,7 @@ const readKnownSessions = async (): Promise<number | undefined> => {
 };
 
 it.skipIf(isOnCitus())(
-  'lets sessions be settled by their keys in a workspace that was filled since statistics were made',
+  'lets sessions be settled by index in a workspace that was filled since the last statistics',
   async () => {
     await insertTranscripts(NEW_WORKSPACE, TRANSCRIPTS, 2);
     const withOldStatistics = await countRowsRead();
@@ -94,7 +94,7 @@ it.skipIf(isOnCitus())('does nothing until tables have grown several times over'
   expect(await readKnownSessions()).toBe(before);
 });
 
-it.skipIf(isOnCitus())('does not wait for others', async () => {
+it.skipIf(isOnCitus())('does not wait for other processes', async () => {
   await pool.pool.query(
     `INSERT INTO recount.sessions (workspace_id, session_id, agent, primary_transcript_id)
      SELECT $1, 'even more ' || n, 'claude-code', 'none' FROM generate_series(1, $2::int) AS n`,

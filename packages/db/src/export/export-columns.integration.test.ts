@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<number, string>> = {
 };
 
 describe('toExportColumns', () => {
-  it.each(EXPORT_DATASETS)('has the columns of the query of %s, with their types', async (dataset) => {
+  it.each(EXPORT_DATASETS)('are the columns of the query of %s, with their types', async (dataset) => {
     const { connectionString, drop } = await createTestDatabase();
     const database = createDatabasePool({ connectionString });
     onTestFinished(async () => {
@@ -44,7 +44,7 @@ describe('toExportColumns', () => {
     );
   });
 
-  it.each(EXPORT_DATASETS)('has the columns of %s that the documentation lists', async (dataset) => {
+  it.each(EXPORT_DATASETS)('are the columns of %s that the documentation lists', async (dataset) => {
     const page = await readFile(new URL('../../../../docs/api/exports.md', import.meta.url), 'utf8');
     const section = page.slice(page.indexOf(`\n**${dataset}**`)).split(/\n\*\*|\n## |$(?![\s\S])/)[1] ?? '';
     const rows = section.split('\n').filter((line) => line.startsWith('| `'));

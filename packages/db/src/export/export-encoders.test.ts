@@ -17,11 +17,11 @@ describe('csv encoder', () => {
   }
 
   describe('createCsvEncoder', () => {
-    it('begins with the names of the columns, also where there are no rows', () => {
+    it('begins with the column names, even without rows', () => {
       expect(encode([])).toBe('name,tokens,cost_usd,details\r\n');
     });
 
-    it('quotes what needs it, and tells null from an empty text', () => {
+    it('quotes if necessary, and tells null from an empty text', () => {
       expect(
         encode([
           ['a "b", c', 1, '0.25', { a: [1] }],
@@ -31,7 +31,7 @@ describe('csv encoder', () => {
       ).toBe('name,tokens,cost_usd,details\r\n"a ""b"", c",1,0.25,"{""a"":[1]}"\r\n,,,\r\n"",0,-1.5,"[]"\r\n');
     });
 
-    it.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1'])('disarms the text %j', (text) => {
+    it.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1'])('escapes the formula %j', (text) => {
       expect(parseCsv(encode([[text, null, null, null]]))[1]?.[0]).toBe(`'${text}`);
     });
 
@@ -39,7 +39,7 @@ describe('csv encoder', () => {
       expect(encode([['a', -1, '-0.5', null]])).toContain('a,-1,-0.5,\r\n');
     });
 
-    it('gives any text back to a reader of RFC 4180', () => {
+    it('writes any text so that a reader of RFC 4180 restores it', () => {
       const texts = fc.array(
         fc.tuple(fc.string({ unit: 'binary' }), fc.string({ unit: fc.constantFrom('"', ',', '\r', '\n', 'a', ' ') })),
       );
@@ -83,7 +83,7 @@ describe('csv encoder', () => {
 });
 
 describe('ndjson encoder', () => {
-  it('writes an object a line, with all columns in their order', () => {
+  it('writes one object per line, with all columns in order', () => {
     const encoder = createNdjsonEncoder([
       { name: 'name', type: 'text' },
       { name: 'cost_usd', type: 'cost' },

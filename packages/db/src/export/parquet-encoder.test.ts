@@ -30,7 +30,7 @@ const toRow = (index: number): unknown[] =>
         { models: [`m${index}`] },
       ];
 
-it('writes row groups as they fill, which a reader gives back exactly', async () => {
+it('writes row groups as they fill, which a reader restores exactly', async () => {
   const rows = Array.from({ length: 103 }, (_, index) => toRow(index));
   const { file, chunkSizes } = encode([rows.slice(0, 7), rows.slice(7, 57), rows.slice(57)], 10);
   const metadata = parquetMetadata(file);
@@ -54,12 +54,12 @@ it('writes row groups as they fill, which a reader gives back exactly', async ()
   }
 });
 
-it('refuses a cost that the column cannot hold, rather than store another one', () => {
+it('refuses a cost that the column cannot hold, rather than storing another', () => {
   expect(() => encode([[['a', 1, '99999999.9999999999', null, true, null]]], 10)).not.toThrow();
   expect(() => encode([[['a', 1, '100000000', null, true, null]]], 10)).toThrow('does not fit into Parquet');
 });
 
-it('stores costs as decimals, not as what a double makes of them', () => {
+it('stores costs as decimals, without the rounding of a double', () => {
   const { file } = encode([[['a', 1, '12345678.0000000001', null, true, null]]], 10);
   const schema = parquetMetadata(file).schema.find(({ name }) => name === 'cost_usd');
   expect(schema).toMatchObject({ type: 'INT64', converted_type: 'DECIMAL', precision: 18, scale: 10 });
@@ -68,7 +68,7 @@ it('stores costs as decimals, not as what a double makes of them', () => {
   expect(statistics?.null_count).toBe(0n);
 });
 
-it('is a file without rows where there are none', async () => {
+it('writes a valid file without rows', async () => {
   const { file } = encode([], 10);
   expect(await parquetReadObjects({ file })).toEqual([]);
 });

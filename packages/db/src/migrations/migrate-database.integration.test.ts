@@ -35,7 +35,7 @@ async function createMigratedDatabase() {
 }
 
 describe('migrateDatabase', () => {
-  it('migrates once, however many call it at once', async () => {
+  it('migrates once, however many processes call it at once', async () => {
     const { connectionString, pool, database } = await createEmptyDatabase();
     await expect(checkSchemaVersion(database)).rejects.toThrow(/needs \d+: run `recount migrate` first/);
     await Promise.all(Array.from({ length: 10 }, () => migrateDatabase(connectionString)));
@@ -46,14 +46,14 @@ describe('migrateDatabase', () => {
     expect((await pool.query('SELECT * FROM analytics.daily_usage')).rows).toEqual([]);
   });
 
-  it('leaves a database alone that a newer program has migrated', async () => {
+  it('leaves a database alone that a newer version has migrated', async () => {
     const { connectionString, pool, database } = await createMigratedDatabase();
     await pool.query(`INSERT INTO drizzle.__drizzle_migrations (hash, created_at) VALUES ('of the future', 9e15)`);
     await expect(migrateDatabase(connectionString)).rejects.toThrow(SchemaVersionError);
     await expect(checkSchemaVersion(database)).rejects.toThrow(/install the newer recount/);
   });
 
-  it('tells of a database that an older program has migrated', async () => {
+  it('recognises a database that an older version has migrated', async () => {
     const { pool, database } = await createMigratedDatabase();
     await pool.query(
       `DELETE FROM drizzle.__drizzle_migrations WHERE id = (SELECT max(id) FROM drizzle.__drizzle_migrations)`,
@@ -61,7 +61,7 @@ describe('migrateDatabase', () => {
     await expect(checkSchemaVersion(database)).rejects.toThrow(/run `recount migrate` first/);
   });
 
-  it('rejects when the connection breaks, and lets the next one migrate', async () => {
+  it('rejects when the connection breaks, and the next call migrates', async () => {
     const { connectionString, pool } = await createEmptyDatabase();
     const holder = new pg.Client({ connectionString });
     await holder.connect();
@@ -103,7 +103,7 @@ async function createDatabaseOf020() {
   return empty;
 }
 
-it('carries over what 0.2.0 has ingested', async () => {
+it('migrates what 0.2.0 has ingested', async () => {
   const { connectionString, pool, withSnapshot, withTransaction } = await createDatabaseOf020();
   const total = 'SELECT sum(total_messages) AS messages, sum(cost_estimate_usd) AS cost FROM recount.sessions';
   const before = await pool.query(total);
@@ -119,7 +119,7 @@ it('carries over what 0.2.0 has ingested', async () => {
   expect(checks.filter((check) => check.rows === 0).map(({ table }) => table)).toEqual(['findings']);
 });
 
-it('makes null of costs that 0.3 and earlier showed as 0 for want of a price, and leaves others’ views alone', async () => {
+it('turns costs that 0.3 and earlier showed as 0 for lack of a price into null, and leaves users’ own views alone', async () => {
   const { connectionString, pool, withSnapshot } = await createDatabaseOf020();
   const costs = '_input _output _cache_read _cache_write _web_search'.split(' ');
   const setCosts = (suffix: string, value: string) =>
@@ -158,7 +158,7 @@ const TOOL_NAMES = [
   ...['mcp__git__log', 'mcp__git', 'mcp____log', 'mcpXgit__log', 'read', 'constructor', ''],
 ];
 
-it('says of tools of 0.3 and earlier what the parser says of them', async () => {
+it('sets the tool kinds of 0.3 and earlier as the parser does', async () => {
   const { connectionString, pool } = await createDatabaseOf020();
   const uses = TOOL_NAMES.map((name, index) => ({
     type: 'tool_use',
@@ -195,7 +195,7 @@ it('says of tools of 0.3 and earlier what the parser says of them', async () => 
   expect(await read('tool_calls', 'call_number')).toEqual(toExpected(toolCalls));
 });
 
-it('knows the streams of 0.3 and earlier, and counts files and sub-agents as before', async () => {
+it('recognises the streams of 0.3 and earlier, and counts files and sub-agents as before', async () => {
   const { connectionString, pool, withSnapshot } = await createDatabaseOf020();
   const counts = `SELECT count(*) FILTER (WHERE tool_name = 'Read')::int AS reads,
     count(*) FILTER (WHERE tool_name IN ('Task', 'Agent'))::int AS subagents FROM recount.tool_calls`;
@@ -214,7 +214,7 @@ it('knows the streams of 0.3 and earlier, and counts files and sub-agents as bef
 });
 
 describe('the migrated schema', () => {
-  it('is the one that the program has in mind', async () => {
+  it('equals the schema in the code', async () => {
     const { pool } = await createMigratedDatabase();
     const { rows } = await pool.query(
       `SELECT c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod)

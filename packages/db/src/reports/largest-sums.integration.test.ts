@@ -100,7 +100,7 @@ describe('a quarter of an hour of the largest figures', () => {
   });
 });
 
-it('leaves room in a bigint for all that 32 bits can count', () => {
+it('leaves room in a bigint for everything that 32 bits can count', () => {
   const rows = 2n ** 31n - 1n;
   const largest = 2n ** 63n - 1n;
   expect(4n * BigInt(TOKENS) * rows).toBeLessThan(largest);

@@ -110,7 +110,7 @@ const REQUESTS: Partial<ReportRequest>[] = [
   { model: 'model-1', to: '2026-03-30T00:00:00.000Z' },
 ];
 
-it.each(REQUESTS)('blocks of %j have the responses of their five hours, on every page', async (request) => {
+it.each(REQUESTS)('blocks of %j contain the responses of their five hours, on every page', async (request) => {
   const expected = expectBlocks(request);
   expect(expected.length).toBeGreaterThan(3);
   const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { selectRank } from './read-durations.ts';
 
-it('selects what sorting would put there, whatever the order', () => {
+it('selects the percentile that sorting would, whatever the order', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(20), { minLength: 1, maxLength: 60 }), fc.nat(59), (values, position) => {
       const rank = (position % values.length) + 1;

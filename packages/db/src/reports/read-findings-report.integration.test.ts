@@ -171,7 +171,7 @@ async function find(kind?: FindingKind, request: Partial<ReportRequest> = {}, li
 }
 
 describe('findings', () => {
-  it('finds the same call in a row, and what it cost to make it again', async () => {
+  it('finds repeated identical calls, and what repeating them cost', async () => {
     const { rows, totals, kinds } = await find('repeated-call');
     expect(rows).toEqual([
       {
@@ -187,7 +187,7 @@ describe('findings', () => {
     ]);
   });
 
-  it('finds the same error in a row, whatever was called', async () => {
+  it('finds repeated identical errors, whatever was called', async () => {
     const { rows } = await find('repeated-error');
     expect(rows).toMatchObject([
       // One of the two repeats has no price.
@@ -195,7 +195,7 @@ describe('findings', () => {
     ]);
   });
 
-  it('finds files that were read again with nothing changed', async () => {
+  it('finds files that were read again without a change in between', async () => {
     const { rows } = await find('repeated-read');
     expect(rows).toMatchObject([
       { session_id: 'loops', line_number: 11, subject: '/app/a.ts', times: 3, estimated_tokens: 200, cost_usd: 8 },
@@ -209,7 +209,7 @@ describe('findings', () => {
     ]);
   });
 
-  it('finds what a pause made be written to the cache again, for what more than reading it', async () => {
+  it('finds cache that was written again after a pause, and the extra cost over reading it', async () => {
     const { rows, kinds } = await find('cold-cache');
     expect(rows.map(({ message_id, tokens, pause_ms, cost_usd }) => [message_id, tokens, pause_ms, cost_usd])).toEqual([
       ['message-6', 9000, 6 * 60_000, 9000 * (6.25e-6 - 0.5e-6)],
@@ -218,7 +218,7 @@ describe('findings', () => {
     expect(kinds).toMatchObject([{ findings: 2, sessions: 1, tokens: 9500, cost_usd: 0.05175 }]);
   });
 
-  it('finds sessions that ended with a prompt or a call that nothing came of', async () => {
+  it('finds sessions that ended with an unanswered prompt or an open call', async () => {
     const { rows } = await find('unfinished-session');
     expect(rows).toMatchObject([
       { session_id: 'stopped', line_number: 60, tool: 'Bash', subject: 'sleep', cost_usd: 20 },
@@ -226,7 +226,7 @@ describe('findings', () => {
     ]);
   });
 
-  it('finds sessions that cost much', async () => {
+  it('finds expensive sessions', async () => {
     const { rows } = await find('expensive-session');
     expect(rows.map(({ session_id, cost_usd }) => [session_id, cost_usd])).toEqual([
       ['stopped', 20],
@@ -234,14 +234,14 @@ describe('findings', () => {
     ]);
   });
 
-  it('has all of them together, the most expensive first, and counts beyond the limit', async () => {
+  it('lists all of them together, the most expensive first, and counts beyond the limit', async () => {
     const { rows, totals, truncated, kinds } = await find(undefined, {}, 2);
     expect(rows.map(({ kind }) => kind)).toEqual(['unfinished-session', 'expensive-session']);
     expect(totals.findings).toBe(kinds.reduce((sum, { findings }) => sum + findings, 0));
     expect([totals.findings, truncated, kinds.length]).toEqual([10, true, 7]);
   });
 
-  it('finds nothing outside of what is asked for', async () => {
+  it('finds nothing outside of the filter', async () => {
     for (const request of [{ to: '2026-05-04' }, { from: '2026-05-05' }, { project: '/other' }, { person: 'ada' }]) {
       const unknown = await find(undefined, request).catch((error: Error) => error);
       if (unknown instanceof Error) expect(unknown.name).toBe('UnresolvedNameError');
@@ -251,7 +251,7 @@ describe('findings', () => {
 });
 
 describe('model choice', () => {
-  it('prices the tokens of each model as the next cheaper one would have', async () => {
+  it('prices the tokens of each model as the next cheaper one would', async () => {
     const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, {
       timeZone: 'UTC',
       subagents: 'include',

@@ -33,7 +33,7 @@ async function ingest(
   await ingestTranscript(pool, { workspaceId, transcriptId }, { path, bytes });
 }
 
-it('takes no transcript of another workspace for that of a sub-agent', async () => {
+it('does not treat a transcript of another workspace as that of a sub-agent', async () => {
   const lone = '22222222-2222-4333-8444-555555555555';
   const timestamp = '2026-02-01T00:00:00.000Z';
   const answer = { type: 'assistant', timestamp, message: toMessage(11, 100_000) };
@@ -59,7 +59,7 @@ it('takes no transcript of another workspace for that of a sub-agent', async () 
   expect(rows).toMatchObject([{ session_id: lone, computed_cost_usd: 4.5, subagent_cost_usd: 0, difference_usd: 0 }]);
 });
 
-it('counts a sub-agent’s response once that its parent’s transcript tells of as well', async () => {
+it('counts a sub-agent’s response once if its parent’s transcript contains it too', async () => {
   const timestamp = '2026-01-01T00:00:00.000Z';
   const toProgress = (id: number, outputTokens: number) => ({
     type: 'progress',
@@ -91,7 +91,7 @@ it('counts a sub-agent’s response once that its parent’s transcript tells of
   expect((await readReconciliationReport(pool.database, filter, { limit: 10 })).rows).toMatchObject(expected);
 });
 
-it('adds up what the figures of several sub-agents lack', async () => {
+it('sums what the figures of several sub-agents lack', async () => {
   const session = '33333333-2222-4333-8444-555555555555';
   const timestamp = '2026-03-01T00:00:00.000Z';
   const lines = [

@@ -68,7 +68,7 @@ describe('calls in each of a thousand years', () => {
     expect(totals.calls).toBe(YEARS + 2);
   });
 
-  it('took from no time to all time', async () => {
+  it('spanned the largest possible durations', async () => {
     const page = { groupBy: ['tool'] as const, limit: 10, hasPercentiles: true };
     const { rows } = await readToolsReport(pool.database, await resolve('UTC'), page);
     expect(rows.find(({ tool }) => tool === 'Wait')).toMatchObject({
@@ -99,7 +99,7 @@ describe('calls in the first year and in the last one', () => {
     await insertTestFleet(pool, [{ session_id: 'c', calls }], workspaceId);
   });
 
-  it('take no time for the days between them', async () => {
+  it('cost no time for the days between them', async () => {
     const filter = await resolve('Europe/Berlin', workspaceId);
     const page = { groupBy: ['day'] as const, limit: 10, hasPercentiles: false };
     const { rows } = await withReportSnapshot(pool, (snapshot) => readToolsReport(snapshot, filter, page), 2000);
@@ -125,7 +125,7 @@ describe('a session with a file and a program for every other call', () => {
     await pool.withTransaction((transaction) => writeRollups(transaction, session, ['b']));
   });
 
-  it('takes no time for each pair of them', async () => {
+  it('costs no time for each pair of them', async () => {
     // Half of each file's calls are on the next day.
     const filter = await resolve('Asia/Tokyo', OTHER_WORKSPACE, '2026-06-15T11:00:00Z');
     await withReportSnapshot(
@@ -143,7 +143,7 @@ describe('a session with a file and a program for every other call', () => {
     );
   });
 
-  it('gives percentiles of the groups of a page alone', async () => {
+  it('computes percentiles only for the groups on the page', async () => {
     const filter = await resolve('UTC', OTHER_WORKSPACE);
     const groupBy = ['hour'] as const;
     const page = await readToolsReport(pool.database, filter, { groupBy, limit: 2, hasPercentiles: true });

@@ -109,7 +109,7 @@ async function captureStatements(
   return statements;
 }
 
-it.each(Object.entries(REPORTS))('%s is read by the SQL in its snapshot: `vitest -u` writes it', async (name, read) => {
+it.each(Object.entries(REPORTS))('%s uses the SQL in its snapshot: `vitest -u` writes it', async (name, read) => {
   const statements = await captureStatements(read);
   const text = statements.map((statement) => format(statement.sql, { language: 'postgresql' })).join(';\n\n');
   await expect(`${text};\n`).toMatchFileSnapshot(`report-sql/${name}.snap.sql`);
@@ -118,7 +118,7 @@ it.each(Object.entries(REPORTS))('%s is read by the SQL in its snapshot: `vitest
 /** What the plan says about nodes: a single task on one shard, and no intermediate results. */
 const ONE_SHARD = { tasks: ['Task Count: 1'], gathered: [] };
 
-it.runIf(isOnCitus()).each(Object.entries(REPORTS))('%s goes to one shard', async (_, read) => {
+it.runIf(isOnCitus()).each(Object.entries(REPORTS))('%s is routed to one shard', async (_, read) => {
   const plans: { tasks: string[]; gathered: string[] }[] = [];
   await captureStatements(read, async (snapshot, { sql: text, params }) => {
     const { rows } = await explain(snapshot, text, params);

@@ -201,7 +201,7 @@ describe('usage', () => {
   const readUsage = async (request: Partial<ReportRequest> = {}) =>
     (await readUsageReport(pool.database, await toFilter(request), { limit })).totals;
 
-  it('adds up to the last digit', async () => {
+  it('is summed exactly to the last digit', async () => {
     const { own, shared, sessions } = await readUsage({ sessionId: 'main' });
     expect(sessions).toBe(1);
     expect(own).toEqual({
@@ -224,7 +224,7 @@ describe('usage', () => {
     expect(shared.responses).toBe(0);
   });
 
-  it('keeps what is shared apart', async () => {
+  it('keeps shared usage apart', async () => {
     const { own, shared } = await readUsage({ sessionId: 'fork' });
     expect(own).toMatchObject({ responses: 2, tokens_out: 24, cost_usd: 0.4, default_priced_responses: 2 });
     expect(shared).toMatchObject({ responses: 1, tokens_out: 1, cost_usd: 0.2 });
@@ -251,7 +251,7 @@ describe('usage', () => {
     expect((await readUsage(request)).own.responses).toBe(responses);
   });
 
-  it('is null where nothing has a price, and 0 where there is nothing', async () => {
+  it('is null if nothing has a price, and 0 if there is nothing', async () => {
     expect((await readUsage({ model: 'brand-new' })).own).toMatchObject({
       cost_usd: null,
       unpriced: { responses: 1, tokens: 20 },
@@ -277,7 +277,7 @@ describe('usage', () => {
   });
 });
 
-it('tells what is less than exact', async () => {
+it('reports which figures are not exact', async () => {
   expect(await readCaveats(pool.database, await toFilter())).toEqual({
     unfinalised: { responses: 1, tokens_out: 1, estimated_tokens_out: 400 },
     unpriced: { responses: 1, tokens: 20, models: ['brand-new'] },
@@ -319,7 +319,7 @@ it('lists models, unpriced ones with their counts', async () => {
 describe('sessions', () => {
   const page = { limit, idleThresholdMs: 300_000 };
 
-  it('are counted by their beginning, with the distribution of their figures', async () => {
+  it('are counted by their start, with the distribution of their figures', async () => {
     const filter = await toFilter({ timeZone: 'Europe/Berlin', subagents: 'exclude' });
     const { rows, totals } = await readSessionsReport(pool.database, filter, { ...page, groupBy: ['day'] });
     expect(rows.map(({ day, sessions, cost_usd }) => [day, sessions, cost_usd])).toEqual([
@@ -347,7 +347,7 @@ describe('sessions', () => {
     expect(totals.distribution.active_ms).toMatchObject({ p50: 60_000, p99: 600_000 });
   });
 
-  it('have no distribution where there are none', async () => {
+  it('have no distribution if there are none', async () => {
     const { totals } = await readSessionsReport(pool.database, await toFilter({ from: '2027-01-01' }), page);
     expect(totals).toMatchObject({ sessions: 0, cost_usd: 0, distribution: { cost_usd: null, active_ms: null } });
   });
@@ -450,7 +450,7 @@ describe('tools', () => {
     expect(skills.totals).toMatchObject({ skills: 1, calls: 1 });
   });
 
-  it('are listed where one was denied', async () => {
+  it('are listed if one was denied', async () => {
     const { rows, totals } = await readPermissionDenialsReport(pool.database, await toFilter(), { limit });
     expect(rows).toEqual([
       { tool: 'Bash', program: 'rm', denied: 1, calls: 1, denial_rate: 1, sessions: 1 },
@@ -461,7 +461,7 @@ describe('tools', () => {
 });
 
 describe('sub-agents and events', () => {
-  it('credits sub-agents to the type that the call names, and to their parent', async () => {
+  it('attributes sub-agents to the type that the call names, and to their parent', async () => {
     const page = { groupBy: ['session'] as const, limit };
     const { rows } = await readSubagentsReport(pool.database, await toFilter(), page);
     expect(rows).toMatchObject([
@@ -548,7 +548,7 @@ describe('blocks', () => {
     return { blocks: rows.map(({ start, end, tokens_out }) => [start, end, tokens_out]), totals, rows };
   };
 
-  it('begin at the hour of the first response after the last one’s end', async () => {
+  it('begin at the hour of the first response after the previous one’s end', async () => {
     const { blocks, totals, rows } = await read({ agent: 'amp' });
     expect(blocks).toEqual([
       ['2026-07-01T10:00:00.000Z', '2026-07-01T15:00:00.000Z', 3],
@@ -560,7 +560,7 @@ describe('blocks', () => {
     expect(rows[0]).toMatchObject({ sessions: 1, models: ['claude-opus-5'] });
   });
 
-  it('are whole, and the same whatever time is asked for', async () => {
+  it('are whole, and the same for any time range', async () => {
     const request = { agent: 'amp', from: '2026-07-01T14:00:00Z', to: '2026-07-01T20:00:00Z' };
     expect((await read(request)).blocks).toEqual([['2026-07-01T15:00:00.000Z', '2026-07-01T20:00:00.000Z', 12]]);
     expect((await read({ agent: 'amp', from: '2027-01-01' })).totals).toMatchObject({ blocks: 0, responses: 0 });

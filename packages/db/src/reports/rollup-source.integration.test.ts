@@ -122,7 +122,7 @@ async function prepareTotals(hasTotals: boolean): Promise<void> {
 }
 
 it.each(EACH_ZONE)(
-  'reports of $timeZone are sums of the quarters of an hour in their groups, totals: $hasTotals',
+  'reports of $timeZone are sums of the 15-minute buckets in their groups, totals: $hasTotals',
   async ({ hasTotals, timeZone }) => {
     await prepareTotals(hasTotals);
     for (const [from, to] of SPANS) {
@@ -252,7 +252,7 @@ it('a page of sessions is the beginning of all of them, with the totals of all',
   }
 });
 
-it('knows the first and the last use of a model within the time', async () => {
+it('finds the first and the last use of a model within the time range', async () => {
   const request = { from: '2026-03-08T17:45:00Z', to: '2026-03-29T03:15:00Z', timeZone: 'UTC' };
   const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, { ...request, subagents: 'include' });
   const { rows } = await readModelsReport(pool.database, filter, { limit: 10 });
@@ -281,7 +281,7 @@ it.each(ZONES)('a page of hours in %s is the beginning of all hours, with the to
   }
 });
 
-it('days and hours go together', async () => {
+it('days and hours agree', async () => {
   const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, {
     timeZone: 'America/St_Johns',
     subagents: 'include',

@@ -105,7 +105,7 @@ describe('days', () => {
 });
 
 describe('hours', () => {
-  it('that clocks show twice are two', async () => {
+  it('that clocks repeat are two', async () => {
     const request = { timeZone: 'Europe/Berlin', project: 'fixed', from: '2026-10-25', to: '2026-10-26' };
     expect(await readTokens('hour', request)).toEqual({
       '2026-10-25T00:00:00+02:00': sumOf(11),
@@ -135,7 +135,7 @@ it('counts weeks from Monday, and months', async () => {
   expect(await readTokens('month', request)).toEqual({ '2026-03': sumOf(4, 5, 6, 7), '2026-06': sumOf(8, 9) });
 });
 
-describe.each(ZONES)('in %s, as Intl tells it,', (timeZone) => {
+describe.each(ZONES)('in %s, compared with Intl,', (timeZone) => {
   const format = new Intl.DateTimeFormat('sv', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' });
   const days = randomMoments().map((moment) => format.format(new Date(moment)));
 
@@ -150,7 +150,7 @@ describe.each(ZONES)('in %s, as Intl tells it,', (timeZone) => {
     ['2026-04-05', '2026-10-04'],
     ['2026-10-25', '2026-11-01'],
     ['2026-11-01', '2026-11-02'],
-  ])('%s to %s holds its days and no others', async (from, to) => {
+  ])('%s to %s contains its days and no others', async (from, to) => {
     const found = await readTokens('day', { timeZone, project: 'random', from, to });
     const expected = days.filter((day) => day >= from && day < to).length;
     expect(Object.values(found).reduce((sum, tokens) => sum + tokens, 0)).toBe(expected);

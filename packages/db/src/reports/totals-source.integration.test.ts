@@ -141,7 +141,7 @@ it.each(ZONES)('answers in %s are the same with totals, without them and with so
   expect(await readAll(timeZone)).toEqual(expected);
 });
 
-it('reads totals where it may', async () => {
+it('reads totals if it may', async () => {
   await mark('true');
   await refreshTotals(pool, TEST_WORKSPACE);
   const request = { subagents: 'include' as const, timeZone: 'Europe/Berlin' };

@@ -64,8 +64,8 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-describe('what has no price', () => {
-  it('is no cost of 0 in usage, and counted beside it', async () => {
+describe('usage without a price', () => {
+  it('is not a cost of 0 in usage, and is counted separately', async () => {
     const { rows, totals } = await readUsageReport(pool.database, FILTER, { groupBy: ['session'], limit: 100 });
     expect(
       Object.fromEntries(rows.map(({ session, own }) => [session, [own.cost_usd, own.unpriced.responses]])),
@@ -84,7 +84,7 @@ describe('what has no price', () => {
     expect([own.cost_usd, shared.cost_usd]).toEqual([null, 0]);
   });
 
-  it('is in no mean and no percentile of sessions', async () => {
+  it('is excluded from means and percentiles of sessions', async () => {
     const filter = { ...FILTER, subagents: 'exclude' } as const;
     const { totals, rows } = await readSessionsReport(pool.database, filter, { ...PAGE, groupBy: ['session'] });
     expect(totals).toMatchObject({
@@ -113,7 +113,7 @@ describe('what has no price', () => {
     expect(dear.map(({ unpriced_responses }) => unpriced_responses)).toEqual([0, 1, 0, 2]);
   });
 
-  it('is in no mean of pull requests and sub-agents', async () => {
+  it('is excluded from means of pull requests and sub-agents', async () => {
     const { rows, totals } = await readPullRequestsReport(pool.database, FILTER, PAGE);
     expect(rows.map(({ url, cost_usd, unpriced_responses }) => [url, cost_usd, unpriced_responses])).toEqual([
       ['url-1', 6, 0],
@@ -125,7 +125,7 @@ describe('what has no price', () => {
     expect(subagents).toMatchObject({ subagents: 2, cost_usd: 1, mean_cost_usd: 1, unpriced: { responses: 1 } });
   });
 
-  it('is compared with no reported cost', async () => {
+  it('is not compared with a reported cost', async () => {
     const { rows, totals } = await readReconciliationReport(pool.database, FILTER, PAGE);
     expect(
       rows.map((row) => [row.session_id, row.computed_cost_usd, row.subagent_cost_usd, row.difference_usd]),

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-it('ends a report that takes too long', async () => {
+it('aborts a report that takes too long', async () => {
   const sleeping = withReportSnapshot(pool, (snapshot) => snapshot.execute(sql`SELECT pg_sleep(10)`), 20);
   await expect(sleeping).rejects.toThrow(ReportTimeoutError);
 });

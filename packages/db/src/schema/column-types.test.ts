@@ -7,11 +7,11 @@ it.each([
   ['\udc00', '"\uFFFD"'],
   ['\u{1f600}', '"\u{1f600}"'],
   ['written out: \\ud800', '"written out: \\\\ud800"'],
-])('turns halves of surrogate pairs into U+FFFD, and nothing else', (text, json) => {
+])('replaces lone surrogates by U+FFFD, and nothing else', (text, json) => {
   expect(toJsonText(text)).toBe(json);
 });
 
-it('has the well-formed texts of any value', () => {
+it('stores the well-formed texts of any value', () => {
   const text = fc.string({ unit: fc.constantFrom('a', '\\', 'u', 'd8', '\ud83d', '\ude00', '"', '\u0000') });
   fc.assert(
     fc.property(fc.array(fc.record({ text, number: fc.integer(), list: fc.array(text) })), (rows) => {

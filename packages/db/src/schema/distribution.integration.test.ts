@@ -36,7 +36,7 @@ const STAND_INS = `
     INSERT INTO placed VALUES (target::text, distribution_column);
   END $$;`;
 
-it.skipIf(isOnCitus())('can be distributed, every table in one place', async () => {
+it.skipIf(isOnCitus())('can be distributed, with every table placed once', async () => {
   await pool.withTransaction(async (_, client) => {
     await client.query(`SAVEPOINT before; ${STAND_INS}`);
     for (const { statement } of listPlacements()) await client.query(statement);
@@ -51,7 +51,7 @@ it.skipIf(isOnCitus())('can be distributed, every table in one place', async () 
   });
 });
 
-it('has nothing that Citus does not distribute', async () => {
+it('contains nothing that Citus cannot distribute', async () => {
   const { rows } = await pool.pool.query(
     `SELECT tgrelid::regclass::text AS found FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid
      WHERE c.relnamespace = 'recount'::regnamespace AND NOT t.tgisinternal AND c.relname <> 'audit_log'
@@ -62,7 +62,7 @@ it('has nothing that Citus does not distribute', async () => {
   expect(rows).toEqual([]);
 });
 
-it.runIf(isOnCitus())('has nodes plan what may write without the parameters, and nothing else', async () => {
+it.runIf(isOnCitus())('lets nodes plan what may write without the parameters, and nothing else', async () => {
   const readMode = async (database: Database): Promise<unknown> => {
     const { rows } = await database.execute(sql`
       SELECT current_setting('plan_cache_mode') AS mode, count(*) FROM ${sessions} WHERE workspace_id = ${'none'}`);

@@ -38,7 +38,7 @@ describe('parseSearchQuery', () => {
     expect(toText(query)).toBe(tsquery);
   });
 
-  it('takes anything', () => {
+  it('accepts any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 1000 }), (query) => {
         expect(toText(query)).toMatch(/^(no-words|too-many-words|\(.*\))$/s);
@@ -55,7 +55,7 @@ it('the workspace is part of every query, whatever its id', () => {
   expect(toWorkspaceTsquery('w')).toBe("'workspace w'");
 });
 
-it('a part of a text needs three letters or digits in a row', () => {
+it('a substring needs three letters or digits in a row', () => {
   expect(parseSearchTarget('substring', 'a.b => {}')).toBe('too-short');
   expect(parseSearchTarget('substring', ' abc%')).toEqual({ mode: 'substring', part: ' abc%' });
 });

@@ -114,12 +114,12 @@ describe('text mode', () => {
     expect(await find(query)).toEqual(expected);
   });
 
-  it('ranks prompts before answers before what tools printed', async () => {
+  it('ranks prompts before answers before tool output', async () => {
     expect(await find('invoice')).toEqual(['first prompt 1', 'fork answer 7', 'first context 4']);
     expect(await find('round*')).toEqual(['first answer 2', 'first thinking 2', 'first tool_input 2']);
   });
 
-  it('tells of copies once, with the earliest place', async () => {
+  it('lists copies once, with the earliest place', async () => {
     const { results, matchCount } = await search('invoice cent');
     expect(matchCount).toBe(1);
     expect(results).toMatchObject([
@@ -146,7 +146,7 @@ describe('text mode', () => {
     expect(await find('invoice cent', { sessionId: 'fork' })).toEqual(['fork prompt 1']);
   });
 
-  it('cuts very long texts, and says so', async () => {
+  it('truncates very long texts, and says so', async () => {
     expect(await find('theend')).toEqual([]);
     const { results } = await search('long');
     expect(results).toMatchObject([{ is_cut: true }]);
@@ -176,7 +176,7 @@ describe('substring mode', () => {
     expect(await find(part, { mode: 'substring' })).toEqual(expected);
   });
 
-  it('marks what it found', async () => {
+  it('marks the matches', async () => {
     const { results } = await search('RÖß', { mode: 'substring' });
     expect(results[0]?.snippet).toEqual([
       { text: 'G', is_match: false },
@@ -237,7 +237,7 @@ it('pages are in one order without gaps', async () => {
   }
 });
 
-it('a search that takes too long is ended', async () => {
+it('a search that takes too long is aborted', async () => {
   const target = parseSearchTarget('text', 'invoice');
   if (typeof target === 'string') throw new Error(target);
   const blocker = await pool.pool.connect();
@@ -253,7 +253,7 @@ it('a search that takes too long is ended', async () => {
   expect(await find('invoice cent')).toEqual(['first prompt 1']);
 });
 
-it('nothing waits', async () => {
+it('leaves nothing waiting', async () => {
   expect(await readSearchBacklog(pool.database)).toEqual({
     waitingSessions: 0,
     oldestWaitingSince: null,
@@ -261,7 +261,7 @@ it('nothing waits', async () => {
   });
 });
 
-describe('whatever is in a text', () => {
+describe('any text', () => {
   const texts = fc.string({ unit: 'binary', maxLength: 300 }).map((text) => text.toWellFormed().replaceAll('\0', ''));
 
   const store = async (words: WordVector, grams: Int16Array, tsquery: string) => {
@@ -283,7 +283,7 @@ describe('whatever is in a text', () => {
     }
   };
 
-  it('Postgres takes its words, and finds them as a phrase', async () => {
+  it('is split into words by Postgres, and found as a phrase', async () => {
     await fc.assert(
       fc.asyncProperty(texts, async (text) => {
         const { vector } = toWordVector(text, 'prompt', TEST_WORKSPACE);
@@ -297,7 +297,7 @@ describe('whatever is in a text', () => {
     );
   });
 
-  it('a query of it is answered in either mode', async () => {
+  it('can be searched for in either mode', async () => {
     await fc.assert(
       fc.asyncProperty(texts, fc.constantFrom('text' as const, 'substring' as const), async (text, mode) => {
         const target = parseSearchTarget(mode, text);

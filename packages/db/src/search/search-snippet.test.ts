@@ -36,13 +36,13 @@ describe('toWordSnippet', () => {
 });
 
 describe('toSubstringSnippet', () => {
-  it('finds parts in any case', () => {
+  it('finds substrings in any case', () => {
     expect(show(toSubstringSnippet('Größe GRÖßE', 'röß'))).toBe('G[röß]e G[RÖß]E');
     expect(show(toSubstringSnippet('İ ABC', 'abc'))).toBe('İ [ABC]');
     expect(show(toSubstringSnippet('nothing', 'else'))).toBe('nothing');
   });
 
-  it('loses and adds nothing but what it cuts', () => {
+  it('changes nothing except where it cuts', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 1000 }), fc.nat(), fc.nat(400), (text, a, length) => {
         const start = a % (text.length + 1);

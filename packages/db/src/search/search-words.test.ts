@@ -28,12 +28,12 @@ describe('search words', () => {
       expect(toLexemes(text)).toBe(lexemes);
     });
 
-    it('know long words by their beginning', () => {
+    it('recognise long words by their beginning', () => {
       expect(toLexemes('A'.repeat(100))).toBe('a'.repeat(MAX_LEXEME_LENGTH));
       expect(toLexemes('Ö'.repeat(100))).toBe('ö'.repeat(MAX_LEXEME_LENGTH));
     });
 
-    it('name their places, whatever the text, and are letters and digits alone', () => {
+    it('give their places in any text, and are letters and digits only', () => {
       fc.assert(
         fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
           let end = 0;
@@ -54,7 +54,7 @@ describe('search words', () => {
 
 describe('search grams', () => {
   describe('toGrams', () => {
-    it('are of letters and digits in a row, in any case', () => {
+    it('consist of consecutive letters and digits, in any case', () => {
       expect(toGrams('ab cd e.f => {}')).toHaveLength(0);
       expect(toGrams('abc')).toHaveLength(1);
       expect(toGrams('ABC')).toEqual(toGrams('abc'));
@@ -72,7 +72,7 @@ describe('search grams', () => {
       );
     });
 
-    it('of a part are among those of the whole', () => {
+    it('of a substring are among those of the whole', () => {
       fc.assert(
         fc.property(fc.string({ unit: 'binary', maxLength: 60 }), fc.nat(), fc.nat(), (text, a, b) => {
           const [start, end] = [a % (text.length + 1), b % (text.length + 1)].sort((x, y) => x - y);

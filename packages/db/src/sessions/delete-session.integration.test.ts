@@ -50,7 +50,7 @@ it('deletes a session with its transcripts and their rows, and nothing else', as
   expect(await countRows()).toEqual(kept);
 });
 
-it('waits for whoever writes rows of the session, and for nobody else', async () => {
+it('waits for writers of rows of the session, and for no others', async () => {
   await ingest(TEST_WORKSPACE, 't5', 'busy');
   const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
   const { promise: isLocked, resolve: tellLocked } = Promise.withResolvers<void>();

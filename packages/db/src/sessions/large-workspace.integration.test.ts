@@ -82,7 +82,7 @@ const idsEvery = (step: number, remainder: number): string[] =>
     .slice(0, 20)
     .map((n) => `s${n}`);
 
-it.skipIf(isOnCitus()).each(SESSION_SORTS)('reads no more than a page of the sessions by %s', async (sort) => {
+it.skipIf(isOnCitus()).each(SESSION_SORTS)('reads no more than one page of the sessions by %s', async (sort) => {
   for (const order of ['asc', 'desc'] as const) {
     const { rows, answer } = await list({}, sort, order);
     expect(answer.rows).toHaveLength(20);
@@ -95,9 +95,13 @@ it.skipIf(isOnCitus()).each<[string, SessionFilter, string[]]>([
   ['called a rare program', { calls: { program: 'make' } }, idsEvery(1000, 1)],
   ['called a server', { calls: { mcp_server: 'server' } }, idsEvery(1000, 0)],
   ['used a skill', { calls: { skill_name: 'skill' } }, idsEvery(1000, 2)],
-  ['called a tool that nobody has', { calls: { tool_name: 'none' } }, []],
+  ['called an unknown tool', { calls: { tool_name: 'none' } }, []],
   ['touched a file with a long path', { file: LONG_PATH }, idsEvery(500, 0)],
-  ['are linked to a pull request, the earliest copy alone', { pullRequest: 'https://example.org/pull/203' }, ['s203']],
+  [
+    'are linked to a pull request, only by its earliest copy',
+    { pullRequest: 'https://example.org/pull/203' },
+    ['s203'],
+  ],
 ])('reads no more than the sessions that %s', async (_name, filter, ids) => {
   const { rows, answer } = await list(filter);
   expect(answer.rows.map(({ session_id }) => session_id)).toEqual(ids);
@@ -119,7 +123,7 @@ it('finds the sessions in which something failed, and the others', async () => {
   expect(failed.rows).toBeLessThan(MAX_ROWS_READ);
 });
 
-it.skipIf(isOnCitus())('counts what failed in some sessions by reading what they have', async () => {
+it.skipIf(isOnCitus())('counts the failures of some sessions by reading only their rows', async () => {
   const { rows, answer } = await countRowsRead((database) =>
     readSessionErrors(database, TEST_WORKSPACE, ['s100', 's5', 's6']),
   );
@@ -129,7 +133,7 @@ it.skipIf(isOnCitus())('counts what failed in some sessions by reading what they
   expect(rows).toBeLessThan(100);
 });
 
-it.skipIf(isOnCitus())('looks for a word that every document has among the newest', async () => {
+it.skipIf(isOnCitus())('searches the newest documents for a word that all contain', async () => {
   const target = parseSearchTarget('text', 'heron');
   if (typeof target === 'string') throw new Error('not to be searched for');
   const { rows, answer } = await countRowsRead((database) =>

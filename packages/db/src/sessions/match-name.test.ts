@@ -37,12 +37,12 @@ describe('matchName', () => {
     expect(matchName(wanted, MODELS)).toEqual({ kind: 'one', name });
   });
 
-  it('decides nothing between several', () => {
+  it('chooses none of several matches', () => {
     expect(matchName('ledger', PROJECTS)).toEqual({ kind: 'several', names: ['/home/ben/code/ledger', '/srv/ledger'] });
     expect(matchName('sonnet', MODELS)).toMatchObject({ kind: 'several', names: [MODELS[1], MODELS[2]] });
   });
 
-  it('offers what is similar to a misspelling, and nothing else', () => {
+  it('suggests what resembles a misspelling, and nothing else', () => {
     expect(matchName('biling-servce', PROJECTS)).toMatchObject({ kind: 'none', nearest: [PROJECTS[0], PROJECTS[1]] });
     expect(matchName('claude-opsu', MODELS)).toMatchObject({
       kind: 'none',
@@ -52,7 +52,7 @@ describe('matchName', () => {
     expect(matchName('anything', [])).toEqual({ kind: 'none', nearest: [] });
   });
 
-  it('answers with names that exist, whatever is typed', () => {
+  it('returns existing names, whatever is typed', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme', minLength: 1 }),

@@ -74,14 +74,14 @@ function toSorted(sort: SessionSort, order: 'asc' | 'desc'): SessionRow[] {
 }
 
 describe.each(SESSION_SORTS)('sorted by %s', (sort) => {
-  it.each(['asc', 'desc'] as const)('%s, pages of any size show each session once and in order', async (order) => {
+  it.each(['asc', 'desc'] as const)('by %s, pages of any size show each session once and in order', async (order) => {
     for (const limit of [1, 7, SESSION_COUNT, SESSION_COUNT + 1]) {
       expect(await readPages({}, { sort, order, limit })).toEqual(toSorted(sort, order));
     }
   });
 });
 
-it('goes on in the right place where a session has gone meanwhile', async () => {
+it('continues in the right place if a session was deleted in between', async () => {
   const page = { sort: 'cost_estimate_usd', order: 'desc', limit: 10 } as const;
   const { rows, next } = await listSessions(pool.database, TEST_WORKSPACE, {}, page);
   const [expected] = toSorted(page.sort, page.order).slice(10, 11);
@@ -121,7 +121,7 @@ describe('filters', () => {
     expect(await list({ agent: 'claude-code', prompt: '' })).toHaveLength(SESSION_COUNT);
   });
 
-  it('finds sessions with activity in a span of time', async () => {
+  it('finds sessions with activity in a time range', async () => {
     const from = '2026-01-01T02:01:00.123Z';
     const to = '2026-01-01T04:00:00.123Z';
     await expectSame({ from }, (row) => row.last_timestamp !== null && row.last_timestamp >= from);

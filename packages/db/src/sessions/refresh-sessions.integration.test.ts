@@ -56,7 +56,7 @@ it('decides between transcripts of the same size by their hash', async () => {
   expect(await listDiverged()).toEqual(['t1', 't3']);
 });
 
-it('prefers what the owner brought, who brought the first transcript, to longer ones of others', async () => {
+it('prefers uploads of the owner, who uploaded the first transcript, to longer ones of others', async () => {
   await insertTestTranscript(pool, {
     id: 't1',
     size_bytes: 5,
@@ -79,7 +79,7 @@ it('prefers what the owner brought, who brought the first transcript, to longer 
   expect(await listDiverged()).toEqual(['t2']);
 });
 
-it('lets anybody extend, and takes what unknown uploaders and the operator brought for the owner’s', async () => {
+it('lets anyone extend a session, and treats unknown uploaders and the operator as the owner', async () => {
   await insertTestTranscript(pool, {
     id: 't1',
     size_bytes: 5,
@@ -109,7 +109,7 @@ it('protects sessions of unknown owners from known keys', async () => {
   expect(await readSession()).toMatchObject({ primary_transcript_id: 't1', other_uploader_count: 1 });
 });
 
-it('lets another transcript be primary when the primary one has gone', async () => {
+it('makes another transcript primary when the primary one is gone', async () => {
   await insertTestTranscript(pool, { id: 't1', size_bytes: 10, title: 'short' });
   await insertTestTranscript(pool, { id: 't2', size_bytes: 20, title: 'long' });
   await refresh();
@@ -119,7 +119,7 @@ it('lets another transcript be primary when the primary one has gone', async () 
   expect(await listDiverged()).toEqual([]);
 });
 
-it('keeps what waits to be parsed again: its rows are still there', async () => {
+it('keeps a transcript that is waiting to be parsed again: its rows are still there', async () => {
   await insertTestTranscript(pool, { id: 't1', size_bytes: 10 });
   await insertTestTranscript(pool, { id: 't2', size_bytes: 20 });
   await setTranscriptStatus(pool.database, TEST_WORKSPACE, ['t2'], { status: 'queued' });
@@ -137,7 +137,7 @@ it('removes the session when nothing of it is left', async () => {
   expect(await readSession()).toBeUndefined();
 });
 
-it('makes the rows of several sessions follow, each from its own transcripts', async () => {
+it('updates the rows of several sessions, each from its own transcripts', async () => {
   await insertTestTranscript(pool, { id: 't1', session_id: 'gone' });
   await insertTestTranscript(pool, { id: 't2', session_id: 'grown' });
   await refreshSessions(pool.database, TEST_WORKSPACE, ['gone', 'grown']);

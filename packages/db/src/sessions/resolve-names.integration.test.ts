@@ -37,7 +37,7 @@ const fail = async (wanted: WantedNames, workspaceId?: string): Promise<Unresolv
 };
 
 describe('resolveNames', () => {
-  it('finds what tables print', async () => {
+  it('accepts the names that tables print', async () => {
     const wanted = {
       project: 'billing-service',
       model: 'opus',
@@ -60,11 +60,11 @@ describe('resolveNames', () => {
     expect(await resolve({})).toEqual({});
   });
 
-  it('knows agents that have sent nothing yet', async () => {
+  it('knows agents that have not sent anything yet', async () => {
     expect(await resolve({ agent: 'codex' })).toEqual({ agent: 'codex' });
   });
 
-  it('names what may be meant by a wrong name', async () => {
+  it('suggests candidates for a wrong name', async () => {
     expect(await fail({ project: 'biling' })).toMatchObject({
       field: 'project',
       message: 'There is no project biling; did you mean /home/maya/code/billing-service?',
@@ -79,7 +79,7 @@ describe('resolveNames', () => {
     expect((await fail({ agent: 'cluade' })).candidates).toContain('claude-code');
   });
 
-  it('names all that an ambiguous name may be', async () => {
+  it('lists all candidates for an ambiguous name', async () => {
     expect(await fail({ sessionId: 'aaa' })).toMatchObject({
       candidates: ['aaaa-1111', 'aaab-2222'],
       isAmbiguous: true,

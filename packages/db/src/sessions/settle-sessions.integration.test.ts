@@ -389,7 +389,7 @@ const stepArbitrary = fc.record({
   copies: fc.uniqueArray(copyArbitrary, { maxLength: 6, selector: ({ response, source }) => `${response} ${source}` }),
 });
 
-it('follows from the transcripts that are there, whatever was written, replaced and deleted, by whom and in what order', async () => {
+it('depends only on the transcripts present, whatever was written, replaced and deleted, by whom and in what order', async () => {
   const round = fc.record({
     /** Number of its writes in one transaction. */
     groupSize: fc.nat(4),
@@ -463,7 +463,7 @@ it('settles more responses than fit one step', async () => {
   expect(await readActual()).toEqual(toExpected([fork]));
 });
 
-it('reads rows in proportion where statistics are of empty tables', async () => {
+it('reads a proportionate number of rows even if statistics are of empty tables', async () => {
   await clear();
   await pool.pool.query('ANALYZE');
   const responses = 4000;
@@ -491,18 +491,18 @@ it.each<[string, Partial<Copy>, Partial<Copy>, string[] | null]>([
   ['20 searches that one lacks', { webSearches: 1 }, { webSearches: 21 }, null],
   ['21 searches', { webSearches: 0 }, { webSearches: 21 }, ['figures']],
   ['the tier of final copies', { ...final, serviceTier: 'priority' }, { ...final, serviceTier: 'batch' }, ['figures']],
-  ['the tier that only a final copy tells', placeholder, { ...final, serviceTier: 'priority' }, null],
+  ['a tier that only a final copy has', placeholder, { ...final, serviceTier: 'priority' }, null],
   ['the tier of placeholders', { ...placeholder, serviceTier: 'priority' }, placeholder, ['figures']],
   ['the output of final copies', { ...final, tokensOut: 2 }, { ...final, tokensOut: 4 }, ['figures']],
   ['placeholders 128 apart', { ...placeholder, tokensOut: 2 }, { ...placeholder, tokensOut: 130 }, null],
   ['placeholders 130 apart', { ...placeholder, tokensOut: 2 }, { ...placeholder, tokensOut: 132 }, ['figures']],
   ['a final copy as long as any', { ...placeholder, tokensOut: 2 }, { ...final, tokensOut: 200_000 }, null],
   ['a longer one', { ...placeholder, tokensOut: 2 }, { ...final, tokensOut: 200_002 }, ['figures']],
-  ['a placeholder beyond the final copy', { ...placeholder, tokensOut: 4 }, { ...final, tokensOut: 2 }, ['figures']],
+  ['a placeholder above the final copy', { ...placeholder, tokensOut: 4 }, { ...final, tokensOut: 2 }, ['figures']],
   ['a quarter of an hour', { minute: 0 }, { minute: 15 }, null],
   ['more than that', { minute: 0 }, { minute: 16 }, ['time']],
   ['the model', { tokensOut: 2 }, { tokensOut: 3 }, ['model', 'figures']],
-])('knows whether copies disagree that differ by %s', async (_, one, another, disagreements) => {
+])('decides whether copies disagree that differ by %s', async (_, one, another, disagreements) => {
   await clear();
   for (const [sessionId, differing] of Object.entries({ a: one, b: another })) {
     const { copies, ...transcript } = toSingle(sessionId, 2);
@@ -513,7 +513,7 @@ it.each<[string, Partial<Copy>, Partial<Copy>, string[] | null]>([
   expect(rows).toEqual([{ disagreements }]);
 });
 
-it('keeps responses of two agents apart that have the same key', async () => {
+it('keeps responses of two agents with the same key apart', async () => {
   await clear();
   const readLedger = async () =>
     (
@@ -533,7 +533,7 @@ it('keeps responses of two agents apart that have the same key', async () => {
   expect(await readLedger()).toEqual([{ ...copied, session_id: 'c', copy_count: 1 }]);
 });
 
-it('counts a call once whose response stands in two entries of its transcript', async () => {
+it('counts a call once whose response is in two entries of its transcript', async () => {
   await clear();
   const { copies, ...transcript } = toSingle('a', 2);
   const again = copies.map((copy) => ({ ...copy, minute: 1, calls: 0 }));
@@ -543,7 +543,7 @@ it('counts a call once whose response stands in two entries of its transcript', 
   expect(rows).toEqual([{ session_id: 'a' }]);
 });
 
-it('neither reads nor changes another workspace that has the same ids and keys', async () => {
+it('neither reads nor changes another workspace with the same ids and keys', async () => {
   const tables = ['usage_ledger', 'usage_entries', 'tool_calls', 'usage_rollup', 'sessions'];
   const read = async (workspaceId: string) => {
     const rowsOf = async (table: string) => {
@@ -602,7 +602,7 @@ const toCopyWithCall = (response: number): Copy => ({
 const readOwners = async () =>
   (await pool.pool.query('SELECT session_id, call_key FROM recount.tool_calls WHERE is_own ORDER BY call_key')).rows;
 
-it('leaves a call to the session that it counts in when a copy of it comes again', async () => {
+it('keeps crediting a call to its session when a copy of it is uploaded again', async () => {
   await clear();
   const copies = [1, 2, 3].map(toCopyWithCall);
   const original: MadeTranscript = { ...toSingle('a', 2), copies };
@@ -615,7 +615,7 @@ it('leaves a call to the session that it counts in when a copy of it comes again
   expect(await readOwners()).toEqual(owners);
 });
 
-it('counts a call once that comes again in a later entry of its response', async () => {
+it('counts a call once that is repeated in a later entry of its response', async () => {
   await clear();
   const again = { ...toCopyWithCall(3), minute: 1 };
   const transcript: MadeTranscript = { ...toSingle('a', 2), copies: [toCopyWithCall(3), again] };

@@ -36,7 +36,7 @@ async function insert(
   return inserted;
 }
 
-it('keeps one row of the same bytes, however many upload them at once', async () => {
+it('keeps one row for the same bytes, however many requests upload them at once', async () => {
   const results = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
       pool.withTransaction((transaction) => insert(transaction, toTranscript(`race-${index}`))),
@@ -62,7 +62,7 @@ it('keeps the same bytes of another session or workspace', async () => {
   }
 });
 
-it('inserts many at once, those of the same bytes once, also where another transaction inserts them in another order', async () => {
+it('inserts many at once, duplicates once, also while another transaction inserts them in another order', async () => {
   const contents = Array.from({ length: 20 }, (_, index) => `many-${index}`);
   const insertAll = (by: string, hashes: readonly string[]) =>
     pool.withTransaction((transaction) =>
@@ -85,7 +85,7 @@ it('inserts many at once, those of the same bytes once, also where another trans
   for (const { row } of results.flat()) expect(row.id).toBe(ids.get(row.sha256));
 });
 
-it('inserts again what the transaction of the first upload rolled back', async () => {
+it('inserts again what the first upload’s transaction rolled back', async () => {
   const transcript = toTranscript('rolled-back', { sha256: 'rolled-back' });
   const failing = pool.withTransaction(async (transaction) => {
     await insert(transaction, transcript);
@@ -95,7 +95,7 @@ it('inserts again what the transaction of the first upload rolled back', async (
   expect((await insert(pool.database, transcript)).isDuplicate).toBe(false);
 });
 
-it('goes from queued over processing to its end, and no other way', async () => {
+it('changes from queued over processing to a final status, and no other way', async () => {
   const { database } = pool;
   await insert(database, toTranscript('life', { session_id: 'life' }));
   const claim = () => claimTranscript(database, TEST_WORKSPACE, 'life');

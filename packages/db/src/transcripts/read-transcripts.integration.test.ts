@@ -39,14 +39,14 @@ async function list(filter: TranscriptFilter, page: { afterId?: string; limit: n
   return rows.map(({ id }) => id);
 }
 
-it('lists a page of a workspace’s transcripts in the order of their upload', async () => {
+it('lists a page of a workspace’s transcripts in upload order', async () => {
   expect(await list({})).toEqual(toIds(1, COUNT));
   expect(await list({}, { limit: 3 })).toEqual(toIds(1, 3));
   expect(await list({}, { afterId: 't00003', limit: 3 })).toEqual(toIds(4, 6));
   expect(await list({}, { afterId: 't02499', limit: 3 })).toEqual(toIds(2500, 2500));
 });
 
-it('lists those that were asked for', async () => {
+it('lists the requested ones', async () => {
   expect(await list({ ids: ['t00007', 't00005', 'unknown'] })).toEqual(['t00005', 't00007']);
   expect(await list({ ids: [] })).toEqual([]);
   expect(await list({ sessionId: 's3' })).toEqual(toIds(6, 7));
@@ -55,7 +55,7 @@ it('lists those that were asked for', async () => {
   expect(await list({ statuses: ['queued'], sessionId: 's5' })).toEqual(toIds(10, 10));
 });
 
-it('reads the sizes of those that are there', async () => {
+it('reads the sizes of the existing ones', async () => {
   const sizes = await readTranscriptSizes(pool.database, TEST_WORKSPACE, ['t00007', 't00005', 'unknown']);
   expect(sizes.get('t00007')).toBe(7);
   expect([...sizes.keys()].sort()).toEqual(['t00005', 't00007']);
@@ -71,7 +71,7 @@ async function listAll(filter: Parameters<typeof listAllTranscripts>[1]) {
 const ofBoth = (ids: string[]) =>
   [TEST_WORKSPACE, OTHER_WORKSPACE].flatMap((workspace) => ids.map((id) => `${workspace}/${id}`));
 
-it('goes through the transcripts of all workspaces, each once', async () => {
+it('iterates over the transcripts of all workspaces, each once', async () => {
   expect(await listAll({})).toEqual(ofBoth(toIds(1, COUNT)));
   expect(await listAll({ statuses: ['queued'] })).toEqual(ofBoth(toIds(1, COUNT, (n) => n % 5 === 0)));
 });

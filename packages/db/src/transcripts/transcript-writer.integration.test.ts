@@ -66,7 +66,7 @@ const prompts = (from: number, count: number): JsonObject[] =>
     message: { role: 'user', content: `prompt ${from + index}` },
   }));
 
-it('brings lines that come batches later to the message that they are part of', async () => {
+it('adds lines that come batches later to their message', async () => {
   const lines = [
     answer(0, { type: 'thinking', thinking: '' }, { usage: { input_tokens: 3, output_tokens: 1 } }),
     ...prompts(1, 950),

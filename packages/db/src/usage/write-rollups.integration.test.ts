@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-it.skipIf(isOnCitus())('writes one row for each of many programs, tools and files of a session', async () => {
+it.skipIf(isOnCitus())('writes one row per program, tool and file of a session, if there are many', async () => {
   const calls = 3000;
   await insertTestTranscript(pool, { id: 't', row_set_id: 't', session_id: 's' });
   await pool.pool.query(

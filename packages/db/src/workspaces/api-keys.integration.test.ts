@@ -25,7 +25,7 @@ describe('api keys', () => {
 
   const list = () => listApiKeys(pool.database, TEST_WORKSPACE);
 
-  it('finds whose key it is by its hash alone', async () => {
+  it('finds the owner of a key by its hash alone', async () => {
     expect(await findKeyHolder(pool.database, 'hash-2')).toEqual({
       workspaceId: TEST_WORKSPACE,
       keyId: 'k2',
@@ -55,7 +55,7 @@ describe('api keys', () => {
     expect(JSON.stringify(keys)).not.toContain('hash');
   });
 
-  it('notes the last use of a key at most once a minute', async () => {
+  it('records the last use of a key at most once a minute', async () => {
     const readLastUse = async () => (await list()).find(({ id }) => id === 'k1')?.last_used_at ?? null;
     await touchApiKey(pool.database, TEST_WORKSPACE, 'k1');
     const first = await readLastUse();
@@ -78,7 +78,7 @@ describe('api keys', () => {
     expect((await list()).map(({ revoked_at }) => revoked_at !== null)).toEqual([false, true]);
   });
 
-  it('creates a workspace once, however many ask for it at once', async () => {
+  it('creates a workspace once, however many requests ask for it at once', async () => {
     const workspaces = await Promise.all(
       Array.from({ length: 20 }, (_, index) => ensureWorkspace(pool.database, `new-${index}`, 'team')),
     );
@@ -105,7 +105,7 @@ describe('create api key', () => {
   });
 
   describe('createApiKey', () => {
-    it('makes a key that opens its workspace until it is revoked', async () => {
+    it('creates a key that opens its workspace until it is revoked', async () => {
       const scopes = ['ingest', 'read'] as const;
       const { id, key } = await createApiKey(pool.database, { workspaceId, name: 'ci', scopes });
       expect(key).toMatch(API_KEY_PATTERN);
@@ -115,7 +115,7 @@ describe('create api key', () => {
       expect(await findKeyHolder(pool.database, hashApiKey(key))).toBeUndefined();
     });
 
-    it('makes another one each time, and keeps no copy', async () => {
+    it('creates a different one each time, and keeps no copy', async () => {
       const create = () => createApiKey(pool.database, { workspaceId, name: 'twice', scopes: ['read'] });
       const [first, second] = [await create(), await create()];
       expect(first.key).not.toBe(second.key);

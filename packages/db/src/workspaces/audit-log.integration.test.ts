@@ -29,7 +29,7 @@ const rotate = (id: string, graceMs: number, expiresAt?: string | null) =>
   rotateApiKey(pool.database, TEST_WORKSPACE, id, { graceMs, expiresAt, actor: 'operator:bob' });
 
 describe('the audit log', () => {
-  it('has an entry exactly where the change is committed', async () => {
+  it('has an entry if and only if the change is committed', async () => {
     const before = await list();
     const change = pool.withTransaction(async (transaction) => {
       await changeWorkspaceSettings(transaction, TEST_WORKSPACE, { rawMaxAgeDays: 3 }, 'key:a');
@@ -45,7 +45,7 @@ describe('the audit log', () => {
     });
   });
 
-  it('has every key that is made, rotated and revoked, and no secret or hash', async () => {
+  it('records every key that is created, rotated and revoked, and no secret or hash', async () => {
     const { id, key } = await create('2999-01-01T00:00:00.000Z');
     const rotated = await rotate(id, HOUR_MS);
     await revokeApiKey(pool.database, TEST_WORKSPACE, id, 'operator:eve');
@@ -63,7 +63,7 @@ describe('the audit log', () => {
     }
   });
 
-  it('only grows, whoever asks, but for a workspace that is deleted', async () => {
+  it('is append-only for everyone, except when a workspace is deleted', async () => {
     await create();
     const before = await list();
     expect(before.length).toBeGreaterThan(0);
@@ -86,7 +86,7 @@ describe('the audit log', () => {
 });
 
 describe('a key', () => {
-  it('is expired from its end on, by the clock of the database', async () => {
+  it('expires at its end, by the clock of the database', async () => {
     const { id, key } = await create(new Date(Date.now() + HOUR_MS).toISOString());
     expect(await find(key)).toMatchObject({ keyId: id, isExpired: false, expiresAt: expect.any(String) });
     await setEnd('expires_at', id, '');
@@ -98,7 +98,7 @@ describe('a key', () => {
     expect(await find(key)).toMatchObject({ isExpired: true });
   });
 
-  it('has a new secret when it is rotated, beside which the old one is valid for the grace', async () => {
+  it('has a new secret after rotation, and the old one stays valid for the grace period', async () => {
     const { id, key } = await create();
     const first = await rotate(id, HOUR_MS);
     expect(Date.parse(first?.previousExpiresAt ?? '')).toBeGreaterThan(Date.now());
@@ -115,7 +115,7 @@ describe('a key', () => {
     expect(JSON.stringify(row)).not.toContain('hash');
   });
 
-  it('is not rotated where it is revoked, or another workspace’s', async () => {
+  it('is not rotated if it is revoked, or another workspace’s', async () => {
     const { id, key } = await create();
     const rotation = { graceMs: 0, actor: 'system' } as const;
     expect(await rotateApiKey(pool.database, OTHER_WORKSPACE, id, rotation)).toBeUndefined();

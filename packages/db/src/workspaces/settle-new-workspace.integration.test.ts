@@ -59,7 +59,7 @@ async function insertTranscriptsOf(workspaceId: string): Promise<void> {
   );
 }
 
-it.skipIf(isOnCitus())('finds transcripts by their keys in a workspace that statistics do not know', async () => {
+it.skipIf(isOnCitus())('finds transcripts by index in a workspace without statistics', async () => {
   await insertTranscriptsOf(TEST_WORKSPACE);
   await pool.pool.query('ANALYZE');
   const workspaceId = '01J000000000000000000000NT';
@@ -88,7 +88,7 @@ it.skipIf(isOnCitus())('finds transcripts by their keys in a workspace that stat
 });
 
 it.skipIf(isOnCitus())(
-  'settles a copy in a workspace that statistics do not know without reading all of the workspace',
+  'settles a copy in a workspace without statistics, and without reading the whole workspace',
   async () => {
     await insertUsage(TEST_WORKSPACE);
     await pool.pool.query('ANALYZE');

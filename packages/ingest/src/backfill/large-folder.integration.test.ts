@@ -50,7 +50,7 @@ function createForgetfulTarget(): MemoryTarget {
   };
 }
 
-it('takes a folder of thousands of files with progress that never falls, and nothing of it twice', async () => {
+it('ingests a folder of thousands of files with monotonic progress, and nothing twice', async () => {
   const folder = await fillFolder();
   const target = createForgetfulTarget();
   let consumed = 0;

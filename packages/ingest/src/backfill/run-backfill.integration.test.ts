@@ -119,7 +119,7 @@ describe('a backfill into store and database', () => {
     expect(await installation.listObjectKeys()).toEqual(objects);
   });
 
-  it('keeps a session once, whatever versions of it lie about', async () => {
+  it('stores a session once, whatever versions of it exist', async () => {
     const text = toSession(1, 20);
     const lines = text.split('\n');
     await write({
@@ -134,7 +134,7 @@ describe('a backfill into store and database', () => {
     expect(await readTable()).toMatchObject([{ total_messages: 20, transcript_count: 2 }]);
   });
 
-  it('goes on after an interruption', async () => {
+  it('continues after an interruption', async () => {
     // More than a group in progress can take.
     const count = 200;
     for (let number = 1; number <= count; number += 1)
@@ -158,7 +158,7 @@ describe('a backfill into store and database', () => {
     expect(await installation.listObjectKeys()).toHaveLength(count);
   });
 
-  it('tells other formats and broken files apart, and leaves nothing of them behind', async () => {
+  it('tells other formats from broken files, and stores nothing of them', async () => {
     const whole = gzipSync(Buffer.from(toSession(1, 2000)));
     await write({
       'data.jsonl': '{"rows":[1,2,3]}\n',
@@ -181,7 +181,7 @@ describe('a backfill into store and database', () => {
     expect(await installation.listObjectKeys()).toHaveLength(1);
   });
 
-  it('takes the same bytes once, however many deliver them at once', async () => {
+  it('stores the same bytes once, however many deliver them at once', async () => {
     for (let number = 0; number < 30; number += 1)
       await write({ [`copy-${number}/${toSessionId(1)}.jsonl`]: toSession(1) });
     const report = await backfill({ concurrency: 16 });
@@ -189,7 +189,7 @@ describe('a backfill into store and database', () => {
     expect(await installation.listObjectKeys()).toHaveLength(1);
   });
 
-  it('delivers long transcripts byte by byte as they are, from archives and compressed files too', async () => {
+  it('delivers long transcripts unchanged, from archives and compressed files too', async () => {
     const toLongSession = (number: number): string =>
       toSession(number, 20).replaceAll(/"(prompt|answer) /g, `"${'words '.repeat(100_000)}`);
     const long = toLongSession(1);
@@ -217,7 +217,7 @@ describe('a backfill into store and database', () => {
     expect(await installation.listObjectKeys()).toHaveLength(1);
   });
 
-  it('tries a store again that fails for a moment, and reports one that refuses', async () => {
+  it('retries a store that fails briefly, and reports one that refuses', async () => {
     for (let number = 1; number <= 3; number += 1) await write({ [`${toSessionId(number)}.jsonl`]: toSession(number) });
     const { rawStore } = installation;
     const put = rawStore.put;
@@ -234,7 +234,7 @@ describe('a backfill into store and database', () => {
     expect(report.failures[0]?.reason).toContain('The disk is full');
   });
 
-  it('shows what a worker has given up as failed, also in the next run', async () => {
+  it('shows transcripts that a worker has given up as failed, also in the next run', async () => {
     await write({ [`${toSessionId(1)}.jsonl`]: toSession(1) });
     const { pool } = installation.database;
     await backfill({ waitsForIngestion: false });
@@ -243,7 +243,7 @@ describe('a backfill into store and database', () => {
   });
 });
 
-it('brings again what the doctor found damaged, and says so', async () => {
+it('uploads what the doctor found damaged again, and says so', async () => {
   await write({ 'one.jsonl': toSession(1), 'two.jsonl': toSession(2) });
   expect(await backfill()).toMatchObject({ found: 2, ingested: 2, healed: 0 });
   const [damaged] = await listTranscripts(installation.database.database, TEST_WORKSPACE, {}, { limit: 2 });

@@ -34,14 +34,14 @@ describe('runBackfill', () => {
     expect(target.stored).toHaveLength(30);
   });
 
-  it('delivers as many at once as it may, and no more', async () => {
+  it('delivers as many at once as permitted, and no more', async () => {
     const target = createMemoryTarget({ beforeReceive: () => sleep(5) });
     await runBackfill({ target }, many(20), { ...fast, concurrency: 3 });
     expect(target.maxUnderWay).toBe(3);
     await runBackfill({ target: createMemoryTarget() }, many(3), { ...fast, concurrency: 0 });
   });
 
-  it.each(['short', 'long'])('reads a %s source that opens only once before it asks for the next', async (length) => {
+  it.each(['short', 'long'])('reads a %s source that opens only once before it requests the next', async (length) => {
     const content = length === 'long' ? LONG : undefined;
     let openStreams = 0;
     async function* sources() {
@@ -81,7 +81,7 @@ describe('runBackfill', () => {
     expect(opened).toBe(3);
   });
 
-  it('says of every other file what it is', async () => {
+  it('says what every other file is', async () => {
     const other = (name: string, content: string) => toSource(name, { content });
     const report = await runBackfill(
       { target: createMemoryTarget() },
@@ -100,14 +100,14 @@ describe('runBackfill', () => {
     });
   });
 
-  it('leaves the journal of sub-agents to those who bring attachments', async () => {
+  it('leaves the journal of sub-agents to the attachments pass', async () => {
     const path = '/p/11111111-1111-4111-8111-111111111111/subagents/workflows/wf_1/journal.jsonl';
     const source = toSource('journal', { content: '{"type":"started","key":"a"}\n', path });
     const report = await runBackfill({ target: createMemoryTarget() }, toItems([source]), fast);
     expect(report).toMatchObject({ found: 0, ingested: 0, skippedByReason: { 'not-a-transcript': 1 } });
   });
 
-  it('counts what cannot be read, and goes on', async () => {
+  it('counts what cannot be read, and continues', async () => {
     const error = new SourceError('truncated', 'the gzip data ends too early');
     const open = async () =>
       Readable.from(
@@ -131,7 +131,7 @@ describe('runBackfill', () => {
     expect(report.failures).toContainEqual({ location: '/home/ada/b.jsonl', reason: error.message });
   });
 
-  it('blames the source, not the target, where a long one breaks off while it is delivered', async () => {
+  it('blames the source, not the target, if a long one breaks off during delivery', async () => {
     const open = async () =>
       Readable.from(
         (async function* () {
@@ -147,8 +147,8 @@ describe('runBackfill', () => {
   });
 });
 
-describe('a target in trouble', () => {
-  it('is tried again, and a refused transcript is not', async () => {
+describe('a failing target', () => {
+  it('is retried, and a refused transcript is not', async () => {
     let calls = 0;
     const target = createMemoryTarget({
       beforeReceive: ({ path }) => {
@@ -161,7 +161,7 @@ describe('a target in trouble', () => {
     expect(report).toMatchObject({ ingested: 4, failed: 1, failures: [{ reason: 'too large' }] });
   });
 
-  it('is heard of, each time it is tried again', async () => {
+  it('is reported each time it is retried', async () => {
     const events: BackfillEvent[] = [];
     const target = createMemoryTarget({ readStatuses: () => Promise.reject(unavailable()) });
     const onEvent = (event: BackfillEvent): unknown => event.kind === 'retrying' && events.push(event);
@@ -169,7 +169,7 @@ describe('a target in trouble', () => {
     expect(events).toMatchObject([{ reason: 'the server is away' }, { reason: 'the server is away' }]);
   });
 
-  it('may break off the reading of a long source, and says itself why', async () => {
+  it('may end the reading of a long source, and its own error is reported', async () => {
     const target = createMemoryTarget();
     target.receive = async ({ open }) => {
       const chunks = open()[Symbol.asyncIterator]();
@@ -184,7 +184,7 @@ describe('a target in trouble', () => {
     }
   });
 
-  it('is given the time it asks for', async () => {
+  it('gets the pause that it asks for', async () => {
     let isFirst = true;
     const target = createMemoryTarget({
       beforeReceive: () => {
@@ -198,7 +198,7 @@ describe('a target in trouble', () => {
     expect(performance.now() - startedAt).toBeGreaterThan(55);
   });
 
-  it('ends the run where it denies everything', async () => {
+  it('ends the run if it denies everything', async () => {
     const target = createMemoryTarget({
       beforeReceive: () => {
         throw new BackfillTargetError('denied', 'the API key is not valid');
@@ -208,7 +208,7 @@ describe('a target in trouble', () => {
     await expect(run).rejects.toThrow('the API key is not valid');
   });
 
-  it('ends the run where it stays away, but not for a single transcript', async () => {
+  it('ends the run if it stays unavailable, but not for a single transcript', async () => {
     const target = createMemoryTarget({
       beforeReceive: ({ path }) => {
         if (path.includes('s7')) throw unavailable();
@@ -222,14 +222,14 @@ describe('a target in trouble', () => {
     await expect(runBackfill({ target }, many(1000), fast)).rejects.toThrow('the server is away');
   });
 
-  it('ends the run where the state of transcripts cannot be asked for', async () => {
+  it('ends the run if it cannot report the state of transcripts', async () => {
     const target = createMemoryTarget({ readStatuses: () => Promise.reject(unavailable()) });
     await expect(runBackfill({ target }, many(3), fast)).rejects.toThrow('the server is away');
   });
 });
 
 describe('the end of ingestion', () => {
-  it('is waited for, each way it can go', async () => {
+  it('is awaited, whatever the outcome', async () => {
     for (const [laterStatus, count] of [
       ['ingested', { ingested: 3 }],
       ['superseded', { superseded: 3 }],
@@ -240,12 +240,12 @@ describe('the end of ingestion', () => {
     }
   });
 
-  it('is looked at again where a later transcript proved to be the continuation', async () => {
+  it('is checked again if a later transcript turns out to be the continuation', async () => {
     const target = createMemoryTarget({ firstStatus: 'ingested', laterStatus: 'superseded' });
     expect(await runBackfill({ target }, many(3), fast)).toMatchObject({ ingested: 0, superseded: 3 });
   });
 
-  it('ends once search finds what was ingested, and tells how far that is', async () => {
+  it('includes search, whose progress is reported', async () => {
     const waiting = [3, 1, 0];
     const target = createMemoryTarget({ countUnindexed: async () => waiting.shift() ?? 0 });
     const seen: number[] = [];
@@ -255,14 +255,14 @@ describe('the end of ingestion', () => {
     expect(seen.slice(-3)).toEqual([3, 1, 0]);
   });
 
-  it('does not wait for ever for search, and says what is not found', async () => {
+  it('does not wait forever for search, and reports what is not indexed', async () => {
     const target = createMemoryTarget({ countUnindexed: async () => 2 });
     expect(await runBackfill({ target }, many(2), { ...fast, stallMs: 5 })).toMatchObject({ unindexed: 2 });
     const counted = createMemoryTarget({ countUnindexed: () => Promise.reject(new Error('is not asked')) });
     await runBackfill({ target: counted }, many(2), { ...fast, waitsForIngestion: false });
   });
 
-  it('is not waited for where nobody wants it', async () => {
+  it('is not awaited unless asked', async () => {
     const target = createMemoryTarget({ laterStatus: 'queued' });
     const options = { ...fast, waitsForIngestion: false };
     expect(await runBackfill({ target }, many(3), options)).toMatchObject({ queued: 3, ingested: 0 });
@@ -270,13 +270,13 @@ describe('the end of ingestion', () => {
     expect(target.askedIds).toBe(0);
   });
 
-  it('is waited for too where an earlier run stored the transcript, whose failure counts', async () => {
+  it('is awaited too if an earlier run stored the transcript, whose failure counts', async () => {
     const target = createMemoryTarget({ laterStatus: 'failed' });
     await runBackfill({ target }, many(2), { ...fast, waitsForIngestion: false });
     expect(await runBackfill({ target }, many(2), fast)).toMatchObject({ alreadyThere: 0, failed: 2 });
   });
 
-  it('pauses the reading while a thousand wait, and says once when nothing moves', async () => {
+  it('pauses reading while a thousand are waiting, and says once when there is no progress', async () => {
     const target = createMemoryTarget({ laterStatus: 'queued' });
     const events: BackfillEvent[] = [];
     let readCount = 0;
@@ -332,7 +332,7 @@ describe('an interruption', () => {
 });
 
 describe('a dry run', () => {
-  it('tells what is new, and stores nothing', async () => {
+  it('reports what is new, and stores nothing', async () => {
     const target = createMemoryTarget();
     await runBackfill({ target }, many(2), fast);
     const report = await runBackfill({ target }, many(5), { ...fast, isDryRun: true });

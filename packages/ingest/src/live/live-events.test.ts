@@ -57,7 +57,7 @@ it.each(EVENTS.map((event) => [event.type, event] as const))('bounds every strin
   expect(JSON.parse(data)).toMatchObject({ isCut: true });
 });
 
-it('bounds the end', () => {
+it('bounds the end event', () => {
   const summary = {
     agentSessionId: LONG,
     model: LONG,
@@ -75,7 +75,7 @@ it('bounds the end', () => {
   expect(data.length).toBeLessThan(MAX_EVENT_LENGTH);
 });
 
-it('leaves what is short as it is', () => {
+it('leaves short strings unchanged', () => {
   const event: AgentEvent = {
     ...LINE,
     type: 'tool-start',

@@ -63,7 +63,7 @@ const setRedaction = (redaction: WorkspaceSettings['redaction']) =>
   changeWorkspaceSettings(installation.database.database, TEST_WORKSPACE, { redaction });
 
 describe.each(['claude-code', 'amp'])('a stream of %s that is sent again as a whole', (agent) => {
-  it('counts once, however often it was given up', async () => {
+  it('counts once, however often it was abandoned', async () => {
     await record(agent, toAnswer(1) + toResult(0.25), SILENCE);
     expect(await readTotals()).toMatchObject({ stream_count: 1, tokens_in: 10, tokens_out: 100, cost_usd: 0.25 });
     await record(agent, toAnswer(1) + toResult(0.25) + toAnswer(2), SILENCE);
@@ -78,7 +78,7 @@ describe.each(['claude-code', 'amp'])('a stream of %s that is sent again as a wh
     });
   });
 
-  it('counts once, also where it was given up earlier the second time', async () => {
+  it('counts once, even if it was abandoned earlier the second time', async () => {
     await record(agent, toAnswer(1) + toAnswer(2), SILENCE);
     await record(agent, toAnswer(1), SILENCE);
     await record(agent, toAnswer(1), SILENCE);
@@ -89,14 +89,14 @@ describe.each(['claude-code', 'amp'])('a stream of %s that is sent again as a wh
     expect(await readTotals()).toMatchObject({ stream_count: 1, tokens_in: 30 });
   });
 
-  it('takes out but once what was given up, however many runs begin with it', async () => {
+  it('subtracts the abandoned part only once, however many runs begin with it', async () => {
     await record(agent, toAnswer(1), SILENCE);
     await record(agent, toAnswer(1) + toAnswer(2));
     await record(agent, toAnswer(1) + toAnswer(3));
     expect(await readTotals()).toMatchObject({ stream_count: 2, tokens_in: 40 });
   });
 
-  it('counts once, also while what was given up is still being stored', async () => {
+  it('counts once, also while the abandoned part is still being stored', async () => {
     const isStoring = Promise.withResolvers<void>();
     const mayGoOn = Promise.withResolvers<void>();
     const put: RawStore['put'] = async (...request) => {
@@ -116,7 +116,7 @@ describe.each(['claude-code', 'amp'])('a stream of %s that is sent again as a wh
     expect(await readTotals()).toMatchObject({ stream_count: 1, tokens_in: 20, tokens_out: 200 });
   });
 
-  it.each([0, 1])('counts once, also where both end at the same moment: %i first', async (first) => {
+  it.each([0, 1])('counts once, even if both end at the same moment: %i first', async (first) => {
     const writers = [await open(agent), await open(agent)] as const;
     await writers[0].append(Buffer.from(toAnswer(1)));
     await writers[1].append(Buffer.from(toAnswer(1) + toAnswer(2)));
@@ -142,15 +142,15 @@ describe.each(['claude-code', 'amp'])('a stream of %s that is sent again as a wh
     expect(await readTotals()).toMatchObject({ stream_count: 2, tokens_in: 30 });
   });
 
-  it('does not count less for a run that came to its end', async () => {
+  it('does not reduce the count of a run that was completed', async () => {
     await record(agent, toAnswer(1));
     await record(agent, toAnswer(1) + toAnswer(2));
     expect(await readTotals()).toMatchObject({ stream_count: 2, tokens_in: 30 });
   });
 });
 
-describe('a workspace that wants no secrets in rows', () => {
-  it('tells none to those who follow, also where the stream is cut within one and goes on elsewhere', async () => {
+describe('a workspace that redacts rows', () => {
+  it('streams no secrets to readers, even if one is split where the stream breaks off and continues', async () => {
     await setRedaction('rows');
     const lines = Buffer.from(toAnswer(1, `use ${TOKEN} now`) + toAnswer(2, `again ${TOKEN}`));
     const cut = lines.indexOf(TOKEN) + 20;
@@ -172,7 +172,7 @@ describe('a workspace that wants no secrets in rows', () => {
     expect(Buffer.concat(stored)).toEqual(lines);
   });
 
-  it('and one that does not mind tells what came', async () => {
+  it('streams everything unchanged without redaction', async () => {
     await record('claude-code', toAnswer(1, `use ${TOKEN} now`));
     expect(await readEvents()).toContain(TOKEN);
   });
@@ -185,7 +185,7 @@ describe('a result whose call was never seen', () => {
   };
   const countTold = async (id: string) => (await readEvents()).split(`output of ${id}"`).length - 1;
 
-  it('is told once, however many requests go on with the stream', async () => {
+  it('is emitted once, however many requests continue the stream', async () => {
     // After the stream's start by the database's clock.
     let nowMs = Date.now() + 60_000;
     const deps: LiveDependencies = { ...installation, now: () => nowMs };
@@ -209,7 +209,7 @@ describe('a result whose call was never seen', () => {
     expect(await countTold('b')).toBe(1);
   });
 
-  it('is told by the request that goes on with the stream if the one before it did not', async () => {
+  it('is emitted by the request that continues the stream if the previous one did not', async () => {
     const streamId = newStreamId();
     const first = await open('claude-code', streamId);
     await first.append(Buffer.from(toOrphan('a')));
@@ -220,7 +220,7 @@ describe('a result whose call was never seen', () => {
     expect(await countTold('a')).toBe(1);
   });
 
-  it('keeps its own time on arrival, whenever it is told', async () => {
+  it('keeps its time of arrival, whenever it is emitted', async () => {
     // After the stream's start by the database's clock.
     let nowMs = Date.now() + 60_000;
     const startMs = nowMs;
@@ -236,7 +236,7 @@ describe('a result whose call was never seen', () => {
 });
 
 describe('events', () => {
-  it('are bounded, and so is what is kept of the stream, whatever the agent calls things', async () => {
+  it('are bounded, and so is the state kept of the stream, whatever names the agent uses', async () => {
     const name = 'n'.repeat(5_000_000);
     const line = {
       type: 'assistant',

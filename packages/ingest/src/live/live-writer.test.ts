@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type ArrivalPair, thinOutArrivals } from './live-writer.ts';
 
-it('puts together what came within a second', () => {
+it('batches what arrived within a second', () => {
   const arrivals: ArrivalPair[] = [
     [10, 5000],
     [20, 5400],

@@ -35,7 +35,7 @@ const toAnswer = (index: number): string =>
     },
   })}\n`;
 
-it(`a stream of ${HOURS} hours with reconnections has every response once, on the day on which it came`, async () => {
+it(`a stream of ${HOURS} hours with reconnections has every response once, on the day on which it arrived`, async () => {
   let nowMs = START_MS;
   const deps = { ...installation, now: () => nowMs };
   const streamId = newStreamId();

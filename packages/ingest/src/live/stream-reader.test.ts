@@ -63,7 +63,7 @@ async function read(agent: string, bytes: Buffer, redaction: 'off' | 'rows', chu
 it.each([
   ['claude-code', CLAUDE_STREAM],
   ['codex', CODEX_STREAM],
-])('tells nothing of a secret of %s, wherever the chunks are cut', async (agent, bytes) => {
+])('emits nothing of a secret of %s, wherever the chunks are split', async (agent, bytes) => {
   const plain = await read(agent, bytes, 'off', bytes.length);
   expect(plain.text).toContain(TOKEN);
   for (const chunkBytes of [7, 100, bytes.length]) {
@@ -78,7 +78,7 @@ it.each([
   }
 });
 
-it('tells nothing of a secret in a text that came in pieces alone', async () => {
+it('emits nothing of a secret in a text that arrives in pieces only', async () => {
   const plain = await read('claude-code', toLines(PIECES), 'off', 1000);
   expect(plain.events.at(-1)).toMatchObject({ type: 'text', text: `use ${TOKEN} now`, wasStreamed: true });
   const { events } = await read('claude-code', toLines(PIECES), 'rows', 1000);

@@ -65,7 +65,7 @@ it('have the same rows again after the database was lost', async () => {
   expect(await examine(false, true)).toEqual([]);
 });
 
-it('are missed, and seen to be damaged', async () => {
+it('are detected if they are missing or damaged', async () => {
   const { attachment: lost } = await receive('lost');
   const { attachment: damaged } = await receive('damaged', { path: 'tool-results/b.txt' });
   await rm(join(installation.storeDirectory, lost.object_key));
@@ -78,7 +78,7 @@ it('are missed, and seen to be damaged', async () => {
   expect(await examine(false, true)).toHaveLength(1);
 });
 
-it('are not taken for those of somebody else if an object is changed and loses its row', async () => {
+it('are not attributed to another uploader if an object changes and loses its row', async () => {
   const { attachment } = await receive('a result');
   await deleteRows();
   await writeFile(join(installation.storeDirectory, attachment.object_key), 'a forgery');
@@ -86,7 +86,7 @@ it('are not taken for those of somebody else if an object is changed and loses i
   expect(await list()).toEqual([]);
 });
 
-it('go with raw transcripts that are too old', async () => {
+it('are deleted with raw transcripts that are too old', async () => {
   await receive('old', { modifiedAtMs: Date.now() - 40 * DAY_MS });
   await receive('new', { path: 'tool-results/b.txt' });
   const options = {
@@ -103,7 +103,7 @@ it('go with raw transcripts that are too old', async () => {
   expect(await installation.listObjectKeys()).toEqual((await list()).map(({ object_key }) => object_key));
 });
 
-it('go with the last transcript of their session', async () => {
+it('are deleted with the last transcript of their session', async () => {
   const { transcript } = await installation.receive(toTranscript('session', 4));
   const { transcript: other } = await installation.receive(toTranscript('session', 2).replace('prompt 0', 'another'));
   await installation.work();
@@ -115,7 +115,7 @@ it('go with the last transcript of their session', async () => {
   expect(await installation.listObjectKeys()).toEqual([]);
 });
 
-it('leave no object behind when several states of one file come at once', async () => {
+it('leave no object behind when several states of one file arrive at once', async () => {
   const texts = Array.from({ length: 8 }, (_, index) => `state ${index}`);
   await Promise.all(texts.map((text, index) => receive(text, { modifiedAtMs: Date.UTC(2026, 0, 1 + index) })));
   const rows = await list();

@@ -70,13 +70,13 @@ const findStream = (streamId: string) =>
 const findTotals = (sessionId: string) =>
   findLiveSession(installation.database.database, { workspaceId: TEST_WORKSPACE, sessionId });
 
-describe('streams that are stored as they came', () => {
-  it('fit together with their rows', async () => {
+describe('streams that are stored as they arrive', () => {
+  it('are consistent with their rows', async () => {
     await record('codex-thread');
     expect(await examine(true)).toEqual([]);
   });
 
-  it('get their rows and totals back where the database was restored from before they came', async () => {
+  it('get their rows and totals back if the database was restored from an older backup', async () => {
     const before = await record('codex-thread');
     const { last_event_id: _lastEventId, ...totals } = (await findTotals('codex-thread')) ?? {};
     const key = streamObjectKey({ workspaceId: TEST_WORKSPACE, streamId: before.id });
@@ -92,7 +92,7 @@ describe('streams that are stored as they came', () => {
     expect(await installation.listObjectKeys()).toEqual([]);
   });
 
-  it('are left alone where nobody can read them, or their workspace is gone', async () => {
+  it('are left alone if they are unreadable, or their workspace is gone', async () => {
     const streamId = newStreamId();
     const keys = [TEST_WORKSPACE, 'unknown-workspace'].map((workspaceId) => streamObjectKey({ workspaceId, streamId }));
     await put(keys[0] ?? '', 'no lines of an agent\n');
@@ -105,7 +105,7 @@ describe('streams that are stored as they came', () => {
     expect(await installation.listObjectKeys()).toEqual(keys.toSorted());
   });
 
-  it('are missed where their objects are gone or have another size', async () => {
+  it('are reported if their objects are missing or have another size', async () => {
     const [gone, cut] = [await record('gone'), await record('cut')];
     await installation.rawStore.delete(gone.object_key ?? '');
     await put(cut.object_key ?? '', 'short\n');
@@ -119,7 +119,7 @@ describe('streams that are stored as they came', () => {
     );
   });
 
-  it('count once where they came again while the database knew nothing of them', async () => {
+  it('count once if they arrived again while the database did not know them', async () => {
     const before = await record('codex-thread');
     await installation.database.pool.query(
       'DELETE FROM recount.live_streams; DELETE FROM recount.live_sessions; DELETE FROM recount.live_events',
@@ -131,7 +131,7 @@ describe('streams that are stored as they came', () => {
     expect(await findTotals('codex-thread')).toEqual(totals);
   });
 
-  it('are found by their checksum where their bytes have changed', async () => {
+  it('are reported by checksum if their bytes have changed', async () => {
     const { id, object_key: key, sha256 } = await record('codex-thread');
     expect(sha256).toMatch(/^[0-9a-f]{64}$/);
     await put(key ?? '', toCodexStream('codex-thread').replace('done', 'gone'));
@@ -139,7 +139,7 @@ describe('streams that are stored as they came', () => {
     expect(await examine(true, true)).toMatchObject([{ kind: 'wrong-stream-content', streamId: id }]);
   });
 
-  it('leave nothing where their session is deleted while they are stored', async () => {
+  it('leave nothing if their session is deleted while they are stored', async () => {
     const put: RawStore['put'] = async (...object) => {
       const stored = await installation.rawStore.put(...object);
       await deleteSession(installation, TEST_WORKSPACE, 'deleted');
@@ -150,8 +150,8 @@ describe('streams that are stored as they came', () => {
   });
 });
 
-describe('an orphan transcript that names no session', () => {
-  it('becomes a session with the name of its file', async () => {
+describe('an orphan transcript without a session', () => {
+  it('becomes a session named after its file', async () => {
     const transcriptId = newStreamId();
     const line = { type: 'user', uuid: randomUUID(), message: { role: 'user', content: 'hello' } };
     await put(rawObjectKey({ workspaceId: TEST_WORKSPACE, transcriptId }), `${JSON.stringify(line)}\n`);

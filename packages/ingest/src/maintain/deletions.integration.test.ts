@@ -111,7 +111,7 @@ async function dumpEverything(): Promise<string> {
 }
 
 describe('deleteWorkspace', () => {
-  it('leaves no trace in any table or object, and everything of the others', async () => {
+  it('leaves nothing in any table or object, and everything of the others', async () => {
     await ensureWorkspace(installation.database.database, OTHER, 'other');
     await fill(OTHER, 'canary-other');
     await installation.work();
@@ -135,7 +135,7 @@ describe('deleteWorkspace', () => {
     ]);
   });
 
-  it('waits for transcripts being ingested, and nothing of them comes after it', async () => {
+  it('waits for transcripts being ingested, of which nothing appears afterwards', async () => {
     await installation.receive(toText('canary-home'));
     const connectionString = installation.database.pool.options.connectionString ?? '';
     const blocker = createDatabasePool({ connectionString });
@@ -155,7 +155,7 @@ describe('deleteWorkspace', () => {
     expect(await dumpEverything()).not.toMatch(new RegExp(`canary-home|${TEST_WORKSPACE}`));
   });
 
-  it('ends uploads under way, which leave nothing', async () => {
+  it('ends running uploads, which leave nothing', async () => {
     async function* body(): AsyncGenerator<Uint8Array> {
       yield Buffer.from(toText('canary-home'));
       await deleteWorkspace(installation, TEST_WORKSPACE);
@@ -185,7 +185,7 @@ async function runFixes(): Promise<void> {
 }
 
 describe('a deletion that fails', () => {
-  it('leaves rows and objects where its transaction does not end', async () => {
+  it('leaves rows and objects if its transaction does not commit', async () => {
     const { transcript } = await installation.receive(toText('canary-home'));
     await installation.work();
     const deps = { ...installation, database: failAtCommit() };
@@ -195,7 +195,7 @@ describe('a deletion that fails', () => {
     expect(await installation.find(transcript.id)).toMatchObject({ status: 'ingested' });
   });
 
-  it.each([1, 2])('is finished by the doctor where a workspace lost its store in step %i', async (step) => {
+  it.each([1, 2])('is finished by the doctor if a workspace’s store became unavailable in step %i', async (step) => {
     await fill(TEST_WORKSPACE, 'canary-home');
     let count = 0;
     const list: RawStore['list'] = (prefix) => {
@@ -211,7 +211,7 @@ describe('a deletion that fails', () => {
     expect(await dumpEverything()).not.toContain('canary-home');
   });
 
-  it('leaves streams that were being stored to the doctor, where whoever stored them was killed', async () => {
+  it('leaves streams that were being stored to the doctor, if the process storing them was killed', async () => {
     const request = { workspaceId: TEST_WORKSPACE, streamId: '01J0000000000000000000001D', sessionId: 'canary-home' };
     const stopped = Promise.withResolvers<void>();
     const put: RawStore['put'] = async (...object) => {
@@ -235,7 +235,7 @@ describe('a deletion that fails', () => {
 });
 
 describe('deleteSession', () => {
-  it('has gone through where the store is away; the objects follow', async () => {
+  it('succeeds while the store is unavailable; the objects follow', async () => {
     await fill(TEST_WORKSPACE, 'canary-home');
     await installation.work();
     const deps = { ...installation, rawStore: { ...installation.rawStore, delete: isAway } };
@@ -246,7 +246,7 @@ describe('deleteSession', () => {
     expect(await installation.listObjectKeys()).toEqual([]);
   });
 
-  it('leaves no trace in any table or object', async () => {
+  it('leaves nothing in any table or object', async () => {
     await fill(TEST_WORKSPACE, 'canary-home');
     await installation.work();
     const ids = await listTranscriptIds();

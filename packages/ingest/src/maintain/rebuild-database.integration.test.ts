@@ -127,7 +127,7 @@ const listRows = (workspaceId = TEST_WORKSPACE) =>
 const findStreamTotals = () =>
   findLiveSession(installation.database.database, { workspaceId: TEST_WORKSPACE, sessionId: 'codex-session' });
 
-it('makes every row of a lost database again, from the raw store alone', async () => {
+it('restores every row of a lost database from the raw store alone', async () => {
   await fill();
   const before = await hashTables(installation.database);
   expect(before.transcripts?.rows).toBe(10);
@@ -156,7 +156,7 @@ it('makes every row of a lost database again, from the raw store alone', async (
   expect(installation.jobs).toEqual([]);
 });
 
-it('goes on where it was interrupted, and where others began', async () => {
+it('continues where it was interrupted, and where others began', async () => {
   for (let index = 0; index < 150; index += 1) await installation.receive(toTranscript(`s-${index}`, 2));
   installation.jobs.length = 0;
   await recordWorkspaces(installation);
@@ -173,7 +173,7 @@ it('goes on where it was interrupted, and where others began', async () => {
   expect(new Set(installation.jobs.map(({ transcriptId }) => transcriptId)).size).toBe(150);
 });
 
-it('gives a new workspace of the same name, with nothing in it, the old one back, and its keys', async () => {
+it('restores the old workspace and its keys into an empty new one of the same name', async () => {
   await fill();
   await emptyDatabase(installation.database);
   const { database } = installation.database;
@@ -190,7 +190,7 @@ it('gives a new workspace of the same name, with nothing in it, the old one back
   ]);
 });
 
-it('leaves a workspace of the same name alone that has transcripts', async () => {
+it('leaves a workspace of the same name alone if it has transcripts', async () => {
   await installation.receive(toTranscript('old', 3));
   await recordWorkspaces(installation);
   await emptyDatabase(installation.database);
@@ -204,7 +204,7 @@ it('leaves a workspace of the same name alone that has transcripts', async () =>
   expect(await listRows()).toHaveLength(1);
 });
 
-it('goes by lines and keys where recount 0.3 stored the objects, and says what a person has to look at', async () => {
+it('uses lines and keys for objects that recount 0.3 stored, and says what needs manual attention', async () => {
   await fill();
   const nameless = newStreamId();
   const line = { type: 'user', uuid: 'u', message: { role: 'user', content: 'whose?' } };
@@ -241,7 +241,7 @@ it('is exact for objects of recount 0.3 that `doctor --fix` has described before
   expect(await hashTables(installation.database)).toEqual(before);
 });
 
-it('counts what it cannot use, and leaves it where it is', async () => {
+it('counts what it cannot use, and leaves it in place', async () => {
   const { transcript } = await installation.receive(toTranscript('damaged', 3));
   await installation.receive(toTranscript('whole', 3));
   await recordWorkspaces(installation);
@@ -262,7 +262,7 @@ it('counts what it cannot use, and leaves it where it is', async () => {
   expect(await readFile(path)).toEqual(bytes);
 });
 
-it('leaves what is young alone, and says so', async () => {
+it('skips recent objects, and says so', async () => {
   await installation.receive(toTranscript('young', 3));
   await recordWorkspaces(installation);
   await emptyDatabase(installation.database);
@@ -271,7 +271,7 @@ it('leaves what is young alone, and says so', async () => {
   expect(await listRows()).toEqual([]);
 });
 
-it('says that figures are lost of what retention had deleted', async () => {
+it('says that figures are lost if retention had deleted their objects', async () => {
   await changeWorkspaceSettings(installation.database.database, TEST_WORKSPACE, { rawMaxAgeDays: 30 });
   await recordWorkspaces(installation);
   await emptyDatabase(installation.database);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.close());
 
-it('makes totals of what comes in, until it is told to end', async () => {
+it('updates the totals of new data until it is stopped', async () => {
   const { database } = installation;
   const end = new AbortController();
   const onFailure = vi.fn();

@@ -41,7 +41,7 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return collected;
 }
 
-describe('a workspace that is deleted meanwhile', () => {
+describe('a workspace that is deleted in the meantime', () => {
   const prices = createPriceTable({
     overrides: [{ model: 'claude-*', inputUsdPerMillion: 1, outputUsdPerMillion: 1 }],
   });
@@ -50,7 +50,7 @@ describe('a workspace that is deleted meanwhile', () => {
     rebuild: (of: TestInstallation) => collect(rebuildUsage(of, TEST_WORKSPACE)),
   };
 
-  it.each(['reprice', 'rebuild'] as const)('waits for a session under way, and ends it then: %s', async (name) => {
+  it.each(['reprice', 'rebuild'] as const)('waits for a session in progress, and then ends it: %s', async (name) => {
     const doomed = await createTestInstallation();
     const other = createDatabasePool({ connectionString: doomed.database.pool.options.connectionString ?? '' });
     try {
@@ -80,7 +80,7 @@ describe('a workspace that is deleted meanwhile', () => {
 const query = async (text: string) => (await installation.database.pool.query(text)).rows;
 
 describe('repriceWorkspace', () => {
-  it('mends history once a model has a price: entries, messages, ledger, roll-ups, sessions', async () => {
+  it('updates history once a model has a price: entries, messages, ledger, roll-ups, sessions', async () => {
     await installation.receive(toAnswer(1, 'house-model-9') + toAnswer(2, 'claude-haiku-4-5'), {
       path: 'priced-later.jsonl',
       agent: 'claude-code',
@@ -121,8 +121,8 @@ describe('repriceWorkspace', () => {
   });
 });
 
-describe('repriceWorkspace, while a transcript is being ingested at the rates of before', () => {
-  it.each(['by itself', 'in a group'])('prices that one as well, %s', async (way) => {
+describe('repriceWorkspace, while a transcript is being ingested at the previous rates', () => {
+  it.each(['by itself', 'in a group'])('reprices that one as well, %s', async (way) => {
     const name = way === 'by itself' ? 'alone' : 'grouped';
     const upload = { path: `${name}.jsonl`, agent: 'claude-code', sessionId: name };
     const { transcript } = await installation.receive(toAnswer(7, 'house-model-9'), upload);
@@ -161,7 +161,7 @@ describe('repriceWorkspace, while a transcript is being ingested at the rates of
 });
 
 describe('rebuildUsage', () => {
-  it('makes derived rows that were changed by hand equal to a full recount again', async () => {
+  it('restores derived rows that were changed by hand to those of a full recount', async () => {
     const verify = () => installation.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
     const differing = async () => (await verify()).filter(({ missing, surplus }) => missing + surplus > 0);
     expect(await differing()).toEqual([]);

@@ -40,7 +40,7 @@ async function expectExactUsage(): Promise<void> {
   expect(checks.every(({ missing, surplus }) => missing + surplus === 0)).toBe(true);
 }
 
-it('brings back what an older database lacks, exactly, by `doctor --fix`', async () => {
+it('restores what an older database lacks, exactly, by `doctor --fix`', async () => {
   await ingest('before', 3);
   await ingest('grows', 3);
   const restore = await backUpDatabase(installation.database);
@@ -57,7 +57,7 @@ it('brings back what an older database lacks, exactly, by `doctor --fix`', async
   expect(await examine(false)).toEqual([]);
 });
 
-it('names the sessions that an older database has and that were deleted since', async () => {
+it('names the sessions of an older database that were deleted since', async () => {
   const id = await ingest('deleted', 3);
   await ingest('kept', 3);
   const restore = await backUpDatabase(installation.database);
@@ -71,7 +71,7 @@ it('names the sessions that an older database has and that were deleted since', 
   await expectExactUsage();
 });
 
-it('names what an older raw store lacks, and is healed by the same uploads', async () => {
+it('names what an older raw store lacks, which the same uploads restore', async () => {
   await ingest('before', 3);
   const backup = await mkdtemp(join(tmpdir(), 'recount-store-backup-'));
   onTestFinished(() => rm(backup, { recursive: true }));

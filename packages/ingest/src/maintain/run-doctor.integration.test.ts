@@ -33,7 +33,7 @@ describe('check database files', () => {
     return findings;
   }
 
-  it('finds rows that cannot be, and rows that an index lacks, where it is asked to, and leaves no extension', async () => {
+  it('finds invalid rows, and rows missing from an index, if asked to, and leaves no extension installed', async () => {
     expect(await examine(true)).toEqual([]);
 
     await query('CREATE TABLE public.damaged (id int PRIMARY KEY, value text)');
@@ -71,7 +71,7 @@ describe('run doctor', () => {
   });
   afterAll(() => installation.close());
 
-  it('finds by its checksum an object whose bytes have changed, and reads none unless asked to', async () => {
+  it('finds by checksum an object whose bytes have changed, and reads none unless asked to', async () => {
     const { transcript } = await installation.receive(toTranscript('changed', 4));
     const intact = await installation.receive(toTranscript('intact', 5));
     await installation.work();
@@ -104,7 +104,7 @@ describe('run doctor', () => {
     expect(read).toEqual([transcript.size_bytes, intact.transcript.size_bytes]);
   });
 
-  it('says nothing of transcripts that are deleted while it reads others, or these', async () => {
+  it('reports nothing about transcripts that are deleted while it reads', async () => {
     for (const session of ['first', 'second', 'third']) await installation.receive(toTranscript(session, 3));
     await installation.work();
     const { rawStore } = installation;
@@ -130,7 +130,7 @@ describe('run doctor', () => {
     expect(findings.map(({ kind }) => kind)).toEqual(['wrong-content']);
   });
 
-  it('tells of an object that cannot be read to its end, and goes on', async () => {
+  it('reports an object that cannot be read to its end, and continues', async () => {
     const { transcript } = await installation.receive(toTranscript('unreadable', 3));
     const { transcript: next } = await installation.receive(toTranscript('next', 3));
     await installation.work();
@@ -183,10 +183,10 @@ describe('run doctor', () => {
     installation = await createTestInstallation();
   }
 
-  describe('what is left out', () => {
+  describe('a skipped object', () => {
     beforeEach(startAnew);
 
-    it('is not what was acknowledged: its checksum is compared at once', async () => {
+    it('is not one that was acknowledged: its checksum is compared at once', async () => {
       const { transcript } = await installation.receive(toTranscript('young', 4));
       await flipByte(transcript.object_key);
       const counts = createDoctorCounts();
@@ -202,7 +202,7 @@ describe('run doctor', () => {
       expect(counts.skipped).toEqual({ youngObjects: 0, youngJobs: 1, expiredObjects: 0, streamsWithoutChecksum: 0 });
     });
 
-    it('is counted: young objects that nothing names', async () => {
+    it('is counted: recent objects without a row', async () => {
       await installation.receive(toTranscript('named', 4));
       await installation.work();
       const key = await putOrphan(toTranscript('orphan', 4));
@@ -220,7 +220,7 @@ describe('run doctor', () => {
   describe('a job that is not in the queue', () => {
     beforeEach(startAnew);
 
-    it('is not missed where a worker has done it between the two looks', async () => {
+    it('is not reported if a worker has finished it between the two checks', async () => {
       await installation.receive(toTranscript('done-meanwhile', 4));
       const { queue } = installation;
       const findPending: typeof queue.findPending = async () => {
@@ -235,7 +235,7 @@ describe('run doctor', () => {
   describe('an orphan with the bytes of a transcript', () => {
     beforeEach(startAnew);
 
-    it('takes the place of that one where its object is damaged', async () => {
+    it('replaces that transcript’s object if it is damaged', async () => {
       const text = toTranscript('twice', 6);
       const { transcript } = await installation.receive(text);
       await installation.work();
@@ -248,7 +248,7 @@ describe('run doctor', () => {
       expect(await examineAll({ checksums: true })).toEqual([]);
     });
 
-    it('is deleted where that one is whole', async () => {
+    it('is deleted if that transcript’s object is intact', async () => {
       const text = toTranscript('twice', 6);
       const { transcript } = await installation.receive(text);
       await putOrphan(text);
@@ -257,7 +257,7 @@ describe('run doctor', () => {
       expect(await examineAll({ checksums: true })).toEqual([]);
     });
 
-    it('is no second session where it is a damaged object that was replaced', async () => {
+    it('does not become a second session if it is a damaged object that was replaced', async () => {
       const text = toTranscript('replaced', 6);
       const { transcript } = await installation.receive(text);
       const key = await putOrphan(text);
@@ -277,7 +277,7 @@ describe('run doctor', () => {
   describe('a damaged object', () => {
     beforeEach(startAnew);
 
-    it('is marked, and no more once the same bytes came again, or a backup was put in its place', async () => {
+    it('is marked, until the same bytes arrive again or a backup is restored', async () => {
       const text = toTranscript('marked', 6);
       const { transcript } = await installation.receive(text);
       await installation.work();
@@ -298,14 +298,14 @@ describe('run doctor', () => {
     });
   });
 
-  describe('a deletion that was cut short', () => {
+  describe('an interrupted deletion', () => {
     beforeEach(startAnew);
 
     const isAway: RawStore['delete'] = async () => {
       throw new RawStoreError('unavailable', 'The store is away');
     };
 
-    it('is finished, and its objects are no orphans that come back', async () => {
+    it('is completed, and its objects do not come back as orphans', async () => {
       const { transcript } = await installation.receive(toTranscript('deleted', 6));
       await installation.work();
       const deps = { ...installation, rawStore: { ...installation.rawStore, delete: isAway } };

@@ -31,13 +31,13 @@ beforeAll(async () => {
 });
 afterAll(() => installation.close());
 
-it('finds nothing where nothing is wrong', async () => {
+it('finds nothing if nothing is wrong', async () => {
   const checks = await installation.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
   expect(checks.filter(({ rows }) => rows === 0).map(({ table }) => table)).toEqual(['file_day_rollup']);
   expect(await verify()).toEqual([]);
 });
 
-it('agrees with costs that a number does not hold exactly, and with those of nothing that has a price', async () => {
+it('agrees with costs that a number cannot hold exactly, and with those without any price', async () => {
   const usage = { input_tokens: 1e8, output_tokens: 1e8, cache_read_input_tokens: 1, server_tool_use: {} };
   const toAnswer = (session: string, index: number, model: string): string =>
     toLine(session, index, { type: 'assistant', message: { id: `${session}${index}`, model, content: [], usage } });
@@ -58,7 +58,7 @@ it('agrees with costs that a number does not hold exactly, and with those of not
   expect(rows).toEqual([{ ...dear, unpriced_count: 0 }, unknown]);
 });
 
-it('counts the copies of all tool calls once, also where nobody has counted those of the workspace', async () => {
+it('counts the copies of all tool calls once, also if those of the workspace were never counted', async () => {
   const session = 'calls';
   const toCall = (index: number): string => {
     const id = String(index).padStart(24, '0');

@@ -54,7 +54,7 @@ const DAMAGES: [string, (path: string) => Promise<void>][] = [
 ];
 
 it.each(DAMAGES)(
-  'supersedes a shorter version that came while the object of the longer one %s',
+  'supersedes a shorter version that arrived while the object of the longer one %s',
   async (_name, damage) => {
     const { session, text, id, path } = await ingestLonger();
     await damage(path);
@@ -68,7 +68,7 @@ it.each(DAMAGES)(
   },
 );
 
-it('supersedes one that is being ingested while the longer one is healed', async () => {
+it('supersedes one that is being ingested while the longer one is repaired', async () => {
   const { session, text, id, path } = await ingestLonger();
   await flipByte(path);
   const { transcript: shorter } = await installation.receive(toTranscript(session, 4));
@@ -86,7 +86,7 @@ it('supersedes one that is being ingested while the longer one is healed', async
   await expectSuperseded(shorter.id, id);
 });
 
-it('supersedes one when the object is there again without an upload', async () => {
+it('supersedes one when the object is restored without an upload', async () => {
   const { session, id, path } = await ingestLonger();
   await rename(path, `${path}-away`);
   const shorterId = await receiveShorter(session);
@@ -99,7 +99,7 @@ it('supersedes one when the object is there again without an upload', async () =
   await expectSuperseded(shorterId, id);
 });
 
-it('leaves a session of one version as it is', async () => {
+it('leaves a session of one version unchanged', async () => {
   const { text, id, path } = await ingestLonger();
   await flipByte(path);
   expect(await installation.receive(text)).toMatchObject({ rawObject: 'healed', transcript: { status: 'ingested' } });

@@ -17,16 +17,16 @@ it.each([
   [toQueryError(), 'Error: query failed'],
   [toQueryError(SECRET), 'Error: query failed'],
   [SECRET, 'Unknown error'],
-])('tells nothing of the transcript: %#', (error, reason) => {
+])('discloses nothing of the transcript: %#', (error, reason) => {
   expect(toFailureReason(error)).toBe(reason);
 });
 
-it.each(['08006', '40P01', '42P01', '53100', '55P03', '57P01'])('tells what the server says with %s', (code) => {
+it.each(['08006', '40P01', '42P01', '53100', '55P03', '57P01'])('includes the server’s message for %s', (code) => {
   const error = Object.assign(new Error('of the server'), { severity: 'FATAL', code, table: 't' });
   expect(toFailureReason(error)).toBe(`Postgres error ${code}: of the server`);
 });
 
-it('takes for an error of the database what has a severity and an SQLSTATE', () => {
+it('treats an error with a severity and an SQLSTATE as one of the database', () => {
   const toError = (fields: object) => Object.assign(new Error('write EPIPE'), fields);
   expect(toFailureReason(toError({ code: 'EPIPE' }))).toBe('Error: write EPIPE');
   expect(toFailureReason(toError({ severity: 'ERROR', code: 'EPIPES' }))).toBe('Error: write EPIPE');
@@ -34,7 +34,7 @@ it('takes for an error of the database what has a severity and an SQLSTATE', () 
   expect(toFailureReason(toError({ severity: 'ERROR', code: 12345 }))).toBe('Error: write EPIPE');
 });
 
-it('names an error of the program, or the cause of a failed query', () => {
+it('names a program error, or the cause of a failed query', () => {
   expect(toFailureReason(new RangeError('too deep', { cause: new Error('why') }))).toBe('RangeError: too deep');
   expect(toFailureReason(toQueryError(new TypeError('no connection')))).toBe('TypeError: no connection');
 });

@@ -45,7 +45,7 @@ async function readFindings(): Promise<string[]> {
   );
 }
 
-it('goes on with a run when the session grows, and begins another', async () => {
+it('extend a run when the session grows, and start another', async () => {
   await ingest(reads(2));
   expect(await readFindings()).toEqual([]);
   await ingest(reads(3));
@@ -63,7 +63,7 @@ it('goes on with a run when the session grows, and begins another', async () => 
   ]);
 });
 
-it('leaves an open call as the last sign of a session until its result comes', async () => {
+it('report an open call as the last sign of a session until its result arrives', async () => {
   const [call = '', result = ''] = toRead(0).split(/(?<=\n)/);
   await ingest(call);
   expect(await readFindings()).toEqual(['unfinished-session 1x from line 1, 0 bytes']);
@@ -71,7 +71,7 @@ it('leaves an open call as the last sign of a session until its result comes', a
   expect(await readFindings()).toEqual([]);
 });
 
-it('keeps what it found in texts that retention has deleted, and through a rebuild', async () => {
+it('survive the deletion of texts by retention, and a rebuild', async () => {
   await ingest(reads(3));
   const found = await readFindings();
   const settings = { rowsMaxAgeDays: 1, rawMaxAgeDays: null };
@@ -94,7 +94,7 @@ const earlierCopy = (count: number): string =>
 const listSessions = async (): Promise<unknown[]> =>
   (await installation.database.pool.query('SELECT DISTINCT session_id FROM recount.findings')).rows;
 
-it('finds nothing in texts that are gone once the calls count in another session', async () => {
+it('are not computed from deleted texts if the calls count in another session', async () => {
   await ingest(reads(3));
   const settings = { rowsMaxAgeDays: 1, rawMaxAgeDays: null };
   await retainWorkspace(installation, {
@@ -108,7 +108,7 @@ it('finds nothing in texts that are gone once the calls count in another session
   expect(await listSessions()).toEqual([{ session_id: 'copy' }]);
 });
 
-it('finds in the copy of a session that counts, and nothing once all are deleted', async () => {
+it('come from the copy of a session that counts, and are gone once all are deleted', async () => {
   const id = await ingest(reads(3));
   const copyId = await ingest(earlierCopy(3));
   expect(await readFindings()).toHaveLength(2);

@@ -155,7 +155,7 @@ async function clear(): Promise<void> {
   }
 }
 
-it('findings of a session that grew, at any cuts, are those of one that came whole', async () => {
+it('findings of a session that grew, split anywhere, equal those of one uploaded whole', async () => {
   const session = fc.record({
     calls: fc.array(madeCall, { minLength: 30, maxLength: 45, size: 'max' }),
     /** Places of the cuts, of which the first leaves more messages than a checkpoint keeps open. */
@@ -191,7 +191,7 @@ it('findings of a session that grew, at any cuts, are those of one that came who
   expect(resumedCount).toBeGreaterThan(8);
 });
 
-it('compares errors again where a call of another response has the id of an earlier one, and its text', async () => {
+it('compares errors again if a call of another response has an earlier one’s id and text', async () => {
   const failed: MadeCall = {
     ...{ tool: 'shell', input: 0, resultAfter: 0, error: 'abc', copyAfter: null, times: 3, hasShortId: true },
     ...{ isTwice: false, isSidechain: false, pauseMinutes: 0, cacheWrite: 0, cacheRead: 0 },

@@ -139,7 +139,7 @@ async function clear(): Promise<void> {
   }
 }
 
-it('roll-ups of sessions that grow, and share responses, are those of sessions that came whole', async () => {
+it('roll-ups of sessions that grow, and share responses, equal those of sessions uploaded whole', async () => {
   const growth = fc.record({
     session: fc.constantFrom(...SESSIONS),
     lines: fc.array(madeLine, { minLength: 1, maxLength: 6 }),
@@ -166,7 +166,7 @@ it('roll-ups of sessions that grow, and share responses, are those of sessions t
   expect(resumedCount).toBeGreaterThan(3);
 });
 
-it('counts what has no time once, where all that was added has none either', async () => {
+it('counts usage without a time once, if everything added has none either', async () => {
   await clear();
   const untimed = (kind: MadeLine['kind'], index: number): MadeLine => ({
     ...{ kind, index, step: null, tokensOut: 5 },

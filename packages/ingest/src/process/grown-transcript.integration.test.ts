@@ -81,7 +81,7 @@ describe('a transcript whose session grew', () => {
     await expectDerivedRowsAreRight();
   });
 
-  it('is parsed again where the shorter version is no beginning of it, and stands beside it', async () => {
+  it('is parsed again if the shorter version is not its beginning, and is stored beside it', async () => {
     const session = newSession();
     const shorter = await ingest(toTranscript(session, 8));
     const edited = await ingest(toTranscript(session, 12).replace('prompt 0', 'prompt X'));
@@ -94,7 +94,7 @@ describe('a transcript whose session grew', () => {
     await expectDerivedRowsAreRight();
   });
 
-  it('is parsed again where what was added is older than all before', async () => {
+  it('is parsed again if an added line is older than all before', async () => {
     const session = newSession();
     await ingest(toLine(session, 50) + toLine(session, 51));
     const longer = await ingest(toLine(session, 50) + toLine(session, 51) + toLine(session, 3));
@@ -102,7 +102,7 @@ describe('a transcript whose session grew', () => {
     await expectDerivedRowsAreRight();
   });
 
-  it('can be parsed again, and its shorter version have rows of its own again', async () => {
+  it('can be parsed again, and its shorter version then has rows of its own again', async () => {
     const session = newSession();
     const shorter = await ingest(toTranscript(session, 8));
     const longer = await ingest(toTranscript(session, 12));
@@ -143,7 +143,7 @@ describe('a transcript whose session grew', () => {
     await expectDerivedRowsAreRight();
   });
 
-  it('is parsed again where rates have changed that the shorter version’s rows do not have yet', async () => {
+  it('is parsed again if rates have changed since the shorter version’s rows were priced', async () => {
     const session = newSession();
     const shorter = await ingest(toTranscript(session, 8));
     const rates = { inputUsdPerMillion: 1000, outputUsdPerMillion: 1000 };
@@ -164,7 +164,7 @@ describe('a transcript whose session grew', () => {
     await expectDerivedRowsAreRight();
   });
 
-  it('is parsed again where secrets are to be taken out', async () => {
+  it('is parsed again if secrets are to be removed', async () => {
     const session = newSession();
     await ingest(toTranscript(session, 8));
     const set = (redaction: 'off' | 'rows') =>
@@ -177,7 +177,7 @@ describe('a transcript whose session grew', () => {
     expect(longest.row_set_id).toBe(longest.id);
   });
 
-  it('does not count an open tool call that another session is credited with, and goes on counting the others', async () => {
+  it('does not count an open tool call credited to another session, and counts the others', async () => {
     const [original, fork] = [newSession(), newSession()];
     const id = (prefix: string, index: number) => `${prefix}_${String(index).padStart(24, '0')}`;
     const toResponse = (session: string, index: number, isCopy = false) =>
@@ -213,7 +213,7 @@ describe('a transcript whose session grew', () => {
     await expectDerivedRowsAreRight();
   });
 
-  it('has the roll-ups of earlier quarters of an hour made again where something of them changed', async () => {
+  it('has the roll-ups of earlier 15-minute buckets rebuilt if any of them changed', async () => {
     const session = newSession();
     const id = (prefix: string) => `${prefix}_${session.padStart(24, '0')}`;
     const at = (time: string) => ({ timestamp: `2026-01-01T${time}:00.000Z` });
@@ -267,7 +267,7 @@ describe('a transcript whose session grew', () => {
     };
     afterEach(() => vi.restoreAllMocks());
 
-    it('is compared as it comes in: the worker reads what was added alone', async () => {
+    it('is compared while it is uploaded: the worker reads only what was added', async () => {
       const session = newSession();
       const text = toLarge(session, 8);
       const shorter = await ingest(text);
@@ -283,7 +283,7 @@ describe('a transcript whose session grew', () => {
       await expectDerivedRowsAreRight();
     });
 
-    it('is compared with versions that wait yet, and read whole where another one was ingested meanwhile', async () => {
+    it('is compared with versions that are still waiting, and read whole if another one was ingested in between', async () => {
       const session = newSession();
       const [first, second, third] = [8, 10, 12].map((lineCount) => toLarge(session, lineCount)) as [
         string,
@@ -304,14 +304,14 @@ describe('a transcript whose session grew', () => {
       await expectDerivedRowsAreRight();
     });
 
-    it('goes on from nothing that differs', async () => {
+    it('does not continue from a version that differs', async () => {
       const session = newSession();
       await ingest(toLarge(session, 8));
       const edited = await ingest(toLarge(session, 12).replace('prompt 0', 'prompt X'));
       expect(edited).toMatchObject({ grown_from: null, row_set_id: edited.id, total_messages: 14 });
     });
 
-    it('fails where what was added is not what came in, and is ingested once that is mended', async () => {
+    it('fails if what was added is not what was uploaded, and is ingested once that is repaired', async () => {
       const session = newSession();
       await ingest(toLarge(session, 8));
       const text = toLarge(session, 12);
@@ -357,7 +357,7 @@ describe('a stream without keys whose session has a file', () => {
       ])
     )[0]?.tokens;
 
-  it('counts where there is none, and no more once there is, in any order', async () => {
+  it('counts only if there is no file, in any order', async () => {
     for (const order of ['stream first', 'file first']) {
       const session = newSession();
       const [first, second] = [toStream(session), toFile(session)];

@@ -55,7 +55,7 @@ describe('a group', () => {
     expect(await work(jobs)).toEqual(['alone', 'alone', 'alone']);
   });
 
-  it('is ingested in several transactions if it is long, and keeps what growing transcripts are parsed on from', async () => {
+  it('is ingested in several transactions if it is long, and keeps the checkpoints of growing transcripts', async () => {
     const ids: string[] = [];
     for (const session of ['p1', 'p2', 'p3', 'p4', 'p5', 'p6']) {
       const text = toLine(session, 0, { message: { role: 'user', content: 'x'.repeat(OPTIONS.maxLineBytes / 2) } });
@@ -79,7 +79,7 @@ describe('a group', () => {
     expect(checkpoints.map(({ row_set_id }) => row_set_id)).toEqual(ids.toSorted());
   });
 
-  it('leaves what is not plain as it is, and takes the rest', async () => {
+  it('skips special transcripts, and ingests the rest', async () => {
     const receive = async (...request: Parameters<TestInstallation['receive']>): Promise<IngestJob> => {
       const { transcript } = await installation.receive(...request);
       takeJobs();
@@ -114,7 +114,7 @@ describe('a group', () => {
     expect(await work([held])).toEqual(['done']);
   });
 
-  it('is handed back whole when the worker ends', async () => {
+  it('is handed back whole when the worker stops', async () => {
     const abort = new AbortController();
     for (const session of ['h1', 'h2']) await installation.receive(toTranscript(session, 4));
     const jobs = takeJobs();
@@ -135,7 +135,7 @@ describe('a group', () => {
   });
 });
 
-it('says of a job what became of its transcript', async () => {
+it('reports the outcome of each job’s transcript', async () => {
   const { transcript: longer } = await installation.receive(toTranscript('told', 4));
   const { transcript: shorter } = await installation.receive(toTranscript('told', 2));
   takeJobs();
@@ -226,7 +226,7 @@ const uploadArbitrary = fc.record({
   ),
 });
 
-it('comes to the same rows as one by one, whatever is in the groups, fails, repeats or is cut off', async () => {
+it('gives the same rows as one by one, whatever the groups contain, fails, repeats or is cut off', async () => {
   const uploads = fc.uniqueArray(uploadArbitrary, {
     minLength: 1,
     maxLength: 12,

@@ -16,7 +16,7 @@ const readHeldBytes = (): number => {
   return heapUsed + external;
 };
 
-it('counts the usage of a line of 300 MB in the ledger, without holding the line', async () => {
+it('counts the usage of a line of 300 MB in the ledger, without buffering the line', async () => {
   const before = readHeldBytes();
   let mostHeldBytes = 0;
   const measure = (): void => {

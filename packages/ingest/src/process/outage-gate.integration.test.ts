@@ -43,7 +43,7 @@ async function makeFull(): Promise<() => Promise<void>> {
 }
 
 describe('a full database', () => {
-  it('is everybody’s as long as nothing else can be written either, and keeps work waiting', async () => {
+  it('affects everyone while nothing else can be written either, and keeps jobs waiting', async () => {
     const { gate, changes } = createGate();
     const release = await makeFull();
     try {
@@ -63,7 +63,7 @@ describe('a full database', () => {
     await gate.pass();
   });
 
-  it('lets a worker that stops go by', async () => {
+  it('does not block a worker that stops', async () => {
     const { gate } = createGate();
     const release = await makeFull();
     expect(await gate.isShared(FULL)).toBe(true);
@@ -74,7 +74,7 @@ describe('a full database', () => {
     await release();
   });
 
-  it('is the transcript’s own as long as something else can be written', async () => {
+  it('is the transcript’s own failure if something else can be written', async () => {
     const { gate, changes } = createGate();
     expect(await gate.isShared(FULL)).toBe(false);
     await gate.pass();
@@ -90,7 +90,7 @@ describe('a full database', () => {
 });
 
 describe('a raw store', () => {
-  it('is probed where it is full', async () => {
+  it('is probed when it is full', async () => {
     let isFull = true;
     const { gate, changes } = createGate({
       check: async () => {
@@ -110,7 +110,7 @@ it.each([
   new Error('Connection terminated unexpectedly'),
   withCode('23505'),
   new RawStoreError('unavailable', 'S3: HTTP 503'),
-])('%s is never everybody’s: the transcript may have brought it about', async (error) => {
+])('%s is never an outage: the transcript may have caused it', async (error) => {
   const release = await makeFull();
   try {
     expect(await createGate().gate.isShared(error)).toBe(false);

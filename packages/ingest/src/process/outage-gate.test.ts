@@ -30,14 +30,14 @@ it.each([
   failedQuery(withCode('57014')),
   new Error('any other'),
   'not an error',
-])('%j is none', (error) => {
+])('%j is not an outage', (error) => {
   expect(toOutage(error)).toBeUndefined();
 });
 
-it.each(['53000', '53100', '53200', '53400', '58030', '25006'])('%s is a database that cannot work', (code) => {
+it.each(['53000', '53100', '53200', '53400', '58030', '25006'])('%s means that the database cannot work', (code) => {
   expect(toOutage(failedQuery(withCode(code)))).toBe('database-exhausted');
 });
 
-it('tells a full store from one that is away', () => {
+it('tells a full store from an unavailable one', () => {
   expect(toOutage(new RawStoreError('out-of-space', 'Raw store folder: ENOSPC'))).toBe('store-full');
 });

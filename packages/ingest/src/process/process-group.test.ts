@@ -7,12 +7,12 @@ const split = (sizes: readonly number[], limits: { maxCount: number; maxBytes: n
     limits,
   ).map((part) => part.map(({ size_bytes }) => size_bytes));
 
-it('cuts a list by count and by size, in its order', () => {
+it('splits a list by count and by size, in order', () => {
   expect(split([], { maxCount: 2, maxBytes: 10 })).toEqual([]);
   expect(split([1, 2, 3, 4, 5], { maxCount: 2, maxBytes: 10 })).toEqual([[1, 2], [3, 4], [5]]);
   expect(split([4, 6, 1, 9, 1], { maxCount: 9, maxBytes: 10 })).toEqual([[4, 6], [1, 9], [1]]);
 });
 
-it('gives an entry that is too long a part of its own', () => {
+it('puts an entry that is too long into a part of its own', () => {
   expect(split([3, 30, 3], { maxCount: 9, maxBytes: 10 })).toEqual([[3], [30], [3]]);
 });

@@ -113,7 +113,7 @@ describe('processTranscript', () => {
     );
   });
 
-  it('leaves nothing of an aborted or failing run, and the rows of before untouched', async () => {
+  it('leaves nothing of an aborted or failing run, and keeps the previous rows', async () => {
     const session = newSession();
     const { transcript } = await installation.receive(toTranscript(session, 6));
     await installation.work();
@@ -162,7 +162,7 @@ describe('processTranscript', () => {
     await deleteSession(installation, TEST_WORKSPACE, session);
   });
 
-  it('takes it for an outage where store or database are away, as long as it may', async () => {
+  it('treats an unavailable store or database as an outage, for as long as permitted', async () => {
     const session = newSession();
     const { transcript } = await installation.receive(toTranscript(session, 2));
     installation.jobs.length = 0;
@@ -192,7 +192,7 @@ describe('processTranscript', () => {
     expect(await work(installation.rawStore.get, 0)).toEqual({ status: 'done' });
   });
 
-  it('ingests a transcript once when two workers have its job', async () => {
+  it('ingests a transcript once if two workers have its job', async () => {
     const session = newSession();
     const { transcript } = await installation.receive(toTranscript(session, 40));
     installation.jobs.length = 0;
@@ -205,7 +205,7 @@ describe('processTranscript', () => {
 });
 
 describe('two workers that have the same job', () => {
-  it('ingest the transcript though the attempt of the first fails while the second waits', async () => {
+  it('ingest the transcript although the first one’s attempt fails while the second waits', async () => {
     const session = newSession();
     const { transcript } = await installation.receive(toTranscript(session, 4));
     const job = { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
@@ -228,7 +228,7 @@ describe('two workers that have the same job', () => {
 });
 
 describe('an abort', () => {
-  it('ends a worker that waits for a session’s lock', async () => {
+  it('ends a worker’s wait for a session’s lock', async () => {
     const session = newSession();
     const { transcript } = await installation.receive(toTranscript(session, 4));
     const job = { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
@@ -247,7 +247,7 @@ describe('an abort', () => {
 });
 
 describe('an upload whose first copy is lost or was given up', () => {
-  it('takes its place when it is uploaded again', async () => {
+  it('replaces that copy', async () => {
     const session = newSession();
     const text = toTranscript(session, 4);
     const { transcript } = await installation.receive(text);
@@ -306,7 +306,7 @@ describe('runDoctor', () => {
     installation = shared;
   });
 
-  it('finds and mends orphan objects and lost jobs, and tells missing objects', async () => {
+  it('finds and repairs orphan objects and lost jobs, and reports missing objects', async () => {
     const session = newSession();
     const lost = await installation.receive(toTranscript(session, 3));
     const missing = await installation.receive(toTranscript(session, 5));
@@ -362,7 +362,7 @@ describe('runDoctor', () => {
     expect(await readState(orphanSession)).toMatchObject([{ status: 'queued' }]);
   });
 
-  it('deletes an orphan whose bytes came again under a session that they do not name themselves', async () => {
+  it('deletes an orphan whose bytes were uploaded again for a session that they do not name themselves', async () => {
     const session = newSession();
     const text = toTranscript(newSession(), 3);
     const { transcript } = await installation.receive(text, { sessionId: session });

@@ -82,7 +82,7 @@ it('shows the prompts of a session that has no transcript, without usage', async
 it.each([
   ['before', (prompts: string, transcript: string) => [prompts, transcript]],
   ['after', (prompts: string, transcript: string) => [transcript, prompts]],
-])('gives way to the transcript, and counts no prompt twice, if it comes %s it', async (order, arrange) => {
+])('is replaced by the transcript, and counts no prompt twice, if that arrives %s it', async (order, arrange) => {
   const session = `found-${order}`;
   const bodies = arrange(toPrompts(session, 'Look for the heron', 'Lost'), toTranscript(session));
   expect(await ingest(session, ...bodies)).toEqual({
@@ -95,7 +95,7 @@ it.each([
   });
 });
 
-it('refuses a whole history, and says what brings it', async () => {
+it('refuses a whole history, and names the command that imports it', async () => {
   const body = toLines(prompt('one', 0, 'Look'), prompt('two', 1, 'Look'));
   await expect(installation.receive(body, { path: '/home/ada/.claude/history.jsonl' })).rejects.toMatchObject({
     code: 'unsupported-format',

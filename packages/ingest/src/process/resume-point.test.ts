@@ -39,12 +39,12 @@ describe('findUsableBeginning', () => {
     { is_subagent: true },
     { parent_session_id: 's' },
     { agent_id: 'x' },
-  ])('builds on no version with %j', (fields) => {
+  ])('does not build on a version with %j', (fields) => {
     expect(findUsableBeginning(longer, [{ ...shorter, ...fields }], versions)).toBeUndefined();
   });
 
   it.each<Partial<TranscriptRow>>([{ ingested_at: '2026-05-01T08:00:00.000Z' }, { stored_sha256: 'redacted' }])(
-    'builds nothing where the longer one has %j',
+    'does not build if the longer one has %j',
     (fields) => expect(findUsableBeginning({ ...longer, ...fields }, [shorter], versions)).toBeUndefined(),
   );
 });
@@ -56,7 +56,7 @@ const toPoint = (beginning: Partial<TranscriptRow>): ResumePoint => ({
 });
 const toHash = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-it('hands on what follows the beginning, however the bytes are cut, or throws where they differ', async () => {
+it('yields what follows the beginning, however the bytes are split, or throws if they differ', async () => {
   const chunks = fc.array(fc.uint8Array({ maxLength: 4 }), { maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(chunks, fc.nat(32), fc.boolean(), async (parts, at, isSame) => {
@@ -72,7 +72,7 @@ it('hands on what follows the beginning, however the bytes are cut, or throws wh
   );
 });
 
-it('hashes the beginnings of a stream that are asked for, and all of it', async () => {
+it('hashes the requested prefixes of a stream, and all of it', async () => {
   const parts = fc.array(fc.uint8Array({ maxLength: 4 }), { maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(parts, fc.array(fc.nat(40), { maxLength: 5 }), async (chunks, lengths) => {
@@ -87,7 +87,7 @@ it('hashes the beginnings of a stream that are asked for, and all of it', async 
   );
 });
 
-it('counts what was kept, and numbers what comes from there on', () => {
+it('counts what was kept, and numbers new messages from there', () => {
   const beginning = { content_block_count: 5, error_count: 6, warning_count: 7, issue_counts: { x: 8 } };
   expect(toKeptRows(toPoint(beginning))).toEqual({
     counts: { contentBlocks: 5, errors: 6, warnings: 7, issuesByCode: { x: 8 } },
@@ -95,7 +95,7 @@ it('counts what was kept, and numbers what comes from there on', () => {
   });
 });
 
-it('refuses to go on where an earlier time was added', () => {
+it('refuses to continue if an earlier time was added', () => {
   const toSummary = (firstTimestamp: string) => ({ metadata: { firstTimestamp } }) as TranscriptSummary;
   const point = toPoint({ first_timestamp: '2026-05-01T08:00:00.000Z' });
   expect(() => checkCreditOrder(point, toSummary('2026-05-01T08:00:00.000Z'))).not.toThrow();

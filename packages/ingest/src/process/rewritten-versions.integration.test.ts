@@ -123,7 +123,7 @@ describe('versions of a session that its agent rewrites', () => {
     }
   });
 
-  it('come back when the one that took their place is deleted', async () => {
+  it('return when the one that replaced them is deleted', async () => {
     const session = 'deleted';
     const versions = { first: toChat(session, [10]), second: toChat(session, [10, 20]) };
     await ingest(session, versions, ['first', 'second']);
@@ -167,7 +167,7 @@ describe('a session of Copilot CLI', () => {
     return { log: `${log.join('\n')}\n`, store: `${store.join('\n')}\n` };
   };
 
-  it('counts once from log and store, in any order, by what the store says', async () => {
+  it('counts once from log and store, in any order, with the store’s figures', async () => {
     for (const [number, order] of toOrders(['log', 'store']).entries()) {
       const session = `copilot-${number}`;
       expect(await ingest(session, toVersions(session), order)).toMatchObject({
@@ -179,7 +179,7 @@ describe('a session of Copilot CLI', () => {
     }
   });
 
-  it('says of a run that was cut off that it knows the output alone', async () => {
+  it('reports a truncated run, of which only the output is known', async () => {
     const session = 'copilot-killed';
     expect(await ingest(session, toVersions(session), ['log'])).toMatchObject({
       session: { tokens_in: 0, tokens_out: 30, output_only_count: 1 },
@@ -189,7 +189,7 @@ describe('a session of Copilot CLI', () => {
 
 const toLines = (lines: readonly object[]): string => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 
-describe('a stream beside the session that the agent keeps', () => {
+describe('a stream beside its session’s own file', () => {
   /** A Codex thread whose second prompt was another run of `codex exec`; its total includes the first run's. */
   const toThread = (session: string) => {
     const total = (input: number, cached: number, output: number) => ({
@@ -226,7 +226,7 @@ describe('a stream beside the session that the agent keeps', () => {
     };
   };
 
-  it('counts once for Codex, in any order, by what the rollout says', async () => {
+  it('counts once for Codex, in any order, with the rollout’s figures', async () => {
     for (const [number, order] of toOrders(['first', 'resumed', 'rollout']).entries()) {
       const session = `0199a213-81c0-7800-8aa1-00000000000${number}`;
       expect(await ingest(session, toThread(session), order)).toMatchObject({
@@ -238,7 +238,7 @@ describe('a stream beside the session that the agent keeps', () => {
     }
   });
 
-  it('counts once for Codex if two keys of one person brought both, and twice if nobody says that they are one', async () => {
+  it('counts once for Codex if two keys of one person uploaded both, and twice if the keys are not linked', async () => {
     const createKey = async (name: string, person: string | null): Promise<string> =>
       (
         await createApiKey(installation.database.database, {
@@ -267,7 +267,7 @@ describe('a stream beside the session that the agent keeps', () => {
     }
   });
 
-  it('counts a thread of Codex once that has streams alone', async () => {
+  it('counts a thread of Codex once if it has only streams', async () => {
     for (const [number, order] of toOrders(['first', 'resumed']).entries()) {
       const session = `0199a213-81c0-7800-8aa1-00000000001${number}`;
       expect(await ingest(session, toThread(session), order)).toMatchObject({
@@ -277,7 +277,7 @@ describe('a stream beside the session that the agent keeps', () => {
     }
   });
 
-  it('counts once for opencode, in any order, by what the store says', async () => {
+  it('counts once for opencode, in any order, with the store’s figures', async () => {
     const tokens = { total: 175, input: 10, output: 5, reasoning: 0, cache: { read: 100, write: 60 } };
     const toVersions = (session: string, created: number) => {
       const step = { type: 'step-finish', reason: 'stop', cost: 0.01, tokens };
@@ -323,7 +323,7 @@ describe('a stream beside the session that the agent keeps', () => {
 });
 
 describe('a session of an agent that keeps no usage', () => {
-  it('has neither tokens nor cost, instead of none', async () => {
+  it('has unknown tokens and cost, rather than 0', async () => {
     const toLine = (role: string, text: string) =>
       JSON.stringify({ role, message: { content: [{ type: 'text', text }] } });
     const lines = [toLine('user', '<user_query>Find</user_query>'), toLine('assistant', 'Here')];

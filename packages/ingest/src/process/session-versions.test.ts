@@ -7,7 +7,7 @@ const toRow = (fields: Partial<TranscriptRow>): TranscriptRow => ({ stored_sha25
 const plain = toRow({ id: 'plain', size_bytes: 5, sha256: 'plain-5' });
 const redacted = toRow({ id: 'redacted', size_bytes: 7, sha256: 'plain-7', stored_sha256: 'redacted-7' });
 
-it('finds the beginnings of a transcript by its hashes at their lengths', () => {
+it('finds the prefixes of a transcript by hashes at their lengths', () => {
   const hashes = new Map([
     [5, 'plain-5'],
     [7, 'plain-7'],

@@ -12,7 +12,7 @@ afterAll(() => queues.close());
 const QUEUES = [INGEST_QUEUE, SMALL_INGEST_QUEUE, DEAD_LETTER_QUEUE];
 const STATES = ['created', 'retry', 'active', 'completed', 'cancelled', 'failed'];
 
-it('finds the transcripts with a job or dead letter that waits or is under way, of those that are asked about', async () => {
+it('finds which of the given transcripts have a job or dead letter that is waiting or running', async () => {
   await queues.createForeignQueue('foreign');
   for (const name of [...QUEUES, 'foreign']) {
     for (const state of STATES) {

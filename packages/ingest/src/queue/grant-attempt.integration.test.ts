@@ -31,15 +31,15 @@ async function grant(state: string, { retryCount = RETRY_COUNT, isShared = false
 
 const UNCHANGED = { retry_limit: RETRY_LIMIT, retry_count: RETRY_COUNT };
 
-it.each(['active', 'retry'])('grants one attempt more to a job whose state is %s', async (state) => {
+it.each(['active', 'retry'])('grants one more attempt to a job whose state is %s', async (state) => {
   expect(await grant(state)).toEqual({ ...UNCHANGED, retry_limit: RETRY_LIMIT + 1 });
 });
 
-it.each(['active', 'retry'])('takes an attempt back that ended in an outage of everybody: %s', async (state) => {
+it.each(['active', 'retry'])('does not count an attempt that ended in a general outage: %s', async (state) => {
   expect(await grant(state, { isShared: true })).toEqual({ ...UNCHANGED, retry_count: RETRY_COUNT - 1 });
 });
 
-it.each([false, true])('leaves the attempt alone that another worker has begun meanwhile', async (isShared) => {
+it.each([false, true])('leaves an attempt alone that another worker has begun in the meantime', async (isShared) => {
   const retryCount = RETRY_COUNT + 1;
   expect(await grant('active', { retryCount, isShared })).toEqual({ ...UNCHANGED, retry_count: retryCount });
 });

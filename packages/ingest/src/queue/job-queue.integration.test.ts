@@ -36,7 +36,7 @@ async function startWorker(handle: Handle = () => DONE, concurrency = 1) {
 const isPending = async (transcriptId: string) => (await sender.findPending([transcriptId, 'other'])).has(transcriptId);
 
 describe('enqueue', () => {
-  it('leaves no job where its transaction rolls back', async () => {
+  it('creates no job if its transaction rolls back', async () => {
     const enqueuing = queues.pool.withTransaction(async (transaction) => {
       await sender.enqueue(transaction, toJob('t1'));
       throw new Error('rolled back');
@@ -58,7 +58,7 @@ describe('enqueue', () => {
     expect(taken).toEqual(['t1']);
   });
 
-  it('rings a bell, so that an idle worker need not look at the queue often', async () => {
+  it('sends a notification, so that an idle worker polls rarely', async () => {
     const worker = await queues.open('worker');
     const { promise, resolve } = Promise.withResolvers<IngestJob>();
     await worker.work({ concurrency: 1, pollIntervalMs: 60_000 }, async (job) => {
@@ -75,7 +75,7 @@ describe('enqueue', () => {
     expect(await promise).toEqual(toJob('t1'));
   });
 
-  it('lets jobs of higher priority go first', async () => {
+  it('prefers jobs of higher priority', async () => {
     for (const [id, priority] of [
       ['low', 0],
       ['high', 9],
@@ -90,7 +90,7 @@ describe('enqueue', () => {
 });
 
 describe('work', () => {
-  it('works every job once, as many at a time as it may', async () => {
+  it('works every job once, up to its concurrency', async () => {
     const ids = Array.from({ length: 60 }, (_, index) => `t${index}`);
     await queues.pool.withTransaction(async (transaction) => {
       for (const id of ids) await sender.enqueue(transaction, toJob(id));
@@ -109,7 +109,7 @@ describe('work', () => {
     expect(most).toBeLessThanOrEqual(5);
   });
 
-  it('knows of a job while it waits, is under way, and pauses; not afterwards', async () => {
+  it('reports a job as pending while it waits, runs, and pauses; not afterwards', async () => {
     const { promise: mayEnd, resolve: end } = Promise.withResolvers<JobOutcome>();
     await queues.enqueue(sender, toJob('t1'));
     await queues.enqueue(sender, toJob('t2'));
@@ -129,7 +129,7 @@ describe('work', () => {
     expect(await isPending('unknown')).toBe(false);
   });
 
-  it('tries a failed job again after growing pauses, and then leaves it to the dead letters', async () => {
+  it('retries a failed job after growing pauses, and then makes it a dead letter', async () => {
     const pausesSeconds: number[] = [];
     await queues.enqueue(sender, toJob('t1'));
     const { worker, taken } = await startWorker(() => FAILED);
@@ -162,7 +162,7 @@ describe('work', () => {
     expect(await isPending('t1')).toBe(false);
   });
 
-  it('does not count an outage as an attempt, as often as may be', async () => {
+  it('counts no outage as an attempt, up to the limit', async () => {
     await queues.enqueue(sender, toJob('t1'));
     // As if all but three had been used up.
     const handBackMost = 'UPDATE pgboss.job SET retry_count = $1, retry_limit = retry_limit + $1';
@@ -179,7 +179,7 @@ describe('work', () => {
     expect(handBacksLeft).toEqual([3, 2, 1, ...Array.from({ length: MAX_ATTEMPTS }, () => 0)]);
   });
 
-  it('counts an outage of everybody neither as an attempt nor among the outages that a job may have', async () => {
+  it('counts a general outage neither as an attempt nor as one of a job’s own outages', async () => {
     await queues.enqueue(sender, toJob('t1'));
     // As if all but one had been used up.
     const handBackMost = 'UPDATE pgboss.job SET retry_count = $1, retry_limit = retry_limit + $1';
@@ -219,7 +219,7 @@ describe('work', () => {
     queues.errors.length = 0;
   });
 
-  it('fails the job alone whose outcome it is', async () => {
+  it('fails only the job whose outcome it is', async () => {
     await queues.pool.withTransaction(async (transaction) => {
       for (const id of ['good', 'bad', 'fine']) await sender.enqueue(transaction, toJob(id));
     });
@@ -256,7 +256,7 @@ describe('workSmall', () => {
     return { worker, groups, alone };
   };
 
-  it('takes small ones together, of bounded number, higher priorities first', async () => {
+  it('takes small ones together, up to a bound, higher priorities first', async () => {
     const ids = Array.from({ length: MAX_GROUP_JOBS + 6 }, (_, index) => `t${index}`);
     await enqueueSmall(ids);
     await enqueueSmall(['first'], 5);
@@ -269,7 +269,7 @@ describe('workSmall', () => {
     await vi.waitFor(async () => expect(await isPending('t1')).toBe(false));
   });
 
-  it('gives those that are to be done alone to a worker one by one, and counts no attempt for the group', async () => {
+  it('gives those to be done alone to a worker one by one, and counts no attempt for the group', async () => {
     await enqueueSmall(['a', 'b', 'c'], 3);
     const { groups, alone } = await startGroups((id) => (id === 'b' ? 'alone' : 'done'));
     await vi.waitFor(() => expect(alone).toEqual(['b']));
@@ -280,7 +280,7 @@ describe('workSmall', () => {
     ]);
   });
 
-  it('never puts one into a group again that a worker was killed with', async () => {
+  it('never groups a job again after a worker was killed with it', async () => {
     await enqueueSmall(['a', 'b']);
     // As the supervisor leaves the jobs of a dead worker.
     await queues.pool.pool.query(
@@ -293,7 +293,7 @@ describe('workSmall', () => {
     await vi.waitFor(() => expect(groups.flat()).toEqual(['new']));
   });
 
-  it('is done with those before it works the others: a group that kills its worker, too, costs them no attempt', async () => {
+  it('finishes those before it works the others, so that another group that kills its worker costs them no attempt', async () => {
     await enqueueSmall(['retried']);
     await queues.pool.pool.query(
       `UPDATE pgboss.job SET state = 'retry', started_on = now(), start_after = now() WHERE name = $1`,
@@ -332,8 +332,8 @@ describe('workSmall', () => {
   });
 });
 
-describe('what goes wrong while a worker looks for jobs', () => {
-  it('is reported as an error with its code, and outlived', async () => {
+describe('errors while a worker looks for jobs', () => {
+  it('are reported with their code, and survived', async () => {
     const { taken } = await startWorker();
     await queues.pool.pool.query('ALTER TABLE pgboss.job_common RENAME TO job_away');
     const isReported = () =>
@@ -349,7 +349,7 @@ describe('what goes wrong while a worker looks for jobs', () => {
 });
 
 describe('stop', () => {
-  it('waits for the job under way, and starts no other', async () => {
+  it('waits for the running job, and starts no other', async () => {
     for (const id of ['t1', 't2', 't3']) await queues.enqueue(sender, toJob(id), 7);
     const { promise: mayEnd, resolve: end } = Promise.withResolvers<JobOutcome>();
     const { worker, taken } = await startWorker(() => mayEnd);
@@ -402,7 +402,7 @@ describe('stop', () => {
   });
 });
 
-it('gives the job of a killed worker to another one long before the attempt would run out', async () => {
+it('gives the job of a killed worker to another one long before the attempt would expire', async () => {
   await queues.enqueue(sender, toJob('t1'));
   const fixture = fileURLToPath(new URL('fixtures/hold-job.ts', import.meta.url));
   const doomed = spawn(process.execPath, [fixture, queues.connectionString], { stdio: ['ignore', 'pipe', 'inherit'] });

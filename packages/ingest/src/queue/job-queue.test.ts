@@ -15,14 +15,14 @@ function createDatabase(outages: number) {
   };
 }
 
-it('waits for a database that is away', async () => {
+it('waits for an unavailable database', async () => {
   const database = createDatabase(2);
   await grantAttempt(database, ATTEMPT, () => false);
   expect(database.queries).toHaveLength(3);
   expect(database.queries[2]).toEqual(['ingest-transcript', 'job', 2]);
 });
 
-it('gives up where the worker is to stop', async () => {
+it('gives up if the worker is to stop', async () => {
   const database = createDatabase(Number.POSITIVE_INFINITY);
   await expect(grantAttempt(database, ATTEMPT, () => database.queries.length === 2)).rejects.toThrow('ECONNREFUSED');
   expect(database.queries).toHaveLength(2);

@@ -15,7 +15,7 @@ import {
 import { createTestQueues, type TestQueues, toJob } from './testing/create-test-queues.ts';
 
 describe('migrate queue', () => {
-  it('creates the queues once, however many call it at once, and brings changed options to them', async () => {
+  it('creates the queues once, however many call it at once, and updates changed options', async () => {
     const { serverUrl } = inject('postgres');
     const name = `test_${randomBytes(8).toString('hex')}`;
     const connectionString = await createDatabase(serverUrl, name);
@@ -95,7 +95,7 @@ describe('delete jobs', () => {
     expect(await readJobs()).toEqual(before.filter((job) => !job.endsWith(' w1 t2') || job.startsWith(FOREIGN_QUEUE)));
   });
 
-  it('deletes nothing where no transcripts are named', async () => {
+  it('deletes nothing if no transcripts are named', async () => {
     await insertJobs();
     const before = await readJobs();
     await deleteJobs(queues.pool.database, { workspaceId: 'w1', transcriptIds: [] });
@@ -110,7 +110,7 @@ describe('read backlog', () => {
   });
   afterEach(() => queues.close());
 
-  it('tells dead letters from jobs, and counts neither what is blocked or done nor what is of other queues', async () => {
+  it('tells dead letters from jobs, and counts neither blocked nor finished jobs nor those of other queues', async () => {
     const { database, pool } = queues.pool;
     const insert = (name: string, ageMinutes: number, { state = 'created', isBlocked = false } = {}) =>
       pool.query(
@@ -136,7 +136,7 @@ describe('read backlog', () => {
     expect(oldestAgeMs).toBeLessThan(120 * 60_000);
   });
 
-  it('counts what waits, not what is under way or done, and how long the oldest has', async () => {
+  it('counts waiting jobs, not running or finished ones, and the age of the oldest', async () => {
     const { database, pool } = queues.pool;
     expect(await readBacklog(database)).toEqual({ waitingCount: 0, oldestAgeMs: 0, deadLetterCount: 0 });
     const sender = await queues.open('sender');

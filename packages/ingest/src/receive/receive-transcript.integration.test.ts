@@ -32,7 +32,7 @@ describe('receiveTranscript', () => {
     expect(Buffer.concat(stored).toString()).toBe(text);
   });
 
-  it('keeps no second copy and makes no second job for the same bytes, however many arrive at once', async () => {
+  it('keeps one copy and one job for the same bytes, however many arrive at once', async () => {
     const text = toTranscript(session, 4);
     const before = await installation.listObjectKeys();
     const results = await Promise.all(Array.from({ length: 12 }, () => installation.receive(text)));
@@ -61,8 +61,8 @@ describe('receiveTranscript', () => {
     ['too large', { maxBytes: 50 }, 'too-large', toTranscript('s', 5)],
     ['without a session id', {}, 'unidentified', '{"type":"user"}\n'],
     ['that is empty', { sessionId: 's' }, 'empty', ''],
-    ['of no known agent', { sessionId: 's' }, 'unsupported-format', '{"type":"note"}\n'],
-    ['of an agent that there is not', { agent: 'heron' }, 'unsupported-format', toTranscript('s', 2)],
+    ['of an unrecognised agent', { sessionId: 's' }, 'unsupported-format', '{"type":"note"}\n'],
+    ['of a non-existent agent', { agent: 'heron' }, 'unsupported-format', toTranscript('s', 2)],
     ['with a bad session id', { sessionId: 'a\nb' }, 'invalid-session-id', '{}\n'],
   ])('refuses a transcript %s and keeps nothing of it', async (_name, request, code, text) => {
     const before = await installation.listObjectKeys();
@@ -77,13 +77,13 @@ describe('receiveTranscript', () => {
     ['claude-code', 'its path tells', '{"type":"note"}\n', { path: '/p/11111111-2222-4333-8444-555555555555.jsonl' }],
     ['claude-stream-json', 'its lines tell', '{"type":"result","session_id":"s"}\n', { agent: 'claude-code' }],
     ['claude-code', 'the caller knows it for certain', '{"type":"turn.started"}\n', { format: 'claude-code' }],
-  ])('takes a transcript for %s where %s', async (format, _name, text, request) => {
+  ])('treats a transcript as %s if %s', async (format, _name, text, request) => {
     const { transcript } = await installation.receive(text, { sessionId: session, ...request });
     const isStream = format === 'claude-stream-json';
     expect(transcript).toMatchObject({ agent: 'claude-code', format, is_stream: isStream });
   });
 
-  it('keeps nothing of a body that breaks off, and passes its error on', async () => {
+  it('keeps nothing of a body that breaks off, and passes on its error', async () => {
     const before = await installation.listObjectKeys();
     async function* broken(): AsyncGenerator<Uint8Array> {
       yield Buffer.from(toTranscript(session, 3));
@@ -94,7 +94,7 @@ describe('receiveTranscript', () => {
     expect(installation.jobs).toEqual([]);
   });
 
-  it('accepts an empty transcript when its agent and session are named', async () => {
+  it('accepts an empty transcript if its agent and session are named', async () => {
     const { transcript } = await installation.receive('', { sessionId: session, agent: 'claude-code' });
     await installation.work();
     expect(await installation.find(transcript.id)).toMatchObject({ status: 'ingested', total_messages: 0 });
@@ -107,14 +107,14 @@ async function flipByte(path: string): Promise<void> {
   await writeFile(path, bytes);
 }
 
-describe('the same bytes again', () => {
+describe('uploading the same bytes again', () => {
   const DAMAGES: [string, (path: string) => Promise<void>][] = [
     ['has another byte', flipByte],
     ['is cut short', (path) => truncate(path, 100)],
     ['is lost', (path) => rm(path)],
   ];
 
-  it.each(DAMAGES)('take the place of an object that %s', async (_name, damage) => {
+  it.each(DAMAGES)('replaces an object that %s', async (_name, damage) => {
     const text = toTranscript(session, 6);
     const { transcript, rawObject } = await installation.receive(text);
     expect(rawObject).toBe('stored');
@@ -134,7 +134,7 @@ describe('the same bytes again', () => {
     expect(rows).toEqual([]);
   });
 
-  it('take the place of an object that cannot be read to its end', async () => {
+  it('replaces an object that cannot be read to its end', async () => {
     const text = toTranscript(session, 6);
     const { transcript } = await installation.receive(text);
     const { rawStore } = installation;
@@ -156,7 +156,7 @@ describe('the same bytes again', () => {
     expect((await installation.receive(text)).rawObject).toBe('duplicate');
   });
 
-  it('have a transcript ingested that was given up for its damaged object', async () => {
+  it('ingests a transcript that was given up for its damaged object', async () => {
     const text = toTranscript(session, 6);
     const { transcript } = await installation.receive(text);
     await flipByte(`${installation.storeDirectory}/${transcript.object_key}`);
@@ -169,7 +169,7 @@ describe('the same bytes again', () => {
     expect(await installation.find(transcript.id)).toMatchObject({ status: 'ingested', total_messages: 6 });
   });
 
-  it('leave one whole object however many heal it at once', async () => {
+  it('leaves one intact object however many requests repair it at once', async () => {
     const text = toTranscript(session, 6);
     const { transcript } = await installation.receive(text);
     const before = await installation.listObjectKeys();

@@ -77,7 +77,7 @@ async function ingest(text: string): Promise<TranscriptRow> {
 }
 
 describe('redaction', () => {
-  it('is off unless the workspace wants it', async () => {
+  it('is off unless the workspace enables it', async () => {
     const row = await ingest(withSecrets('s', 6));
     expect(row).toMatchObject({
       secret_counts: {},
@@ -130,7 +130,7 @@ describe('redaction', () => {
     expect(Number(rows[2]?.offset)).toBe(text.split('\n').slice(0, 4).join('\n').length + 1);
   });
 
-  it('replaces the raw object by a redacted copy, every line at its place', async () => {
+  it('replaces the raw object by a redacted copy, with every line in its place', async () => {
     await set('rows-and-raw');
     const text = withSecrets('s', 6);
     const row = await ingest(text);
@@ -150,13 +150,13 @@ describe('redaction', () => {
     expect(await installation.listObjectKeys()).toEqual([row.object_key]);
   });
 
-  it('leaves raw objects without secrets as they are', async () => {
+  it('leaves raw objects without secrets unchanged', async () => {
     await set('rows-and-raw');
     const row = await ingest(toLine('s', 0) + toLine('s', 1));
     expect(row).toMatchObject({ stored_sha256: null, object_key: expect.stringContaining('/transcripts/') });
   });
 
-  it('makes the same rows again from the redacted copy, and still knows what was in it', async () => {
+  it('gives the same rows again from the redacted copy, and still knows what was in it', async () => {
     await set('rows-and-raw');
     const row = await ingest(withSecrets('s', 6));
     const volatile = /\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.\d]*(Z|\+00)/g;
@@ -176,7 +176,7 @@ describe('redaction', () => {
     ['in order', [3, 5, 8]],
     ['in the other order', [8, 5, 3]],
     ['mixed up', [5, 8, 3]],
-  ])('tells the versions of a session that arrive %s', async (_, lengths) => {
+  ])('recognises the versions of a session that arrive %s', async (_, lengths) => {
     await set('rows-and-raw');
     const whole = withSecrets('s', 8).split('\n');
     const rows: TranscriptRow[] = [];
@@ -189,7 +189,7 @@ describe('redaction', () => {
     expect(await installation.listObjectKeys()).toHaveLength(3);
   });
 
-  it('is applied to what was there before by `requeue --outdated`', async () => {
+  it('is applied to existing transcripts by `requeue --outdated`', async () => {
     const short = await ingest(withSecrets('s', 5));
     const long = await ingest(toLine('t', 0));
     await set('rows');
@@ -239,7 +239,7 @@ describe('redaction', () => {
     expect((await installation.receive(text)).rawObject).toBe('duplicate');
   });
 
-  it('keeps no copy of an object that holds no secrets', async () => {
+  it('keeps no copy of an object without secrets', async () => {
     await set('rows-and-raw');
     const longer = await ingest(toLine('s', 0) + toLine('s', 1) + toLine('s', 2));
     const shorter = await ingest(toLine('s', 0) + toLine('s', 1));
@@ -247,7 +247,7 @@ describe('redaction', () => {
     expect(await installation.listObjectKeys()).toEqual([longer.object_key, shorter.object_key].toSorted());
   });
 
-  it('does not give the original up for a copy of damaged bytes', async () => {
+  it('does not replace the original by a copy of damaged bytes', async () => {
     const text = withSecrets('s', 6);
     const longer = `${text}${toLine('s', 8)}`;
     await ingest(longer);
@@ -273,7 +273,7 @@ describe('redaction', () => {
     expect((await installation.listObjectKeys()).filter((key) => key.includes('redacted'))).toEqual([]);
   });
 
-  it('leaves the transcript whole where the copy cannot be stored, and doctor finds what is left of it', async () => {
+  it('leaves the transcript whole if the copy cannot be stored, and doctor finds the remains', async () => {
     await set('rows-and-raw');
     const text = withSecrets('s', 6);
     const { transcript } = await installation.receive(text);
@@ -302,7 +302,7 @@ describe('redaction', () => {
     expect(await installation.listObjectKeys()).toEqual([(await installation.find(transcript.id))?.object_key]);
   });
 
-  it('lets doctor give a transcript its copy back where the database is older than that', async () => {
+  it('lets doctor restore a transcript’s copy if the database is older than the copy', async () => {
     const text = withSecrets('s', 6);
     const row = await ingest(text);
     await set('rows-and-raw');

@@ -26,7 +26,7 @@ describe('unescaped json', () => {
       expect(places).toEqual(['a', 'b', String.raw`\n`, 'c', 'd', String.raw`\u0041`, '"', 'e']);
     });
 
-    it('finds a word wherever it stands, and whatever surrounds it', () => {
+    it('finds a word wherever it is, and whatever surrounds it', () => {
       const around = fc.string({ unit: fc.constantFrom('\\', '"', 'n', 'u', '0', ' ', '\n', 'é') });
       fc.assert(
         fc.property(around, around, (before, after) => {
@@ -60,11 +60,11 @@ describe('redact line', () => {
       ['01234567890123', '[REDACTED:npm]'],
       ['0123456789', '[REDACTED]'],
       ['012345678', '*********'],
-    ])('writes what there is room for in place of %s', (secret, marker) => {
+    ])('writes as much as fits in place of %s', (secret, marker) => {
       expect(redact(`{"a":"x ${secret} y"}`, secret)).toBe(`{"a":"x ${marker} y"}`);
     });
 
-    it('fills up at the end of the line alone, so that other text stays together', () => {
+    it('pads only at the end of the line, so that other text stays together', () => {
       const line = '{"a":"0123456789012345","b":"y","c":"abcdefghijklmnopqrst"}';
       expect(redact(line, '0123456789012345', 'abcdefghijklmnopqrst')).toBe(
         '{"a":"[REDACTED:npm]","b":"y","c":"[REDACTED:npm]"}',
@@ -76,7 +76,7 @@ describe('redact line', () => {
       expect(redact(line, 'BEGIN 0123456789","b":"9876543210 END')).toBe('{"a":"[REDACTED:npm]","b":"9876543210 END"}');
     });
 
-    it('takes an escaped quote for a part of the string, and one behind an escaped backslash for its end', () => {
+    it('treats an escaped quote as part of the string, and one after an escaped backslash as its end', () => {
       expect(redact(String.raw`{"a":"012345\"6789012","b":"c"}`, String.raw`012345\"6789012","b`)).toBe(
         '{"a":"[REDACTED:npm]","b":"c"}',
       );
@@ -88,11 +88,11 @@ describe('redact line', () => {
       );
     });
 
-    it('leaves a line alone where the string ends before the secret begins', () => {
+    it('leaves a line alone if the string ends before the secret begins', () => {
       expect(redact('{"a":"b"}', '"}')).toBe('{"a":"b"}');
     });
 
-    it('cuts no character of several bytes', () => {
+    it('splits no multi-byte character', () => {
       const line = Buffer.from('{"a":"é密01234567890é密"}');
       const start = line.indexOf('密') + 1;
       const end = line.lastIndexOf('密') - 1;
@@ -100,12 +100,12 @@ describe('redact line', () => {
       expect(redacted.toString().trimEnd()).toBe('{"a":"é[REDACTED:npm]密"}');
     });
 
-    it('redacts bytes that are no characters', () => {
+    it('redacts bytes that are not characters', () => {
       const line = Buffer.alloc(20, 0x80);
       expect(redactLine(line, [{ rule: 'npm', start: 3, end: 9 }]).toString()).toBe('[REDACTED:npm]      ');
     });
 
-    it('redacts what several secrets share once', () => {
+    it('redacts overlapping secrets once', () => {
       const line = Buffer.from('密密密密密密密密 x');
       const secrets = [
         { rule: 'npm', start: 0, end: 23 },

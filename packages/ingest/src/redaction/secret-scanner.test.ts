@@ -41,20 +41,17 @@ describe('createSecretScanner', () => {
       'hashes and ids',
       `6f1c2a9be7d04f1d8a35c0b7e2f4961d0a8b3c5e 01J00000000000000000000001 toolu_01A09q90qw90lq917835lq9`,
     ],
-    [
-      'what was redacted already',
-      'postgresql://[REDACTED:database-connection-string]@db.internal/app _authToken=[REDACTED:npm]',
-    ],
-    ['what was redacted already, for want of room', 'postgresql://*******@db.internal/app'],
-  ])('passes by %s', async (_, text) => {
+    ['redacted text', 'postgresql://[REDACTED:database-connection-string]@db.internal/app _authToken=[REDACTED:npm]'],
+    ['redacted text that was shortened to fit', 'postgresql://*******@db.internal/app'],
+  ])('ignores %s', async (_, text) => {
     expect(await find(text)).toEqual([]);
   });
 
-  it('is not switched off by what a transcript says', async () => {
+  it('cannot be switched off by a transcript', async () => {
     expect(await find(`# secretlint-disable\n${GITHUB_TOKEN} // secretlint-disable-line`)).toHaveLength(1);
   });
 
-  it('finds every secret of a line whose rule goes on to its end', async () => {
+  it('finds every secret of a line even if a rule extends to its end', async () => {
     const text = `set //a/:_authToken=${PASSWORD} && set //b/:_authToken=${PASSWORD}2 && done`;
     expect(await find(text)).toEqual([
       ['npm', PASSWORD],
@@ -62,7 +59,7 @@ describe('createSecretScanner', () => {
     ]);
   });
 
-  it('finds secrets of long texts, wherever they stand, and no end to none', async () => {
+  it('finds secrets of long texts, wherever they are, and the end of each', async () => {
     const windows = 3 * 256 * 1024;
     const text = `${GITHUB_TOKEN} ${'x '.repeat(windows / 4)}`.repeat(2);
     const places = Array.from({ length: 40 }, (_, index) => 245_750 + index);
@@ -73,17 +70,17 @@ describe('createSecretScanner', () => {
     }
   });
 
-  it('takes time in proportion to the text, however many secrets it has', async () => {
+  it('takes time linear in the text, however many secrets it has', async () => {
     expect(await scanner.scan(`${GITHUB_TOKEN} `.repeat(20_000))).toHaveLength(20_000);
   });
 
-  it('gives overlapping matches as one', async () => {
+  it('merges overlapping matches', async () => {
     const matches = await scanner.scan(`https://ada:${GITHUB_TOKEN}@example.org/`);
     expect(matches).toHaveLength(1);
     expect(matches[0]).toMatchObject({ start: 8, end: 12 + GITHUB_TOKEN.length });
   });
 
-  it('names the version of the rule set that is installed', () => {
+  it('names the installed version of the rule set', () => {
     const require = createRequire(import.meta.url);
     const { version } = require('@secretlint/secretlint-rule-preset-recommend/package.json') as { version: string };
     expect(RULE_SET_VERSION).toBe(`secretlint-${version}`);

@@ -30,7 +30,7 @@ async function redact(input: string | Buffer, options: { maxLineBytes?: number; 
 const toLine = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
 describe('createTranscriptRedactor', () => {
-  it('replaces secrets and leaves every line where it was', async () => {
+  it('replaces secrets and leaves every line in place', async () => {
     const lines = [
       { text: `before ${GITHUB_TOKEN} after` },
       { text: 'nothing here' },
@@ -62,7 +62,7 @@ describe('createTranscriptRedactor', () => {
     expect(hasChanged).toBe(true);
   });
 
-  it('gives back what holds no secret, byte by byte', async () => {
+  it('returns what contains no secret, byte by byte', async () => {
     const input = Buffer.concat([
       Buffer.from('{"a": 1.0,  "b":"é\\u00e9"}\r\n\n'),
       Buffer.from([0xff, 0xfe, 0x0a, 0x00, 0xc3]),
@@ -70,7 +70,7 @@ describe('createTranscriptRedactor', () => {
     expect(await redact(input, { chunkBytes: 3 })).toMatchObject({ bytes: input, findings: [], hasChanged: false });
   });
 
-  it('leaves what it has redacted as it is', async () => {
+  it('leaves redacted text unchanged', async () => {
     const first = await redact(toLine({ a: GITHUB_TOKEN, b: DATABASE_URL, c: `mongodb://ab:c12@db.internal/x` }));
     const second = await redact(first.bytes);
     expect(first.hasChanged).toBe(true);
@@ -85,7 +85,7 @@ describe('createTranscriptRedactor', () => {
     ['keys', { [GITHUB_TOKEN]: 1, [`${PRIVATE_KEY}`]: 2 }],
     ['fields named for what they hold', { aws_secret_access_key: AWS_SECRET, nested: { x: [DATABASE_URL] } }],
     ['text around that is not English', { text: `密码${GITHUB_TOKEN}密码 é${SLACK_TOKEN}` }],
-  ])('sees secrets in %s', async (_, value) => {
+  ])('finds secrets in %s', async (_, value) => {
     const { bytes } = await redact(toLine(value), { chunkBytes: 7 });
     const text = bytes.toString();
     for (const secret of [GITHUB_TOKEN, AWS_SECRET, SLACK_TOKEN, PASSWORD, PRIVATE_KEY.split('\n')[3]]) {
@@ -94,7 +94,7 @@ describe('createTranscriptRedactor', () => {
     expect(() => JSON.parse(text)).not.toThrow();
   });
 
-  it('sees the secrets of broken lines, and of a last one without an end', async () => {
+  it('finds the secrets of malformed lines, and of an unterminated last one', async () => {
     const { bytes, source } = await redact(`{"a":"${GITHUB_TOKEN}\n${SLACK_TOKEN}\n{"b":"${GITHUB_TOKEN}`);
     expect(bytes).toHaveLength(source.length);
     expect(
@@ -105,12 +105,12 @@ describe('createTranscriptRedactor', () => {
     ).toEqual(['{"a":"[REDACTED:github]', '[REDACTED:slack]', '{"b":"[REDACTED:github]']);
   });
 
-  it('sees a value that a later one of the same name hides', async () => {
+  it('finds a value that a later one of the same name hides', async () => {
     const { bytes } = await redact(`{"a":"${GITHUB_TOKEN}","a":"x"}\n`);
     expect(bytes.toString()).not.toContain(GITHUB_TOKEN);
   });
 
-  it('finds secrets in a line that is too long to be held, wherever they stand', async () => {
+  it('finds secrets in a line that is too long to be buffered, wherever they are', async () => {
     const secrets = [GITHUB_TOKEN, `${'\n'.repeat(2)}${SLACK_TOKEN}`, PRIVATE_KEY, 'é"\\'];
     const fillers = ['x y ', '\n', '\\"', 'é ', '\u0001'];
     // Also at the ends of windows of 1 MiB, minus the overlap of 128 KiB.
@@ -133,7 +133,7 @@ describe('createTranscriptRedactor', () => {
     expect(line.text).not.toContain(SLACK_TOKEN);
   });
 
-  it('leaves a long line without secrets as it is', async () => {
+  it('leaves a long line without secrets unchanged', async () => {
     const { bytes, findings, hasChanged } = await redact(`{"a":1}\n${'x'.repeat(100)}\n`, { maxLineBytes: 50 });
     expect({ text: bytes.toString(), findings, hasChanged }).toEqual({
       text: `{"a":1}\n${'x'.repeat(100)}\n`,
@@ -142,7 +142,7 @@ describe('createTranscriptRedactor', () => {
     });
   });
 
-  it('gives the same for bytes that are pushed while they come', async () => {
+  it('gives the same result for bytes that are pushed as they arrive', async () => {
     const input = Buffer.from(`{"a":"${GITHUB_TOKEN}"}\n\n{"b":"${SLACK_TOKEN} ${SLACK_TOKEN}"}\n{"c":"${NPM_TOKEN}`);
     const expected = await redact(input);
     for (const chunkBytes of [1, 7, 60, 1000]) {
@@ -160,7 +160,7 @@ describe('createTranscriptRedactor', () => {
     }
   });
 
-  it('keeps any JSON valid, its lines in place and its other text, however it is cut into chunks', async () => {
+  it('keeps any JSON valid, its lines in place and its other text, however it is split into chunks', async () => {
     const secret = fc.constantFrom(GITHUB_TOKEN, SLACK_TOKEN, PRIVATE_KEY, DATABASE_URL, `_authToken=${PASSWORD}`);
     const text = fc.string({ unit: fc.constantFrom('é', '"', '\\', '\n', 'n', ' ', '密', '\u{1f600}', '\u0000') });
     const withSecret = fc.tuple(text, secret, text).map(([a, b, c]) => `${a} ${b} ${c}`);
@@ -198,7 +198,7 @@ describe('createTranscriptRedactor', () => {
     ['beginnings of URLs', 'mongodb://a:'],
     ['names of secrets', 'AWS_SECRET_ACCESS_KEY = '],
     ['introductions', '_authToken='],
-  ])('takes time in proportion to a line of nothing but %s', async (_, piece) => {
+  ])('takes time linear in a line of nothing but %s', async (_, piece) => {
     const line = `{"a":"${piece.repeat(Math.ceil(500_000 / piece.length))}"}\n`;
     const before = process.threadCpuUsage();
     const { bytes } = await redact(line, { chunkBytes: 65_536 });

@@ -72,7 +72,7 @@ async function isExact(): Promise<boolean> {
 }
 
 describe('retainWorkspace', () => {
-  it('deletes what was said in a session, and leaves every figure', async () => {
+  it('deletes the texts of a session, and keeps every figure', async () => {
     const id = await ingest(withCanary('s', 20));
     const totals = await readTotals();
     expect(await dumpTables(installation.database)).toContain(CANARY);
@@ -93,7 +93,7 @@ describe('retainWorkspace', () => {
     expect(await installation.find(id)).toMatchObject({ rows_deleted_at: expect.any(String), status: 'ingested' });
   });
 
-  it('leaves rows of the session in no table but those of figures, and with its raw object nothing in the store', async () => {
+  it('leaves rows of the session only in tables of figures, and with its raw object nothing in the store', async () => {
     const ofFigures = ['findings', 'session_events', 'tool_calls', 'transcripts', 'usage_entries', 'usage_ledger'];
     const id = await ingest(`${withCanary('s', 20)}{"broken": ${CANARY}\n`);
     const rowSetId = (await installation.find(id))?.row_set_id;
@@ -120,7 +120,7 @@ describe('retainWorkspace', () => {
     expect(entries.filter((entry) => entry.isFile())).toEqual([]);
   });
 
-  it('leaves figures that a recount agrees with, also after they were made again', async () => {
+  it('leaves figures that a recount agrees with, also after they were rebuilt', async () => {
     await ingest(withCanary('s', 20));
     await ingest(withCanary('t', 7));
     const totals = await readTotals();
@@ -131,7 +131,7 @@ describe('retainWorkspace', () => {
     expect(await isExact()).toBe(true);
   });
 
-  it('gives a session that goes on its messages back, from its beginning', async () => {
+  it('restores the messages of a session that continues, from its beginning', async () => {
     await ingest(withCanary('s', 4));
     await retain({ rowsMaxAgeDays: 1 }, 2);
     const later = toLine('s', 5, { timestamp: new Date(ACTIVITY_MS + 3 * DAY_MS).toISOString() });
@@ -141,7 +141,7 @@ describe('retainWorkspace', () => {
     expect(await isExact()).toBe(true);
   });
 
-  it('deletes raw objects by their own age, and leaves the rows', async () => {
+  it('deletes raw objects by their own age, and keeps the rows', async () => {
     const id = await ingest(withCanary('s', 4));
     const row = await installation.find(id);
     expect(await retain({ rawMaxAgeDays: 10 }, 11)).toEqual({
@@ -161,7 +161,7 @@ describe('retainWorkspace', () => {
     expect(findings).toEqual([]);
   });
 
-  it('deletes a raw object once that is committed, and later where the store is away', async () => {
+  it('deletes a raw object after the commit, and later if the store is unavailable', async () => {
     const id = await ingest(withCanary('s', 4));
     const row = await installation.find(id);
     const options = {
@@ -206,7 +206,7 @@ describe('retainWorkspace', () => {
     expect(installation.jobs).toEqual([]);
   });
 
-  it('deletes raw objects for good where the doctor finds a copy', async () => {
+  it('deletes raw objects for good even if the doctor finds a copy', async () => {
     const text = withCanary('s', 4);
     const id = await ingest(text);
     await retain({ rawMaxAgeDays: 10 }, 11);
@@ -235,13 +235,13 @@ describe('retainWorkspace', () => {
     expect(await installation.find(transcript.id)).toMatchObject({ raw_deleted_at: null, status: 'ingested' });
   });
 
-  it('leaves the raw object of what is not ingested yet', async () => {
+  it('keeps the raw object of what is not ingested yet', async () => {
     await installation.receive(withCanary('s', 4));
     await installation.database.pool.query(`UPDATE recount.transcripts SET created_at = '2020-01-01'`);
     expect(await retain({ rawMaxAgeDays: 1 }, 100)).toMatchObject({ rawObjects: 0 });
   });
 
-  it('goes by the upload where clocks of others were ahead, or told no time', async () => {
+  it('uses the upload time if other clocks were ahead, or there is no time', async () => {
     await ingest(toLine('ahead', 0, { timestamp: '2099-01-01T00:00:00Z' }));
     await ingest(toLine('none', 0, { timestamp: null }));
     await installation.database.pool.query(`UPDATE recount.transcripts SET created_at = '2026-01-01'`);
@@ -249,7 +249,7 @@ describe('retainWorkspace', () => {
     expect(await retain({ rowsMaxAgeDays: 30, rawMaxAgeDays: 40 }, 45)).toMatchObject({ sessions: 0, rawObjects: 2 });
   });
 
-  it('only counts where that is wanted', async () => {
+  it('only counts if asked to', async () => {
     await ingest(withCanary('s', 4));
     const before = await dumpTables(installation.database);
     expect(await retain({ rowsMaxAgeDays: 1, rawMaxAgeDays: 1 }, 2, true)).toMatchObject({
@@ -260,7 +260,7 @@ describe('retainWorkspace', () => {
     expect(await installation.listObjectKeys()).toHaveLength(1);
   });
 
-  it('passes by a session that somebody works on', async () => {
+  it('skips a session that is being written', async () => {
     await ingest(withCanary('s', 4));
     await installation.database.withTransaction(async (transaction) => {
       await lockSession(transaction, TEST_WORKSPACE, 's');
@@ -271,7 +271,7 @@ describe('retainWorkspace', () => {
 });
 
 describe('runRetention', () => {
-  it('runs in one process at a time, in the workspaces that want it', async () => {
+  it('runs in one process at a time, in the workspaces that enable it', async () => {
     await ingest(withCanary('s', 4));
     const other = await ensureWorkspace(installation.database.database, '01J00000000000000000000009', 'other');
     await changeWorkspaceSettings(installation.database.database, TEST_WORKSPACE, { rawMaxAgeDays: 30 });

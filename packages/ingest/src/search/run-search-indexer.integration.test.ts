@@ -47,8 +47,8 @@ async function readDocuments(): Promise<unknown[]> {
 
 const countWaiting = async () => (await readSearchBacklog(installation.database.database)).waitingSessions;
 
-describe('what is ingested', () => {
-  it('waits, and is found once it is indexed', async () => {
+describe('an ingested session', () => {
+  it('is pending, and found once it is indexed', async () => {
     await installation.receive(toTranscript('a', 'first needle', 'second needle'), path('a'));
     await installation.work();
     expect(await search('needle')).toEqual([]);
@@ -62,7 +62,7 @@ describe('what is ingested', () => {
     expect(await countWaiting()).toBe(0);
   });
 
-  it('is indexed in batches, any of which may be cut off', async () => {
+  it('is indexed in batches, any of which may be interrupted', async () => {
     await installation.receive(toLongTranscript('long', 300), path('long'));
     await installation.work();
     const batch = await indexSearchBatch(installation.database);
@@ -90,7 +90,7 @@ describe('what is ingested', () => {
     expect(await search('needle')).toHaveLength(300);
   });
 
-  it('is indexed by the group, and all of it whatever is cut off', async () => {
+  it('is indexed by the group, and completely whatever is interrupted', async () => {
     const sessions = Array.from({ length: 12 }, (_, number) => `session-${number}`);
     for (const session of sessions) await installation.receive(toLongTranscript(session, 30), path(session));
     await installation.work();
@@ -102,7 +102,7 @@ describe('what is ingested', () => {
     expect(await readDocuments()).toHaveLength(360);
   });
 
-  it('is the same whoever indexes it', async () => {
+  it('gets the same index whoever builds it', async () => {
     for (const session of ['a', 'b', 'c', 'd']) {
       await installation.receive(toLongTranscript(session, 30), path(session));
     }
@@ -119,7 +119,7 @@ describe('what is ingested', () => {
 });
 
 describe('a workspace', () => {
-  it('is looked into without a look everywhere if something was ingested there', async () => {
+  it('is checked directly if something was ingested there', async () => {
     await installation.receive(toTranscript('a', 'needle'), path('a'));
     await installation.work();
     const workspaces = new Set<string>();
@@ -132,7 +132,7 @@ describe('a workspace', () => {
     expect([...workspaces]).toEqual([]);
   });
 
-  it('is indexed by a second batch while the first is under way', async () => {
+  it('is indexed by a second batch while the first is running', async () => {
     const texts = Array.from({ length: 150 }, (_, number) => `needle ${number}`);
     for (let number = 0; number < 12; number += 1) {
       await installation.receive(toTranscript(`session-${number}`, ...texts), path(`session-${number}`));
@@ -161,7 +161,7 @@ describe('a workspace', () => {
     expect([...options.workspaces]).toEqual([TEST_WORKSPACE]);
   });
 
-  it('has its turn while another has more to be indexed', async () => {
+  it('has its turn while another has more to index', async () => {
     const other = '01J00000000000000000000002';
     await ensureWorkspace(installation.database.database, other, 'other');
     await installation.receive(toLongTranscript('a', 300), path('a'));
@@ -173,7 +173,7 @@ describe('a workspace', () => {
     expect([first, second].map((batch) => batch?.workspaceId)).toEqual([TEST_WORKSPACE, other]);
   });
 
-  it('whose batch fails is looked into again', async () => {
+  it('whose batch fails is checked again', async () => {
     await installation.receive(toTranscript('a', 'needle'), path('a'));
     await installation.work();
     const workspaces = new Set([TEST_WORKSPACE]);
@@ -184,7 +184,7 @@ describe('a workspace', () => {
 });
 
 describe('a session that changes', () => {
-  it('and grows is indexed from where it grew, as if it had come at once', async () => {
+  it('and grows is indexed from where it grew, with the same result as if uploaded whole', async () => {
     const whole = toTranscript('a', 'first needle', 'second needle', 'third needle');
     const lines = whole.split(/(?<=\n)/);
     await installation.receive(lines.slice(0, 2).join(''), path('a'));
@@ -215,7 +215,7 @@ describe('a session that changes', () => {
     }
   });
 
-  it('and comes out otherwise when it is read again is not found by what it was', async () => {
+  it('and is parsed differently the second time is not found by its old texts', async () => {
     const { transcript } = await installation.receive(toTranscript('a', 'a needle'), path('a'));
     await installation.work();
     await indexWaitingSessions(installation.database);
@@ -230,7 +230,7 @@ describe('a session that changes', () => {
     expect(await search('needle')).toMatchObject([{ snippet: [{ text: 'a ' }, { text: 'needle', is_match: true }] }]);
   });
 
-  it('and diverges shows its primary version alone', async () => {
+  it('and diverges shows its primary version only', async () => {
     await installation.receive(toTranscript('a', 'needle short'), path('a'));
     await installation.work();
     await indexWaitingSessions(installation.database);
@@ -276,7 +276,7 @@ describe('a session that changes', () => {
 });
 
 describe('runSearchIndexer', () => {
-  it('goes on past a session that fails, tells why without its text, and ends when it is told to', async () => {
+  it('continues past a session that fails, logs why without its text, and stops when told to', async () => {
     await installation.receive(toTranscript('bad', 'bad needle'), path('bad'));
     await installation.receive(toTranscript('good', 'good needle'), path('good'));
     await installation.work();
@@ -309,7 +309,7 @@ describe('runSearchIndexer', () => {
     });
   });
 
-  it('rests while transcripts are ingested, and goes on when none is', async () => {
+  it('rests while transcripts are ingested, and continues when none is', async () => {
     await installation.receive(toLongTranscript('long', 300), path('long'));
     await installation.work();
     let isBusy = true;

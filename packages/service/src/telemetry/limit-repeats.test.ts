@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { limitRepeats, type RepeatedReason } from './limit-repeats.ts';
 
-it('says what is the same once in a while, and how often it was', () => {
+it('logs repeated messages once in a while, with their count', () => {
   const lines: RepeatedReason[] = [];
   let nowMs = 0;
   const report = limitRepeats((line) => lines.push(line), { intervalMs: 1000, nowMs: () => nowMs });

@@ -26,7 +26,7 @@ describe('isTracingWanted', () => {
 });
 
 describe('tracing', () => {
-  it('sends spans as children of one another, and of errors their name alone', async () => {
+  it('sends spans as children of one another, and only the names of errors', async () => {
     const collector = await openCollector();
     vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=test');
     const errors: string[] = [];
@@ -49,7 +49,7 @@ describe('tracing', () => {
     expect(errors).toEqual([]);
   });
 
-  it('says that spans were not taken, and goes on', async () => {
+  it('reports that spans were refused, and continues', async () => {
     const collector = await openCollector(400);
     const errors: string[] = [];
     const tracing = await startTracing({ serviceName: 'recount-test', onError: (reason) => errors.push(reason) });
@@ -59,7 +59,7 @@ describe('tracing', () => {
     expect(errors).not.toEqual([]);
   });
 
-  it('is nothing where it is not wanted', async () => {
+  it('does nothing if it is not enabled', async () => {
     expect(await noTracing.span('none', {}, async () => 'result')).toBe('result');
     noTracing.annotate({});
     await noTracing.close();

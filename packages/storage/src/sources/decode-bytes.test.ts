@@ -4,7 +4,7 @@ import { detectFormat } from './decode-bytes.ts';
 import { createTar } from './testing/tar-writer.ts';
 import { createZip } from './testing/zip-writer.ts';
 
-test('tells the formats by their first bytes', async () => {
+test('recognises the formats by their first bytes', async () => {
   expect(detectFormat(gzipSync('a'))).toBe('gzip');
   expect(detectFormat(zstdCompressSync('a'))).toBe('zstd');
   expect(detectFormat(gzipSync('a').subarray(0, 1))).toBe('gzip');
@@ -16,7 +16,7 @@ test('tells the formats by their first bytes', async () => {
   expect(detectFormat(Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]))).toBe('unsupported');
 });
 
-test('takes all else, short content too, for what it is', () => {
+test('leaves everything else, including short content, unchanged', () => {
   for (const content of ['', '{', 'PK', '{"type":"user"}\n', `${'x'.repeat(257)}u`]) {
     expect(detectFormat(Buffer.from(content))).toBe('other');
   }

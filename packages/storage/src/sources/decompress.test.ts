@@ -32,7 +32,7 @@ async function decode(bytes: Buffer, compression: Compression, chunkBytes = byte
 }
 
 describe('decompress', () => {
-  test('decodes all members and frames, however the chunks fall', async () => {
+  test('decodes all members and frames, however the input is split into chunks', async () => {
     const compressions = constantFrom<Compression>('gzip', 'zstd', 'deflate', 'br');
     await assert(
       asyncProperty(compressions, integer({ min: 1, max: 20_000 }), async (compression, chunkBytes) => {
@@ -48,7 +48,7 @@ describe('decompress', () => {
     ['32 MiB', 0x78, undefined],
     ['36 MiB', 0x79, 'limit-exceeded'],
     ['128 MiB', 0x88, 'limit-exceeded'],
-  ])('a zstd frame may have a window of 32 MiB at most: %s', async (_size, windowDescriptor, code) => {
+  ])('a zstd frame may have a window of at most 32 MiB: %s', async (_size, windowDescriptor, code) => {
     // A frame of one raw block of three bytes.
     const frame = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, windowDescriptor, (3 << 3) | 1, 0, 0, 97, 98, 99]);
     const { decoded, error } = await decode(frame, 'zstd');
@@ -57,14 +57,14 @@ describe('decompress', () => {
     else expect(error).toMatchObject({ code, message: expect.stringContaining('without --long') });
   });
 
-  test('a chunk border at the border of members changes nothing', async () => {
+  test('a chunk border at a member border changes nothing', async () => {
     for (const compression of ['gzip', 'zstd'] as const) {
       const { decoded } = await decode(TWO_PARTS[compression], compression, FIRST_PART_BYTES[compression]);
       expect(decoded.equals(WHOLE)).toBe(true);
     }
   });
 
-  test('a cut at any byte is an error, after the bytes that could be decoded', async () => {
+  test('truncation at any byte is an error, after the bytes that could be decoded', async () => {
     const compressions = constantFrom<Compression>('gzip', 'zstd', 'deflate', 'br');
     const fraction = integer({ min: 1, max: 9999 });
     await assert(
@@ -98,7 +98,7 @@ describe('decompress', () => {
     }
   });
 
-  test('skippable zstd frames hold no content', async () => {
+  test('skippable zstd frames have no content', async () => {
     const frames = Buffer.concat([SKIPPABLE_FRAME, TWO_PARTS.zstd, SKIPPABLE_FRAME]);
     for (const chunkBytes of [1, 11, frames.length]) {
       const { decoded, error } = await decode(frames, 'zstd', chunkBytes);

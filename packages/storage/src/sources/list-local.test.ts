@@ -31,7 +31,7 @@ test('a session comes right before its sub-agents, everything in one order', asy
   expect(await summarize([folder])).toEqual(expected);
 });
 
-test('paths are read in the order given', async () => {
+test('paths are read in the given order', async () => {
   const folder = await createTemporaryFolder({ 'a.jsonl': '1', 'b.jsonl': '2' });
   expect(await summarize([folder, join(folder, 'b.jsonl'), join(folder, 'a.jsonl')])).toEqual([
     'a.jsonl = 1',
@@ -41,7 +41,7 @@ test('paths are read in the order given', async () => {
   ]);
 });
 
-test('other names are skipped in folders, but read where they are given', async () => {
+test('other names are skipped in folders, but read if they are given', async () => {
   const folder = await createTemporaryFolder({ 'notes.txt': '{}', 'agent-1.meta.json': '{}', '._a.jsonl': 'x' });
   expect(await summarize([folder])).toEqual([
     'skipped ._a.jsonl not-a-transcript',
@@ -51,7 +51,7 @@ test('other names are skipped in folders, but read where they are given', async 
   expect(await summarize([join(folder, 'notes.txt')])).toEqual([' = {}']);
 });
 
-test('links are followed where they are given, never in a folder', async () => {
+test('links are followed if they are given, never in a folder', async () => {
   const outside = await createTemporaryFolder({ 'secret.jsonl': 'outside' });
   const folder = await createTemporaryFolder({ 'a.jsonl': 'inside' });
   await symlink(join(outside, 'secret.jsonl'), join(folder, 'file-link.jsonl'));
@@ -85,7 +85,7 @@ test('what is neither file nor folder is skipped and never waited for', async ()
   expect(await summarize([join(folder, 'pipe.jsonl')])).toEqual(['skipped  not-a-file']);
 });
 
-test('older files are skipped, archives too', async () => {
+test('older files are skipped, also in archives', async () => {
   const folder = await createTemporaryFolder({ 'new.jsonl': 'n', 'old.jsonl': 'o', 'old.tar': 'o' });
   for (const name of ['old.jsonl', 'old.tar']) await utimes(join(folder, name), 1000, 1000);
   expect(await summarize([folder], { sinceMs: 2_000_000 })).toEqual([
@@ -96,7 +96,7 @@ test('older files are skipped, archives too', async () => {
   expect(await summarize([join(folder, 'old.jsonl')], { sinceMs: 1_000_000 })).toEqual([' = o']);
 });
 
-test('a transcript knows its path, size and time', async () => {
+test('a transcript has its path, size and time', async () => {
   const folder = await createTemporaryFolder({ 'p/a.jsonl': 'four' });
   await utimes(join(folder, 'p/a.jsonl'), 1000, 1000);
   for await (const item of readSources([folder])) {
@@ -111,7 +111,7 @@ test('a transcript knows its path, size and time', async () => {
   }
 });
 
-test('missing paths, empty folders and impossible names are told apart', async () => {
+test('missing paths, empty folders and impossible names are distinguished', async () => {
   const folder = await createTemporaryFolder({ 'a.jsonl': 'a' });
   await mkdir(join(folder, 'empty'));
   expect(await summarize([join(folder, 'gone')])).toEqual(['failed  not-found']);
@@ -152,14 +152,14 @@ test.skipIf(process.platform !== 'linux')('files and folders whose names are not
   }
 });
 
-test('the message of a failure names no path', async () => {
+test('an error message contains no path', async () => {
   for await (const item of readSources(['/gone/private-name.jsonl'])) {
     expect(item).toMatchObject({ kind: 'failed', location: '/gone/private-name.jsonl' });
     if (item.kind === 'failed') expect(item.error.message).toBe('no such file or folder');
   }
 });
 
-test.skipIf(process.getuid?.() === 0)('what may not be read fails, the rest is read', async () => {
+test.skipIf(process.getuid?.() === 0)('unreadable files fail, the rest is read', async () => {
   const folder = await createTemporaryFolder({ 'a.jsonl': 'a', 'closed/b.jsonl': 'b', 'c.jsonl': 'c' });
   await chmod(join(folder, 'a.jsonl'), 0);
   await chmod(join(folder, 'closed'), 0);
@@ -171,7 +171,7 @@ test.skipIf(process.getuid?.() === 0)('what may not be read fails, the rest is r
   await chmod(join(folder, 'closed'), 0o700);
 });
 
-test('folders too deep are skipped, folders too large fail', async () => {
+test('folders that are too deep are skipped, folders that are too large fail', async () => {
   const folder = await createTemporaryFolder({ 'a.jsonl': '0', 'b/b.jsonl': '1', 'b/c/c.jsonl': '2' });
   expect(await summarize([folder], { limits: { maxDepth: 1 } })).toEqual([
     'a.jsonl = 0',

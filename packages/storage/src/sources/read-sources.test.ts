@@ -111,7 +111,7 @@ describe('a transcript', () => {
     }
   });
 
-  test('cut at any byte while compressed is an error', async () => {
+  test('compressed and truncated at any byte is an error', async () => {
     const contents = { gz: gzipSync(LARGE.subarray(0, 50_000)), zst: zstdCompressSync(LARGE.subarray(0, 50_000)) };
     await assert(
       asyncProperty(constantFrom('gz', 'zst'), integer({ min: 0, max: 99_999 }), async (ending, cut) => {
@@ -146,7 +146,7 @@ describe('a transcript', () => {
 });
 
 describe('leaving early', () => {
-  test('closes what is open, wherever the loop is left', async () => {
+  test('closes what is open, wherever the loop ends', async () => {
     const folder = await createInput();
     for (let leaveAfter = 1; leaveAfter <= TRANSCRIPTS; leaveAfter += 1) {
       let seen = 0;
@@ -167,7 +167,7 @@ describe('leaving early', () => {
     }
   });
 
-  test('closes streams that nobody reads, without a word', async () => {
+  test('closes unread streams silently', async () => {
     const folder = await createInput();
     const items = readSources([folder]);
     for (let i = 0; i < TRANSCRIPTS; i += 1) await toTranscript((await items.next()).value ?? undefined).open();
@@ -204,7 +204,7 @@ describe('aborting', () => {
 });
 
 describe('progress', () => {
-  test('never falls and arrives at what was measured', async () => {
+  test('never falls and reaches the measured total', async () => {
     const folder = await createInput();
     const measure = await measureInput([folder, join(folder, '1.jsonl'), join(folder, 'gone')]);
     expect(measure).toMatchObject({ transcriptFiles: 3, archives: 2 });

@@ -59,7 +59,7 @@ const MEMBER_LINES = [
 ];
 
 describe('a tar archive', () => {
-  test('is read for the files that are wanted in place of transcripts, as they are stored', async () => {
+  test('yields the wanted files instead of transcripts, as they are stored', async () => {
     const packed = gzipSync('of a tool');
     const archive = await createTar([...MEMBERS, { name: 'p/s/results/packed.jsonl.gz', content: packed }]);
     const wants = (path: string): boolean => path.includes('/results/') || path.endsWith('.txt');
@@ -85,20 +85,23 @@ describe('a tar archive', () => {
     expect(await summarize([folder], tooLong)).toContain('failed x.tar.gz!p/s/results/packed.jsonl.gz limit-exceeded');
   });
 
-  test.each(['x.tar', 'x.tar.gz', 'x.tgz', 'x.tar.zst', 'x.zip'])('is told by its bytes, plain as %s', async (name) => {
-    const archive = await createTar(MEMBERS);
-    expect(await summarizeTar(archive, {}, name)).toEqual(MEMBER_LINES);
-    expect(await summarizeTar(gzipSync(archive), {}, name)).toEqual(MEMBER_LINES);
-    expect(await summarizeTar(zstdCompressSync(archive), {}, name)).toEqual(MEMBER_LINES);
-  });
+  test.each(['x.tar', 'x.tar.gz', 'x.tgz', 'x.tar.zst', 'x.zip'])(
+    'is recognised by its bytes, plain as %s',
+    async (name) => {
+      const archive = await createTar(MEMBERS);
+      expect(await summarizeTar(archive, {}, name)).toEqual(MEMBER_LINES);
+      expect(await summarizeTar(gzipSync(archive), {}, name)).toEqual(MEMBER_LINES);
+      expect(await summarizeTar(zstdCompressSync(archive), {}, name)).toEqual(MEMBER_LINES);
+    },
+  );
 
-  test('is read where it is given under any name', async () => {
+  test('is read under any name if it is given', async () => {
     const folder = await createTemporaryFolder({ 'backup.bin': gzipSync(await createTar(MEMBERS)) });
     const lines = await summarize([join(folder, 'backup.bin')]);
     expect(lines).toEqual(MEMBER_LINES);
   });
 
-  test('older than ustar has no magic, but its name', async () => {
+  test('older than ustar is recognised by its name, as it has no magic', async () => {
     const archive = await createTar([{ name: 'a.jsonl', content: 'old' }]);
     archive.fill(0, 257, 265);
     let sum = 8 * 32;
@@ -114,7 +117,7 @@ describe('a tar archive', () => {
     expect(await summarizeTar(Buffer.concat(halves.map((half) => zstdCompressSync(half))))).toEqual(MEMBER_LINES);
   });
 
-  test('yields compressed members decoded, told by their bytes', async () => {
+  test('yields compressed members decoded, recognised by their bytes', async () => {
     const archive = await createTar([
       { name: 'a.jsonl.gz', content: gzipSync('a') },
       { name: 'b.jsonl.zst', content: zstdCompressSync('b') },
@@ -149,7 +152,7 @@ describe('a tar archive', () => {
     ]);
   });
 
-  test('holds links, devices, folders, archives and old members that are not read', async () => {
+  test('may contain links, devices, folders, archives and old members, which are not read', async () => {
     const archive = await createTar([
       { name: 'dir.jsonl', type: 'directory' },
       { name: 'l.jsonl', type: 'symlink', linkname: '/etc/passwd' },
@@ -173,7 +176,7 @@ describe('a tar archive', () => {
     ]);
   });
 
-  test('fails members it cannot give back and goes on', async () => {
+  test('fails members it cannot return and continues', async () => {
     const archive = await createTar([
       { name: 'sparse.jsonl', content: 'map', pax: { 'GNU.sparse.major': '1' } },
       { name: `${'n'.repeat(5000)}.jsonl`, content: 'x' },
@@ -192,7 +195,7 @@ describe('a tar archive', () => {
     ]);
   });
 
-  test('inside compression of another kind is not looked into', async () => {
+  test('inside another kind of compression is not opened', async () => {
     const folder = await createTemporaryFolder({ 'x.tar.bz2': 'BZh91AY' });
     expect(await summarize([join(folder, 'x.tar.bz2')])).toEqual(['failed  unsupported']);
     expect(await summarizeTar(Buffer.from('no archive at all'.repeat(100)))).toEqual(['failed archive corrupt']);
@@ -252,7 +255,7 @@ describe('a member stream', () => {
 });
 
 describe('limits', () => {
-  test('of members and of decoded bytes end the archive, after what came before', async () => {
+  test('on members and on decoded bytes end the archive, after what came before', async () => {
     const archive = await createTar(MEMBERS);
     expect(await summarizeTar(archive, { limits: { maxArchiveEntries: 2 } })).toEqual([
       ...MEMBER_LINES.slice(0, 2),
@@ -269,7 +272,7 @@ describe('limits', () => {
     ]);
   });
 
-  test('of one transcript spare the others', async () => {
+  test('on one transcript do not affect the others', async () => {
     const archive = await createTar([
       { name: 'declared.jsonl', content: 'x'.repeat(10_001) },
       { name: 'bomb.jsonl.gz', content: gzipSync(Buffer.alloc(5_000_000)) },
@@ -282,7 +285,7 @@ describe('limits', () => {
     ]);
   });
 
-  test('of expansion stop a bomb', async () => {
+  test('on expansion stop a bomb', async () => {
     const bomb = await createTar([{ name: 'a.jsonl', content: Buffer.alloc(100 * 1024 ** 2, 'a') }]);
     expect(await summarizeTar(gzipSync(bomb))).toEqual(['!a.jsonl ! limit-exceeded', 'failed archive limit-exceeded']);
   });
@@ -293,7 +296,7 @@ describe('damage', () => {
   const members = contents.map((content, index) => ({ name: `${index}.jsonl`, content }));
   const wholeLines = contents.map((content, index) => `!${index}.jsonl = ${content}`);
 
-  test('a cut at any byte never passes for a whole archive', async () => {
+  test('an archive cut at any byte never passes as a whole one', async () => {
     const tar = await createTar(members);
     const archives = { tar, gzip: gzipSync(tar), zstd: zstdCompressSync(tar) };
     await assert(
@@ -309,7 +312,7 @@ describe('damage', () => {
     );
   });
 
-  test('all members before a cut are there', async () => {
+  test('all members before a cut are returned', async () => {
     const tar = await createTar(members);
     for (const archive of [tar, gzipSync(tar)]) {
       const lines = await summarizeTar(archive.subarray(0, archive.length - 1500));
@@ -320,7 +323,7 @@ describe('damage', () => {
     expect(lines).toEqual([...wholeLines, 'failed archive truncated']);
   });
 
-  test('flipped bytes end neither the process nor the patience', async () => {
+  test('flipped bytes neither crash nor hang the process', async () => {
     const tar = await createTar(members);
     await assert(
       asyncProperty(integer({ min: 0, max: tar.length - 1 }), integer({ min: 1, max: 255 }), async (place, mask) => {
@@ -333,7 +336,7 @@ describe('damage', () => {
   });
 });
 
-test('names that are not UTF-8 stay different, wherever the archive keeps them', async () => {
+test('names that are not UTF-8 stay distinct, wherever the archive has them', async () => {
   const archive = await createTar([
     { name: 'caf?/a.jsonl', content: '1' },
     { name: 'placeholder', content: '2', pax: { path: 'caf?/b\u00e9.jsonl' } },

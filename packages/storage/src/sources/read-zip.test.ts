@@ -32,7 +32,7 @@ const MEMBER_LINES = [
 ];
 
 describe('a zip archive', () => {
-  test.each(['x.zip', 'x.tar', 'x.tar.gz'])('is told by its bytes, even as %s', async (name) => {
+  test.each(['x.zip', 'x.tar', 'x.tar.gz'])('is recognised by its bytes, even as %s', async (name) => {
     expect(await summarizeZip(createZip(MEMBERS), {}, name)).toEqual(MEMBER_LINES);
   });
 
@@ -71,7 +71,7 @@ describe('a zip archive', () => {
     ]);
   });
 
-  test('holds members that are not read', async () => {
+  test('may contain members that are not read', async () => {
     const archive = createZip([
       { name: 'l.jsonl', content: '/etc/passwd', mode: 0o120777 },
       { name: 'f.jsonl', content: '', mode: 0o010644, method: 'stored' },
@@ -90,7 +90,7 @@ describe('a zip archive', () => {
     ]);
   });
 
-  test('fails members it cannot give back and goes on', async () => {
+  test('fails members it cannot return and continues', async () => {
     const archive = createZip([
       { name: 'encrypted.jsonl', content: 'x', isEncrypted: true },
       { name: 'method.jsonl', content: 'x', methodCode: 14 },
@@ -113,12 +113,12 @@ describe('a zip archive', () => {
     ]);
   });
 
-  test('inside compression is not looked into', async () => {
+  test('inside compression is not opened', async () => {
     const archive = gzipSync(createZip(MEMBERS));
     expect(await summarizeZip(archive)).toEqual(['skipped archive nested-archive']);
   });
 
-  test('gives its members at any time, any number of times, all at once', async () => {
+  test('yields its members at any time, any number of times, all at once', async () => {
     const large = Buffer.alloc(400_000);
     for (let i = 0; i < large.length; i += 1) large[i] = 97 + ((i * 7919) % 26);
     const members: ZipMember[] = Array.from({ length: 20 }, (_, index) => ({
@@ -136,7 +136,7 @@ describe('a zip archive', () => {
 });
 
 describe('limits', () => {
-  test('of members, of decoded bytes and of one transcript', async () => {
+  test('apply to members, to decoded bytes and to one transcript', async () => {
     const archive = createZip(MEMBERS);
     expect(await summarizeZip(archive, { limits: { maxArchiveEntries: 2 } })).toEqual([
       MEMBER_LINES[0],
@@ -150,7 +150,7 @@ describe('limits', () => {
     ]);
   });
 
-  test('of expansion stop a bomb, whether it tells its size or not', async () => {
+  test('on expansion stop a bomb, whether it declares its size or not', async () => {
     const zeros = Buffer.alloc(100 * 1024 ** 2);
     const archive = createZip([
       { name: 'honest.jsonl', content: zeros },
@@ -166,7 +166,7 @@ describe('limits', () => {
     ]);
   });
 
-  test('overlapping members are a bomb', async () => {
+  test('treat overlapping members as a bomb', async () => {
     const content = 'x'.repeat(100_000);
     const archive = createZip(
       Array.from({ length: 50 }, (_, index) => ({
@@ -193,7 +193,7 @@ describe('damage', () => {
     );
   });
 
-  test('a flipped byte never yields a changed transcript, and ends neither the process nor the patience', async () => {
+  test('a flipped byte never yields a changed transcript, and neither crashes nor hangs the process', async () => {
     await assert(
       asyncProperty(
         integer({ min: 0, max: archive.length - 1 }),
@@ -218,7 +218,7 @@ describe('damage', () => {
   });
 });
 
-test('names that say they are UTF-8 and are not stay different', async () => {
+test('names that claim to be UTF-8 and are not stay distinct', async () => {
   const archive = createZip([
     { name: 'caf?.jsonl', content: '1', method: 'stored' },
     { name: 'caf!.jsonl', content: '2', method: 'stored' },

@@ -55,7 +55,7 @@ beforeAll(async () => {
   );
 });
 
-test('a prefix and its archives give the files that are wanted, as they are stored', async () => {
+test('a prefix and its archives yield the wanted files, as they are stored', async () => {
   const packed = gzipSync('packed');
   await put('wanted', {
     'team/s.jsonl': 'a transcript',
@@ -83,7 +83,7 @@ afterAll(async () => {
 });
 
 describe('S3', () => {
-  test('all kinds of objects below a prefix are read, in the order of their keys', async () => {
+  test('all kinds of objects below a prefix are read, in key order', async () => {
     await put('kinds', {
       'team/s.jsonl': 'main',
       'team/s/subagents/agent-1.jsonl': 'sub',
@@ -132,7 +132,7 @@ describe('S3', () => {
     ]);
   });
 
-  test('a listing of several pages is whole', async () => {
+  test('a listing of several pages is complete', async () => {
     const names = Array.from({ length: 1100 }, (_, index) => `${String(index).padStart(4, '0')}.jsonl`);
     await put('pages', Object.fromEntries(names.map((name) => [name, '{}'])));
     const items = await collect('s3://pages');
@@ -169,7 +169,7 @@ describe('S3', () => {
     lost.destroy();
   });
 
-  test('an object replaced after it was listed is not mixed up', async () => {
+  test('an object replaced after it was listed is not mixed with the new one', async () => {
     await put('replaced', { 'a.jsonl': 'old' });
     for await (const item of readSources(['s3://replaced'], { s3: client })) {
       await put('replaced', { 'a.jsonl': 'new' });
@@ -177,7 +177,7 @@ describe('S3', () => {
     }
   });
 
-  test('leaving and aborting end all answers of the server', async () => {
+  test('leaving and aborting end all responses of the server', async () => {
     await put('early', {
       'a.jsonl': LARGE,
       'b.tar': await createTar([{ name: 'b.jsonl', content: LARGE }]),

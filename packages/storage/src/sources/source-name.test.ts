@@ -44,7 +44,7 @@ test.each([
   expect(toShownName(name)).toBe(shown);
 });
 
-test('shown names are text without control characters, and different names stay different', () => {
+test('shown names are text without control characters, and different names stay distinct', () => {
   const part = fc.oneof(
     fc.uint8Array({ maxLength: 4 }).map((bytes) => Buffer.from(bytes)),
     fc.constantFrom('\uFFFDxE9', '\uFFFD', 'xE9', 'é', '👩‍👩‍👧', '\u001b').map((text) => Buffer.from(text)),
@@ -66,7 +66,7 @@ test('shown names are text without control characters, and different names stay 
   );
 });
 
-test('the compression ending is no part of the path', () => {
+test('the compression suffix is not part of the path', () => {
   expect(['a.jsonl.gz', 'a.jsonl.ZST', 'a.jsonl'].map(withoutCompressionEnding)).toEqual([
     'a.jsonl',
     'a.jsonl',

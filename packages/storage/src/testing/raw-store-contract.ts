@@ -69,11 +69,11 @@ function describeRoundTrips(store: () => RawStore): void {
     for (const { key, bytes } of bodies) expect(await readSha256(await store().get(key))).toBe(sha256(bytes));
   });
 
-  test('check() accepts a store that takes puts', async () => {
+  test('check() accepts a store that accepts puts', async () => {
     await expect(store().check()).resolves.toBeUndefined();
   });
 
-  test('a download may be given up', async () => {
+  test('a download may be abandoned', async () => {
     const key = newKey();
     await store().put(key, chunksOf(randomBytes(4 * MIB)));
     const stream = await store().get(key);
@@ -109,7 +109,7 @@ function describeRanges(store: () => RawStore): void {
     ['ends before it starts', { startByte: 5, endByteExclusive: 4 }],
     ['is negative', { startByte: -1 }],
     ['is fractional', { startByte: 0.5 }],
-    ['is no number', { startByte: Number.NaN }],
+    ['is not a number', { startByte: Number.NaN }],
   ])('refuses a range that %s', async (_label, range) => {
     await expect(store().get(key, { range })).rejects.toMatchObject({ code: 'invalid-range', retryable: false });
   });
@@ -123,7 +123,7 @@ function describeRanges(store: () => RawStore): void {
 }
 
 function describeDeleteAndList(store: () => RawStore): void {
-  test('knows what is not there', async () => {
+  test('reports what is not there', async () => {
     const key = newKey();
     await expect(store().get(key)).rejects.toMatchObject({ code: 'not-found', retryable: false });
     expect(await store().stat(key)).toBeUndefined();
@@ -160,7 +160,7 @@ function describeDeleteAndList(store: () => RawStore): void {
     expect([neighbour, ...keys].every((key) => everything.has(key))).toBe(true);
   });
 
-  test('a listing may be given up', async () => {
+  test('a listing may be abandoned', async () => {
     const workspaceId = newWorkspaceId();
     await store().put(newKey(workspaceId), chunksOf(Buffer.from('x')));
     await store().put(newKey(workspaceId), chunksOf(Buffer.from('y')));
@@ -174,7 +174,7 @@ function describeDeleteAndList(store: () => RawStore): void {
 function describeDescriptions(store: () => RawStore): void {
   const description = { path: `/home/ä/${'x'.repeat(4096)}`, sizes: [1, null], 'odd key': '\n' };
 
-  test('keeps what an object is described as, the last one', async () => {
+  test('keeps the last description of an object', async () => {
     const key = newKey();
     expect(await store().readDescription(key)).toBeUndefined();
     await store().put(key, chunksOf(Buffer.from('x')));
@@ -200,7 +200,7 @@ function describeDescriptions(store: () => RawStore): void {
     expect(await store().readDescription(keys[1])).toEqual(description);
   });
 
-  test('takes something else in the place of a description for none', async () => {
+  test('treats something else in place of a description as none', async () => {
     const key = newKey();
     for (const bytes of ['', '{', '"text"', 'null']) {
       await store().put(`${key}.about.json`, chunksOf(Buffer.from(bytes)));
@@ -235,7 +235,7 @@ function describeUnfinishedPuts(fixture: () => RawStoreFixture): void {
     await expectNothingAt(key);
   });
 
-  test('nothing is left by what a put had begun when its body threw', async () => {
+  test('nothing is left of what a put had begun when its body threw', async () => {
     const body = async function* () {
       yield Buffer.from('x');
       throw new Error('the client went away');
@@ -321,8 +321,8 @@ function describeRefusals(store: () => RawStore): void {
 
   test.each([
     ['an empty key', ''],
-    ['a way up', '../outside'],
-    ['a way up within', 'workspaces/../../outside'],
+    ['a parent segment', '../outside'],
+    ['a parent segment within', 'workspaces/../../outside'],
     ['an absolute path', '/etc/passwd'],
     ['an empty segment', 'workspaces//x'],
     ['a slash at the end', 'workspaces/'],

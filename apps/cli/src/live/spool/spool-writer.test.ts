@@ -24,7 +24,7 @@ const toNote = (streamId: string): SpoolNote => ({
 const FIRST = '01J0000000000000000000000A';
 const SECOND = '01J0000000000000000000000B';
 
-it('keeps bytes and what is known of them, and forgets both', async () => {
+it('keeps the bytes and their metadata, and deletes both', async () => {
   const writer = await createSpoolWriter(folder, 1000, toNote(FIRST));
   const grown = writer.growth.waitForChange(10_000);
   await writer.append(Buffer.from('one\ntw'));
@@ -40,7 +40,7 @@ it('keeps bytes and what is known of them, and forgets both', async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-it('holds no more than its bound, of all streams together', async () => {
+it('holds no more than its bound, over all streams together', async () => {
   const first = await createSpoolWriter(folder, 10, toNote(FIRST));
   await first.append(Buffer.alloc(6));
   expect(await measureSpool(folder)).toBe(6);

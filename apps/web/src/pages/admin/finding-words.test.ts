@@ -10,7 +10,7 @@ const toReport = (findings: DoctorFinding[]): DoctorReport => ({
   skipped: { youngObjects: 0, youngJobs: 0, expiredObjects: 0, streamsWithoutChecksum: 0 },
 });
 
-it('says the same of the same findings once, what somebody must see to first', () => {
+it('merges equal findings, the most serious first', () => {
   const groups = groupFindings(
     toReport([
       { kind: 'orphan-object', objectKey: 'a', fixed: false },
@@ -29,7 +29,7 @@ it('says the same of the same findings once, what somebody must see to first', (
   expect(groups.at(-1)?.todo).toBe('Received as uploads.');
 });
 
-it('counts sessions that wait for search, which is serious if they fail', () => {
+it('counts sessions that are waiting for search, which is serious if they fail', () => {
   const waiting = { kind: 'search-behind', waitingSessions: 12, fixed: false } as const;
   expect(groupFindings(toReport([{ ...waiting, failingSessions: 0 }]))).toMatchObject([
     { count: 12, isSerious: false },
@@ -42,6 +42,6 @@ it.each([
   [{ kind: 'lost-job', transcriptId: 't', fixed: true }, false],
   [{ kind: 'orphan-object', objectKey: 'a', fixed: false, obstacle: 'unreadable' }, false],
   [{ kind: 'missing-object', transcriptId: 't', fixed: false }, false],
-] as const)('knows whether mending does something: %j', (finding, isMendable) => {
+] as const)('knows whether a repair does anything: %j', (finding, isMendable) => {
   expect(hasMendable(toReport([finding]))).toBe(isMendable);
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { fillTimes, toLastDay } from './bar-times.ts';
 
-it('fills in times in which nothing happened', () => {
+it('fills in times without activity', () => {
   expect(fillTimes(['2026-03-01', '2026-02-27', '2026-02-27'], 'day')).toEqual([
     '2026-02-27',
     '2026-02-28',
@@ -15,7 +15,7 @@ it('fills in times in which nothing happened', () => {
 it.each([
   ['America/Los_Angeles', ['2025-11-02T01:00:00-07:00', '2025-11-02T01:00:00-08:00', '2025-11-02T02:00:00-08:00']],
   ['Pacific/Auckland', ['2026-04-05T02:00:00+13:00', '2026-04-05T02:00:00+12:00', '2026-04-05T03:00:00+12:00']],
-])('has the hour that clocks show twice in its order in %s', (_zone, hours) => {
+])('puts the hour that clocks repeat in order in %s', (_zone, hours) => {
   expect(fillTimes(hours.toReversed(), 'hour')).toEqual(hours);
 });
 

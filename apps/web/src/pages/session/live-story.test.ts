@@ -14,7 +14,7 @@ const piece = (content: string, fields = {}) =>
   toEvent('stream:chunk', { content, isPartial: true, wasStreamed: false, ...fields });
 
 describe('addToStory', () => {
-  it('grows a text by its pieces, until the whole takes their place', () => {
+  it('appends the pieces of a text, until the whole replaces them', () => {
     expect(tell(piece('I '), piece('look'), piece('other', { streamId: 'b' })).items).toMatchObject([
       { kind: 'answer', text: 'I look', isPartial: true },
       { text: 'other', streamId: 'b' },
@@ -36,7 +36,7 @@ describe('addToStory', () => {
     ]);
   });
 
-  it('says what goes on, keeps what failed, and knows which stream has ended', () => {
+  it('shows activity, keeps failures, and knows which stream has ended', () => {
     const progress = (name: string, text: string, isError = false) =>
       toEvent('stream:progress', { name, text, isError, isKnown: true });
     const story = tell(
@@ -50,7 +50,7 @@ describe('addToStory', () => {
     expect(addToStory(story, toEvent('stream:end', {}))).toMatchObject({ status: '', endedStreamIds: ['a'] });
   });
 
-  it('keeps the newest of very many', () => {
+  it('keeps the newest if there are very many', () => {
     const story = tell(
       ...Array.from({ length: 1000 }, (_, index) => toEvent('stream:chunk', { content: `${index}`, isPartial: false })),
     );

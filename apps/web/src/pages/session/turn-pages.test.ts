@@ -13,7 +13,7 @@ function toOutline(turnCount: number): Outline {
 }
 
 describe('toWantedPages', () => {
-  it('covers every message once, with the results behind the last turn', () => {
+  it('cover every message once, with the results after the last turn', () => {
     const outline = toOutline(TURNS_PER_PAGE * 2 + 5);
     const pages = toWantedPages(outline, 0, outline.turns.length);
     expect(pages).toEqual([
@@ -23,7 +23,7 @@ describe('toWantedPages', () => {
     ]);
   });
 
-  it('reads few pages of very many turns, and those with late results', () => {
+  it('are few for very many turns, and include late results', () => {
     const outline = toOutline(50_000);
     expect(toWantedPages(outline, 20_000, 20_010).map(({ index }) => index)).toEqual([499, 500]);
     expect(toWantedPages(outline, 0, 5).map(({ index }) => index)).toEqual([0, Math.floor(250 / TURNS_PER_PAGE)]);
@@ -31,7 +31,7 @@ describe('toWantedPages', () => {
     expect(toPagesOfTurn(outline.turns, 49_999)).toEqual([49_999 / TURNS_PER_PAGE].map(Math.floor));
   });
 
-  it('has nothing to read of no turns', () => {
+  it('are none if there are no turns', () => {
     expect(toWantedPages({ message_count: 0, turns: [] } as unknown as Outline, 0, 0)).toEqual([]);
   });
 });

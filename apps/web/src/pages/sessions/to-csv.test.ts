@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { toCsv } from './to-csv.ts';
 
-it('quotes what it must, and lets no spreadsheet run a title', () => {
+it('quotes as needed, and prevents a spreadsheet from running a title', () => {
   const rows = [
     { title: 'He said "no", then\nleft', cost: -0.5, models: ['a', 'b'], metadata: { c: 1 } },
     { title: '=HYPERLINK("http://x")', cost: null, models: [], metadata: {} },

@@ -28,7 +28,7 @@ const OPENED = [
   { leftOut: 1 },
 ];
 
-it('sends a file that was chosen by itself whatever its name, with the encoding that its name says', async () => {
+it('sends a file that was chosen by itself whatever its name, with the encoding that its name implies', async () => {
   expect(await open(choose('a.jsonl', 'x'), choose('session.log', 'y'), choose('b.jsonl.gz', 'z'))).toEqual([
     { path: 'a.jsonl', body: 'x' },
     { path: 'session.log', body: 'y' },
@@ -36,7 +36,7 @@ it('sends a file that was chosen by itself whatever its name, with the encoding 
   ]);
 });
 
-it('leaves out of a folder what is no transcript by its name', async () => {
+it('skips files in a folder whose names are not those of transcripts', async () => {
   expect(await open(choose('folder/a.json', 'x'), choose('folder/picture.png', 'y'))).toEqual([
     { path: 'folder/a.json', body: 'x' },
     { leftOut: 1 },
@@ -50,7 +50,7 @@ it('opens zip and tar archives, packed or not', async () => {
   expect(await open(choose('all.tar.gz', await createTarGzip(MEMBERS)))).toEqual(OPENED);
 });
 
-it('says what to do where an archive cannot be opened', async () => {
+it('says what to do if an archive cannot be opened', async () => {
   const refused = await open(choose('a.zip', 'no zip'), choose('a.tar.gz', 'no gzip'), choose('a.7z', 'x'));
   expect(refused).toEqual([
     { path: 'a.zip', reason: expect.stringContaining('damaged') },

@@ -114,7 +114,7 @@ it('gives the messages of a fork the same keys', async () => {
   expect(await keys(fork)).toEqual((await keys(THREAD)).slice(0, 2));
 });
 
-it('guesses no model, and so no price, for a stream, which names none', async () => {
+it('has no model, and so no price, for a stream, which names none', async () => {
   const session_id = THREAD.id;
   const content = [{ type: 'text', text: 'Here' }];
   const message = { type: 'message', role: 'assistant', content, usage: { input_tokens: 5, output_tokens: 7 } };

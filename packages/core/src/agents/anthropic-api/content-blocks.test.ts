@@ -46,12 +46,12 @@ describe('toContentBlocks', () => {
     for (const content of [undefined, null, '', []]) expect(read(content)).toMatchObject({ blocks: [], reports: [] });
   });
 
-  it('takes strings in a list, and an object in place of a list, for blocks', () => {
+  it('accepts strings in a list, and an object instead of a list, as blocks', () => {
     expect(read(['a', { type: 'text', text: 'b' }]).blocks.map((block) => block.content_text)).toEqual(['a', 'b']);
     expect(read({ type: 'text', text: 'b' }).blocks.map((block) => block.content_text)).toEqual(['b']);
   });
 
-  it('reports what is no block, and goes on', () => {
+  it('reports what is not a block, and continues', () => {
     expect(read([1, null, [{ type: 'text' }], true, { type: 'text', text: 'b' }])).toMatchObject({
       blocks: [{ content_text: 'b' }],
       reports: ['content', 'content', 'content', 'content'],
@@ -109,7 +109,7 @@ describe('tool_use', () => {
     });
   });
 
-  it('takes any input', () => {
+  it('accepts any input', () => {
     for (const input of [null, 5, false, 'text', [], {}]) {
       expect(readOne({ type: 'tool_use', input }).tool_input).toEqual(input);
     }
@@ -166,7 +166,7 @@ describe('tool_result', () => {
     expect(result(false)).toMatchObject({ result_text: null, metadata: { content: false } });
   });
 
-  it('is as long as its text: other parts are beside it, and count nothing', () => {
+  it('has the length of its text only: other parts are beside it', () => {
     const other = { type: 'x', y: 'b'.repeat(100) };
     const sizeOf = (content: JsonValue, limit?: number) => read([{ type: 'tool_result', content }], limit).sizes;
     expect(sizeOf([{ type: 'text', text: 'é'.repeat(5) }, other])).toEqual([10]);
@@ -176,7 +176,7 @@ describe('tool_result', () => {
     expect(sizeOf({ a: 1 })).toEqual([7]);
   });
 
-  it('gives the length of the text where text and other parts are cut', () => {
+  it('has the length of the text if text and other parts are cut', () => {
     const parts: JsonValue = [
       { type: 'text', text: 'a'.repeat(50) },
       { type: 'x', y: 'b'.repeat(100) },
@@ -207,7 +207,7 @@ describe('media', () => {
     });
   });
 
-  it('stay out of rows wherever they stand', () => {
+  it('stay out of rows at any depth', () => {
     const mcpImage = { type: 'image', data: imageSource.data, mimeType: 'image/png' };
     let deep: JsonValue = imageSource;
     for (let depth = 0; depth < 100; depth++) deep = [deep];
@@ -228,7 +228,7 @@ describe('media', () => {
     }
   });
 
-  it('stay out of rows even where they are nested too deep to be found', () => {
+  it('stay out of rows even if they are nested too deep to be found', () => {
     let deep: JsonValue = imageSource;
     for (let depth = 0; depth < MAX_STORED_JSON_DEPTH + 10; depth++) deep = [deep];
     const { blocks, reports } = read([{ type: 'future_block', deep }], 100_000);
@@ -236,7 +236,7 @@ describe('media', () => {
     expect(reports).toEqual(['nesting']);
   });
 
-  it('keep what else their source says', () => {
+  it('keep the other fields of their source', () => {
     expect(readOne({ type: 'image', source: { type: 'url', url: 'https://example.org/a.png' } }).metadata).toEqual({
       type: 'url',
       url: 'https://example.org/a.png',
@@ -249,7 +249,7 @@ describe('media', () => {
     expect(readOne({ type: 'image' }).metadata).toEqual({ content: {} });
   });
 
-  it('cut a long description like any JSON', () => {
+  it('have a long description cut like any JSON', () => {
     const block = readOne({ type: 'image', title: 'T', source: { type: 'url', url: 'x'.repeat(200) } }, 50);
     expect(block.metadata).toEqual({
       source: `{"type":"url","url":"${'x'.repeat(29)}`,
@@ -321,7 +321,7 @@ describe('every other block', () => {
 describe('the inline limit', () => {
   const long = 'é'.repeat(20);
 
-  it('cuts every kind of text at a character, and marks the block', () => {
+  it('cuts every kind of text between characters, and marks the block', () => {
     const cut = { metadata: { truncated: true, original_byte_length: 40 } };
     expect(readOne(long, 11)).toMatchObject({ content_text: 'é'.repeat(5), ...cut });
     expect(readOne({ type: 'thinking', thinking: long }, 11)).toMatchObject({ thinking_text: 'é'.repeat(5), ...cut });
@@ -332,7 +332,7 @@ describe('the inline limit', () => {
     ).toMatchObject({ content_text: 'é'.repeat(5), ...cut });
   });
 
-  it('lets what just fits pass unmarked', () => {
+  it('leaves a text that just fits unmarked', () => {
     expect(readOne(long, 40)).toMatchObject({ content_text: long, metadata: {} });
     expect(readOne({ type: 'tool_use', input: { a: long } }, 48)).toMatchObject({
       tool_input: { a: long },

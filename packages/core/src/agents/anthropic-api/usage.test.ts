@@ -37,13 +37,13 @@ const full: JsonObject = {
 };
 
 describe('toUsage', () => {
-  it('reads counts that are written as text', () => {
+  it('reads counts written as text', () => {
     const { usage, invalid } = read({ input_tokens: '1200', server_tool_use: { web_search_requests: '2' } });
     expect(usage).toEqual({ ...nothing, inputTokens: 1200, webSearchRequests: 2 });
     expect(invalid).toEqual([]);
   });
 
-  it('takes cache writes to be at least the parts that are priced', () => {
+  it('raises cache writes to the sum of their priced parts', () => {
     const cache_creation = { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 5 };
     for (const cache_creation_input_tokens of [undefined, 0, 5, 'x']) {
       const { usage } = read({
@@ -75,7 +75,7 @@ describe('toUsage', () => {
     });
   });
 
-  it('takes what is missing or null for nothing', () => {
+  it('treats missing and null as zero', () => {
     expect(read({})).toEqual({ usage: nothing, invalid: [] });
     expect(read({ input_tokens: null, cache_creation: null, server_tool_use: [], service_tier: null })).toEqual({
       usage: nothing,
@@ -93,27 +93,27 @@ describe('toUsage', () => {
     [MAX_TOKENS_PER_FIELD + 1],
     [1e300],
     [Number.POSITIVE_INFINITY],
-  ])('counts %j tokens as none, and reports the field', (value) => {
+  ])('treats %j tokens as none, and reports the field', (value) => {
     expect(read({ input_tokens: 1, output_tokens: value })).toEqual({
       usage: { ...nothing, inputTokens: 1 },
       invalid: ['output_tokens'],
     });
   });
 
-  it('takes the largest count that it allows', () => {
+  it('accepts the largest permitted count', () => {
     expect(read({ input_tokens: MAX_TOKENS_PER_FIELD })).toMatchObject({
       usage: { inputTokens: MAX_TOKENS_PER_FIELD },
       invalid: [],
     });
   });
 
-  it('bounds the texts without splitting a character', () => {
+  it('truncates the texts without splitting a character', () => {
     expect(read({ service_tier: `${'x'.repeat(63)}🎉` }).usage.serviceTier).toBe('x'.repeat(63));
   });
 });
 
 describe('toFinalUsage', () => {
-  it('takes the maximum of each count, and the last text given', () => {
+  it('takes the maximum of each count, and the last text', () => {
     const earlier = read({ input_tokens: 9, output_tokens: 1, service_tier: 'standard', speed: 'fast' }).usage;
     const later = read({ input_tokens: 2, output_tokens: 30, service_tier: 'batch' }).usage;
     expect(toFinalUsage(earlier, later)).toEqual({
@@ -146,7 +146,7 @@ describe('toUsageMetadata', () => {
     });
   });
 
-  it('is undefined where there is nothing but the ordinary', () => {
+  it('is undefined if there is nothing unusual', () => {
     const usage = { input_tokens: 5, service_tier: 'standard', speed: 'standard', inference_geo: 'not_available' };
     expect(toUsageMetadata(read(usage).usage)).toBeUndefined();
   });

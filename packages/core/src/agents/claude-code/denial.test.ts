@@ -21,6 +21,6 @@ it.each([
   "Exit code 1: The user doesn't want to proceed with this tool use",
   'PostToolUse:Edit hook error',
   '<tool_use_error>File does not exist.</tool_use_error>',
-])('is none: %s', (text) => {
+])('is not a denial: %s', (text) => {
   expect(isDenialText(text)).toBe(false);
 });

@@ -66,14 +66,14 @@ describe('toPromptText', () => {
     expect(promptOf(`${fits.slice(1)}🎉`)).toBe(`${fits.slice(1)}...`);
   });
 
-  it('passes over commands that only operate the program', () => {
+  it('skips commands that only operate the program', () => {
     expect(promptOf('<command-name>/clear</command-name><command-args></command-args>')).toBeUndefined();
     expect(promptOf('<command-name>/compact</command-name><command-args>keep the plan</command-args>')).toBe(
       '/compact keep the plan',
     );
   });
 
-  it('takes time in proportion to the length of text that looks like a command', () => {
+  it('takes time linear in the length of text that looks like a command', () => {
     expect(promptOf(`<command-name>a${' '.repeat(300_000)}`)).toHaveLength(MAX_INITIAL_PROMPT_LENGTH + 3);
     expect(promptOf(`<command-name>a</command-name>${'<command-args>'.repeat(100_000)}`)).toBe('a');
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { toLineKind } from './line-types.ts';
 
 describe('toLineKind', () => {
-  it('tells the four message types', () => {
+  it('recognises the four message types', () => {
     for (const type of ['user', 'assistant', 'system', 'summary']) expect(toLineKind(type)).toBe(type);
   });
 
@@ -38,11 +38,11 @@ describe('toLineKind', () => {
     'attribution-snapshot',
     'continued-in',
     'ended-by-model',
-  ])('knows %s as metadata', (type) => {
+  ])('recognises %s as metadata', (type) => {
     expect(toLineKind(type)).toBe('metadata');
   });
 
-  it('knows nothing else', () => {
+  it('recognises nothing else', () => {
     for (const type of ['__proto__', 'constructor', 'toString', 'User', ' user', 'tool_use', '']) {
       expect(toLineKind(type)).toBe('unknown');
     }

@@ -67,7 +67,7 @@ describe('toMessageFields', () => {
     });
   });
 
-  it('reads what tells of copies, of cost and of a tool result', () => {
+  it('reads the fields that mark copies, cost and tool results', () => {
     expect(read({ costUSD: 0.1, forkedFrom: { sessionId: 's' }, message: {} }, 'assistant')).toMatchObject({
       reportedCostUsd: 0.1,
       isMarkedCopy: true,
@@ -144,7 +144,7 @@ describe('metadata of a message', () => {
     expect(metadataOf({ isMeta: false, isCompactSummary: 'true', isApiErrorMessage: 1 })).toEqual({});
   });
 
-  it('keeps scalars, where the line came from, and why it failed', () => {
+  it('keeps scalars, the origin of the line, and the reason of a failure', () => {
     const kept = {
       subtype: 'compact_boundary',
       level: 'info',
@@ -161,7 +161,7 @@ describe('metadata of a message', () => {
     expect(metadataOf({ forkedFrom: 'x', error: [1], subtype: { a: 1 }, level: null })).toEqual({});
   });
 
-  it('keeps the small facts of toolUseResult and leaves what the tool returned', () => {
+  it('keeps the small fields of toolUseResult and drops what the tool returned', () => {
     const facts = {
       agentId: 'a',
       status: 'completed',
@@ -196,7 +196,7 @@ describe('metadata of a message', () => {
     expect(Object.keys(metadata.forkedFrom as JsonObject)).toEqual(['k'.repeat(512)]);
   });
 
-  it('takes __proto__ for a name like any other', () => {
+  it('treats __proto__ like any other name', () => {
     const metadata = metadataOf(
       JSON.parse('{"__proto__":{"isMeta":true},"forkedFrom":{"__proto__":"x"}}') as JsonObject,
     );

@@ -30,7 +30,7 @@ const read = (value: JsonObject) =>
   );
 
 describe('toProgressFields', () => {
-  it("reads the sub-agent's response, not the line that tells of it", () => {
+  it("reads the sub-agent's response, not the line that contains it", () => {
     expect(read(line)).toEqual({
       messageId: 'msg_1',
       requestId: 'req_1',
@@ -48,7 +48,7 @@ describe('toProgressFields', () => {
     });
   });
 
-  it('takes the time of the line where the message has none', () => {
+  it('takes the time of the line if the message has none', () => {
     const message = { ...line.data.message, timestamp: 'never' };
     expect(read({ ...line, data: { ...line.data, message } })?.timestampMs).toBe(
       Date.UTC(2026, 0, 21, 20, 53, 26, 644),

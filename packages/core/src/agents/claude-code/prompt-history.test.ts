@@ -11,7 +11,7 @@ const prompt = (second: number, display: string, pastedContents: JsonObject = {}
   ...(sessionId !== undefined && { sessionId }),
 });
 
-it('reads the prompts of a session, with what was pasted if the line has it, and says that usage is not known', async () => {
+it('reads the prompts of a session, with pasted text if the line has it, and says that usage is unknown', async () => {
   const bytes = Buffer.from(
     toJsonl(
       header,
@@ -44,7 +44,7 @@ it('reads the prompts of a session, with what was pasted if the line has it, and
   expect(parsed.metadata).toMatchObject({ sessionId: 's1', cwd: '/home/ada/app' });
 });
 
-it('reports lines that are no prompts', async () => {
+it('reports lines that are not prompts', async () => {
   const bytes = Buffer.from(toJsonl(header, { typed: 'Look' }));
   const { errors } = await parseTranscript('s1', bytes, { format: 'claude-code-prompts' });
   expect(errors).toMatchObject([{ code: 'missing_type', lineNumber: 2 }]);
@@ -53,7 +53,7 @@ it('reports lines that are no prompts', async () => {
 it.each([
   ['with ids of sessions', 's1'],
   ['without', undefined],
-])('takes a whole history, %s, for no transcript', (_which, sessionId) => {
+])('does not treat a whole history, %s, as a transcript', (_which, sessionId) => {
   const head = Buffer.from(toJsonl(prompt(0, 'Look', {}, sessionId), prompt(1, 'Again', {}, 's2')));
   const identity = identifyTranscript({ path: '/home/ada/.claude/history.jsonl', head });
   expect(identity).toMatchObject({ format: undefined, isRecognised: false, isPromptHistory: true });

@@ -11,7 +11,7 @@ const sums = { tokens_in: 6, tokens_out: 20, cache_read: 300, cache_write: 4000 
 const ignore = () => undefined;
 
 describe('toReportedTotals', () => {
-  it('adds up the models of a cost-state', () => {
+  it('sums the models of a cost-state', () => {
     expect(toReportedTotals({ totalCostUSD: 0.0319246, modelUsage }, 'cost-state', ignore)).toEqual({
       source: 'cost-state',
       cost_usd: 0.0319246,

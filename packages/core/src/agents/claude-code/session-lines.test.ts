@@ -22,7 +22,7 @@ function factsOf(...lines: JsonObject[]) {
 const metadataOf = (...lines: JsonObject[]) => factsOf(...lines).toMetadata();
 
 describe('what lines say about their session', () => {
-  it('knows nothing without lines', () => {
+  it('are empty without lines', () => {
     const facts = factsOf();
     expect(facts.toMetadata()).toEqual({
       sessionId: null,
@@ -48,7 +48,7 @@ describe('what lines say about their session', () => {
     expect(facts.toDurationMs()).toBe(0);
   });
 
-  it('takes each field from the first line that has it', () => {
+  it('take each field from the first line that has it', () => {
     const metadata = metadataOf(
       { type: 'summary', cwd: '' },
       { type: 'user', cwd: '/a', sessionId: 's1' },
@@ -66,7 +66,7 @@ describe('what lines say about their session', () => {
     });
   });
 
-  it('takes the earliest and latest timestamp of all lines, in whatever order and of whatever type', () => {
+  it('take the earliest and latest timestamp of all lines, in any order and of any type', () => {
     const times = ['2025-06-01T00:00:02Z', 'never', '2025-06-01T02:00:00+02:00', '2025-06-01T00:00:05Z', null, 7];
     const facts = factsOf(...times.map((timestamp) => ({ type: 'progress', timestamp })));
     expect(facts.toMetadata()).toMatchObject({
@@ -76,7 +76,7 @@ describe('what lines say about their session', () => {
     expect(facts.toDurationMs()).toBe(5000);
   });
 
-  it('prefers the title that the user gave to the generated one, and that to a summary', () => {
+  it('prefer the user’s title to the generated one, and that to a summary', () => {
     const summary = { type: 'summary', summary: ' First ' };
     const generated = { type: 'ai-title', aiTitle: 'Generated' };
     const custom = { type: 'custom-title', customTitle: 'Mine' };
@@ -89,7 +89,7 @@ describe('what lines say about their session', () => {
     expect(metadataOf({ type: 'custom-title', customTitle: ' ' }, generated)).toMatchObject({ title: 'Generated' });
   });
 
-  it('takes the last of what is written again as it changes', () => {
+  it('take the last value of what is rewritten as it changes', () => {
     const metadata = metadataOf(
       { type: 'custom-title', customTitle: 'Old' },
       { type: 'custom-title', customTitle: 'New' },
@@ -103,7 +103,7 @@ describe('what lines say about their session', () => {
     expect(metadata).toMatchObject({ title: 'New', permissionMode: 'plan', agentName: 'two' });
   });
 
-  it('collects pull requests once each', () => {
+  it('collect each pull request once', () => {
     const link = (prNumber: unknown, prUrl: string | null) => ({ type: 'pr-link', prNumber, prUrl }) as JsonObject;
     expect(
       metadataOf(
@@ -119,7 +119,7 @@ describe('what lines say about their session', () => {
     ]);
   });
 
-  it('tells pull requests without an address apart by repository and number', () => {
+  it('tell pull requests without an address apart by repository and number', () => {
     const link = (prRepository: string, prNumber: number) => ({ type: 'pr-link', prRepository, prNumber });
     const { pullRequests } = metadataOf(link('o/r', 1), link('o/r', 2), link('o/s', 1), link('o/r', 1));
     expect(pullRequests.map(({ repository, number }) => [repository, number])).toEqual([
@@ -129,7 +129,7 @@ describe('what lines say about their session', () => {
     ]);
   });
 
-  it('prefers the total of the session to that of a run, whichever comes first, and of each the last', () => {
+  it('prefer the total of the session to that of a run, whichever comes first, and the last of each', () => {
     const ofRun = (total_cost_usd: number) => ({ type: 'result', total_cost_usd });
     const ofSession = (totalCostUSD: number) => ({ type: 'cost-state', totalCostUSD });
     expect(metadataOf(ofRun(1), ofRun(2)).reportedTotals).toMatchObject({ source: 'result', cost_usd: 2 });
@@ -141,7 +141,7 @@ describe('what lines say about their session', () => {
     }
   });
 
-  it('says nothing of a permission mode that stays as it is', () => {
+  it('ignore a permission mode that does not change', () => {
     const reader = createClaudeCodeReader({ maxInlineContentBytes: 100, report: () => {} });
     const modes = ['plan', 'plan', null, 'default', 'default', 'plan'];
     const records = modes.map((permissionMode) =>
@@ -157,7 +157,7 @@ describe('what lines say about their session', () => {
     ]);
   });
 
-  it('bounds pull requests, and still renews those that it has', () => {
+  it('bound pull requests, and still update those already collected', () => {
     const link = (index: number, prRepository: string) => ({ type: 'pr-link', prUrl: `u${index}`, prRepository });
     const { pullRequests } = metadataOf(
       ...Array.from({ length: 300 }, (_, index) => link(index, 'old')),
@@ -169,7 +169,7 @@ describe('what lines say about their session', () => {
     expect(pullRequests.some(({ url }) => url === 'u299')).toBe(false);
   });
 
-  it('counts lines by type, names that mean something to JavaScript included', () => {
+  it('count lines by type, names that mean something to JavaScript included', () => {
     const { lineTypes } = metadataOf(
       { type: 'user' },
       { type: '__proto__' },
@@ -183,7 +183,7 @@ describe('what lines say about their session', () => {
     ]);
   });
 
-  it('bounds the types it tells apart, and loses no line', () => {
+  it('bound the distinct types, and count every line', () => {
     const lines = Array.from({ length: 500 }, (_, index) => ({ type: `type-${index % 250}` }));
     const { lineTypes } = metadataOf(...lines);
     expect(Object.keys(lineTypes)).toHaveLength(129);
@@ -191,17 +191,17 @@ describe('what lines say about their session', () => {
     expect(Object.values(lineTypes).reduce((sum, count) => sum + count)).toBe(500);
   });
 
-  it('lists models in order of appearance, without the synthetic one', () => {
+  it('list models in order of appearance, without the synthetic one', () => {
     const lines = ['b', '<synthetic>', 'a', 'b'].map((model) => ({ type: 'assistant', message: { model } }));
     expect(metadataOf(...lines).models).toEqual(['b', 'a']);
   });
 
-  it('bounds models, and keeps the first', () => {
+  it('bound models, and keep the first', () => {
     const lines = Array.from({ length: 70 }, (_, index) => ({ type: 'assistant', message: { model: `m${index}` } }));
     expect(metadataOf(...lines).models).toEqual(Array.from({ length: 64 }, (_, index) => `m${index}`));
   });
 
-  it('cuts long values', () => {
+  it('truncate long values', () => {
     const metadata = metadataOf({ type: 'custom-title', customTitle: 'x'.repeat(9999), cwd: '/'.repeat(9999) });
     expect([metadata.title?.length, metadata.cwd?.length]).toEqual([512, 512]);
   });

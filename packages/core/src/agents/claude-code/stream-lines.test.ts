@@ -19,7 +19,7 @@ describe('isStreamLine', () => {
     expect(isStreamLine(line, createState())).toBe(expected);
   });
 
-  it('also of lines without an id once the transcript is known to be a stream', () => {
+  it('also of lines without an id, once the transcript is known to be a stream', () => {
     const state = createState();
     expect(isStreamLine({ type: 'user' }, state)).toBe(false);
     expect(isStreamLine({ type: 'user', session_id: 's' }, state)).toBe(true);
@@ -87,7 +87,7 @@ describe('a recorded stream as a transcript', () => {
     expect(translate({ type: 'user' })).not.toHaveProperty('timestamp');
   });
 
-  it('marks what sub-agents say', () => {
+  it('marks the messages of sub-agents', () => {
     expect(translate({ type: 'assistant', parent_tool_use_id: 'toolu_1' }).isSidechain).toBe(true);
     expect(translate({ type: 'assistant', parent_tool_use_id: null })).not.toHaveProperty('isSidechain');
   });
@@ -122,7 +122,7 @@ describe('a recorded stream as a transcript', () => {
     expect(translate({ type: 'assistant', error: 'billing_error' })).toMatchObject({ isApiErrorMessage: true });
   });
 
-  it('has nothing for what the stream leaves out', () => {
+  it('is null for what the stream leaves out', () => {
     expect(translate({ type: 'system', subtype: 'compact_boundary', compact_metadata: {} }).compactMetadata).toEqual({
       trigger: null,
       preTokens: null,
@@ -166,7 +166,7 @@ describe('a recorded stream as a transcript', () => {
     const delta = (parent: string | null = null) =>
       event({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 9 } }, parent);
 
-    it('are lines of the response, without content, and without the uuid of another line', () => {
+    it('are lines of the response, without content and without another line’s uuid', () => {
       const state = createState();
       expect(toTranscriptLine(start('a'), state)).toEqual({
         isBookkeeping: false,
@@ -197,14 +197,14 @@ describe('a recorded stream as a transcript', () => {
       expect(toTranscriptLine(delta('t3'), state).isBookkeeping).toBe(true);
     });
 
-    it('belong to no response where the last one that began has no id', () => {
+    it('belong to no response if the last one that began has no id', () => {
       const state = createState();
       toTranscriptLine(start('a'), state);
       expect(toTranscriptLine(start(null), state).isBookkeeping).toBe(true);
       expect(toTranscriptLine(delta(), state).isBookkeeping).toBe(true);
     });
 
-    it('are bookkeeping where they have no usage', () => {
+    it('are bookkeeping if they have no usage', () => {
       const state = createState();
       toTranscriptLine(start('a'), state);
       for (const fields of [{ type: 'content_block_delta' }, { type: 'message_stop' }, {}]) {
@@ -216,7 +216,7 @@ describe('a recorded stream as a transcript', () => {
       expect(toTranscriptLine({ type: 'stream_event', event: 5 }, state).isBookkeeping).toBe(true);
     });
 
-    it('name no model, reason or usage where they have none', () => {
+    it('have no model, reason or usage if they name none', () => {
       const state = createState();
       const started = toTranscriptLine(event({ type: 'message_start', message: { id: 'a' } }), state);
       expect(started.value.message).toMatchObject({ model: null, usage: null });
@@ -226,7 +226,7 @@ describe('a recorded stream as a transcript', () => {
       });
     });
 
-    it('of a sub-agent that began later keep those before it, up to a thousand', () => {
+    it('of up to a thousand sub-agents that began earlier are kept', () => {
       const state = createState();
       for (let index = 0; index < 1000; index++) toTranscriptLine(start(`id-${index}`, `t${index}`), state);
       // It started again, so now it is the newest.
@@ -238,7 +238,7 @@ describe('a recorded stream as a transcript', () => {
     });
   });
 
-  it('is bounded, however many sub-agents stream at once', () => {
+  it('are bounded, however many sub-agents stream at once', () => {
     const state = createState();
     const start = (parent: string): JsonObject => ({
       type: 'stream_event',

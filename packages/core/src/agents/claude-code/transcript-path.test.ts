@@ -54,7 +54,7 @@ describe('readClaudeCodePath', () => {
     ['///', ''],
     ['.jsonl', ''],
     ['agent-.jsonl', 'agent-'],
-  ])('says nothing of other names: %j', (path, stem) => {
+  ])('returns nothing for other names: %j', (path, stem) => {
     expect(readClaudeCodePath(path)).toEqual({
       sessionId: undefined,
       isSubagent: false,

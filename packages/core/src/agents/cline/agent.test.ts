@@ -54,7 +54,7 @@ it('gives a request the same key in every version of the document', async () => 
   expect(await keys(TASK.slice(0, 3))).toEqual((await keys(TASK)).slice(0, 1));
 });
 
-it('guesses no model, and so no price, for versions that kept none', async () => {
+it('has no model, and so no price, for versions that kept none', async () => {
   const unnamed = TASK.map(({ modelInfo: _, ...entry }: (typeof TASK)[number] & { modelInfo?: unknown }) => entry);
   const read = await readTranscript(JSON.stringify(unnamed), folder('saoudrizwan.claude-dev'));
   expect(read.apiResponses.map((row) => [row.model, row.reported_cost_usd])).toEqual([

@@ -89,7 +89,7 @@ function countTruth(threads: readonly MadeUpThread[], { tokens }: ThreadMaker): 
 }
 
 describe('rollouts that replay the history of others', () => {
-  it('count each response once, whichever of them are there', async () => {
+  it('count each response once, whichever of them are present', async () => {
     await fc.assert(
       fc.asyncProperty(anyFleet, fc.array(fc.nat(), { maxLength: 5 }), async (fleet, missing) => {
         const { threads, maker } = makeFleet(fleet);
@@ -101,7 +101,7 @@ describe('rollouts that replay the history of others', () => {
     );
   });
 
-  it('mark as copies what they did not use themselves', async () => {
+  it('mark replayed responses as copies', async () => {
     await fc.assert(
       fc.asyncProperty(anyFleet, async (fleet) => {
         const { threads } = makeFleet(fleet);
@@ -116,7 +116,7 @@ describe('rollouts that replay the history of others', () => {
     );
   });
 
-  it('count the same if their lines are there twice, or end early', async () => {
+  it('count the same if their lines are duplicated, or truncated', async () => {
     await fc.assert(
       fc.asyncProperty(anyFleet, fc.nat(), async (fleet, at) => {
         const { threads } = makeFleet(fleet);
@@ -133,7 +133,7 @@ describe('rollouts that replay the history of others', () => {
     );
   });
 
-  it('count a response once whose record comes before or after its count', async () => {
+  it('count a response once whether its record comes before or after its count', async () => {
     await fc.assert(
       fc.asyncProperty(anyFleet, async (fleet) => {
         const { threads } = makeFleet({ ...fleet, generation: 'records' });

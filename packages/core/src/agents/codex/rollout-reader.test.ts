@@ -105,7 +105,7 @@ describe('a rollout', () => {
     });
   });
 
-  it('counts what was counted anew after a repetition, a reset, and no total at all', async () => {
+  it('counts what was added after a repetition, a reset, and without a total', async () => {
     const turn = [meta(), context()];
     expect(await sum(...turn, count(toCounts(9, 1), toCounts(9, 1)), count(toCounts(9, 1), toCounts(9, 1)))).toEqual([
       9, 1,
@@ -121,7 +121,7 @@ describe('a rollout', () => {
     expect(await sum(...turn, count(toCounts(9, 1), toCounts(9, 1)), count(full, full))).toEqual([9, 1]);
   });
 
-  it('counts a response that was interrupted before its count, by the total that the next one has', async () => {
+  it('counts a response that was interrupted before its count from the next total', async () => {
     const { stats, apiResponses, warnings } = await parse(
       meta(),
       context(),
@@ -141,7 +141,7 @@ describe('a rollout', () => {
     expect(warnings).toMatchObject([{ code: 'uncounted_response', lineNumber: 8 }]);
   });
 
-  it('does not take what a fork or a resumed thread inherited for usage', async () => {
+  it('does not count what a fork or a resumed thread inherited', async () => {
     expect(await sum(meta({ forked_from_id: 'x' }), context(), count(toCounts(1000, 90), toCounts(10, 1)))).toEqual([
       10, 1,
     ]);
@@ -149,7 +149,7 @@ describe('a rollout', () => {
     expect(await sum(...resumed, count(toCounts(500, 50), toCounts(10, 1)))).toEqual([20, 2]);
   });
 
-  it('counts a response once that has a record, a count, and is named by a compaction', async () => {
+  it('counts a response once that has a record, a count, and a compaction that names it', async () => {
     const record = { thread_id: THREAD, turn_id: TURN, response_id: 'resp_1', usage: toCounts(10, 1) };
     const { apiResponses } = await parse(
       meta(),
@@ -183,7 +183,7 @@ describe('a rollout', () => {
     expect(stats).toMatchObject({ initial_prompt: 'Asked of the sub-agent', prompt_count: 0 });
   });
 
-  it('is read also where the lines are bare items of old versions', async () => {
+  it('can consist of the bare items of old versions', async () => {
     const { messages, toolCalls, metadata, errors } = await parse(
       { id: THREAD, timestamp: '2025-06-01T00:00:00Z', instructions: null },
       { record_type: 'state' },
@@ -241,7 +241,7 @@ describe('an item of a rollout', () => {
     ]);
   });
 
-  it('keeps no media and nothing that Postgres refuses', async () => {
+  it('keeps neither media nor characters that Postgres refuses', async () => {
     const image = { type: 'input_image', image_url: 'data:image/png;base64,AAAABBBB' };
     const { contentBlocks } = await parse(
       meta(),

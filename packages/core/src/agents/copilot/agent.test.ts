@@ -93,7 +93,7 @@ function countIndependently(lines: readonly { type: string; data: object }[]) {
 }
 
 describe('Copilot CLI', () => {
-  it('adds the totals of each run, less the output that its messages have counted', async () => {
+  it('adds the totals of each run, minus the output that its messages already counted', async () => {
     const read = await readTranscript(toJsonLines(ALL), '/h/.copilot/session-state/x/events.jsonl');
     expect(listIssues(read)).toEqual([]);
     expect(read.identity).toMatchObject({ agent: 'copilot', sessionId: id(999) });
@@ -123,14 +123,14 @@ describe('Copilot CLI', () => {
     expect(read.messages.filter(({ is_sidechain }) => is_sidechain)).toHaveLength(1);
   });
 
-  it('knows only the output of a run that has not ended', async () => {
+  it('has only the output of a run that has not ended', async () => {
     const read = await readTranscript(toJsonLines(FIRST_RUN));
     expect(countTokens(read)).toEqual({ responses: 3, input: 0, output: 160, cacheRead: 0, cacheWrite: 0 });
     expect(read.messages.filter(({ metadata }) => metadata.usage_is_output_only)).toHaveLength(3);
     expect(read.stats.output_only_count).toBe(3);
   });
 
-  it('says so of a run that was killed, whatever came after it, and of none that ended', async () => {
+  it('reports a killed run, whatever came after it, and no run that ended', async () => {
     const countOutputOnly = async (...lines: object[]) => {
       const { stats } = await readTranscript(toJsonLines(lines));
       return stats.output_only_count;
@@ -146,7 +146,7 @@ describe('Copilot CLI', () => {
     expect(tokens).toEqual(countIndependently([SHUTDOWN]));
   });
 
-  it('makes issues of what it does not know', async () => {
+  it('reports unknown lines as issues', async () => {
     expect(listIssues(await readTranscript(toJsonLines([FIRST_RUN[0], event('heron.seen', 1, {})])))).toEqual([
       'unknown_line_type:2',
     ]);

@@ -4,7 +4,7 @@ import { countTokens, listIssues, readTranscript, toJsonLines } from '../../test
 const message = (role: string, content: unknown) => ({ role, message: { content } });
 
 describe('Cursor', () => {
-  it('reads content, and knows that it knows no usage', async () => {
+  it('reads content, and says that usage is unknown', async () => {
     const lines = [
       message('user', [{ type: 'text', text: '<user_query>\nFind the heron\n</user_query>' }]),
       message('assistant', [
@@ -32,7 +32,7 @@ describe('Cursor', () => {
     expect(child.identity).toMatchObject({ sessionId: 'c0ffee:beef', isSubagent: true, parentSessionId: 'c0ffee' });
   });
 
-  it('reads the stream of a run, with usage if its version gives it', async () => {
+  it('reads the stream of a run, with usage if its version has it', async () => {
     const session_id = 'a1b2c3d4-0000-4000-8000-000000000001';
     const lines = [
       {

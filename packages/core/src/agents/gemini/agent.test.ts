@@ -114,7 +114,7 @@ describe('Gemini CLI', () => {
     expect(read.apiResponses).toMatchObject([{ is_subagent: true }]);
   });
 
-  it('says where a document is torn, and keeps what stands before', async () => {
+  it('reports where a document is truncated, and keeps what comes before', async () => {
     const text = JSON.stringify({ ...header, messages: MESSAGES }).slice(0, -60);
     const read = await readTranscript(text);
     expect(listIssues(read)).toEqual(['truncated_last_line:10']);

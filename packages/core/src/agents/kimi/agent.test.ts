@@ -10,7 +10,7 @@ const usage = (inputOther: number, output: number, inputCacheRead: number) => ({
 });
 const step = '381bd9c3-486b-41bf-b250-21feb57b5d13';
 
-it('counts a step of Kimi Code once, and what was asked of the model beside the loop', async () => {
+it('counts a step of Kimi Code once, and requests outside the loop', async () => {
   const lines = [
     { type: 'metadata', protocol_version: '1.4', created_at: START },
     record('config.update', 0, { modelAlias: 'moonshot-ai/kimi-k2.7-code', cwd: '/home/ada/app' }),

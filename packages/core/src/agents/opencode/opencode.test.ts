@@ -122,7 +122,7 @@ function countIndependently(messages: readonly Message[]): TokenCount {
 }
 
 describe('opencode', () => {
-  it('counts every step once, with reasoning beside the output or in it', async () => {
+  it('counts every step once, whether reasoning is in the output or beside it', async () => {
     const read = await readTranscript(toJsonLines(toRows(MESSAGES)));
     expect(listIssues(read)).toEqual([]);
     expect(read.identity).toMatchObject({ agent: 'opencode', sessionId: 'ses_heron', isSubagent: false });
@@ -172,18 +172,18 @@ describe('opencode', () => {
     expect(read.toolCalls.map(({ call_key }) => call_key)).toEqual(rows.toolCalls.map(({ call_key }) => call_key));
   });
 
-  it('takes a session that another one started for a sub-agent of its own', async () => {
+  it('treats a session that another one started as its sub-agent', async () => {
     const { identity } = await readTranscript(toJsonLines([{ ...HEADER, session: 'ses_child', parent: 'ses_heron' }]));
     expect(identity).toMatchObject({ sessionId: 'ses_child', isSubagent: true, parentSessionId: 'ses_heron' });
   });
 
-  it('tells Kilo by its header', async () => {
+  it('recognises Kilo by its header', async () => {
     const read = await readTranscript(toJsonLines([{ ...HEADER, agent: 'kilo' }, ...toRows(MESSAGES).slice(1)]));
     expect(read.identity).toMatchObject({ agent: 'kilo', format: 'kilo-session' });
     expect(countTokens(read)).toEqual(countIndependently(MESSAGES));
   });
 
-  it('makes issues of what it does not know', async () => {
+  it('reports unknown rows as issues', async () => {
     const lines = [
       HEADER,
       { table: 'heron', rowid: 1, row: {} },

@@ -110,7 +110,7 @@ function countIndependently(lines: readonly object[]): TokenCount {
 }
 
 describe('Pi', () => {
-  it('counts every branch, and what tools and compactions asked of a model', async () => {
+  it('counts every branch, and the requests of tools and compactions', async () => {
     const read = await readTranscript(toJsonLines(SESSION), PATH);
     expect(listIssues(read)).toEqual([]);
     expect(read.identity).toMatchObject({
@@ -166,7 +166,7 @@ describe('Pi', () => {
     );
   });
 
-  it('tells OpenClaw and OMP from Pi by where they lie, and by their title line', async () => {
+  it('tells OpenClaw and OMP from Pi by their folders, and by their title line', async () => {
     const text = toJsonLines(SESSION);
     const claw = await readTranscript(
       text,
@@ -188,7 +188,7 @@ describe('Pi', () => {
     });
   });
 
-  it('makes issues of what it does not know', async () => {
+  it('reports unknown lines as issues', async () => {
     const lines = [
       header('s', 0),
       { type: 'heron', id: '1', timestamp: at(1) },

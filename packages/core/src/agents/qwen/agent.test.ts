@@ -63,7 +63,7 @@ const SESSION = [
   line('system', 7, { subtype: 'slash_command', systemPayload: { phase: 'invocation', rawCommand: '/stats now' } }),
 ];
 
-it('counts each response once, with thoughts in the output and the cache out of the input', async () => {
+it('counts each response once, with thoughts in the output and the cache outside the input', async () => {
   const read = await readTranscript(toJsonLines(SESSION));
   expect(listIssues(read)).toEqual([]);
   expect(read.identity).toMatchObject({ agent: 'qwen', sessionId: id(999) });

@@ -31,7 +31,7 @@ it('is the code that docs/adding-an-agent.md shows', () => {
   for (const code of shown) expect(withoutIndents(CODE)).toContain(withoutIndents(code));
 });
 
-it('reads the talk that docs/adding-an-agent.md shows', async () => {
+it('reads the transcript that docs/adding-an-agent.md shows', async () => {
   const [talk = ''] = blocksOf('json');
   const head = Buffer.from(talk);
   expect(identifyTranscript({ head })).toMatchObject({ agent: 'parley', format: 'parley-log', sessionId: 'talk-one' });
@@ -49,7 +49,7 @@ it('reads the talk that docs/adding-an-agent.md shows', async () => {
   ]);
 });
 
-it('makes issues of what it cannot read', async () => {
+it('reports what it cannot read as issues', async () => {
   const lines = [
     { parley: 'log', talk: 't' },
     { say: 'model', ref: 'r', text: 'x'.repeat(100), spent: { in: -1, out: 2 ** 40 } },

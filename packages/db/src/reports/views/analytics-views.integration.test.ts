@@ -114,7 +114,7 @@ it('shows each message once, and which are of the primary transcript', async () 
   ).toEqual([{ differing: 0 }]);
 });
 
-it('gives the figures of sessions when primary rows are added up', async () => {
+it('gives the figures of sessions if primary rows are summed', async () => {
   const rows = await query(
     `SELECT s.session_id, s.total_messages = count(*) AS messages, s.tokens_out = sum(m.tokens_out) AS tokens,
             s.cost_estimate_usd = sum(m.cost_usd) AS cost,
@@ -127,7 +127,7 @@ it('gives the figures of sessions when primary rows are added up', async () => {
   for (const row of rows) expect(row).toMatchObject({ messages: true, tokens: true, cost: true, tool_calls: true });
 });
 
-it('shows rows while their transcript waits to be parsed again', async () => {
+it('shows rows while their transcript is waiting to be parsed again', async () => {
   const count = () => query('SELECT count(*)::int AS count FROM analytics.messages');
   const before = await count();
   await setTranscriptStatus(pool.database, TEST_WORKSPACE, ['t2'], { status: 'queued' });
@@ -186,7 +186,7 @@ it('counts each API response once, with its final figure, for the earliest origi
   ).toEqual([{ count: 2, copies: 2 }]);
 });
 
-it('takes messages without any id for responses of their own', async () => {
+it('treats messages without any id as responses of their own', async () => {
   const anonymous = { requestId: undefined, uuid: undefined };
   const line = { ...answer(null, '6T00:00:00', 1), ...anonymous };
   await ingest('t6', 'anonymous.jsonl', [line, line, line]);
@@ -198,7 +198,7 @@ it('takes messages without any id for responses of their own', async () => {
   await remove('anonymous');
 });
 
-it('tells short message ids, which may clash, apart by the request, and long ones never', async () => {
+it('tells short message ids, which may clash, apart by the request, and never long ones', async () => {
   const line = answer('shared', '7T00:00:00', 5);
   const short = { ...line, message: { ...line.message, id: 'shared' } };
   await ingest('t7', 'requests-1.jsonl', [short, { ...line, requestId: 'req-a' }]);
@@ -220,7 +220,7 @@ it('tells short message ids, which may clash, apart by the request, and long one
   for (const session of ['requests-1', 'requests-2', 'requests-3']) await remove(session);
 });
 
-it('adds responses up by UTC day, whatever the time zone of the reader', async () => {
+it('sums responses by UTC day, whatever the time zone of the reader', async () => {
   for (const zone of ['UTC', 'Asia/Tokyo', 'America/Los_Angeles']) {
     const client = await pool.pool.connect();
     try {
@@ -267,7 +267,7 @@ it('shows the faults of ingested transcripts', async () => {
   ]);
 });
 
-it('survives facts of a transcript that are not what they should be', async () => {
+it('survives malformed facts of a transcript', async () => {
   const media = { type: 'image', source: { type: 'url', truncated: 'no', original_byte_length: 'many' } };
   await ingest('t10', 'odd.jsonl', [
     ask('u1', [media]),

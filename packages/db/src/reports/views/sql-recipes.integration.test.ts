@@ -68,7 +68,7 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-it('is about recipes that are on the page', () => {
+it('tests only recipes that are on the page', () => {
   expect(recipes.length).toBeGreaterThanOrEqual(15);
   expect(recipes.map(([heading]) => heading)).toEqual(expect.arrayContaining(Object.keys(knownRows)));
 });
@@ -82,7 +82,7 @@ describe('the recipe', () => {
   });
 });
 
-it.skipIf(isOnCitus())('makes a role that reads the views and nothing else', async () => {
+it.skipIf(isOnCitus())('creates a role that reads the views and nothing else', async () => {
   const role = `recount_reader_${randomBytes(8).toString('hex')}`;
   const client = await pool.pool.connect();
   try {
