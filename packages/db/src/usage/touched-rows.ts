@@ -30,7 +30,7 @@ export function createQuarterSet(): QuarterSet {
   const quarters = new Set<number>();
   return {
     add(timeMs) {
-      if (quarters.size <= MAX_TOUCHED_QUARTERS) quarters.add(timeMs - (timeMs % QUARTER_MS));
+      if (quarters.size <= MAX_TOUCHED_QUARTERS) quarters.add(Math.floor(timeMs / QUARTER_MS) * QUARTER_MS);
     },
     toQuarters: () => (quarters.size > MAX_TOUCHED_QUARTERS ? undefined : [...quarters]),
   };

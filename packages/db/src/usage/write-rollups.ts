@@ -68,26 +68,30 @@ export async function writeRollups(
     const storedOfScope = scopes[name].sessionIds.filter((id) => storedIds?.has(id) ?? true);
     return storedOfScope.length === 0 ? [] : deleteRollup(name, workspaceId, { sessionIds: storedOfScope, quarters });
   });
-  const daysBefore = deletions.length === 0 ? [] : await listDays(transaction, names, workspaceId, scopes);
+  // Of quarters of an hour the days are known; else those of deleted rows are read, and insertions return theirs.
+  const days = new Set(quarters?.map(toDayStart));
   if (deletions.length > 0) {
+    if (quarters === undefined) {
+      for (const day of await listDays(transaction, names, workspaceId, scopes)) days.add(day);
+    }
     const queries = deletions.map((deletion, index) => sql`${sql.raw(`deleted_${index}`)} AS (${deletion})`);
     await transaction.execute(sql`WITH ${sql.join(queries, sql`, `)} SELECT`);
   }
-  for (const name of names) {
-    for (const insertion of insertRollup(name, workspaceId, scopes[name])) await transaction.execute(insertion);
+  for (const insertion of names.flatMap((name) => insertRollup(name, workspaceId, scopes[name]))) {
+    const { rows } = await transaction.execute<{ day?: string | null }>(insertion);
+    for (const { day } of rows) if (typeof day === 'string') days.add(day);
   }
-  const days = await listDays(transaction, names, workspaceId, scopes);
-  await markStaleDays(transaction, workspaceId, [...new Set([...daysBefore, ...days])]);
+  await markStaleDays(transaction, workspaceId, [...days]);
 }
 
-/** UTC days that the scopes have rows of. */
+/** UTC days of whose totals the scopes have rows. */
 async function listDays(
   transaction: Database,
   names: readonly RollupName[],
   workspaceId: string,
   scopes: Readonly<Record<RollupName, RollupScope>>,
 ): Promise<string[]> {
-  const days = names.map(
+  const days = names.filter(hasTotals).map(
     (name) => sql`
     SELECT ${toDay('r.first_bucket_start')} AS day FROM ${ROLLUPS[name].days} AS r
     WHERE ${ofDays('r', 'first_bucket_start', workspaceId, scopes[name])}`,
@@ -97,6 +101,8 @@ async function listDays(
     SELECT day::text AS day FROM (${sql.join(days, sql` UNION `)}) AS each WHERE day IS NOT NULL`);
   return rows.map(({ day }) => day);
 }
+
+const hasTotals = (name: RollupName): boolean => ROLLUPS[name].totals !== undefined;
 
 /**
  * Deletes the rows that `insertRollup` writes, each query from one table; keeps counts of which the roll-up is the only
@@ -111,17 +117,20 @@ function deleteRollup(name: RollupName, workspaceId: string, scope: RollupScope)
   return [sql`DELETE FROM ${quarters} AS r WHERE ${ofScope} AND ${replaced}`, deletedDays];
 }
 
-/** Statements to run in order: sums of days are computed from those of quarters of an hour. */
+/** Statements to run in order: sums of days are computed from those of quarters of an hour. Some return days, as `day`. */
 function insertRollup(name: RollupName, workspaceId: string, scope: RollupScope): SQL[] {
   const { quarters, days } = ROLLUPS[name];
-  if (name === 'tool' || name === 'file') {
-    return [insert(days, selectDayRollup(name, sql`(${selectCalls(name, workspaceId, scope)})`))];
-  }
+  const insertDays = (rows: SQL): SQL =>
+    sql`${insert(days, selectDayRollup(name, rows))} ${returningDays(name, scope)}`;
+  if (name === 'tool' || name === 'file') return [insertDays(sql`(${selectCalls(name, workspaceId, scope)})`)];
   if (quarters === undefined) throw new Error(`${name} has no roll-up by quarters of an hour`);
   const rows = name === 'usage' ? selectUsageRollup(workspaceId, scope) : selectMessageCounts(workspaceId, scope);
   const written = sql`(SELECT * FROM ${quarters} AS r WHERE ${ofDays('r', 'bucket_start', workspaceId, scope)})`;
-  return [insert(quarters, rows), insert(days, selectDayRollup(name, written))];
+  return [insert(quarters, rows), insertDays(written)];
 }
+
+const returningDays = (name: RollupName, { quarters }: RollupScope): SQL =>
+  quarters === undefined && hasTotals(name) ? sql`RETURNING ${toDay('first_bucket_start')}::text AS day` : sql``;
 
 function insert(table: PgTable, rows: SQL): SQL {
   const columns = sql.raw(Object.keys(getTableColumns(table)).join(', '));
@@ -165,11 +174,14 @@ const ofQuarters = (alias: string, bucketStart: SQL, workspaceId: string, scope:
 const ofDays = (alias: string, column: string, workspaceId: string, scope: RollupScope | undefined): SQL => {
   const isOfSessions = ofSessions(alias, workspaceId, scope);
   if (scope?.quarters === undefined) return isOfSessions;
-  const days = new Set(scope.quarters.map((quarter) => quarter - (quarter % DAY_MS)));
+  const days = new Set(scope.quarters.map(toDayStart));
   const time = sql.raw(`${alias}.${column}`);
   return sql`${isOfSessions}
-    AND (${time} IS NULL OR date_bin('1 day', ${time}, '2000-01-01Z') = ANY(${toTimes(days)}))`;
+    AND (${time} IS NULL OR date_bin('1 day', ${time}, '2000-01-01Z') = ANY(${sql.param([...days])}::timestamptz[]))`;
 };
+
+/** The UTC day, as ISO 8601, of a time in milliseconds since 1970. */
+const toDayStart = (timeMs: number): string => new Date(Math.floor(timeMs / DAY_MS) * DAY_MS).toISOString();
 
 const toTimes = (timesMs: Iterable<number>): SQL =>
   sql`${sql.param(Array.from(timesMs, (timeMs) => new Date(timeMs).toISOString()))}::timestamptz[]`;
