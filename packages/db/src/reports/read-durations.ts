@@ -1,9 +1,12 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import type { GroupPart } from './group-part.ts';
+import { createRankSearch, type RankSearch } from './rank-search.ts';
+import { readDurationLists } from './read-duration-lists.ts';
 import type { ReportFilter } from './report-filter.ts';
 import { readByKeys } from './report-groups.ts';
 import type { ReportKey } from './report-keys.ts';
-import { ROLLED_UP_CALLS, TOOL_CALL_SOURCE } from './tool-call-figures.ts';
+import { ROLLED_UP_CALLS } from './tool-call-figures.ts';
 
 export interface DurationFigures {
   duration_p50_ms: number | null;
@@ -20,78 +23,130 @@ interface DurationsRequest {
   groupBy?: readonly ReportKey[];
   /** Whether calls are also grouped by program; calls without one are then left out. */
   isByProgram?: boolean;
-  /**
-   * Rows of the report with their keys. Other groups, of which there may be millions, are not loaded into this process.
-   */
+  /** Rows of the report with their keys. Other groups, of which there may be millions, take no memory here. */
   rows: readonly object[];
   /** Whether there are other groups. */
   truncated: boolean;
   /** Calls that pass the filter and have a known duration. */
   timedCalls: number;
-  /** If there are more calls than this, the database sorts their durations instead of this process. */
+  /** If there are more calls than this, their durations are counted instead of held in memory. */
   maxListedCalls?: number;
 }
 
-/** 12 MB of durations. */
-const MAX_LISTED_CALLS = 2_000_000;
+/** 3 MB of durations, and some 15 MB while they are read. */
+const MAX_LISTED_CALLS = 500_000;
+/** 8 MB in a first pass, and 16 MB in others. */
+const MAX_COUNTERS = 2_000_000;
+/** Whatever takes fewer milliseconds is known after one pass. */
+const MAX_COUNTERS_OF_GROUP = 65_536;
+const BYTES_PER_DURATION = 6;
 const NONE: DurationFigures = { duration_p50_ms: null, duration_p95_ms: null };
 
-/** The median and 95th percentile of each group's call durations, equal to percentile_disc. */
+/**
+ * The median and 95th percentile of each group's call durations, equal to percentile_disc. If there are more calls than
+ * are listed, `database` has to be a snapshot, as they are read more than once.
+ */
 export async function readDurations(
   database: Database,
   filter: ReportFilter,
   request: DurationsRequest,
 ): Promise<Durations> {
-  const { groupBy = [], isByProgram = false, rows, truncated, timedCalls, maxListedCalls = MAX_LISTED_CALLS } = request;
-  const isListed = timedCalls <= maxListedCalls;
-  const { program, durations, ...calls } = isListed ? LISTED_CALLS : SORTED_CALLS;
-  const part = isByProgram ? { ...calls, where: sql`${calls.where} AND ${program} IS NOT NULL` } : calls;
-  const read = (by: readonly ReportKey[], keys: Readonly<Record<string, SQL>>, ids?: readonly string[]) =>
-    readByKeys<DurationsRead>(database, filter, by, { ...part, keys }, { durations }, ids);
+  const { groupBy = [], isByProgram = false, rows, timedCalls, maxListedCalls = MAX_LISTED_CALLS } = request;
   const names = isByProgram ? [...groupBy, 'program'] : groupBy;
   const toId = (row: object): string =>
     JSON.stringify(names.map((name) => (row as Record<string, unknown>)[name] ?? null));
-  const groups = await read(groupBy, isByProgram ? { program } : {}, truncated ? rows.map(toId) : undefined);
-  const figures = new Map(groups.map((group) => [toId(group), toFigures([group])]));
-  const areAll = names.length === 0 || (isListed && !truncated);
-  return {
-    all: toFigures(areAll ? groups : await read([], {})),
-    of: (row) => figures.get(toId(row)) ?? NONE,
-  };
+  const group: Grouping = { groupBy, toId, ids: rows.map(toId), part: isByProgram ? CALLS_OF_PROGRAMS : TIMED_CALLS };
+  const { all, figures } =
+    timedCalls <= maxListedCalls
+      ? await listDurations(database, filter, group, request.truncated)
+      : await countDurations(database, filter, group);
+  return { all, of: (row) => figures.get(toId(row)) ?? NONE };
 }
 
-/** All durations of a group, or the two requested ones. */
-interface DurationsRead {
-  durations: Buffer | [p50: number, p95: number] | null;
+interface Grouping {
+  groupBy: readonly ReportKey[];
+  part: TimedCalls;
+  /** A group by its keys. */
+  toId(row: object): string;
+  /** Groups of the report's rows. */
+  ids: readonly string[];
 }
 
-const LISTED_CALLS = {
-  ...ROLLED_UP_CALLS,
-  where: sql`r.timed_calls > 0`,
-  program: sql`r.program`,
-  durations: sql`string_agg(r.durations, ''::bytea)`,
+type TimedCalls = Pick<GroupPart, 'source' | 'table' | 'keys'> & { where: SQL };
+
+const TIMED_CALLS: TimedCalls = { ...ROLLED_UP_CALLS, where: sql`r.timed_calls > 0` };
+const CALLS_OF_PROGRAMS: TimedCalls = {
+  ...TIMED_CALLS,
+  keys: { program: sql`r.program` },
+  where: sql`${TIMED_CALLS.where} AND r.program IS NOT NULL`,
 };
 
-const SORTED_CALLS = {
-  // As in roll-ups: in some zones clocks once changed within a quarter of an hour.
-  source: { ...TOOL_CALL_SOURCE, time: sql`date_bin('15 minutes', ${TOOL_CALL_SOURCE.time}, '2000-01-01Z')` },
-  table: sql`recount.tool_calls AS c`,
-  where: sql`c.is_own AND c.duration_ms IS NOT NULL`,
-  program: sql`c.program`,
-  durations: sql`percentile_disc(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY c.duration_ms)::float8[]`,
-};
+interface GroupedFigures {
+  all: DurationFigures;
+  figures: ReadonlyMap<string, DurationFigures>;
+}
 
-/** For lists combined, or for one group that was sorted. */
-function toFigures(groups: readonly DurationsRead[]): DurationFigures {
-  const lists: Buffer[] = [];
-  for (const { durations } of groups) {
-    if (Array.isArray(durations)) return { duration_p50_ms: durations[0], duration_p95_ms: durations[1] };
-    if (durations !== null) lists.push(durations);
+/** Figures of durations that are all in memory at once. */
+async function listDurations(
+  database: Database,
+  filter: ReportFilter,
+  { groupBy, part, toId, ids }: Grouping,
+  truncated: boolean,
+): Promise<GroupedFigures> {
+  const aggregates = { durations: sql`string_agg(r.durations, ''::bytea)` };
+  const read = (by: readonly ReportKey[], { keys, ...calls }: TimedCalls, only?: readonly string[]) =>
+    readByKeys<{ durations: Buffer | null }>(
+      database,
+      filter,
+      by,
+      { ...calls, ...(keys && { keys }) },
+      aggregates,
+      only,
+    );
+  const groups = await read(groupBy, part, truncated ? ids : undefined);
+  const figures = new Map(groups.map((row) => [toId(row), toFigures([row])]));
+  const { keys: _keys, ...allCalls } = part;
+  return { all: toFigures(truncated ? await read([], allCalls) : groups), figures };
+}
+
+function toFigures(groups: readonly { durations: Buffer | null }[]): DurationFigures {
+  const lists = groups.flatMap(({ durations }) => durations ?? []);
+  const durations = parseDurations(Buffer.concat(lists));
+  const [p50, p95] = toRanks(durations.length).map((rank) => selectRank(durations, rank));
+  return { duration_p50_ms: p50 ?? null, duration_p95_ms: p95 ?? null };
+}
+
+/** Figures of durations that are read in passes, until all groups are known. */
+async function countDurations(
+  database: Database,
+  filter: ReportFilter,
+  { groupBy, part, toId, ids }: Grouping,
+): Promise<GroupedFigures> {
+  const counters = Math.floor(MAX_COUNTERS / (ids.length + 1));
+  const createSearch = (): RankSearch => createRankSearch(toRanks, Math.min(counters, MAX_COUNTERS_OF_GROUP));
+  const searches = new Map(ids.map((id) => [id, createSearch()]));
+  const ofAll = createSearch();
+  const found = new Map<RankSearch, DurationFigures>();
+  while (found.size <= searches.size) {
+    for await (const lists of readDurationLists(database, filter, groupBy, part)) {
+      for (const list of lists) {
+        const durations = parseDurations(list.durations);
+        searches.get(toId(list))?.add(durations);
+        ofAll.add(durations);
+      }
+    }
+    for (const search of [ofAll, ...searches.values()]) {
+      const values = search.endPass();
+      if (values !== undefined)
+        found.set(search, { duration_p50_ms: values[0] ?? null, duration_p95_ms: values[1] ?? null });
+    }
   }
-  return lists.length === 0 ? NONE : toPercentiles(parseDurations(Buffer.concat(lists)));
+  const figures = new Map([...searches].map(([id, search]) => [id, found.get(search) ?? NONE]));
+  return { all: found.get(ofAll) ?? NONE, figures };
 }
 
-const BYTES_PER_DURATION = 6;
+/** Ranks of the median and the 95th percentile, from 1. */
+const toRanks = (count: number): number[] => (count === 0 ? [] : [Math.ceil(count / 2), Math.ceil((count * 19) / 20)]);
 
 function parseDurations(bytes: Buffer): Float64Array {
   const durations = new Float64Array(bytes.length / BYTES_PER_DURATION);
@@ -99,12 +154,6 @@ function parseDurations(bytes: Buffer): Float64Array {
     durations[index] = bytes.readUIntBE(index * BYTES_PER_DURATION, BYTES_PER_DURATION);
   return durations;
 }
-
-/** Requires at least one duration. Reorders them. */
-const toPercentiles = (durations: Float64Array): DurationFigures => ({
-  duration_p50_ms: selectRank(durations, Math.ceil(durations.length / 2)),
-  duration_p95_ms: selectRank(durations, Math.ceil((durations.length * 19) / 20)),
-});
 
 /** The value of the given `rank`, from 1, if all were sorted: quickselect, in linear time. Reorders the values. */
 export function selectRank(values: Float64Array, rank: number): number {

@@ -151,7 +151,7 @@ describe('a session with a file and a program for every other call', () => {
     expect(page.totals).toMatchObject({ duration_p50_ms: CALLS / 2 - 1, duration_p95_ms: CALLS * 0.95 - 1 });
     for (const maxListedCalls of [0, CALLS]) {
       const request = { groupBy, rows: page.rows.slice(1), truncated: true, timedCalls: CALLS, maxListedCalls };
-      const durations = await readDurations(pool.database, filter, request);
+      const durations = await withReportSnapshot(pool, (snapshot) => readDurations(snapshot, filter, request));
       expect(page.rows.map((row) => durations.of(row).duration_p50_ms)).toEqual([null, 1079]);
       expect(page.totals).toMatchObject(durations.all);
     }

@@ -202,7 +202,7 @@ export async function readSessionCounts(
   return new Map(rows.map((row) => [JSON.stringify(names.map((name) => row[name])), row.session_count]));
 }
 
-async function createScope(
+export async function createScope(
   database: Database,
   filter: ReportFilter,
   groupBy: readonly ReportKey[],

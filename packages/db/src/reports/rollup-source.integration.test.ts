@@ -9,6 +9,7 @@ import { readProgramsReport } from './read-programs-report.ts';
 import { readToolsReport } from './read-tools-report.ts';
 import { readUsageReport } from './read-usage-report.ts';
 import { resolveReportFilter } from './report-filter.ts';
+import { withReportSnapshot } from './with-report-snapshot.ts';
 
 /**
  * Days on which clocks change somewhere, in St. John's in 2005 at a minute past midnight, so that a date repeats; and one on which a
@@ -208,15 +209,16 @@ it.each(EACH_ZONE)(
         ),
       );
 
-      const sorted = await readDurations(pool.database, filter, {
-        groupBy: ['day'],
-        rows: tools.rows,
-        truncated: false,
-        timedCalls: 1,
-        maxListedCalls: 0,
-      });
-      expect(tools.rows.map((row) => ({ ...row, ...sorted.of(row) }))).toEqual(tools.rows);
-      expect(tools.totals).toMatchObject(sorted.all);
+      const request = { groupBy: ['day'] as const, rows: tools.rows, truncated: false, timedCalls: 1 };
+      const counted = await withReportSnapshot(pool, (snapshot) =>
+        readDurations(snapshot, filter, { ...request, maxListedCalls: 0 }),
+      );
+      expect(tools.rows.map((row) => ({ ...row, ...counted.of(row) }))).toEqual(tools.rows);
+      expect(tools.totals).toMatchObject(counted.all);
+      const ofPrograms = { isByProgram: true, rows: programs.rows, truncated: false, timedCalls: 1, maxListedCalls: 0 };
+      const countedPrograms = await withReportSnapshot(pool, (snapshot) => readDurations(snapshot, filter, ofPrograms));
+      expect(programs.rows.map((row) => ({ ...row, ...countedPrograms.of(row) }))).toEqual(programs.rows);
+      expect(programs.totals).toMatchObject(countedPrograms.all);
 
       const files = await readFilesReport(pool.database, filter, { limit: 100, sort: 'calls' });
       const figures = `count(*)::int AS calls, count(*) FILTER (WHERE tool_name = 'Read')::int AS reads,
