@@ -58,6 +58,11 @@ it.each([
      DELETE FROM recount.message_rollup WHERE workspace_id = $1 AND session_id IN (SELECT session_id FROM removed)`,
     'needs what another part',
   ],
+  [
+    `INSERT INTO recount.message_rollup (workspace_id, session_id) SELECT workspace_id, session_id FROM recount.sessions
+     WHERE workspace_id = $1 RETURNING session_id`,
+    'returns columns of an INSERT with a query',
+  ],
   ['SELECT nothing FROM recount.sessions', 'cannot be planned'],
 ])('reports %s', async (text, fault) => {
   if (canPlan) expect(await find(text)).toContainEqual(expect.stringContaining(fault));
@@ -70,6 +75,8 @@ it('accepts statements of one workspace', async () => {
     'SELECT FROM recount.sessions WHERE workspace_id = (SELECT $1::text) FOR UPDATE',
     `WITH removed AS (DELETE FROM recount.usage_rollup WHERE workspace_id = $1)
      DELETE FROM recount.message_rollup WHERE workspace_id = $1`,
+    `INSERT INTO recount.message_rollup AS r (workspace_id, session_id) SELECT workspace_id, session_id
+     FROM recount.sessions WHERE workspace_id = $1 RETURNING r.session_id`,
   ]) {
     expect(await find(text)).toEqual([]);
   }

@@ -19,6 +19,9 @@ const HIDDEN_WORKSPACE = /\(SELECT (\$\d+::text)\)/g;
 /** Citus refuses expressions in an update that might differ between nodes. */
 const CLOCK_IN_UPSERT =
   /\bDO UPDATE\s+SET\b(?:(?!\bRETURNING\b)[\s\S])*\b(?:now\(\)|current_timestamp|clock_timestamp\(\))/i;
+/** Nodes know the table by the name of a shard; Citus gives it an alias by itself only if there is an ON CONFLICT. */
+const RETURNS_FROM_TABLE_WITHOUT_ALIAS =
+  /^\s*INSERT INTO\s+\S+\s*\([^)]*\)\s*(?:SELECT|WITH)\b(?![\s\S]*\bON CONFLICT\b)[\s\S]*\bRETURNING\b/i;
 
 /** Undefined tables: temporary ones cannot be distributed. */
 const UNDEFINED_TABLE = '42P01';
@@ -127,6 +130,9 @@ export async function findFaults(client: Client, text: string, options: FaultOpt
         )),
     ...(changesDistributed && CLOCK_IN_UPSERT.test(text)
       ? ['asks the clock in DO UPDATE: take the value of `excluded`']
+      : []),
+    ...(changesDistributed && RETURNS_FROM_TABLE_WITHOUT_ALIAS.test(text)
+      ? ['returns columns of an INSERT with a query: give its table an alias, and name them by it']
       : []),
     ...listDependencies(root),
   ];

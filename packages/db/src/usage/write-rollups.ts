@@ -130,11 +130,11 @@ function insertRollup(name: RollupName, workspaceId: string, scope: RollupScope)
 }
 
 const returningDays = (name: RollupName, { quarters }: RollupScope): SQL =>
-  quarters === undefined && hasTotals(name) ? sql`RETURNING ${toDay('first_bucket_start')}::text AS day` : sql``;
+  quarters === undefined && hasTotals(name) ? sql`RETURNING ${toDay('r.first_bucket_start')}::text AS day` : sql``;
 
 function insert(table: PgTable, rows: SQL): SQL {
   const columns = sql.raw(Object.keys(getTableColumns(table)).join(', '));
-  return sql`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM (${rows}) AS rolled_up`;
+  return sql`INSERT INTO ${table} AS r (${columns}) SELECT ${columns} FROM (${rows}) AS rolled_up`;
 }
 
 /** Rows of a roll-up by UTC days, by their definition, from `quarters`, the rows by quarters of an hour. */
