@@ -51,10 +51,18 @@ function endQuietlyWithoutReader(context: CliContext): void {
   }
 }
 
-/** `recount usage` runs often, and needs none of the other commands. */
+/** `recount usage` runs often, and servers run for long: they need none of the other commands. */
 async function loadCommands([name]: readonly string[]): Promise<CommandsByHeading> {
-  if (name === 'usage') return { 'Get started:': [createUsageCommand] };
-  return (await import('./commands/all-commands.ts')).COMMANDS;
+  switch (name) {
+    case 'usage':
+      return { 'Get started:': [createUsageCommand] };
+    case 'api':
+      return { 'The installation:': [(await import('./commands/api.ts')).createApiCommand] };
+    case 'worker':
+      return { 'The installation:': [(await import('./commands/worker.ts')).createWorkerCommand] };
+    default:
+      return (await import('./commands/all-commands.ts')).COMMANDS;
+  }
 }
 
 function createProgram(context: CliContext, commands: CommandsByHeading): Command {

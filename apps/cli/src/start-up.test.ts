@@ -33,3 +33,12 @@ it.each([[['--help']], [['report', 'daily']], [['sessions']], [['show', 'x']], [
     expect(modules.length).toBeLessThan(160);
   },
 );
+
+it.each(['api', 'worker'])('recount %s keeps nothing in memory that few requests need', async (command) => {
+  const modules = await listModules(command);
+  expect(modules).toContain(`apps/cli/src/commands/${command}.ts`);
+  expect(modules).toContain(command === 'api' ? 'apps/api/src/app.ts' : 'apps/worker/src/start-worker.ts');
+  const rare =
+    /^apps\/cli\/src\/commands\/all-commands|^apps\/api\/src\/documents\/|\/node_modules\/(?:@modelcontextprotocol|@secretlint|marked)\//;
+  expect(modules.filter((url) => rare.test(url))).toEqual([]);
+});

@@ -1,9 +1,8 @@
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import type { Problem } from '@recount/contract';
 import type { FastifyRequest } from 'fastify';
 import type { ApiApp } from '../api-dependencies.ts';
 import { acceptJsonBodies } from '../http/json-bodies.ts';
-import { type AskApi, createMcpServer } from '../mcp/create-mcp-server.ts';
+import type { AskApi } from '../mcp/create-mcp-server.ts';
 
 /** The largest JSON-RPC request; the tools limit their answers. */
 const MAX_BODY_BYTES = 256 * 1024;
@@ -43,7 +42,12 @@ function createAsk(app: ApiApp, { headers, ip }: FastifyRequest): AskApi {
   };
 }
 
+/** The first request loads the protocol with its schemas, which take memory. */
 async function answerMcp(ask: AskApi, request: FastifyRequest): Promise<Response> {
+  const [{ createMcpServer }, { WebStandardStreamableHTTPServerTransport }] = await Promise.all([
+    import('../mcp/create-mcp-server.ts'),
+    import('@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'),
+  ]);
   const server = createMcpServer(ask);
   // Without a session id generator, nothing is kept between requests.
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });

@@ -22,15 +22,7 @@ import {
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { DOCUMENT_CONTENT_SECURITY_POLICY, formatHtmlDocument } from '../documents/html-document.ts';
-import { formatMarkdownDocument } from '../documents/markdown-document.ts';
-import {
-  loadSessionDocument,
-  type RedactionCounts,
-  redactDocument,
-  type SessionDocument,
-  sanitizeDocument,
-} from '../documents/session-document.ts';
+import type { DocumentLayout, RedactionCounts, SessionDocument } from '../documents/index.ts';
 import { toAttachment } from '../http/download-headers.ts';
 import { acceptJsonBodies } from '../http/json-bodies.ts';
 import { addErrorCounts, parseCursor, toCursor } from '../paging/pages.ts';
@@ -40,6 +32,9 @@ import { ProblemError } from '../problems/problem-error.ts';
 import { requireRows, requireSession } from './require-session.ts';
 
 type Deps = Pick<ApiDependencies, 'database'>;
+
+/** Has a parser of Markdown and rules for secrets, which take memory: loaded for whoever first asks for a document. */
+const loadDocuments = () => import('../documents/index.ts');
 
 /** Documents are built in memory, up to about 100 MB each. */
 const MAX_CONCURRENT_DOCUMENTS = 2;
@@ -78,10 +73,11 @@ export function addDocumentRoutes(app: ApiApp, deps: Deps): void {
       const { document, session } = await readDocument(workspaceId, request.params.session_id, request.query);
       const layout = { timeZone, currencyLabel: await readCurrencyLabel(deps, workspaceId) };
       const { mediaType, extension } = MEDIA_TYPES[format];
+      const { DOCUMENT_CONTENT_SECURITY_POLICY } = await loadDocuments();
       if (format === 'html') reply.header('content-security-policy', DOCUMENT_CONTENT_SECURITY_POLICY);
       reply.type(mediaType);
       if (download) reply.header('content-disposition', toAttachment(session.session_id, extension));
-      return reply.serializer(asIs).send(render(format, document, layout));
+      return reply.serializer(asIs).send(await render(format, document, layout));
     },
   );
 }
@@ -117,6 +113,7 @@ export async function addShareRoutes(parent: ApiApp, deps: Deps): Promise<void> 
         const options = { redact: true, sanitize, subagents, from_line, to_line };
         const { document, counts, session } = await readDocument(workspaceId, request.params.session_id, options);
         const layout = { timeZone, currencyLabel: await readCurrencyLabel(deps, workspaceId) };
+        const { formatHtmlDocument } = await loadDocuments();
         const { share, token } = await deps.database.withTransaction((transaction) =>
           createShare(transaction, {
             workspaceId,
@@ -200,13 +197,14 @@ export async function addShareRoutes(parent: ApiApp, deps: Deps): Promise<void> 
     async (request, reply) => {
       const page = await openShare(database, request.params.token);
       if (page === undefined) throw new ProblemError('not-found', 'The link is unknown, or has ended');
-      return sendPage(reply, page);
+      return await sendPage(reply, page);
     },
   );
 }
 
-function sendPage(reply: FastifyReply, page: Uint8Array): FastifyReply {
-  return reply
+async function sendPage(reply: FastifyReply, page: Uint8Array): Promise<FastifyReply> {
+  const { DOCUMENT_CONTENT_SECURITY_POLICY } = await loadDocuments();
+  return await reply
     .type(MEDIA_TYPES.html.mediaType)
     .header('content-security-policy', DOCUMENT_CONTENT_SECURITY_POLICY)
     .header('cache-control', 'no-store')
@@ -231,6 +229,7 @@ function createDocumentReader({ database }: Deps) {
     }
     underWay++;
     try {
+      const { loadSessionDocument, redactDocument, sanitizeDocument } = await loadDocuments();
       const { loaded, session } = await database.withSnapshot(async (snapshot) => {
         const session = await requireSession(snapshot, workspaceId, name);
         const rowSetId = await requireRows(snapshot, session, session.primary_transcript_id);
@@ -248,11 +247,12 @@ function createDocumentReader({ database }: Deps) {
   };
 }
 
-function render(
+async function render(
   format: NonNullable<DocumentQuery['format']>,
   document: SessionDocument,
-  layout: Parameters<typeof formatHtmlDocument>[1],
-): string {
+  layout: DocumentLayout,
+): Promise<string> {
+  const { formatHtmlDocument, formatMarkdownDocument } = await loadDocuments();
   switch (format) {
     case 'html':
       return formatHtmlDocument(document, layout);
