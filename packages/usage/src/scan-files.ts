@@ -55,6 +55,11 @@ const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
 /** Enough for nearly all files; otherwise more is read. */
 const FIRST_HEAD_BYTES = 64 * 1024;
+/** Beginnings of archives: their members would be read as the lines of one transcript, but for the first of each. */
+const ARCHIVE_MAGICS: readonly (readonly [offset: number, bytes: Buffer])[] = [
+  [0, Buffer.from('PK\x03\x04')],
+  [257, Buffer.from('ustar')],
+];
 const COMPRESSIONS: Readonly<Record<string, 'gzip' | 'zstd'>> = { gz: 'gzip', zst: 'zstd' };
 
 /** Scans the files whose indexes `next` returns, until it returns one beyond the last. */
@@ -134,6 +139,9 @@ async function readCompressed(
   for await (const chunk of decompress(createReadStream(path), compression)) if (!push(chunk)) return;
 }
 
+const isArchive = (head: Buffer): boolean =>
+  ARCHIVE_MAGICS.some(([offset, bytes]) => head.subarray(offset, offset + bytes.length).equals(bytes));
+
 interface FileScan {
   /** Returns false if nothing that follows matters. The chunk may be reused afterwards. */
   push(chunk: Buffer): boolean;
@@ -160,6 +168,11 @@ function createFileScan(file: FoundFile, columns: ReturnType<typeof createUsageC
   };
 
   const begin = (head: Buffer, isWhole: boolean): boolean => {
+    if (isArchive(head)) {
+      found.status = 'failed';
+      found.failure = 'an archive: unpack it first';
+      return true;
+    }
     const identity = identifyTranscript({ path, head });
     if (!identity.isConclusive && !isWhole && head.length < IDENTIFY_HEAD_BYTES) return false;
     found.agent = identity.agent ?? null;

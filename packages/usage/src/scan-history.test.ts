@@ -257,6 +257,24 @@ describe('scanHistory and settleLedger', () => {
     expect(rows.map(([session]) => session)).toEqual(['one', 'two']);
   });
 
+  it('refuses archives, whatever they are called, instead of reading their members as one transcript', async () => {
+    const header = Buffer.alloc(512);
+    header.write('one.jsonl');
+    header.write('ustar', 257);
+    const tar = Buffer.concat([header, Buffer.from(toText([ONE, { ...ONE, id: '2' }]))]);
+    await writeFile(join(directory, 'a.jsonl'), tar);
+    await writeFile(join(directory, 'b.json.gz'), gzipSync(tar));
+    await writeFile(
+      join(directory, 'c.json'),
+      Buffer.concat([Buffer.from('PK\x03\x04\n'), Buffer.from(toText([ONE]))]),
+    );
+    const { files, columns } = await scanHistory(await find(), {});
+    expect(files.map(({ status, failure }) => [status, failure])).toEqual(
+      Array(3).fill(['failed', 'an archive: unpack it first']),
+    );
+    expect(columns.keys).toHaveLength(0);
+  });
+
   it('reports what it cannot read, and continues', async () => {
     await save('one.jsonl', [ONE]);
     await writeFile(join(directory, 'notes.json'), '{"a":1}\n');

@@ -6,7 +6,8 @@ import type { CliContext } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
 import { type Found, toDeniedFile } from './found.ts';
 
-const TRANSCRIPT_PATTERNS = ['**/*.jsonl', '**/*.jsonl.zst', '**/*.jsonl.gz', '**/*.json'];
+const TRANSCRIPT_PATTERNS = ['**/*.json*', '**/*.ndjson*'];
+const TRANSCRIPT_ENDING = /\.(?:jsonl?|ndjson)(?:\.(?:gz|zst))?$/;
 const DATABASE_PATTERNS = ['**/*.db', '**/*.sqlite', '**/*.sqlite3'];
 
 /** Everything below the paths. Throws UsageError for a path that does not exist. */
@@ -24,7 +25,8 @@ export async function findBelow({ workingDirectory }: CliContext, paths: readonl
     }
     for (const pattern of TRANSCRIPT_PATTERNS)
       for (const file of matchFiles(path, pattern, (denied) => transcripts.set(denied, toDeniedFile(denied))))
-        if (await isSessionStore(file.path)) databases.set(file.path, file);
+        if (!TRANSCRIPT_ENDING.test(file.path)) continue;
+        else if (await isSessionStore(file.path)) databases.set(file.path, file);
         else if (!isSessionPart(file.path) && !(await isPromptHistory(file.path))) transcripts.set(file.path, file);
     for (const pattern of DATABASE_PATTERNS)
       for (const file of matchFiles(path, pattern)) if (await isSessionStore(file.path)) databases.set(file.path, file);

@@ -1,0 +1,22 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createFakeContext } from '../testing/fake-context.ts';
+import { findBelow } from './find-below.ts';
+
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'recount-below-'));
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+it('finds every name that `recount backfill` takes for a transcript, each once', async () => {
+  const compressed = (name: string): string[] => [name, `${name}.gz`, `${name}.zst`];
+  const expected = ['one.json', 'two.jsonl', 'three.ndjson'].flatMap(compressed);
+  const others = ['one.json.bak', 'two.jsonl.tar.gz', 'three.ndjson.tmp', 'four.txt'];
+  await mkdir(join(directory, 'deep', 'er'), { recursive: true });
+  for (const name of [...expected, ...others]) await writeFile(join(directory, 'deep', 'er', name), '');
+  const { transcripts } = await findBelow(createFakeContext(), [directory]);
+  expect(transcripts.map(({ path }) => basename(path)).sort()).toEqual(expected.sort());
+});
