@@ -268,7 +268,7 @@ describe('scanHistory and settleLedger', () => {
       join(directory, 'c.json'),
       Buffer.concat([Buffer.from('PK\x03\x04\n'), Buffer.from(toText([ONE]))]),
     );
-    const { files, columns } = await scanHistory(await find(), {});
+    const { files, columns } = await scanHistory(await find(), { cacheDirectory: undefined });
     expect(files.map(({ status, failure }) => [status, failure])).toEqual(
       Array(3).fill(['failed', 'an archive: unpack it first']),
     );

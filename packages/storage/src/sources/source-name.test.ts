@@ -14,6 +14,7 @@ test.each([
   ['a.zip', 'zip'],
   ['a.json', 'transcript'],
   ['agent-1.meta.json', 'other'],
+  ['.factory/sessions/-app/s-1.settings.json', 'transcript'],
   ['a.gz', 'other'],
   ['jsonl', 'other'],
   ['a.jsonl.txt', 'other'],

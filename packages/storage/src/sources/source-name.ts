@@ -7,8 +7,8 @@ const TRANSCRIPT_ENDING = /\.(?:jsonl?|ndjson)(?:\.(?:gz|zst))?$/i;
 const TAR_ENDING = /\.(?:tar|tar\.gz|tgz|tar\.zst|tzst)$/i;
 const ZIP_ENDING = /\.zip$/i;
 const COMPRESSION_ENDING = /\.(?:gz|zst)$/i;
-/** Files about a session that agents keep beside it. */
-const COMPANION_ENDING = /\.(?:meta|settings)\.json$/i;
+/** Files about a session, without usage, that agents keep beside it. */
+const COMPANION_ENDING = /\.meta\.json$/i;
 /** macOS archives hold a binary `._name` beside each `name`. */
 const APPLE_DOUBLE = /(?:^|[\\/])\._[^\\/]*$/;
 /** U+FFFD too, because it marks the escaped bytes. */
