@@ -41,16 +41,11 @@ export { checkSchemaVersion, migrateDatabase, SchemaVersionError } from './migra
 export { preferIndexes } from './planner.ts';
 export * from './reports/index.ts';
 export * from './reports/report-filter.ts';
+export { indexSearchBatch, type SearchBatch } from './search/index-search-batch.ts';
 export * from './search/parse-search-query.ts';
+export * from './search/read-search-backlog.ts';
 export type { SearchKind } from './search/schema.ts';
 export * from './search/search-documents.ts';
-export {
-  countWaitingBlocks,
-  indexSearchBatch,
-  readSearchBacklog,
-  type SearchBacklog,
-  type SearchBatch,
-} from './search/search-index.ts';
 export type { SnippetPart } from './search/search-snippet.ts';
 export * from './sessions/delete-session.ts';
 export { lockFreeSessions, lockSession } from './sessions/lock-sessions.ts';

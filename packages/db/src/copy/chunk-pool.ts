@@ -1,13 +1,13 @@
-/** Room of a chunk; a single text that is longer has a chunk of its own. */
+/** Size of a chunk; a single longer text gets a chunk of its own. */
 export const CHUNK_BYTES = 128 * 1024;
-/** Chunks that are kept to be written over. What is beyond them waits for the garbage collector. */
+/** Number of chunks kept for reuse. Any more are left to the garbage collector. */
 const MAX_SPARE_CHUNKS = 64;
 
-/** Chunks of memory outside the heap, which are used again and again. */
+/** Reusable chunks of memory outside the heap. */
 export interface ChunkPool {
-  /** A chunk with room for so many bytes at least. What stands in it is undefined. */
+  /** A chunk of at least this size, with undefined content. */
   take(minBytes: number): Buffer;
-  /** Takes chunks back, or views of their beginnings, each once: they are written over. */
+  /** Returns chunks, or views of their beginnings, to the pool, each once: they will be overwritten. */
   giveBack(chunks: readonly Buffer[]): void;
 }
 

@@ -5,10 +5,10 @@ import { getTableConfig, type PgTable } from '../drizzle.cjs';
 import { type BinaryRowEncoder, createBinaryRowEncoder } from './binary-row-encoder.ts';
 import { createChunkPool } from './chunk-pool.ts';
 
-/** Encoded rows wait until those of all tables are this many bytes: every COPY costs two round trips. */
+/** Encoded rows are sent once all tables together have this many bytes, because every COPY costs two round trips. */
 const MAX_GATHERED_BYTES = 2 * 1024 * 1024;
 
-/** Of all copiers of the process, which are short-lived: memory of their own would be garbage with each of them. */
+/** Shared by all copiers of the process: they are short-lived, and would each leave memory of their own as garbage. */
 const chunkPool = createChunkPool();
 
 interface RowCopier {
@@ -26,10 +26,10 @@ interface OpenTable {
 }
 
 /**
- * Writes rows by binary COPY on a transaction's own connection, so that they commit or vanish with it. One COPY is
- * under way while the rows of the next are encoded, so that neither side waits for the other. Throws Postgres' error at
- * a later call, after which the transaction can only be rolled back. Holds 2 MiB in all tables and 2 MiB under way, and what is
- * added between two calls of `sendFull`.
+ * Writes rows by binary COPY on a transaction's own connection, so that they commit or roll back with it. One COPY runs
+ * while the rows of the next are encoded, so that neither side waits for the other. Throws Postgres' error at a later
+ * call, after which the transaction can only be rolled back. Buffers 2 MiB over all tables, 2 MiB being sent, and what
+ * is added between two calls of `sendFull`.
  */
 export function createRowCopier(client: PoolClient): RowCopier {
   const tables: OpenTable[] = [];

@@ -6,26 +6,31 @@ export interface FindingScope {
   workspaceId: string;
   /** Undefined: all sessions of the workspace. */
   sessionIds?: readonly string[] | undefined;
-  /** What is touched of the one session, which grew. Undefined: all. */
+  /** Limits the scope to what changed in its only session, which grew. Undefined: everything. */
   touched?: TouchedFindings | undefined;
 }
 
-/** Outside of this, the repeats and cold caches of a session that grew stay what they are. */
+/** What the growth of a session can have affected. All other repeats and cold caches of the session remain valid. */
 export interface TouchedFindings {
   /** The session's only row set. */
   rowSetId: string;
-  /** When the first of the responses that came, changed or went was made, in milliseconds since 1970. Null: none names a time. */
+  /**
+   * Time of the first response that was added, changed or removed, in milliseconds since 1970. Null: none has a time.
+   */
   firstResponseMs: number | null;
-  /** Null: no call came, changed or went. */
+  /** Null: no call was added, changed or removed. */
   calls: TouchedCalls | null;
 }
 
-/** Calls that came, changed or went, and the calls before them that may belong to a run with them. */
+/** Calls that were added, changed or removed, and the calls before them that may be part of the same run. */
 interface TouchedCalls {
-  /** Lines from which on they are, of the main conversation and of sub-agents: no run goes over one of these. */
+  /** First lines of these calls, in the main conversation and in sub-agents. No run crosses one of these lines. */
   firstMainLine: number;
   firstSubagentLine: number;
-  /** The line from which on each file that they name is read anew: that of its last edit before them, or 0. */
+  /**
+   * For each file that these calls use: the line from which its reads must be examined again, which is that of its last
+   * edit before them, or 0.
+   */
   firstLineByFile: Readonly<Record<string, number>>;
 }
 
@@ -35,13 +40,18 @@ export const isInScope = (alias: string, { workspaceId, sessionIds }: FindingSco
     ? sql`${sql.raw(alias)}.workspace_id = ${workspaceId}`
     : isInWorkspace(alias, 'session_id', workspaceId, sessionIds);
 
-/** Condition on a row (`alias` of tool_calls or findings): in its conversation it is not before the touched calls' runs. */
+/**
+ * Condition on a row (`alias` of tool_calls or findings): within its conversation, it is not before the touched runs.
+ */
 export const isInTouchedRun = (alias: string, { firstMainLine, firstSubagentLine }: TouchedCalls): SQL => {
   const [line, isSubagent] = [sql.raw(`${alias}.line_number`), sql.raw(`${alias}.is_subagent`)];
   return sql`(${line} >= CASE WHEN ${isSubagent} THEN ${firstSubagentLine}::int ELSE ${firstMainLine}::int END)`;
 };
 
-/** Condition on a row (`alias` of tool_calls or findings): `file`, its column, is one of the touched calls', and was not edited since. */
+/**
+ * Condition on a row (`alias` of tool_calls or findings): its column `file` names a file of the touched calls, and it is
+ * not before that file's first line.
+ */
 export const isOfTouchedFile = (alias: string, file: string, { firstLineByFile }: TouchedCalls): SQL => {
   const [line, path] = [sql.raw(`${alias}.line_number`), sql.raw(`${alias}.${file}`)];
   return sql`${line} >= (${JSON.stringify(firstLineByFile)}::jsonb ->> ${path})::int`;

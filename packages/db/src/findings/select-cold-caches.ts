@@ -3,14 +3,14 @@ import { toHiddenWorkspace } from '../planner.ts';
 import { usageEntries, usageLedger } from '../usage/schema.ts';
 import { type FindingScope, isInScope, toTime } from './finding-scope.ts';
 
-/** What the vendors keep in their caches: a response that wrote for an hour says so. */
+/** How long vendors keep a cache: a response says if it wrote for an hour. */
 const CACHE_LIFETIME = sql.raw("interval '5 minutes'");
 const LONG_CACHE_LIFETIME = sql.raw("interval '1 hour'");
 
 /**
- * Queries for a WITH, the last of which, `cold_cache`, has the responses after a pause longer than the cache lives, of the same model
- * as the one before. What was in the cache before, and was not read, was written again, as far as this one wrote. Of a session that
- * grew, those from the first touched response on.
+ * Queries for a WITH. The last one, `cold_cache`, has the responses that follow a response of the same model after a
+ * pause longer than the cache's lifetime. Tokens that were in the cache before, but were not read, were written again,
+ * at most as many as the response wrote. For a session that grew, only responses from the first touched one on.
  */
 export const coldCacheQueries = (scope: FindingScope): SQL => sql`
   ${firstTimeQuery(scope)}
@@ -38,7 +38,10 @@ export const coldCacheQueries = (scope: FindingScope): SQL => sql`
     WHERE ${isSince(scope)} AND tokens > 0 AND model = model_before AND pause > CASE WHEN is_long THEN ${LONG_CACHE_LIFETIME} ELSE ${CACHE_LIFETIME} END
   )`;
 
-/** `first_time` has the time of the earliest response that is the last before the touched ones in a conversation that has some of these. */
+/**
+ * `first_time`: the time from which on responses are read, the earliest of the last responses before the touched ones, over
+ * all conversations that have touched ones.
+ */
 function firstTimeQuery(scope: FindingScope): SQL {
   const firstMs = scope.touched?.firstResponseMs;
   if (typeof firstMs !== 'number') return sql``;
@@ -52,13 +55,13 @@ function firstTimeQuery(scope: FindingScope): SQL {
   ),`;
 }
 
-/** Condition on responses `u`: they are found, or one that is found is compared with them. */
+/** Condition on responses `u`: they are selected, or are the predecessors of selected ones. */
 function hasCompared({ touched }: FindingScope): SQL {
   if (touched === undefined) return sql`u."timestamp" IS NOT NULL`;
   if (touched.firstResponseMs === null) return sql`false`;
   return sql`u."timestamp" >= coalesce((SELECT first_time FROM first_time), ${toTime(touched.firstResponseMs)})`;
 }
 
-/** Condition on rows of `response`: those before were only compared with. */
+/** Condition on rows of `response`: leaves out those that are only predecessors. */
 const isSince = ({ touched }: FindingScope): SQL =>
   typeof touched?.firstResponseMs === 'number' ? sql`"timestamp" >= ${toTime(touched.firstResponseMs)}` : sql`true`;

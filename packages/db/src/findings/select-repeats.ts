@@ -4,12 +4,12 @@ import { toHiddenWorkspace } from '../planner.ts';
 import { toolCalls } from '../usage/schema.ts';
 import { type FindingScope, isInScope, isInTouchedRun, isOfTouchedFile } from './finding-scope.ts';
 
-/** From how many on the same call, error or read is a finding. */
+/** Number of equal calls, errors or reads that makes a finding. */
 const MIN_REPEATS = sql.raw('3');
 
 /**
- * The sessions in which there may be repeats, which few have: what tells is in the calls alone, without their texts. Planning and
- * starting all of `repeatQueries` takes longer than this for a session without any.
+ * The sessions that may have repeats, judged by the calls alone, without their texts. Few do, and for a session without
+ * any, this is faster than planning and starting all of `repeatQueries`.
  */
 export const selectSessionsWithRepeats = (scope: FindingScope): SQL => sql`
   WITH ${callQuery(scope)}
@@ -20,8 +20,8 @@ export const selectSessionsWithRepeats = (scope: FindingScope): SQL => sql`
   ) AS c WHERE may_be_found`;
 
 /**
- * Queries for a WITH. Each of the last three, `repeated_call`, `repeated_error` and `repeated_read`, has a row for each of its findings.
- * Few calls are like their neighbours, and only of these are inputs and results read.
+ * Queries for a WITH. The last three, `repeated_call`, `repeated_error` and `repeated_read`, have one row per finding.
+ * Inputs and results are read only of calls that resemble their neighbours, which are few.
  */
 export const repeatQueries = (scope: FindingScope): SQL => sql`
   ${callQuery(scope)},
@@ -36,10 +36,10 @@ export const repeatQueries = (scope: FindingScope): SQL => sql`
   ${readQuery(scope)},
   ${findingQuery('repeated_read', 'same_read', 'file_path, epoch, input')}`;
 
-/** Condition on a call `c`. What was denied was not tried. */
+/** Condition on a call `c`. A denied call did not run. */
 export const IS_CALL_FAILED = sql.raw('(c.is_error IS TRUE AND NOT c.is_denied)');
 
-/** Conditions on a call `c`, by a window `conversation`: it may be the same as the one before, or fail in the same way. */
+/** Conditions on a call `c`, in a window `conversation`: it may equal the previous call, or fail in the same way. */
 export const IS_CALL_REPEATED = sql.raw(`(c.tool_name = lag(c.tool_name) OVER conversation
         AND c.input_bytes = lag(c.input_bytes) OVER conversation
         AND c.file_path IS NOT DISTINCT FROM lag(c.file_path) OVER conversation
@@ -49,14 +49,20 @@ export const IS_ERROR_REPEATED = sql.raw(`(c.is_error IS TRUE AND NOT c.is_denie
         AND c.tool_name = lag(c.tool_name) OVER conversation
         AND c.output_bytes IS NOT DISTINCT FROM lag(c.output_bytes) OVER conversation)`);
 
-/** Condition on a call `c` of a session that grew: neither it nor the one before stands there only for the reads of its file. */
+/**
+ * Condition on a call `c` of a session that grew: neither it nor the previous one is included only for reads of its
+ * file.
+ */
 function followsInRun({ touched }: FindingScope): SQL {
   if (!touched?.calls) return sql`true`;
   const isInRun = isInTouchedRun('c', touched.calls);
   return sql`${isInRun} AND lag(${isInRun}) OVER conversation`;
 }
 
-/** Condition on calls `c`: of the scope, and where that has touched calls, in runs with these, or of the same files. */
+/**
+ * Condition on calls `c`: they are in the scope, and if that has touched calls, in a run with them or of the same
+ * files.
+ */
 function isTouchedCall(scope: FindingScope): SQL {
   const { touched, workspaceId } = scope;
   if (touched === undefined) return isInScope('c', scope);
@@ -66,8 +72,8 @@ function isTouchedCall(scope: FindingScope): SQL {
 }
 
 /**
- * Calls that count, numbered within their transcript as they were made: they are stored as their results came. Which of them
- * may be part of a run of three is known from their neighbours.
+ * Calls that count, numbered within their transcript in the order in which they were made (they are stored in the order
+ * of their results). Their neighbours show which may be part of a run of three.
  */
 const callQuery = (scope: FindingScope): SQL => sql`
   compared AS (
@@ -86,13 +92,16 @@ const callQuery = (scope: FindingScope): SQL => sql`
     WINDOW conversation AS (PARTITION BY row_set_id, is_subagent ORDER BY line_number, call_number)
   )`;
 
-/** Whether a call is one of three in a row, of which `isLikeBefore` says that a call is like the one before. */
+/**
+ * Whether a call is one of three in a row. `isLikeBefore` is the column that says whether a call resembles the previous
+ * one.
+ */
 const isPartOfRun = (isLikeBefore: string): SQL =>
   sql.raw(`(
       ${isLikeBefore} AND (lag(${isLikeBefore}) OVER conversation OR lead(${isLikeBefore}) OVER conversation)
       OR lead(${isLikeBefore}) OVER conversation AND lead(${isLikeBefore}, 2) OVER conversation)`);
 
-/** Rows of `from` that stand next to each other in a run with the same `columns`; the run is numbered as `<name>_run`. */
+/** Consecutive rows of `from` with the same `columns`, as runs, which are numbered in `<name>_run`. */
 const runQuery = (name: string, from: SQL, columns: string): SQL => {
   const series = sql.raw(`row_set_id, is_subagent, ${columns}`);
   const [runs, run, length] = [name, `${name}_run`, `${name}_length`].map((part) => sql.raw(part));
@@ -107,7 +116,7 @@ const runQuery = (name: string, from: SQL, columns: string): SQL => {
   )`;
 };
 
-/** The calls of `from` with a hash of their input; those whose texts were cut or deleted are left out. */
+/** The calls of `from` with a hash of their input, without those whose texts were truncated or deleted. */
 const inputQuery = (name: string, from: string, { workspaceId }: FindingScope): SQL => sql`
   ${sql.raw(name)} AS MATERIALIZED (
     SELECT c.*, b.input FROM ${sql.raw(from)} AS c JOIN LATERAL (
@@ -118,7 +127,10 @@ const inputQuery = (name: string, from: string, { workspaceId }: FindingScope): 
     ) AS b ON true
   )`;
 
-/** The calls of `alike_error` with a hash of their error. The texts of results have no index: they are looked up a transcript at a time. */
+/**
+ * The calls of `alike_error` with a hash of their error. Result texts have no index, so they are looked up one
+ * transcript at a time.
+ */
 const errorQuery = ({ workspaceId }: FindingScope): SQL => sql`
   result AS MATERIALIZED (
     SELECT t.row_set_id, b.tool_result_id, min(md5(b.result_text)) AS error
@@ -136,7 +148,7 @@ const errorQuery = ({ workspaceId }: FindingScope): SQL => sql`
       ON result.row_set_id = alike_error.row_set_id AND result.tool_result_id = split_part(alike_error.call_key, '/', -1)
   )`;
 
-/** `epoch` grows with each edit of the file: what is read after one is no repeat. */
+/** `epoch` is the number of preceding edits of the file: a read after an edit is not a repeat. */
 const readQuery = (scope: FindingScope): SQL => sql`
   known_read AS (
     SELECT *, count(*) FILTER (WHERE tool_kind = 'edit' AND NOT is_failed) OVER (
@@ -155,7 +167,7 @@ const readQuery = (scope: FindingScope): SQL => sql`
     ) AS counted WHERE same_count >= ${MIN_REPEATS}
   )`;
 
-/** A finding for each group of `from`; what follows its first call is the repeat. */
+/** A finding for each group of `from`: all calls except the first are repeats. */
 const findingQuery = (name: string, from: string, group: string): SQL => {
   const first = (column: string): string => `(array_agg(${column} ORDER BY line_number, call_number))[1]`;
   return sql.raw(`

@@ -6,9 +6,9 @@ import { sessionEvents, toolCalls, usageEntries } from '../usage/schema.ts';
 import { type FindingScope, isInScope } from './finding-scope.ts';
 
 /**
- * Queries for a WITH, the last of which, `unfinished_session`, has the calls and prompts after which the transcript has neither a
- * result, nor a response, nor a prompt; tokens and costs are the session's own. Rows are looked up one by one: sessions are few when
- * they are written, and many of a workspace when they are verified.
+ * Queries for a WITH. The last one, `unfinished_session`, has calls and prompts that are followed by neither a result,
+ * nor a response, nor a prompt; tokens and costs are those of the session. Looks rows up one by one: few sessions are
+ * written at a time, while verification has many of one workspace.
  */
 export const unfinishedSessionQueries = (scope: FindingScope): SQL => {
   const workspace = toHiddenWorkspace(scope.workspaceId);

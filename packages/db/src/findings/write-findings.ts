@@ -23,8 +23,9 @@ const COLUMNS = sql.raw(
 );
 
 /**
- * Makes the findings of sessions again from their calls, texts, responses and events. The caller holds the sessions' rows, which
- * are settled, as are the ledger and the roll-ups. `storedIds`: the sessions that may have findings; default all.
+ * Rebuilds the findings of sessions from their calls, texts, responses and events. The caller holds the locks of the
+ * sessions' rows, which are settled, as are the ledger and the roll-ups. `storedIds`: the sessions that may have
+ * findings; default all.
  */
 export async function writeFindings(
   transaction: Database,
@@ -44,8 +45,8 @@ export async function writeFindings(
 }
 
 /**
- * As `writeFindings` for one session that grew: what `touched` leaves out stays as it is. How a session ended is found again in any
- * case. None of its texts are gone.
+ * Like `writeFindings`, for one session that grew: leaves findings outside of `touched` unchanged, except how the
+ * session ended, which is always examined again. None of its texts may have been deleted.
  */
 export async function writeTouchedFindings(
   transaction: Database,
@@ -61,7 +62,7 @@ export async function writeTouchedFindings(
   if (touched.calls !== null) await insertRepeats(transaction, scope);
 }
 
-/** Condition on the findings `f` of a session that grew. */
+/** Condition on findings `f` of a session that grew: they are rebuilt. */
 function isTouched({ firstResponseMs, calls }: TouchedFindings): SQL {
   const conditions = [sql`f.kind = 'unfinished-session'`];
   if (firstResponseMs !== null) {
@@ -82,8 +83,8 @@ async function insertRepeats(transaction: Database, scope: FindingScope): Promis
 }
 
 /**
- * Rows are selected first and inserted if there are any. Most sessions have none; and a server that spreads its tables over nodes
- * would plan a query in an INSERT again for every shard.
+ * Selects rows first and inserts them if there are any. Most sessions have none, and a server that distributes its
+ * tables would plan the query of an INSERT again for every shard.
  */
 async function insert(transaction: Database, rows: SQL): Promise<void> {
   const { rows: results } = await transaction.execute<{ found: string | null }>(
@@ -95,7 +96,7 @@ async function insert(transaction: Database, rows: SQL): Promise<void> {
     INSERT INTO ${findings} (${COLUMNS}) SELECT ${COLUMNS} FROM json_populate_recordset(NULL::${findings}, ${found}::json)`);
 }
 
-/** Rows of findings by their definition, of a workspace. Where retention took the texts away, what was found stays. */
+/** The findings of a workspace by their definition. Findings about texts that retention deleted stay as they are. */
 export function selectFindings(workspaceId: string): SQL {
   return sql`
     SELECT ${COLUMNS} FROM (${selectSessionFindings({ workspaceId })}) AS found
@@ -105,7 +106,10 @@ export function selectFindings(workspaceId: string): SQL {
     SELECT ${COLUMNS} FROM ${findings} AS f WHERE f.workspace_id = ${workspaceId} AND ${isOnlyFound(workspaceId)}`;
 }
 
-/** Of a finding `f`: it is about texts that are gone, it is all that tells of them, and its first call still counts. */
+/**
+ * Condition on a finding `f` that cannot be rebuilt but is still valid: its texts were deleted, and its first call
+ * still counts.
+ */
 const isOnlyFound = (workspaceId: string): SQL => sql`(f.kind LIKE 'repeated-%' AND EXISTS (
   SELECT FROM ${transcripts} AS t
   WHERE t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND t.row_set_id = f.row_set_id AND t.rows_deleted_at IS NOT NULL

@@ -4,11 +4,12 @@ import { createRowCopier } from '../copy/row-copier.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { ingestTranscript } from '../testing/ingest-transcript.ts';
 import { answer, prompt, toSearchTranscript } from '../testing/search-lines.ts';
+import { indexSearchBatch } from './index-search-batch.ts';
 import { parseSearchQuery, parseSearchTarget, toWorkspaceTsquery } from './parse-search-query.ts';
+import { readSearchBacklog } from './read-search-backlog.ts';
 import { searchDocuments, type WordVector } from './schema.ts';
 import { MAX_DOCUMENT_LENGTH } from './search-document.ts';
 import { type SearchRequest, SearchTimeoutError, searchTranscripts } from './search-documents.ts';
-import { indexSearchBatch, readSearchBacklog } from './search-index.ts';
 import { MAX_DOCUMENT_WORDS, toGrams, toWordVector } from './search-words.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;

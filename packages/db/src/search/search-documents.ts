@@ -3,8 +3,8 @@ import { type SQL, sql } from '../drizzle.cjs';
 import { type ReportFilter, type ReportRequest, resolveReportFilter } from '../reports/report-filter.ts';
 import { sessions } from '../transcripts/schema.ts';
 import { type SearchQuery, type SearchTarget, toTsquery, toWorkspaceTsquery } from './parse-search-query.ts';
+import { readSearchBacklog } from './read-search-backlog.ts';
 import { searchDocuments as documents, type SearchKind } from './schema.ts';
-import { readSearchBacklog } from './search-index.ts';
 import { type SnippetPart, toSubstringSnippet, toWordSnippet } from './search-snippet.ts';
 import { toGrams } from './search-words.ts';
 

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { writeFindings, writeTouchedFindings } from '../findings/write-findings.ts';
-import { settleSearchIndex } from '../search/search-index.ts';
+import { settleSearchIndex } from '../search/settle-search-index.ts';
 import { deleteReplacedUsage, type UsageChange } from '../usage/replaced-usage.ts';
 import { settleUsageLedger } from '../usage/settle-usage-ledger.ts';
 import { findTouchedRows, type TouchedRows } from '../usage/touched-rows.ts';

@@ -1,6 +1,6 @@
 import { isOnCitus } from '@recount/local-postgres/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { settleSearchIndex } from '../search/search-index.ts';
+import { settleSearchIndex } from '../search/settle-search-index.ts';
 import { settleSessions } from '../sessions/settle-sessions.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
