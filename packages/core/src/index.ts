@@ -1,14 +1,4 @@
-export type {
-  Agent,
-  Format,
-  Platform,
-  PromptHistory,
-  SessionBlobs,
-  SessionDatabase,
-  SessionFolder,
-  SessionPlace,
-  SessionTable,
-} from './agents/agent.ts';
+export type { Agent, Format } from './agents/agent.ts';
 export {
   ATTACHMENT_KINDS,
   type AttachmentKind,
@@ -42,6 +32,15 @@ export {
   RUNNABLE_AGENTS,
   type RunnableAgent,
 } from './agents/registry.ts';
+export type {
+  Platform,
+  PromptHistory,
+  SessionBlobs,
+  SessionDatabase,
+  SessionFolder,
+  SessionPlace,
+  SessionTable,
+} from './agents/session-places.ts';
 export type { TranscriptInput } from './input-chunks.ts';
 export type { Issue, IssueCode, IssueSeverity } from './issues.ts';
 export { readUncutLength } from './lines/cut-mark.ts';

@@ -60,24 +60,21 @@ export * from './transcripts/complete-origin.ts';
 export * from './transcripts/delete-transcript.ts';
 export * from './transcripts/insert-transcripts.ts';
 export { type ExpiredTranscript, listExpiredRawObjects, listExpiredSessions } from './transcripts/list-expired.ts';
+export { type IssueRow, listIssues } from './transcripts/list-issues.ts';
+export * from './transcripts/list-transcripts-by-content.ts';
 export * from './transcripts/raw-objects.ts';
 export {
   countTranscriptErrors,
   countTranscriptsByStatus,
   findTranscript,
   findTranscriptByObject,
-  type IssueRow,
   listAllTranscripts,
-  listIssues,
   listPlainTranscripts,
-  listStatesByContent,
   listTranscriptStates,
   listTranscripts,
-  listTranscriptsByContent,
   type PlainTranscript,
   readTranscriptSizes,
   sumRawBytes,
-  type TranscriptContent,
   type TranscriptFilter,
   type TranscriptReference,
   type TranscriptState,

@@ -1,13 +1,6 @@
 import type { LedgerRow, LocalLedger } from './local-ledger.ts';
-import {
-  addResponse,
-  createSums,
-  passesFilter,
-  type Sums,
-  toFigures,
-  type UsageFigures,
-  type UsageFilter,
-} from './usage-report.ts';
+import { addResponse, createSums, type Sums, toFigures, type UsageFigures } from './usage-figures.ts';
+import { passesFilter, type UsageFilter } from './usage-report.ts';
 
 const HOUR_MS = 60 * 60_000;
 export const BLOCK_MS = 5 * HOUR_MS;

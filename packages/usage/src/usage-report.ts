@@ -1,6 +1,7 @@
 import { COST_UNITS_PER_USD } from '@recount/core';
 import { createPeriodNames, type LocalClock, type TimeKey } from './local-days.ts';
 import type { LedgerRow, LocalLedger, SharedCopy } from './local-ledger.ts';
+import { addResponse, createSums, type Sums, toFigures, toUnits, type UsageFigures } from './usage-figures.ts';
 
 export const USAGE_KEYS = [
   'hour',
@@ -26,25 +27,6 @@ export interface UsageFilter {
   project?: string | undefined;
   model?: string | undefined;
   session?: string | undefined;
-}
-
-/** Tokens and cost of API responses, as in `GET /v1/analytics/usage`. */
-export interface UsageFigures {
-  responses: number;
-  tokens_in: number;
-  tokens_out: number;
-  cache_read: number;
-  cache_write: number;
-  cache_write_1h: number;
-  thinking_tokens: number;
-  total_tokens: number;
-  cache_hit_ratio: number | null;
-  web_search_requests: number;
-  /** Null if there are responses and none of them has a price. */
-  cost_usd: number | null;
-  unfinalised: { responses: number; tokens_out: number; estimated_tokens_out: number };
-  unpriced: { responses: number; tokens: number };
-  default_priced_responses: number;
 }
 
 interface UsageRow {
@@ -75,11 +57,48 @@ export function reportUsage(
   clock: LocalClock,
 ): UsageReport {
   const totals = createSums();
-  const groups = new Map<string | null, { values: (string | null)[]; sums: Sums }>();
-  const readers = keys.map((key) => createKeyReader(key, clock));
+  const { groupOf, groups } = createGroups(keys, clock);
   const unpricedModels = new Set<string>();
   let withoutTimestamp = 0;
-  const disputed = { responses: 0, costUnits: 0, lowestUnits: 0, highestUnits: 0 };
+  const disputed: LedgerRow[] = [];
+  const anyTime = { ...filter, fromMs: undefined, toMs: undefined };
+  for (const row of ledger.rows) {
+    if (row.timestampMs === null && passesFilter(row, anyTime)) withoutTimestamp++;
+    if (!passesFilter(row, filter)) continue;
+    addResponse(totals, row);
+    addResponse(groupOf(row), row);
+    if (row.disagreement !== undefined) disputed.push(row);
+    if (row.price.costUsd === null) unpricedModels.add(row.model ?? 'no model');
+  }
+  for (const copy of ledger.shared) {
+    if (!passesFilter(copy, filter)) continue;
+    for (const sums of [totals, groupOf(copy)]) {
+      sums.shared++;
+      sums.sessions.add(copy.sessionId);
+    }
+  }
+  return {
+    rows: toSortedRows(keys, groups),
+    totals: toRow(totals),
+    unpricedModels: [...unpricedModels].sort(),
+    sessions: countIncomplete(ledger, filter),
+    withoutTimestamp,
+    disagreements: sumDisagreements(disputed),
+  };
+}
+
+interface Group {
+  values: readonly (string | null)[];
+  sums: Sums;
+}
+
+/** Sums by the values of the keys; `groupOf` finds or creates those of a row. */
+function createGroups(
+  keys: readonly UsageKey[],
+  clock: LocalClock,
+): { groups: ReadonlyMap<string | null, Group>; groupOf: (row: SharedCopy) => Sums } {
+  const readers = keys.map((key) => createKeyReader(key, clock));
+  const groups = new Map<string | null, Group>();
   const groupOf = (row: SharedCopy): Sums => {
     const values = readers.map((read) => read(row));
     const id = values.length === 1 ? (values[0] ?? null) : JSON.stringify(values);
@@ -90,61 +109,44 @@ export function reportUsage(
     }
     return group.sums;
   };
-  const anyTime = { ...filter, fromMs: undefined, toMs: undefined };
-  for (const row of ledger.rows) {
-    if (row.timestampMs === null && passesFilter(row, anyTime)) withoutTimestamp++;
-    if (!passesFilter(row, filter)) continue;
-    addResponse(totals, row);
-    addResponse(groupOf(row), row);
-    if (row.disagreement !== undefined) {
-      disputed.responses++;
-      disputed.costUnits += toUnits(row.price.costUsd);
-      disputed.lowestUnits += toUnits(row.disagreement.lowestCostUsd);
-      disputed.highestUnits += toUnits(row.disagreement.highestCostUsd);
-    }
-    if (row.price.costUsd === null) unpricedModels.add(row.model ?? 'no model');
-  }
-  for (const copy of ledger.shared) {
-    if (!passesFilter(copy, filter)) continue;
-    for (const sums of [totals, groupOf(copy)]) {
-      sums.shared++;
-      sums.sessions.add(copy.sessionId);
-    }
-  }
-  // Finally by id, because threads deliver the ledger's rows in any order.
+  return { groups, groupOf };
+}
+
+/** By time, then cost, and finally by id, because threads deliver the ledger's rows in any order. */
+function toSortedRows(keys: readonly UsageKey[], groups: ReadonlyMap<string | null, Group>): UsageReport['rows'] {
   const sorted = [...groups].sort(
     ([oneId, one], [otherId, other]) =>
       compareTimes(keys, one.values, other.values) ||
       other.sums.costUnits - one.sums.costUnits ||
       ((oneId ?? '') < (otherId ?? '') ? -1 : 1),
   );
-  const rows = sorted.map(([, { values, sums }]) => ({
+  return sorted.map(([, { values, sums }]) => ({
     ...Object.fromEntries(keys.map((key, index) => [key, values[index] ?? null])),
     ...toRow(sums),
   }));
+}
+
+function countIncomplete(ledger: LocalLedger, filter: UsageFilter): UsageReport['sessions'] {
   const lacking = ledger.incomplete.filter(({ agent, firstTimestampMs: timestampMs, ...session }) =>
     passesFilter(
       { ...session, agent: agent ?? '', timestampMs, gitBranch: null, isSubagent: false, model: null },
       filter,
     ),
   );
-  const sessions = {
+  return {
     without_usage: lacking.filter(({ lacks }) => lacks === 'usage').length,
     output_only: lacking.filter(({ lacks }) => lacks === 'input').length,
   };
-  const disagreements = {
-    responses: disputed.responses,
-    cost_usd: disputed.costUnits / COST_UNITS_PER_USD,
-    lowest_cost_usd: disputed.lowestUnits / COST_UNITS_PER_USD,
-    highest_cost_usd: disputed.highestUnits / COST_UNITS_PER_USD,
-  };
+}
+
+function sumDisagreements(rows: readonly LedgerRow[]): UsageReport['disagreements'] {
+  const sumUsd = (toUsd: (row: LedgerRow) => number | null): number =>
+    rows.reduce((units, row) => units + toUnits(toUsd(row)), 0) / COST_UNITS_PER_USD;
   return {
-    rows,
-    totals: toRow(totals),
-    unpricedModels: [...unpricedModels].sort(),
-    sessions,
-    withoutTimestamp,
-    disagreements,
+    responses: rows.length,
+    cost_usd: sumUsd(({ price }) => price.costUsd),
+    lowest_cost_usd: sumUsd(({ disagreement }) => disagreement?.lowestCostUsd ?? null),
+    highest_cost_usd: sumUsd(({ disagreement }) => disagreement?.highestCostUsd ?? null),
   };
 }
 
@@ -194,115 +196,8 @@ function compareTimes(
   return 0;
 }
 
-export interface Sums {
-  responses: number;
-  tokensIn: number;
-  tokensOut: number;
-  cacheRead: number;
-  cacheWrite: number;
-  cacheWrite1h: number;
-  thinkingTokens: number;
-  webSearchRequests: number;
-  /** In units of 1e-10 dollars: sums are exact up to 900,000 dollars. */
-  costUnits: number;
-  unfinalised: { responses: number; tokens_out: number; estimated_tokens_out: number };
-  unpriced: { responses: number; tokens: number };
-  defaultPriced: number;
-  sessions: Set<string>;
-  shared: number;
-}
-
-export function createSums(): Sums {
-  return {
-    responses: 0,
-    tokensIn: 0,
-    tokensOut: 0,
-    cacheRead: 0,
-    cacheWrite: 0,
-    cacheWrite1h: 0,
-    thinkingTokens: 0,
-    webSearchRequests: 0,
-    costUnits: 0,
-    unfinalised: { responses: 0, tokens_out: 0, estimated_tokens_out: 0 },
-    unpriced: { responses: 0, tokens: 0 },
-    defaultPriced: 0,
-    sessions: new Set(),
-    shared: 0,
-  };
-}
-
-const toUnits = (costUsd: number | null): number => Math.round((costUsd ?? 0) * COST_UNITS_PER_USD);
-
-export function addResponse(
-  sums: Sums,
-  { usage, price, isUnfinalised, estimatedTokensOut, sessionId }: LedgerRow,
-): void {
-  sums.responses++;
-  sums.tokensIn += usage.inputTokens;
-  sums.tokensOut += usage.outputTokens;
-  sums.cacheRead += usage.cacheReadTokens;
-  sums.cacheWrite += usage.cacheWriteTokens;
-  sums.cacheWrite1h += usage.cacheWrite1hTokens;
-  sums.thinkingTokens += usage.thinkingTokens;
-  sums.webSearchRequests += usage.webSearchRequests;
-  sums.sessions.add(sessionId);
-  if (price.costUsd === null) {
-    sums.unpriced.responses++;
-    sums.unpriced.tokens += usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-  } else sums.costUnits += toUnits(price.costUsd);
-  if (price.basis === 'default') sums.defaultPriced++;
-  if (!isUnfinalised) return;
-  sums.unfinalised.responses++;
-  sums.unfinalised.tokens_out += usage.outputTokens;
-  sums.unfinalised.estimated_tokens_out += estimatedTokensOut;
-}
-
-export function toFigures(sums: Sums): UsageFigures {
-  const input = sums.tokensIn + sums.cacheRead + sums.cacheWrite;
-  const hasCost = sums.responses === 0 || sums.unpriced.responses < sums.responses;
-  return {
-    responses: sums.responses,
-    tokens_in: sums.tokensIn,
-    tokens_out: sums.tokensOut,
-    cache_read: sums.cacheRead,
-    cache_write: sums.cacheWrite,
-    cache_write_1h: sums.cacheWrite1h,
-    thinking_tokens: sums.thinkingTokens,
-    total_tokens: input + sums.tokensOut,
-    cache_hit_ratio: input === 0 ? null : sums.cacheRead / input,
-    web_search_requests: sums.webSearchRequests,
-    cost_usd: hasCost ? sums.costUnits / COST_UNITS_PER_USD : null,
-    unfinalised: sums.unfinalised,
-    unpriced: sums.unpriced,
-    default_priced_responses: sums.defaultPriced,
-  };
-}
-
 const toRow = (sums: Sums): UsageRow => ({
   sessions: sums.sessions.size,
   own: toFigures(sums),
   shared: { responses: sums.shared },
 });
-
-/** The figures of several rows together. */
-export function sumFigures(rows: readonly UsageFigures[]): UsageFigures {
-  const sums = createSums();
-  for (const row of rows) {
-    sums.responses += row.responses;
-    sums.tokensIn += row.tokens_in;
-    sums.tokensOut += row.tokens_out;
-    sums.cacheRead += row.cache_read;
-    sums.cacheWrite += row.cache_write;
-    sums.cacheWrite1h += row.cache_write_1h;
-    sums.thinkingTokens += row.thinking_tokens;
-    sums.webSearchRequests += row.web_search_requests;
-    sums.costUnits += toUnits(row.cost_usd);
-    sums.unfinalised.responses += row.unfinalised.responses;
-    sums.unfinalised.tokens_out += row.unfinalised.tokens_out;
-    sums.unfinalised.estimated_tokens_out += row.unfinalised.estimated_tokens_out;
-    sums.unpriced.responses += row.unpriced.responses;
-    sums.unpriced.tokens += row.unpriced.tokens;
-    sums.defaultPriced += row.default_priced_responses;
-  }
-  return toFigures(sums);
-}

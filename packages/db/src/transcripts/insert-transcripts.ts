@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import { toJsonText } from '../schema/column-types.ts';
 import { list } from '../usage/ledger-definition.ts';
-import { listTranscriptsByContent } from './read-transcripts.ts';
+import { listTranscriptsByContent } from './list-transcripts-by-content.ts';
 import { type TranscriptRow, transcripts } from './schema.ts';
 
 const COLUMNS = [

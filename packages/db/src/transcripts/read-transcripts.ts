@@ -1,6 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { and, asc, count, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or, type SQL, sql } from '../drizzle.cjs';
-import { ingestIssues } from '../messages/schema.ts';
+import { and, asc, count, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or, sql } from '../drizzle.cjs';
 import { isInWorkspace, toHiddenWorkspace } from '../planner.ts';
 import { type TranscriptRow, type TranscriptStatus, transcripts } from './schema.ts';
 
@@ -185,54 +184,6 @@ export async function listTranscriptStates(
     .where(and(eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)), inArray(transcripts.id, [...ids])));
 }
 
-/** Bytes as a session's transcript: a session has the same bytes only once. */
-export interface TranscriptContent {
-  sessionId: string;
-  sha256: string;
-}
-
-/** For each of the contents, in order: the workspace's transcript with it. */
-export async function listTranscriptsByContent(
-  database: Database,
-  workspaceId: string,
-  contents: readonly TranscriptContent[],
-): Promise<(TranscriptRow | undefined)[]> {
-  const rows = await database.select().from(transcripts).where(isContent(workspaceId, contents));
-  return inOrder(rows, contents);
-}
-
-/** Like `listTranscriptsByContent`, with the states of the transcripts. */
-export async function listStatesByContent(
-  database: Database,
-  workspaceId: string,
-  contents: readonly TranscriptContent[],
-): Promise<(TranscriptState | undefined)[]> {
-  const { id, session_id, sha256, status, failure_reason, raw_damaged_at } = transcripts;
-  const rows = await database
-    .select({ id, session_id, sha256, status, failure_reason, raw_damaged_at })
-    .from(transcripts)
-    .where(isContent(workspaceId, contents));
-  return inOrder(rows, contents);
-}
-
-function isContent(workspaceId: string, contents: readonly TranscriptContent[]): SQL | undefined {
-  const sessionIds = sql.param(contents.map(({ sessionId }) => sessionId));
-  const hashes = sql.param(contents.map(({ sha256 }) => sha256));
-  return and(
-    eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
-    sql`(${transcripts.session_id}, ${transcripts.sha256}) IN (
-      SELECT * FROM unnest(${sessionIds}::text[], ${hashes}::text[]))`,
-  );
-}
-
-function inOrder<Row extends Pick<TranscriptRow, 'session_id' | 'sha256'>>(
-  rows: readonly Row[],
-  contents: readonly TranscriptContent[],
-): (Row | undefined)[] {
-  const byContent = new Map(rows.map((row) => [`${row.sha256} ${row.session_id}`, row]));
-  return contents.map(({ sessionId, sha256 }) => byContent.get(`${sha256} ${sessionId.toWellFormed()}`));
-}
-
 export type PlainTranscript = Pick<
   TranscriptRow,
   'id' | 'session_id' | 'agent' | 'format' | 'object_key' | 'sha256' | 'size_bytes'
@@ -284,29 +235,4 @@ export async function readTranscriptSizes(
     .from(transcripts)
     .where(isInWorkspace('transcripts', 'id', workspaceId, ids));
   return new Map(rows.map((row) => [row.id, row.size_bytes]));
-}
-
-export type IssueRow = typeof ingestIssues.$inferSelect;
-
-/**
- * Issues of a transcript, by its `row_set_id`, in the order of its lines: at most `limit`, after number `afterNumber`.
- */
-export async function listIssues(
-  database: Database,
-  workspaceId: string,
-  rowSetId: string,
-  page: { afterNumber?: number | undefined; limit: number },
-): Promise<IssueRow[]> {
-  return await database
-    .select()
-    .from(ingestIssues)
-    .where(
-      and(
-        eq(ingestIssues.workspace_id, workspaceId),
-        eq(ingestIssues.row_set_id, rowSetId),
-        page.afterNumber === undefined ? undefined : gt(ingestIssues.issue_number, page.afterNumber),
-      ),
-    )
-    .orderBy(asc(ingestIssues.issue_number))
-    .limit(page.limit);
 }

@@ -4,7 +4,8 @@ import { listMessages } from '../messages/list-messages.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { ingestTranscript } from '../testing/ingest-transcript.ts';
 import { readSamples } from '../testing/read-samples.ts';
-import { findTranscript, listIssues } from './read-transcripts.ts';
+import { listIssues } from './list-issues.ts';
+import { findTranscript } from './read-transcripts.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
 beforeAll(async () => {

@@ -1,8 +1,9 @@
 import { readObject, readText } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
-import type { Format, PromptHistory, Reader, ReaderContext } from '../agent.ts';
+import type { Format, Reader, ReaderContext } from '../agent.ts';
 import { toCanonicalFormat } from '../canonical-lines.ts';
 import { createReaderKit, toSessionRecord } from '../reader-kit.ts';
+import type { PromptHistory } from '../session-places.ts';
 
 export const PROMPTS_FORMAT = 'claude-code-prompts';
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../rows.ts';
-import type { Agent, Format, PathIdentity, SessionPlace } from '../agent.ts';
+import type { Agent, Format, PathIdentity } from '../agent.ts';
+import type { SessionPlace } from '../session-places.ts';
 import { toFileIdentity, toPathParts } from '../transcript-path.ts';
 import { createClineReader } from './reader.ts';
 

@@ -1,7 +1,7 @@
 import { isJsonObject, readText } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
-import type { SessionBlobs } from '../agent.ts';
 import { parseJsonText } from '../reader-kit.ts';
+import type { SessionBlobs } from '../session-places.ts';
 
 /** Fields of a state in the Protocol Buffers wire format (https://protobuf.dev/programming-guides/encoding). */
 const MESSAGE_IDS = 1;

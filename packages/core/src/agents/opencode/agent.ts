@@ -1,7 +1,8 @@
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
-import type { Agent, SessionDatabase } from '../agent.ts';
+import type { Agent } from '../agent.ts';
 import { toCanonicalFormat } from '../canonical-lines.ts';
+import type { SessionDatabase } from '../session-places.ts';
 import { createOpencodeReader } from './reader.ts';
 import { toStreamFormat } from './stream.ts';
 

@@ -1,0 +1,121 @@
+import type { JsonObject } from '../rows.ts';
+
+export type Platform = 'linux' | 'darwin' | 'win32';
+
+/**
+ * Where an agent keeps its sessions on a machine. Data only: `packages/collect` looks there. Paths use `/` as separator
+ * on all platforms.
+ */
+export interface SessionPlace {
+  /**
+   * `transcripts`: each file is a session or a sub-agent's transcript. `database`: an SQLite file with one or more
+   * sessions. `folder`: the head file of a session that is spread over many files. `prompts`: a file with the prompts
+   * of all sessions. `packages/collect` reads these three. `attachments`: files that belong to sessions, see the
+   * agent's `attachments`. `aside`: files that lie beside sessions and are not collected; they are listed so that
+   * nobody assumes they are kept.
+   */
+  holds: 'transcripts' | 'database' | 'folder' | 'prompts' | 'attachments' | 'aside';
+  /** Describes files that are `aside`, for people: `large tool results`. */
+  what?: string;
+  /** Environment variable with the base folder, or several separated by commas. Overrides `bases`. */
+  variable?: string;
+  /** Base folders below the user's home. All that exist are searched. */
+  bases: readonly string[];
+  /** Files below a base folder: `*` matches within a name, `**` matches any number of folders. */
+  files: readonly string[];
+  /**
+   * The files list project folders: `{"projects":[{"data_dir":"/home/ada/app/.crush"}]}`. In each listed folder, `file`
+   * holds what this place describes.
+   */
+  listed?: { list: string; folder: string; file: string };
+  /** Platforms on which the agent uses this place. Default: all. */
+  platforms?: readonly Platform[];
+}
+
+/** A table of an SQLite store with rows that belong to sessions. */
+export interface SessionTable {
+  table: string;
+  /** The column with the session's id; in `children`, with the parent row's id. */
+  owner: string;
+  /** Columns that rows are sorted by. The first one is the time, by which rows of several tables are merged. */
+  order: readonly string[];
+  /** A column whose values only grow when rows are added or changed. */
+  changed: string;
+  /** The table with rows that belong to rows of this one, by their `id`. */
+  children?: SessionTable;
+}
+
+/**
+ * How an agent keeps sessions in SQLite. Data only: `packages/collect` reads such a store and writes each session as
+ * canonical NDJSON (docs/formats/canonical-ndjson.md) for the agent's reader. Tables and columns that a version of the
+ * store lacks are skipped.
+ */
+export interface SessionDatabase {
+  /** Has one row for each session. */
+  sessions: {
+    table: string;
+    id: string;
+    /** The column with the id of the session that started this one as a sub-agent. */
+    parent?: string;
+    /** As in `SessionTable`. */
+    changed?: string;
+    /**
+     * Columns that change with every message and only sum up other rows. Leaving them out makes growth an append. They
+     * are kept if the store lacks one of the tables in `rows`.
+     */
+    without?: readonly string[];
+  };
+  /** At least the first one must exist. */
+  rows: readonly [SessionTable, ...SessionTable[]];
+  /**
+   * A file of lines beside the database `database`, one for each session. Its lines are merged with the rows by their
+   * field `time` and replace the tables in `replaces`. `*` in its path stands for the session's id.
+   */
+  log?: { database: string; file: string; time: string; replaces: readonly string[] };
+}
+
+/**
+ * How an agent keeps a session in many JSON files. Data only: `packages/collect` writes them as canonical NDJSON
+ * (docs/formats/canonical-ndjson.md). Paths are relative to the folder that contains them all and use `/` as separator;
+ * `*` matches within a name.
+ */
+export interface SessionFolder {
+  /** The one file that every session has; `{session}` stands for its id: `storage/session/*\/{session}.json`. */
+  head: string;
+  /** Field of that file with the id of the session that started this one as a sub-agent. */
+  parent?: string;
+  /** The session's other files, in the order of their names. */
+  files: string;
+  /** Files that belong to one of these; `{name}` stands for its name without extension. */
+  children?: string;
+}
+
+/**
+ * How an agent keeps each session in an SQLite file of its own, as blobs that refer to one another by their ids. `packages/collect` writes
+ * such a session as canonical NDJSON (docs/formats/canonical-ndjson.md).
+ */
+export interface SessionBlobs {
+  /** Its first row describes the session. */
+  facts: { table: string; value: string };
+  blobs: { table: string; id: string; data: string };
+  /** What that row says, without secrets. Empty if it cannot be read. */
+  readFacts(value: string): { sessionId?: string | undefined; rootId?: string | undefined; facts: JsonObject };
+  /** The message ids in order, from the blob of the latest state. Empty if it cannot be read. */
+  readOrder(root: Uint8Array): string[];
+}
+
+/**
+ * A file of lines with the prompts of all of an agent's sessions, including those whose transcripts were deleted. Data
+ * only: `packages/collect` writes the prompts of each session as canonical NDJSON (docs/formats/canonical-ndjson.md).
+ */
+export interface PromptHistory {
+  /** The file's name. */
+  file: string;
+  isLine(line: JsonObject): boolean;
+  /** Field with the session's id. Lines without it belong to no session. */
+  session: string;
+  /** Field with the time, milliseconds since 1970. */
+  time: string;
+  /** The transcripts below the file's folder: each is named by its session's id. */
+  transcripts: string;
+}
