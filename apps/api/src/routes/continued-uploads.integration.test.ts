@@ -77,6 +77,24 @@ describe('PATCH /v1/transcripts/{id}', () => {
     });
   });
 
+  it('finds the parent session in the lines if the stored beginning of the first one does not name it', async () => {
+    const line = toTranscript('parent-2', 1, { agentId: 'a2', isSidechain: true });
+    const path = '/home/ada/.claude/projects/-app/agent-a2.jsonl';
+    const short = line.slice(0, 9);
+    const base = (await (await api.upload(short, { path })).json()) as UploadReceipt;
+    expect(base).toMatchObject({ session_id: 'agent-a2' });
+    const response = await api.fetch(`/v1/transcripts/${base.transcript_id}`, {
+      method: 'PATCH',
+      body: line.slice(short.length),
+      headers: {
+        'content-type': 'application/x-ndjson',
+        'recount-offset': String(short.length),
+        'recount-sha256': toSha256(line),
+      },
+    });
+    expect(await response.json()).toMatchObject({ session_id: 'parent-2:a2', size_bytes: line.length });
+  });
+
   it('stores nothing if the client is wrong about what is stored', async () => {
     const short = toTranscript('wrong', 4);
     const long = toTranscript('wrong', 9);

@@ -10,6 +10,7 @@ import {
   uploadQuerySchema,
   uploadReceiptSchema,
 } from '@recount/contract';
+import type { TranscriptRow } from '@recount/db';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
@@ -185,6 +186,10 @@ interface Continuation {
   headers: { 'recount-offset': number; 'recount-sha256': string };
 }
 
+/** Whether more lines cannot change whose transcript it is: of a sub-agent's, the first one may have to name the parent. */
+const isIdentified = ({ is_subagent, parent_session_id }: TranscriptRow): boolean =>
+  !is_subagent || parent_session_id !== null;
+
 /**
  * Receives the stored bytes followed by the body's as one transcript, which replaces the stored one when it is
  * ingested.
@@ -221,7 +226,7 @@ async function handleContinuation(
       person: personOf(request, query.person),
       body: verifyDigests(joined(), [whole]),
       sha256: findSha256([whole]),
-      sessionId: query.session_id ?? base.session_id,
+      sessionId: query.session_id ?? (isIdentified(base) ? base.session_id : undefined),
       // Often only the path tells that it is a sub-agent's, and whose.
       path: query.path ?? base.path ?? undefined,
       agent: query.agent,
