@@ -8,7 +8,7 @@
  * - a row-by-row lookup is `JOIN LATERAL (SELECT … OFFSET 0)`, which the planner cannot turn into another join;
  * - a transaction that only looks rows up disables the alternatives (`preferIndexes`), and one that reads everything
  * disables lookups (`preferScans`);
- * - before a group of small transcripts, outdated statistics are renewed (`refreshStatistics`).
+ * - before a group of small transcripts, outdated statistics are renewed (`refreshStatistics`, `refreshShardStatistics`).
  *
  * Citus must see the workspace to find its node: on its connections the first of these is undone, and the nodes instead
  * plan without looking at parameters (`adaptToCitus`). Settings are sent to the nodes. Everything else that is specific
@@ -91,6 +91,53 @@ export function adaptToCitus(client: pg.ClientBase): void {
     if (query.text === 'begin') return begin(query, ...rest);
     return send({ ...query, text: String(query.text).replace(HIDDEN_WORKSPACE, '$1') }, ...rest);
   }) as typeof client.query;
+}
+
+/** A table by its full name, with the columns that its statistics are about. */
+export interface AnalyzedTable {
+  name: string;
+  columns: readonly string[];
+}
+
+/** A shard with fewer rows is analyzed by its node in time. */
+const MIN_ANALYZED_ROWS = 16;
+
+/**
+ * Runs ANALYZE on the shards that contain a workspace's rows, if most rows of the first table's shard were written
+ * since its last statistics. The coordinator cannot see shards grow: their node has to be asked. Does nothing if the
+ * tables are not distributed, or another process is doing it.
+ */
+export async function refreshShardStatistics(
+  database: Transaction,
+  workspaceId: string,
+  tables: readonly [AnalyzedTable, ...AnalyzedTable[]],
+): Promise<void> {
+  const first = tables[0].name;
+  const { rows } = await database.execute<{ has_grown: boolean }>(sql`
+    SELECT pg_stat_get_live_tuples(tableoid) >= ${MIN_ANALYZED_ROWS}::int
+      AND pg_stat_get_mod_since_analyze(tableoid) * 4 >= pg_stat_get_live_tuples(tableoid) * 3 AS has_grown
+    FROM ${sql.raw(first)} WHERE workspace_id = ${workspaceId} LIMIT 1`);
+  if (rows[0]?.has_grown !== true) return;
+  const names = tables.map(({ name }) => name);
+  // All columns of the first table: only then does its node count changes from here on.
+  const columns = tables.map((table, index) => (index === 0 ? '' : ` (${table.columns.join(', ')})`));
+  await database.execute(sql`
+    WITH shards AS (
+      SELECT n.nodename, n.nodeport, shard_name(s.logicalrelid, s.shardid) || t.columns AS analyzed
+      FROM pg_dist_partition AS d
+      JOIN pg_dist_shard AS own ON own.shardid = get_shard_id_for_distribution_column(d.logicalrelid, ${workspaceId}::text)
+      JOIN pg_dist_shard AS s ON s.shardminvalue = own.shardminvalue
+      JOIN unnest(${sql.param(names)}::text[], ${sql.param(columns)}::text[]) AS t (name, columns)
+        ON t.name::regclass = s.logicalrelid
+      JOIN pg_dist_placement AS p ON p.shardid = s.shardid
+      JOIN pg_dist_node AS n ON n.groupid = p.groupid AND n.noderole = 'primary'
+      WHERE d.logicalrelid = ${first}::regclass AND d.partmethod = 'h'
+    ), nodes AS (
+      SELECT nodename, nodeport, 'ANALYZE (SKIP_LOCKED) ' || string_agg(analyzed, ', ') AS command
+      FROM shards GROUP BY nodename, nodeport
+    )
+    SELECT r.success FROM nodes AS n
+    CROSS JOIN LATERAL master_run_on_worker(ARRAY[n.nodename], ARRAY[n.nodeport], ARRAY[n.command], false) AS r`);
 }
 
 /** Settings until the end of the transaction, on each node that takes part in it. */

@@ -1,5 +1,5 @@
 import { isOnCitus } from '@recount/local-postgres/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { preferIndexes } from '../planner.ts';
 import { refreshSessions } from '../sessions/refresh-sessions.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
@@ -73,7 +73,7 @@ it.skipIf(isOnCitus())(
   async () => {
     await insertTranscripts(NEW_WORKSPACE, TRANSCRIPTS, 2);
     const withOldStatistics = await countRowsRead();
-    await refreshStatistics(pool.database);
+    await refreshStatistics(pool.database, NEW_WORKSPACE);
     const withNewOnes = await countRowsRead();
     // About ten rows of tables and indexes for each of a hundred sessions; by the workspace alone it is thousands for
     // each.
@@ -90,7 +90,7 @@ it.skipIf(isOnCitus())('does nothing until tables have grown several times over'
      SELECT $1, 'more ' || n, 'claude-code', 'none' FROM generate_series(1, $2::int) AS n`,
     [TEST_WORKSPACE, TRANSCRIPTS],
   );
-  await refreshStatistics(pool.database);
+  await refreshStatistics(pool.database, NEW_WORKSPACE);
   expect(await readKnownSessions()).toBe(before);
 });
 
@@ -102,9 +102,33 @@ it.skipIf(isOnCitus())('does not wait for other processes', async () => {
   );
   await pool.withTransaction(async (_transaction, client) => {
     await client.query('LOCK TABLE recount.sessions IN SHARE UPDATE EXCLUSIVE MODE');
-    await refreshStatistics(pool.database);
+    await refreshStatistics(pool.database, NEW_WORKSPACE);
   });
   expect(await readKnownSessions()).toBe(TRANSCRIPTS + 1);
-  await refreshStatistics(pool.database);
+  await refreshStatistics(pool.database, NEW_WORKSPACE);
   expect(await readKnownSessions()).toBe(10 * TRANSCRIPTS + 1);
+});
+
+it.runIf(isOnCitus())('analyzes the shards of a workspace on their node, once they have grown', async () => {
+  const countAnalyses = async (table: string): Promise<number> => {
+    const { rows } = await pool.pool.query<{ count: number }>(
+      `SELECT pg_stat_get_analyze_count(tableoid)::int AS count FROM recount.${table} WHERE workspace_id = $1 LIMIT 1`,
+      [NEW_WORKSPACE],
+    );
+    return rows[0]?.count ?? 0;
+  };
+  await insertTranscripts(NEW_WORKSPACE, TRANSCRIPTS, 2);
+  const before = await countAnalyses('sessions');
+  // A server publishes its counts of written rows up to a second later.
+  await vi.waitFor(
+    async () => {
+      await refreshStatistics(pool.database, NEW_WORKSPACE);
+      expect(await countAnalyses('sessions')).toBe(before + 1);
+    },
+    { timeout: 60_000, interval: 100 },
+  );
+  const messagesBefore = await countAnalyses('transcript_messages');
+  expect(messagesBefore).toBeGreaterThan(0);
+  await refreshStatistics(pool.database, NEW_WORKSPACE);
+  expect(await countAnalyses('sessions')).toBe(before + 1);
 });

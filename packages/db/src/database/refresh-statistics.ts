@@ -1,21 +1,24 @@
-import { getTableConfig, type PgTable, type SQL, sql } from '../drizzle.cjs';
+import { getTableConfig, type PgTable, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../messages/schema.ts';
+import { type AnalyzedTable, refreshShardStatistics } from '../planner.ts';
 import { searchIndexState } from '../search/schema.ts';
 import { sessions, transcripts } from '../transcripts/schema.ts';
 import { ROLLUPS } from '../usage/rollups-schema.ts';
 import { toolCalls, usageEntries, usageLedger } from '../usage/schema.ts';
 import type { Database } from './database.ts';
 
-/** Tables in which an ingestion looks rows up, and which grow with it. */
-const LOOKED_UP: readonly PgTable[] = [
-  transcripts,
-  sessions,
-  transcriptMessages,
-  usageEntries,
-  usageLedger,
-  toolCalls,
-  searchIndexState,
-  ...Object.values(ROLLUPS).flatMap(({ quarters, days }) => (quarters ? [quarters, days] : [days])),
+/** Tables in which an ingestion looks rows up, and which grow with it; first the one that tells how much. */
+const LOOKED_UP: readonly [AnalyzedTable, ...AnalyzedTable[]] = [
+  toAnalyzedTable(sessions),
+  ...[
+    transcripts,
+    transcriptMessages,
+    usageEntries,
+    usageLedger,
+    toolCalls,
+    searchIndexState,
+    ...Object.values(ROLLUPS).flatMap(({ quarters, days }) => (quarters ? [quarters, days] : [days])),
+  ].map(toAnalyzedTable),
 ];
 
 /** Statistics are outdated once the sessions table is this many times as large as then. */
@@ -27,27 +30,24 @@ const GROWTH = 4;
  * looks rows up by any index that contains the workspace. Analyzes only key columns, on a sample of rows: takes about
  * 50 ms. Does nothing if another process is doing it, or the account lacks the permission.
  */
-export async function refreshStatistics(database: Database): Promise<void> {
-  const { rows } = await database.execute<{ has_grown: boolean }>(sql`
-    SELECT pg_relation_size(oid) > ${GROWTH}::int * greatest(relpages, 1) * current_setting('block_size')::int AS has_grown
-    FROM pg_class WHERE oid = ${toName(sessions)}::regclass`);
-  if (rows[0]?.has_grown !== true) return;
-  const keys = LOOKED_UP.map((table) => sql`${table} (${sql.raw(toKeyColumns(table).join(', '))})`);
-  await database.execute(sql`ANALYZE (SKIP_LOCKED) ${sql.join(keys, sql`, `)}`);
+export async function refreshStatistics(database: Database, workspaceId: string): Promise<void> {
+  const { rows } = await database.execute<{ has_grown: boolean; is_citus: boolean }>(sql`
+    SELECT pg_relation_size(oid) > ${GROWTH}::int * greatest(relpages, 1) * current_setting('block_size')::int AS has_grown,
+      to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS is_citus
+    FROM pg_class WHERE oid = ${LOOKED_UP[0].name}::regclass`);
+  if (rows[0]?.has_grown === true) {
+    const keys = LOOKED_UP.map(({ name, columns }) => `${name} (${columns.join(', ')})`);
+    await database.execute(sql.raw(`ANALYZE (SKIP_LOCKED) ${keys.join(', ')}`));
+  } else if (rows[0]?.is_citus === true) await refreshShardStatistics(database, workspaceId, LOOKED_UP);
 }
 
-function toName(table: PgTable): SQL {
-  const { schema = 'public', name } = getTableConfig(table);
-  return sql`${`${schema}.${name}`}`;
-}
-
-/** Columns of keys and indexes. */
-function toKeyColumns(table: PgTable): string[] {
-  const { primaryKeys, uniqueConstraints, indexes } = getTableConfig(table);
+/** With the columns of its keys and indexes. */
+function toAnalyzedTable(table: PgTable): AnalyzedTable {
+  const { schema = 'public', name, primaryKeys, uniqueConstraints, indexes } = getTableConfig(table);
   const keys = [...primaryKeys, ...uniqueConstraints].flatMap(({ columns }) => columns);
   const indexed = indexes.flatMap(({ config }) => config.columns);
   const names = [...keys, ...indexed].flatMap((column) =>
     'name' in column && typeof column.name === 'string' ? [column.name] : [],
   );
-  return [...new Set(names)];
+  return { name: `${schema}.${name}`, columns: [...new Set(names)] };
 }

@@ -46,7 +46,7 @@ export async function processGroup(
   options: ProcessOptions,
 ): Promise<PlainTranscript[]> {
   const { signal } = options;
-  await refreshStatistics(database.database);
+  await refreshStatistics(database.database, workspaceId);
   return await database.withTransaction(
     async (transaction, client) => {
       const settings = await holdWorkspace(transaction, workspaceId);
