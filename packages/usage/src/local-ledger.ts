@@ -23,7 +23,7 @@ export interface LedgerRow {
   disagreement: CostRange | undefined;
 }
 
-/** A copy of a response in a session that is not credited with it. */
+/** The most complete copy of a response in a session that is not credited with it. */
 export type SharedCopy = Omit<LedgerRow, 'usage' | 'price' | 'isUnfinalised' | 'estimatedTokensOut' | 'disagreement'>;
 
 export interface LocalLedger {
@@ -66,22 +66,17 @@ export function settleLedger({ files, columns }: ScanResult): LocalLedger {
   const rows: LedgerRow[] = [];
   const shared: SharedCopy[] = [];
   for (const { credited, figures, others } of responses.values()) {
-    const model = nameAt(columns, figures, 'model');
     rows.push({
       ...copies.toOrigin(credited),
-      model,
+      model: nameAt(columns, figures, 'model'),
       usage: copies.toUsage(figures),
       isUnfinalised: hasFlag(columns, figures, 'unfinalised'),
       estimatedTokensOut: figureAt(columns, figures, 'estimated_tokens_out'),
       price: copies.priceOf(figures),
       disagreement: others && compareCopies([credited, ...others].map(copies.toCompared)),
     });
-    const sessions = new Set([copies.fileOf(credited).sessionId]);
-    for (const other of others ?? []) {
-      const { sessionId } = copies.fileOf(other);
-      if (sessions.has(sessionId)) continue;
-      sessions.add(sessionId);
-      shared.push({ ...copies.toOrigin(other), model });
+    for (const copy of copies.listShared(credited, others ?? [])) {
+      shared.push({ ...copies.toOrigin(copy), model: nameAt(columns, copy, 'model') });
     }
   }
   const incomplete = new Map(files.flatMap((file) => (file.lacks === null ? [] : [[file.sessionId, file] as const])));
@@ -179,8 +174,19 @@ function createCopies(files: readonly ScannedFile[], columns: UsageColumns) {
     usage: toUsage(index),
     costUsd: priceOf(index).costUsd,
   });
+  /** Of each session that is not credited, its most complete copy. */
+  const listShared = (credited: number, others: readonly number[]): number[] => {
+    const bySession = new Map<string, number>();
+    for (const other of others) {
+      const { sessionId } = fileOf(other);
+      const known = bySession.get(sessionId);
+      if (known === undefined || compareFigures(other, known) < 0) bySession.set(sessionId, other);
+    }
+    bySession.delete(fileOf(credited).sessionId);
+    return [...bySession.values()];
+  };
   const isReplaced = (index: number): boolean => replaced.size > 0 && replaced.has(fileOf(index));
-  return { fileOf, isReplaced, toUsage, priceOf, compareCredit, compareFigures, toOrigin, toCompared };
+  return { fileOf, isReplaced, toUsage, priceOf, compareCredit, compareFigures, listShared, toOrigin, toCompared };
 }
 
 /** Files whose session also has one in a more detailed format. */

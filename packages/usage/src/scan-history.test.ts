@@ -106,6 +106,20 @@ describe('scanHistory and settleLedger', () => {
     });
   });
 
+  it('groups a shared response by what the copy in that session says', async () => {
+    const copy = { ...ONE, session: 'fork', forkedFrom: 'one' };
+    await save('one.jsonl', [{ ...ONE, output: 9 }]);
+    await save('two.jsonl', [{ ...copy, model: 'claude-haiku-4-5', output: 3 }]);
+    await save('three.jsonl', [{ ...copy, model: 'claude-opus-4-5' }]);
+    expect(await report(['model'])).toMatchObject({
+      totals: [1, 9, 1],
+      rows: [
+        ['claude-sonnet-4-5', 1, 9, 0],
+        ['claude-opus-4-5', 0, 0, 1],
+      ],
+    });
+  });
+
   it('counts a stream without keys only if its session has no file of its own', async () => {
     const [at, session_id] = ['2026-03-02T23:30:00.000Z', 'T-1'];
     const usage = { input_tokens: 100, output_tokens: 7 };
