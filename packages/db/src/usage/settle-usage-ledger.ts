@@ -143,7 +143,8 @@ async function recompute(
 ): Promise<void> {
   const workspace = toHiddenWorkspace(change.workspaceId);
   const { rows } = await transaction.execute<{ session_id: string }>(sql`
-    WITH response AS (
+    -- Made once: while the ledger is thought to be empty, it would be made again for each row of the workspace.
+    WITH response AS MATERIALIZED (
       ${selectLedgerRows(
         // Transcripts of the entries first: if few rows are expected, the planner would pair all keys with all
         // transcripts of the workspace, and read all entries of the transcript for each pair.
