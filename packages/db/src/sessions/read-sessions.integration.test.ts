@@ -125,6 +125,7 @@ describe('filters', () => {
     const from = '2026-01-01T02:01:00.123Z';
     const to = '2026-01-01T04:00:00.123Z';
     await expectSame({ from }, (row) => row.last_timestamp !== null && row.last_timestamp >= from);
+    await expectSame({ from: '1960-01-01T00:00:00Z' }, (row) => row.last_timestamp !== null);
     await expectSame({ to }, (row) => row.first_timestamp !== null && row.first_timestamp < to);
     await expectSame(
       { from, to, branch: 'topic' },

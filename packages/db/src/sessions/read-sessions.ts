@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { and, asc, desc, eq, gte, ilike, lt, lte, type PgColumn, type PgTable, type SQL, sql } from '../drizzle.cjs';
+import { and, asc, desc, eq, ilike, isNotNull, lte, type PgColumn, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { knownCost, lastActivity, sessions, transcripts } from '../transcripts/schema.ts';
 import { fileDayRollup, indexedPath, toolDayRollup } from '../usage/rollups-schema.ts';
 import { sessionEvents, usageEntries, usageLedger } from '../usage/schema.ts';
@@ -116,8 +116,13 @@ function toConditions(filter: SessionFilter, workspaceId: string): (SQL | undefi
     filter.minCostUsd === undefined ? undefined : sql`${SORT_KEYS.cost_estimate_usd} >= ${filter.minCostUsd}`,
     filter.maxCostUsd === undefined ? undefined : lte(sessions.cost_estimate_usd, filter.maxCostUsd),
     filter.hasErrors === undefined ? undefined : sql`${hasErrors(workspaceId)} = ${filter.hasErrors}`,
-    filter.from === undefined ? undefined : gte(sessions.last_timestamp, filter.from),
-    filter.to === undefined ? undefined : lt(sessions.first_timestamp, filter.to),
+    // In a form that the indexes of activity serve.
+    filter.from === undefined
+      ? undefined
+      : and(sql`${SORT_KEYS.last_timestamp} >= ${filter.from}`, isNotNull(sessions.last_timestamp)),
+    filter.to === undefined
+      ? undefined
+      : and(sql`${SORT_KEYS.first_timestamp} < ${filter.to}`, isNotNull(sessions.first_timestamp)),
     filter.prompt === undefined ? undefined : ilike(sessions.initial_prompt, `%${escapeLike(filter.prompt)}%`),
   ];
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestFleet } from '../testing/insert-test-fleet.ts';
+import { workspaces } from '../workspaces/schema.ts';
 import { resolveNames, UnresolvedNameError, type WantedNames } from './resolve-names.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
@@ -85,6 +86,40 @@ describe('resolveNames', () => {
       isAmbiguous: true,
     });
     expect(await fail({ model: 'claude' })).toMatchObject({ isAmbiguous: true });
+  });
+
+  it('knows names that only sessions of long ago have, after those of the latest', async () => {
+    const workspaceId = 'LONG_AGO';
+    await pool.database.insert(workspaces).values({ id: workspaceId, name: workspaceId });
+    await pool.pool.query(
+      `INSERT INTO recount.sessions
+         (workspace_id, session_id, agent, primary_transcript_id, project, git_branch, machine, person, models, last_timestamp)
+       SELECT $1, 's' || n, 'claude-code', 't', 'project-' || n % 3, 'topic-' || n % 3, 'desk-' || n % 3, 'grace-' || n % 3,
+         ARRAY['model-a', 'model-' || n % 3], timestamptz '2026-06-01Z' + n * interval '1 minute' FROM generate_series(1, 1500) AS n
+       UNION ALL
+       SELECT $1, 'old-' || n, 'agent-of-old', 't', 'ancient-' || n, 'antique-' || n, 'anvil-' || n, 'anna-' || n,
+         ARRAY['model-b', 'model-of-old-' || n], CASE n WHEN 1 THEN timestamptz '2020-01-01Z' END FROM generate_series(1, 2) AS n`,
+      [workspaceId],
+    );
+    const old = {
+      ...{ project: 'cient-2', gitBranch: 'ique-1', machine: 'vil-1', person: 'NNA-2', model: 'of-old-1' },
+      agent: 'of-old',
+    };
+    expect(await resolve(old, workspaceId)).toEqual({
+      ...{
+        project: 'ancient-2',
+        gitBranch: 'antique-1',
+        machine: 'anvil-1',
+        person: 'anna-2',
+        model: 'model-of-old-1',
+      },
+      agent: 'agent-of-old',
+    });
+    const { message } = await fail({ project: 'xyzzy' }, workspaceId);
+    expect(message).toBe('There is no project xyzzy; there are project-0, project-2, project-1, ancient-1, ancient-2.');
+    expect((await fail({ model: 'model' }, workspaceId)).candidates).toEqual([
+      ...['model-0', 'model-a', 'model-2', 'model-1', 'model-b'],
+    ]);
   });
 
   it('knows nothing of other workspaces', async () => {

@@ -1,7 +1,7 @@
 import { AGENTS } from '@recount/core';
 import type { Database } from '../database/database.ts';
-import { type SQL, sql } from '../drizzle.cjs';
-import { sessions } from '../transcripts/schema.ts';
+import { type PgTable, type SQL, sql } from '../drizzle.cjs';
+import { lastActivity, modelListKey, sessions } from '../transcripts/schema.ts';
 import { usageDayRollup } from '../usage/rollups-schema.ts';
 import { matchName } from './match-name.ts';
 
@@ -45,8 +45,10 @@ const WORDS: Record<NameField, { one: string; several: string }> = {
   sessionId: { one: 'session', several: 'sessions' },
 };
 
-/** Number of names compared; if a workspace has more, the others must be given in full. */
+/** Number of names compared, of sessions and of responses; if a workspace has more, the others must be given in full. */
 const MAX_NAMES = 10_000;
+/** Names of the latest sessions are compared in any case, and come first. */
+const LATEST_SESSIONS = 1000;
 const MAX_OFFERED = 5;
 /** Ids that share less with what was typed are not suggested. */
 const MIN_SHARED_LENGTH = 3;
@@ -78,10 +80,11 @@ async function resolveName(
   field: Exclude<NameField, 'sessionId'>,
   name: string,
 ): Promise<string> {
-  const [row] = (await database.execute<{ is_known: boolean }>(selectIsKnown(workspaceId, field, name))).rows;
-  if (row?.is_known) return name;
   // An agent without any data yet is still a valid name.
   const more = field === 'agent' ? AGENTS.map(({ id }) => id) : [];
+  if (more.includes(name)) return name;
+  const [row] = (await database.execute<{ is_known: boolean }>(selectIsKnown(workspaceId, field, name))).rows;
+  if (row?.is_known) return name;
   const { rows } = await database.execute<{ name: string }>(selectNames(workspaceId, field));
   const names = [...new Set([...rows.map((each) => each.name), ...more])];
   const match = matchName(name, names);
@@ -105,41 +108,77 @@ function toHint(nearest: readonly string[], names: readonly string[], several: s
   return `; there are ${names.slice(0, MAX_OFFERED).join(', ')}${more}.`;
 }
 
-/** Whether a session or a response has exactly this name: the usual case, which stops at the first such row. */
-function selectIsKnown(workspaceId: string, field: Exclude<NameField, 'sessionId'>, name: string): SQL {
-  const inSessions = {
-    agent: sql`agent = ${name}`,
-    project: sql`project = ${name}`,
-    gitBranch: sql`git_branch = ${name}`,
-    model: sql`${name} = ANY(models)`,
-    machine: sql`machine = ${name}`,
-    person: sql`person = ${name}`,
-  }[field];
-  const known = sql`EXISTS (SELECT FROM ${sessions} WHERE workspace_id = ${workspaceId} AND ${inSessions})`;
-  if (field !== 'gitBranch' && field !== 'model') return sql`SELECT ${known} AS is_known`;
-  const column = field === 'model' ? sql`model` : sql`git_branch`;
-  return sql`
-    SELECT ${known}
-      OR EXISTS (SELECT FROM ${usageDayRollup} WHERE workspace_id = ${workspaceId} AND ${column} = ${name}) AS is_known`;
+type NamedField = Exclude<NameField, 'sessionId'>;
+
+const IN_SESSIONS: Record<Exclude<NamedField, 'model'>, SQL> = {
+  agent: sql.raw('agent'),
+  project: sql.raw('project'),
+  gitBranch: sql.raw('git_branch'),
+  machine: sql.raw('machine'),
+  person: sql.raw('person'),
+};
+const IN_RESPONSES: Partial<Record<NamedField, SQL>> = { model: sql.raw('model'), gitBranch: sql.raw('git_branch') };
+
+/** Whether a session or a response has exactly this name, which an index tells: the usual case. */
+function selectIsKnown(workspaceId: string, field: NamedField, name: string): SQL {
+  const ofSessions = field === 'model' ? undefined : IN_SESSIONS[field];
+  const sources: [table: PgTable, column: SQL | undefined][] = [
+    [sessions, ofSessions],
+    [usageDayRollup, IN_RESPONSES[field]],
+  ];
+  const found = sources.flatMap(([table, column]) =>
+    column === undefined
+      ? []
+      : [sql`EXISTS (SELECT FROM ${table} WHERE workspace_id = ${workspaceId} AND ${column} = ${name})`],
+  );
+  return sql`SELECT ${sql.join(found, sql` OR `)} AS is_known`;
 }
 
-function selectNames(workspaceId: string, field: Exclude<NameField, 'sessionId'>): SQL {
-  const ofSessions = {
-    agent: sql`agent`,
-    project: sql`project`,
-    gitBranch: sql`git_branch`,
-    model: sql`unnest(models)`,
-    machine: sql`machine`,
-    person: sql`person`,
-  }[field];
-  const inSessions = sql`SELECT ${ofSessions} AS name, last_timestamp FROM ${sessions} WHERE workspace_id = ${workspaceId}`;
-  const column = field === 'model' ? sql`model` : sql`git_branch`;
-  const inResponses = sql`
-    UNION ALL SELECT ${column}, last_bucket_start FROM ${usageDayRollup} WHERE workspace_id = ${workspaceId}`;
-  const found = field === 'gitBranch' || field === 'model' ? sql`${inSessions} ${inResponses}` : inSessions;
+/** The names of the workspace, those of the latest sessions first, without reading all sessions. */
+function selectNames(workspaceId: string, field: NamedField): SQL {
+  const inResponses = IN_RESPONSES[field];
+  const ofSessions =
+    field === 'model'
+      ? { key: modelListKey(sql`models`), value: sql`models` }
+      : { key: IN_SESSIONS[field], value: IN_SESSIONS[field] };
+  const toName = (value: SQL): SQL => (field === 'model' ? sql`unnest(${value})` : value);
+  const queries = [
+    selectDifferent('of_sessions', sessions, workspaceId, ofSessions),
+    ...(inResponses === undefined
+      ? []
+      : [selectDifferent('of_responses', usageDayRollup, workspaceId, { key: inResponses, value: inResponses })]),
+  ];
   return sql`
-    SELECT name FROM (${found}) AS found WHERE name IS NOT NULL
-    GROUP BY name ORDER BY max(last_timestamp) DESC NULLS LAST, name LIMIT ${MAX_NAMES}`;
+    WITH RECURSIVE ${sql.join(queries, sql`, `)}
+    SELECT name FROM (
+      SELECT ${toName(ofSessions.value)} AS name, last_timestamp FROM (
+        SELECT ${ofSessions.value}, last_timestamp FROM ${sessions} WHERE workspace_id = ${workspaceId}
+        ORDER BY ${lastActivity(sql`last_timestamp`)} DESC, session_id DESC LIMIT ${LATEST_SESSIONS}
+      ) AS latest
+      UNION ALL SELECT ${toName(sql`value`)}, NULL FROM (SELECT value FROM of_sessions LIMIT ${MAX_NAMES}) AS s
+      ${inResponses === undefined ? sql`` : sql`UNION ALL SELECT value, NULL FROM (SELECT value FROM of_responses LIMIT ${MAX_NAMES}) AS r`}
+    ) AS found
+    WHERE name IS NOT NULL GROUP BY name ORDER BY max(last_timestamp) DESC NULLS LAST, name`;
+}
+
+/** A query of a WITH: the values of an indexed key in its order, each once, by looking up the next one again and again. */
+function selectDifferent(
+  name: string,
+  table: PgTable,
+  workspaceId: string,
+  { key, value }: { key: SQL; value: SQL },
+): SQL {
+  const query = sql.raw(name);
+  const selectFirst = (condition: SQL): SQL => sql`
+    SELECT ${key} AS key, ${value} AS value FROM ${table}
+    WHERE workspace_id = ${workspaceId} AND ${condition} ORDER BY ${key} LIMIT 1`;
+  return sql`${query} AS (
+    (${selectFirst(sql`${key} IS NOT NULL`)})
+    UNION ALL
+    SELECT next.key, next.value FROM ${query} AS before CROSS JOIN LATERAL (
+      ${selectFirst(sql`${key} IS NOT NULL AND ${key} > before.key`)}
+    ) AS next
+  )`;
 }
 
 /**

@@ -1,4 +1,15 @@
-import { type AnyPgColumn, bigint, boolean, index, integer, primaryKey, sql, text, unique } from '../drizzle.cjs';
+import {
+  type AnyPgColumn,
+  bigint,
+  boolean,
+  index,
+  integer,
+  primaryKey,
+  type SQL,
+  sql,
+  text,
+  unique,
+} from '../drizzle.cjs';
 import { bytes, identifier, isoTimestamp, jsonObject, recountSchema } from '../schema/column-types.ts';
 import { workspaces } from '../workspaces/schema.ts';
 import { transcriptFigures } from './transcript-figures.ts';
@@ -86,12 +97,16 @@ export const transcripts = recountSchema.table(
     unique('transcripts_session_content_unique').on(table.workspace_id, table.session_id, table.sha256),
     index('transcripts_sha256').on(table.workspace_id, table.sha256),
     index('transcripts_status').on(table.workspace_id, table.status, table.id),
+    index('transcripts_raw_size').on(table.workspace_id, table.size_bytes).where(sql`raw_deleted_at IS NULL`),
     index('transcripts_errors').on(table.workspace_id, table.id, table.error_count).where(sql`error_count > 0`),
   ],
 );
 
 /** Sort key of sessions by time; those without any timestamp come last. */
-export const lastActivity = (lastTimestamp: AnyPgColumn) => sql`coalesce(${lastTimestamp}, '1970-01-01Z')`;
+export const lastActivity = (lastTimestamp: AnyPgColumn | SQL) => sql`coalesce(${lastTimestamp}, '1970-01-01Z')`;
+
+/** The same for equal lists of models, which have no bound that an index could take. */
+export const modelListKey = (models: AnyPgColumn | SQL) => sql`hash_array_extended(${models}, 0)`;
 
 /** Sort key of sessions by cost; those without a cost come before those that cost nothing. */
 export const knownCost = (cost: AnyPgColumn) => sql`coalesce(${cost}, -1)`;
@@ -138,6 +153,8 @@ export const sessions = recountSchema.table(
     index('sessions_tokens_out').on(table.workspace_id, table.tokens_out, table.session_id),
     index('sessions_cost').on(table.workspace_id, knownCost(table.cost_estimate_usd), table.session_id),
     index('sessions_parent').on(table.workspace_id, table.parent_session_id),
+    index('sessions_agent').on(table.workspace_id, table.agent),
+    index('sessions_models').on(table.workspace_id, modelListKey(table.models)),
     index('sessions_project').on(table.workspace_id, table.project),
     index('sessions_branch').on(table.workspace_id, table.git_branch),
     index('sessions_machine').on(table.workspace_id, table.machine).where(sql`machine IS NOT NULL`),

@@ -65,6 +65,9 @@ export const usageDayRollup = recountSchema.table(
   (table) => [
     index('usage_day_rollup_session').on(table.workspace_id, table.session_id),
     index('usage_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
+    // For the names that there are.
+    index('usage_day_rollup_model').on(table.workspace_id, table.model),
+    index('usage_day_rollup_branch').on(table.workspace_id, table.git_branch),
   ],
 );
 
