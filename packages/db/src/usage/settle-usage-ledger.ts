@@ -86,7 +86,8 @@ async function listChangedResponses(
       bool_and(${isReplaced(change, 'e', 'entry')}) AS is_gone
     FROM ${usageEntries} AS e
     WHERE ${isInvolved(change, 'e', 'entry')}
-      AND (agent COLLATE "C", response_key) > (${after?.agent ?? ''}, ${after?.response_key ?? ''})
+      -- From a query, so that no index by response is read for the whole workspace.
+      AND (agent COLLATE "C", response_key) > (SELECT ${after?.agent ?? ''}::text, ${after?.response_key ?? ''}::text)
     GROUP BY 1, 2 ORDER BY 1, 2 LIMIT ${KEYS_PER_STEP}`);
   return rows;
 }
