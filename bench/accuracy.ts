@@ -31,7 +31,7 @@ interface Transcript extends AgentFile {
 }
 
 const prices = createListPrices();
-/** The rules that other tools count by, each with recount's other rules kept. */
+/** The counting rules of other tools, each with recount's other rules kept. */
 const PRICING_RULES: Record<string, PriceTable['price']> = {
   'one flat rate for all models': (query) => flatDefaultPrices.price(query),
   'all cache writes at the 5-minute rate': ({ usage, ...query }) =>
@@ -98,7 +98,7 @@ async function parseResponses(transcript: Transcript, usageFrom: 'first' | 'fina
   return (await parseTranscript(sessionId, bytes, { format, prices, usageFrom })).apiResponses;
 }
 
-/** Of the copies of a response the most complete one, as in the usage ledger. */
+/** The most complete copy of each response, as in the usage ledger. */
 function onlyOnce(responses: readonly ApiResponse[]): ApiResponse[] {
   const byKey = new Map<string, ApiResponse>();
   for (const response of responses) {

@@ -16,7 +16,8 @@ import { benchUpload } from './upload.ts';
 import { benchWholePath, type WholePathFigures } from './whole-path.ts';
 
 // node bench/main.ts [PATH] [--workers 1] [--large]
-// The whole path over the transcripts of PATH, or over generated ones of the shape of real ones, and without PATH the stages apart.
+// Measures the whole path over the transcripts of PATH, or over generated ones of realistic shape; without PATH also
+// each stage.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { workers: { type: 'string', default: '1' }, large: { type: 'boolean', default: false } },
@@ -36,7 +37,7 @@ try {
     }
   } finally {
     await postgres.stop();
-    // Root's is elsewhere.
+    // As root, the database is elsewhere.
     await rm(postgres.directory, { recursive: true, force: true });
   }
 } finally {

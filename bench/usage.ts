@@ -9,8 +9,8 @@ import { parseArgs, promisify } from 'node:util';
 import { generateTranscript } from './generate-transcript.ts';
 
 /**
- * `pnpm bench:usage`: `recount usage daily` and, where it is named, `ccusage claude daily --offline`, over the same history, each a process
- * of its own, in turn. Takes GNU time, which is on every Linux.
+ * `pnpm bench:usage`: alternates `recount usage daily` and, if given, `ccusage claude daily --offline` over the same
+ * history, each in its own process. Requires GNU time.
  *
  *   --projects <folder>   Claude Code's `projects`; default: a generated history
  *   --size <MB>           of the generated history (default 1000)

@@ -2,14 +2,14 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/** A transcript as it was found: of the corpus, or of a conformance vector. */
+/** A transcript of the corpus, or of a conformance vector. */
 export interface AgentFile {
-  /** Below the archive, or below the home. */
+  /** Relative to the archive, or to the home. */
   path: string;
   bytes: Buffer;
 }
 
-/** Writes an agent's transcripts to where the agent keeps them below a home. */
+/** Writes an agent's transcripts to their usual places below a home. */
 export type LayOut = (home: string, files: readonly AgentFile[]) => Promise<void>;
 
 export const layOutClaudeCode: LayOut = async (home, files) => {
@@ -42,7 +42,10 @@ interface OpencodeExport {
   messages: { info: { id: string; sessionID: string; time: { created: number } } }[];
 }
 
-/** `opencode export` has what the database has. Where the publisher blanked an id, which is a key there, it gets another. */
+/**
+ * `opencode export` has the content of the database. An id that the publisher blanked is replaced, because ids are keys
+ * there.
+ */
 export const layOutOpencode: LayOut = async (home, files) => {
   const folder = join(home, '.local/share/opencode');
   await mkdir(folder, { recursive: true });

@@ -11,7 +11,7 @@ interface Day {
   date: string;
   modelBreakdowns?: (Counts & { modelName: string })[];
   totalCost?: number;
-  /** These two in its report on Codex, instead of those two. */
+  /** ccusage's report on Codex has these two instead of the previous two. */
   models?: Record<string, Counts>;
   costUSD?: number;
 }
@@ -33,7 +33,7 @@ export async function runCcusage(command: readonly string[], home: string) {
   };
 }
 
-/** Asked for with the user's own home, in which npm has its cache and settings. */
+/** Looked up with the user's own home, which has npm's cache and settings. */
 async function findProgram(): Promise<string> {
   const options = ['exec', '--yes', `--package=ccusage@${CCUSAGE_VERSION}`, '--call', 'command -v ccusage'];
   const { stdout } = await promisify(execFile)('npm', options);

@@ -8,7 +8,7 @@ import { EXPLANATIONS, type Tokens } from './explained-differences.ts';
 
 export interface ComparedAgent {
   agent: string;
-  /** Of ccusage, with its options. */
+  /** The ccusage command, with its options. */
   command: string[];
   layOut: LayOut;
   files: readonly AgentFile[];
@@ -16,17 +16,17 @@ export interface ComparedAgent {
   responses: readonly ApiResponse[];
 }
 
-/** Sums of binary fractions in another order differ by less. */
+/** Binary fractions summed in another order differ by less than this. */
 const TOLERANCE_USD = 1e-6;
 /** Explained differences are rounded. */
 const EXPLAINED_TOLERANCE_USD = 0.0001;
 const NO_TOKENS: Tokens = [0, 0, 0, 0];
 
 /**
- * Prints the days and models for which ccusage finds other tokens, and the days for which it finds another cost, each with
- * the reason.
+ * Prints the days and models for which ccusage finds other tokens, and the days for which it finds another cost, each
+ * with the reason.
  *
- * @returns how many of them the explanations do not account for.
+ * @returns the number of differences that the explanations do not account for.
  */
 export async function compareWithCcusage(compared: ComparedAgent): Promise<number> {
   const { agent, command, layOut, files, responses } = compared;
@@ -68,7 +68,7 @@ function sumResponses(responses: readonly ApiResponse[]) {
 interface Row {
   label: string;
   values: [string, string];
-  /** None if the explanations do not add up to the difference. */
+  /** Empty if the explanations do not add up to the difference. */
   whys: string[];
 }
 

@@ -1,13 +1,13 @@
 /** Input without cache, output, cache reads, cache writes. */
 export type Tokens = [number, number, number, number];
 
-/** Why ccusage finds something else, and by how much. A day's differences must add up to those of its explanations. */
+/** Why ccusage finds something else, and by how much. The explanations of a day must add up to its differences. */
 export interface Explanation {
   agent: string;
   why: string;
-  /** By day and model, recount less ccusage. */
+  /** recount minus ccusage, by day and model. */
   tokens?: Record<string, Tokens>;
-  /** By day, recount less ccusage in dollars. */
+  /** recount minus ccusage in dollars, by day. */
   costsUsd?: Record<string, number>;
 }
 

@@ -24,7 +24,7 @@ export function addTo(sum: Figures, figures: Figures): Figures {
   };
 }
 
-/** What a response counts for, at the given price. */
+/** The figures of a response at the given price. */
 export function toFigures(response: ApiResponse, price: PriceTable['price']): Figures {
   const { model, timestamp, reported_cost_usd: reportedCostUsd } = response;
   return {

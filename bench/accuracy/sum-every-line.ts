@@ -7,7 +7,7 @@ interface Line {
   message?: { model?: string; usage?: Record<string, number | undefined> | null } | null;
 }
 
-/** What a tool finds that adds up the usage of every assistant line. */
+/** The result of a tool that adds up the usage of every assistant line. */
 export function sumEveryLine(bytes: Buffer, prices: PriceTable): Figures {
   return bytes.toString('utf8').split('\n').map(toLineFigures(prices)).reduce(addTo, emptyFigures());
 }

@@ -9,7 +9,7 @@ import { type Cost, measureOnce } from './measure.ts';
 import type { QuestionCost } from './measure-questions.ts';
 import { FLEET_WORKSPACE } from './seed-fleet.ts';
 
-/** The mean of real sizes is 0.8 MB, the median 0.3. */
+/** Real transcripts have a mean of 0.8 MB and a median of 0.3. */
 const TRANSCRIPT_BYTES = 500_000;
 const ROUNDS = 15;
 const FIRST_SEED = 1000;
@@ -20,7 +20,7 @@ const noQueue = {
   findPending: async () => new Set<string>(),
 };
 
-/** Ingests a generated transcript of the shape of real ones and returns its session; `line` comes last. */
+/** Ingests a generated, realistic transcript and returns its session; `line` is appended to it. */
 async function ingestGenerated(
   database: DatabasePool,
   rawStore: RawStore,
@@ -38,7 +38,7 @@ async function ingestGenerated(
   return { sessionId: transcript.session_id };
 }
 
-/** Ingests one and makes its search documents. */
+/** Ingests a transcript and indexes it for search. */
 export async function ingestSearched(
   ...transcript: Parameters<typeof ingestGenerated>
 ): Promise<{ sessionId: string }> {
@@ -48,8 +48,8 @@ export async function ingestSearched(
 }
 
 /**
- * What one more transcript costs in the fleet, and the same one in a database that has no other, in turn: to ingest it, to index it for
- * search, and to delete its session, which leaves the fleet as it was.
+ * The cost of one more transcript in the fleet, alternating with the same transcript in an otherwise empty database:
+ * ingesting it, indexing it for search, and deleting its session, which restores the fleet.
  */
 export async function* measureIngestion(
   fleet: DatabasePool,
@@ -67,7 +67,7 @@ export async function* measureIngestion(
           const question = `${step} ${place}`;
           const tally = tallies.get(question) ?? { times: [], cpuMs: 0 };
           tallies.set(question, tally);
-          // The first one warms up.
+          // The first round warms up.
           if (round === 0) continue;
           tally.times.push(cost.milliseconds);
           tally.cpuMs += cost.serverCpuMs;

@@ -13,8 +13,8 @@ import { FLEET_WORKSPACE, type FleetSize, seedFleet, seedTexts } from './seed-fl
 
 // node bench/fleet/main.ts [--sessions 10000] [--responses 40] [--calls 34] [--events 10] [--texts 10] [--folder DIR]
 //   [--only reports,sessions,search,ingest] [--keep DIR]
-// A year of a fleet: what reports, search, the list of sessions and one more transcript cost. Linux. With --keep the database stays
-// in DIR, and the next run with the same DIR asks it again instead of seeding one.
+// Measures reports, search, lists of sessions and one more transcript, over a year of a fleet. Linux only. --keep
+// leaves the database in DIR, and the next run with the same DIR uses it instead of seeding one.
 const { values } = parseArgs({
   options: {
     sessions: { type: 'string', default: '10000' },
@@ -46,7 +46,7 @@ const RARE_LINE = `${JSON.stringify({
 const parts = new Set(values.only.split(','));
 const folder = values.keep ?? (await mkdtemp(join(values.folder, 'recount-fleet-')));
 const rawStore = createFolderRawStore({ directory: join(folder, 'raw') });
-// What is seeded is vacuumed once, at the end.
+// Seeded tables are vacuumed once, at the end.
 const settings = { ...chooseSettings(), max_wal_size: '4GB', autovacuum: 'off' };
 const seedingSettings = {
   ...settings,
@@ -67,7 +67,7 @@ await withPostgres(settings, async (connectionString) => {
 });
 await rawStore.close();
 if (values.keep === undefined) {
-  // The database of root lives elsewhere.
+  // As root, the database is elsewhere.
   for (const path of [folder, seeding.directory]) await rm(path, { recursive: true, force: true });
 }
 
@@ -93,7 +93,7 @@ async function withPool(connectionString: string, work: (database: DatabasePool)
   }
 }
 
-/** The last thing that is seeded is the transcript with the rare word. */
+/** The transcript with the rare word is seeded last. */
 async function seedOnce(database: DatabasePool): Promise<void> {
   const { rowCount } = await database.pool.query('SELECT FROM recount.search_documents WHERE text LIKE $1 LIMIT 1', [
     `%${RARE_WORD}%`,
@@ -135,7 +135,7 @@ async function printAll(database: DatabasePool, emptyConnectionString: string): 
   if (parts.has('ingest')) await printQuestions(measureIngestion(database, emptyConnectionString, rawStore));
 }
 
-/** A word that most documents have. */
+/** A word in most documents. */
 async function findFrequentWord({ pool }: DatabasePool): Promise<string> {
   const { rows } = await pool.query<{ word: string }>(
     `SELECT word FROM ts_stat($1) WHERE word ~ '^[a-z]{5,}$' ORDER BY ndoc DESC, word LIMIT 1`,

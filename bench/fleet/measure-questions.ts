@@ -29,7 +29,7 @@ const FILTERS: Record<string, SessionFilter> = {
   'with a pull request': { pullRequest: 'https://github.com/ada/app/pull/77' },
 };
 
-/** Pages of the list of sessions, and of one session. */
+/** Pages of the lists of sessions, and single sessions. */
 export async function* measureSessions(database: DatabasePool, sessionCount: number): AsyncGenerator<QuestionCost> {
   const list = (filter: SessionFilter, page: SessionPage) =>
     measure(database, () => listSessions(database.database, FLEET_WORKSPACE, filter, page));
@@ -51,7 +51,7 @@ export async function* measureSessions(database: DatabasePool, sessionCount: num
   yield { question: 'one session', cost: await measure(database, readSession) };
 }
 
-/** Searches for a word of one document, for one that many documents have, and for parts of both. */
+/** Searches for a word in one document, for a word in many, and for parts of both. */
 export async function* measureSearches(
   database: DatabasePool,
   { rareWord, frequentWord }: { rareWord: string; frequentWord: string },

@@ -29,7 +29,7 @@ import { FLEET_WORKSPACE } from './seed-fleet.ts';
 
 interface ReportCosts {
   report: string;
-  /** Of all that the fleet did in a year, and of its last 30 days. */
+  /** For the fleet's whole year, and for its last 30 days. */
   year: Cost;
   month: Cost;
 }
@@ -74,7 +74,7 @@ const REPORTS: Record<string, Read> = {
   reconciliation: (database, filter) => readReconciliationReport(database, filter, { limit }),
 };
 
-/** Each in a snapshot of its own as the API reads it, in a time zone with daylight saving. */
+/** Measures each report in its own snapshot, as the API reads it, in a time zone with daylight saving. */
 export async function* measureReports(pool: DatabasePool): AsyncGenerator<ReportCosts> {
   const request = { timeZone: 'Europe/Berlin', subagents: 'include' as const };
   const year = await resolveReportFilter(pool.database, FLEET_WORKSPACE, request);

@@ -2,17 +2,17 @@ import type { DatabasePool } from '@recount/db';
 import { median } from '../child.ts';
 import { readServerCpuSeconds } from '../scale/process-cpu.ts';
 
-/** What one question costs. */
+/** The cost of one query. */
 export interface Cost {
-  /** By the clock; a median. */
+  /** Median wall-clock time. */
   milliseconds: number;
-  /** Processor time of PostgreSQL, all of its processes; a mean. */
+  /** Mean processor time of all PostgreSQL processes. */
   serverCpuMs: number;
 }
 
 const RUNS = 7;
 
-/** Asks a question once to warm it up, and then several times. */
+/** Runs a query once to warm up, and then several times. */
 export async function measure(database: DatabasePool, ask: () => Promise<unknown>, runs = RUNS): Promise<Cost> {
   await ask();
   const times: number[] = [];
@@ -25,7 +25,7 @@ export async function measure(database: DatabasePool, ask: () => Promise<unknown
   return { milliseconds: median(times), serverCpuMs: ((await readServerCpu(database)) - before) / runs };
 }
 
-/** Does something once that cannot be done again. */
+/** Measures something that can only be done once. */
 export async function measureOnce(database: DatabasePool, work: () => Promise<unknown>): Promise<Cost> {
   const before = await readServerCpu(database);
   const startMs = performance.now();
@@ -34,7 +34,7 @@ export async function measureOnce(database: DatabasePool, work: () => Promise<un
   return { milliseconds, serverCpuMs: (await readServerCpu(database)) - before };
 }
 
-/** Milliseconds of processor time that PostgreSQL has taken so far. */
+/** Milliseconds of processor time used by PostgreSQL so far. */
 async function readServerCpu({ pool }: DatabasePool): Promise<number> {
   const { rows } = await pool.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   return (await readServerCpuSeconds(rows[0]?.pid ?? 0)) * 1000;

@@ -3,7 +3,7 @@ import { type DatabasePool, refreshTotals } from '@recount/db';
 
 export const FLEET_WORKSPACE = '01J0000000000000000000FLEE';
 
-/** Sessions of a fleet, and how many rows each has. */
+/** Number of sessions in a fleet, and of rows in each. */
 export interface FleetSize {
   sessions: number;
   responses: number;
@@ -20,7 +20,7 @@ const FIGURE_TABLES = [
 ];
 const TEXT_TABLES = ['search_documents', 'transcript_messages', 'content_blocks'];
 
-/** Fills the tables that reports read, as ingestion would with that many sessions. */
+/** Fills the tables that reports read, as ingesting that many sessions would. */
 export async function seedFleet(database: DatabasePool, size: FleetSize): Promise<void> {
   await database.pool.query('INSERT INTO recount.workspaces (id, name) VALUES ($1, $1)', [FLEET_WORKSPACE]);
   await seed(
@@ -41,7 +41,7 @@ export async function seedFleet(database: DatabasePool, size: FleetSize): Promis
   );
 }
 
-/** Fills the tables of texts with copies of those of a session that is ingested and indexed. */
+/** Fills the tables of texts with copies of those of one ingested and indexed session. */
 export async function seedTexts(
   database: DatabasePool,
   { texts }: FleetSize,
@@ -56,7 +56,10 @@ export async function seedTexts(
   );
 }
 
-/** Runs the statements of a file while the tables have no indexes: these are made afterwards, which takes a fraction. */
+/**
+ * Runs the statements of a file while the tables have no indexes. Creating them afterwards takes a fraction of the
+ * time.
+ */
 async function seed(
   { pool }: DatabasePool,
   file: string,
@@ -83,7 +86,7 @@ async function seed(
       [tables],
     );
     for (const { name } of indexes) await client.query(`DROP INDEX ${name}`);
-    // Tables that are emptied in the transaction need no log of what fills them, if `wal_level` is `minimal`.
+    // Tables that are emptied in the same transaction need no WAL for what fills them, if `wal_level` is `minimal`.
     await client.query('BEGIN');
     if (areEmpty) await client.query(`TRUNCATE ${tables.map((table) => `recount.${table}`).join()}`);
     await client.query(`${statements}; COMMIT`);

@@ -2,7 +2,7 @@ import { type DatabasePool, verifyUsage } from '@recount/db';
 import type { ReceivedFleet } from './receive-fleet.ts';
 
 export interface RunCheck {
-  /** What was lost, doubled or left over; empty if all is well. */
+  /** What was lost, counted twice or left over; empty if all is well. */
   faults: string[];
   /** Rows and a hash of each table, for comparison with other runs. */
   tables: Record<string, string>;

@@ -13,7 +13,7 @@ import { type RelationSize, readRelationSizes } from './server-counters.ts';
 
 // node bench/scale/main.ts [FOLDER] [--copies 1] [--workers 1,2,4,4,2,1]
 // Drains a queue of the folder's transcripts, or of generated ones, with that many worker processes, one run after the
-// other, each from the same state. Exits with 1 where anything was lost, doubled or counted differently. Linux only.
+// other, each from the same state. Exits with 1 if anything was lost, counted twice or counted differently. Linux only.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -35,7 +35,7 @@ try {
   if (!(await runAll(postgres, rawStoreFolder, fleet))) process.exitCode = 1;
 } finally {
   await postgres.stop();
-  // Root's database is elsewhere.
+  // As root, the database is elsewhere.
   for (const path of [folder, postgres.directory]) await rm(path, { recursive: true, force: true });
 }
 
