@@ -21,7 +21,7 @@ type Row = Record<string, unknown>;
 const CHANGED_SESSION = 'ses_stage0_drift';
 
 /**
- * Compared unchanged. Left out are ids that depend on the time of an upload; `entry_number`, which depends on the order
+ * Compared unchanged. Default are ids that depend on the time of an upload; `entry_number`, which depends on the order
  * in which responses end; `metadata` and `issue_counts`, in which lines without a message may now have an invalid time.
  */
 const TABLES: Readonly<Record<string, readonly string[]>> = {

@@ -171,7 +171,7 @@ it('list a running agent, and follow it to its end', async () => {
   const watched = await watch.ended;
   expect(watched).toMatchObject({ exitCode: 0 });
   expect(watched.stdout).toBe(agent.stdout());
-  expect((await live().ended).stderr).toMatch(/^Nothing runs/);
+  expect((await live().ended).stderr).toMatch(/^Nothing is running/);
   expect((await live('--all').ended).stdout).toMatch(/^44444444\S* +claude-code +ended /m);
   expect(await live('watch', '99999999').ended).toMatchObject({ exitCode: 2, stdout: '' });
 });

@@ -32,10 +32,10 @@ export const apiEnvironment = z.object({
     'uploads at once; further ones get 429 with Retry-After',
   ),
   RECOUNT_UPLOAD_IDLE_TIMEOUT_MS: integer(60_000, 100, HOUR_MS).describe(
-    'an upload that is silent for this long is ended',
+    'an upload that is silent for this long is aborted',
   ),
   RECOUNT_EXPORT_STALL_TIMEOUT_MS: integer(60_000, 100, HOUR_MS).describe(
-    'an export whose reader takes nothing for this long is ended',
+    'an export whose client reads nothing for this long is aborted',
   ),
   RECOUNT_MAX_REQUESTS_PER_MINUTE: integer(60_000, 1, 10_000_000).describe('requests of one key, without uploads'),
   RECOUNT_REPORT_TIMEOUT_MS: integer(DEFAULT_REPORT_TIMEOUT_MS, 1, HOUR_MS).describe(
@@ -60,10 +60,10 @@ export const apiEnvironment = z.object({
     'readers of events of one process; further ones get 429',
   ),
   RECOUNT_LIVE_HEARTBEAT_MS: integer(15_000, 100, HOUR_MS).describe(
-    'how often readers without news get a sign of life',
+    'how often readers without events get a keep-alive',
   ),
   RECOUNT_LIVE_SLOW_READER_TIMEOUT_MS: integer(30_000, 100, HOUR_MS).describe(
-    'a reader that takes nothing for this long is dropped',
+    'a reader that reads nothing for this long is dropped',
   ),
   RECOUNT_METRICS_PORT: metricsVariables.port,
   RECOUNT_METRICS_HOST: metricsVariables.host,
@@ -92,7 +92,7 @@ export type SpaceConfig = ApiConfig['space'];
 export function readApiConfig(environment: Environment) {
   if (environment.RECOUNT_METRICS_PUBLIC === 'true') {
     throw new ConfigError(
-      'RECOUNT_METRICS_PUBLIC is no more: /metrics has a port of its own. Set RECOUNT_METRICS_PORT, and have Prometheus ask there.',
+      'RECOUNT_METRICS_PUBLIC was removed: /metrics has a port of its own. Set RECOUNT_METRICS_PORT, and let Prometheus scrape that.',
     );
   }
   const read = readEnvironment(apiEnvironment, environment);

@@ -62,7 +62,7 @@ async function toMessage(error: unknown): Promise<string> {
     if (LOGIN_ERROR_CLASSES.has(code.slice(0, 2)) && code.length === 5) return `Postgres: ${cause.message}`;
   }
   const { toFailureReason } = await import('@recount/ingest');
-  return `${toFailureReason(error)}\nSet RECOUNT_DEBUG=1 to see where it comes from.`;
+  return `${toFailureReason(error)}\nSet RECOUNT_DEBUG=1 for the stack trace.`;
 }
 
 /** A failed connection to a name with several addresses is an AggregateError with one error for each. */

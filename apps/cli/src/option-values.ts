@@ -25,7 +25,7 @@ export function parseExpiry(text: string, nowMs = Date.now()): number | null {
   if (text === 'never') return null;
   const spanMs = toSpanMs(text);
   const timestampMs = spanMs === undefined ? parseSince(text, nowMs) : nowMs + spanMs;
-  if (timestampMs <= nowMs) throw new InvalidArgumentError('That is over already.');
+  if (timestampMs <= nowMs) throw new InvalidArgumentError('That is in the past.');
   return timestampMs;
 }
 

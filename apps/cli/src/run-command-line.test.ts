@@ -66,7 +66,7 @@ describe('recount', () => {
     [['backfill', '--since', 'soon', '.'], 'Give a date'],
     [['backfill', '--workspace', 'w', '.'], '--direct'],
     [['backfill', '--direct', '--server', 'http://x', '.'], 'exclude each other'],
-    [['sessions', '--server', 'example.com', '--key', 'k'], 'no URL'],
+    [['sessions', '--server', 'example.com', '--key', 'k'], 'not a server’s URL'],
     [['sessions', '--server', 'https://recount.example.com'], 'RECOUNT_API_KEY'],
     [['search', 'needle', '--mode', 'regexp'], 'text, substring'],
     [['search', 'needle', '--no-subagents', '--only-subagents'], 'exclude each other'],
@@ -104,7 +104,7 @@ describe('recount', () => {
     await writeFile(join(directory, 'data'), 'a file');
     const { exitCode, err } = await run(['up']);
     expect(exitCode).toBe(1);
-    expect(err).toMatch(/^recount: Data cannot be kept in .*data \(EEXIST\): .*RECOUNT_DATA_DIR.*\n$/);
+    expect(err).toMatch(/^recount: Cannot store data in .*data \(EEXIST\): .*RECOUNT_DATA_DIR.*\n$/);
   });
 
   it('names what it cannot reach', async () => {
@@ -187,7 +187,7 @@ describe('recount backfill --dry-run', () => {
     const { exitCode, out, err } = await run(['backfill', '--dry-run', '.']);
     expect(exitCode).toBe(0);
     expect(out).toMatch(/would be ingested +1\n/);
-    expect(out).toMatch(/no transcript by its name +1\n/);
+    expect(out).toMatch(/name is not a transcript’s +1\n/);
     expect(err).toContain('everything counts as new');
   });
 

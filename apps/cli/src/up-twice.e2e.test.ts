@@ -14,7 +14,7 @@ import {
 } from './testing/recount-process.ts';
 
 const READY = /Ctrl-C stops it/;
-const UNSEEN = /is run by process \d+ on host .+ \(boot .+, PID namespace .+\), which cannot be seen from here/;
+const UNSEEN = /is run by process \d+ on host .+ \(boot .+, PID namespace .+\), which is not visible from here/;
 const SAMPLE_COUNT = 5;
 const nobody = { uid: 65_534, gid: 65_534 };
 /** As containers have them. The processes end with `unshare`. */

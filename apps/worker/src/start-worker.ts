@@ -149,7 +149,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
       database,
       rawStore,
       onReport: (report) => log.info(report, 'deleted by age'),
-      onFailure: (reason) => log.warn({ reason }, 'deleting by age failed'),
+      onFailure: (reason) => log.warn({ reason }, 'retention failed'),
     },
     { signal: endOfIndexing.signal },
   );

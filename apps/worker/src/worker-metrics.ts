@@ -35,7 +35,7 @@ export function createWorkerMetrics(pool: ConnectionPool): WorkerMetrics {
   });
   const failures = new Counter({
     name: 'recount_job_failures_total',
-    help: 'Jobs that failed, by kind of reason; outage: store or database away, not counted as an attempt',
+    help: 'Jobs that failed, by kind of reason; outage: store or database unavailable, not counted as an attempt',
     labelNames: ['kind'],
     registers,
   });

@@ -79,7 +79,7 @@ it('reports a history that was rewritten while it was read', async () => {
   await writeFile(path, toLine('s1', 0) + toLine('s2', 1));
   const store = await openPromptHistory(path);
   await writeFile(path, toLine('s2', 1));
-  await expect(Readable.from(store?.readSession('s1') ?? []).toArray()).rejects.toThrow('rewrote its history');
+  await expect(Readable.from(store?.readSession('s1') ?? []).toArray()).rejects.toThrow('rewrote its prompt history');
 });
 
 it('ignores other agents’ histories and other files of the same name', async () => {

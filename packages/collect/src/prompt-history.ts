@@ -138,7 +138,7 @@ async function* readPrompts(
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(byteLength), 0, byteLength, byteOffset);
       const line: unknown = toJson(buffer.toString('utf8', 0, bytesRead))?.[history.session];
       if (line !== id)
-        throw new SourceError('changed', 'the agent rewrote its history of prompts meanwhile: run it again');
+        throw new SourceError('changed', 'the agent rewrote its prompt history in the meantime: run it again');
       yield Buffer.concat([buffer, Buffer.from('\n')]);
     }
   } finally {
@@ -152,6 +152,6 @@ async function withReadErrors<Result>(read: () => Promise<Result>): Promise<Resu
   } catch (cause) {
     if (cause instanceof SourceError) throw cause;
     const { code = 'unknown error' } = cause as NodeJS.ErrnoException;
-    throw new SourceError('read-failed', `the history of prompts cannot be read (${code})`, { cause });
+    throw new SourceError('read-failed', `the prompt history cannot be read (${code})`, { cause });
   }
 }

@@ -83,10 +83,7 @@ export const reportFilterFields = {
     .optional()
     .describe('Model, or a part of its name that no other model has; of sessions and their events: those that used it'),
   session_id: sessionIdParameter.optional().describe('Only this session; the beginning of its id is enough'),
-  subagents: z
-    .enum(SUBAGENT_FILTERS)
-    .default('include')
-    .describe('What sub-agents did: with the rest, left out, or alone'),
+  subagents: z.enum(SUBAGENT_FILTERS).default('include').describe('Sub-agents: included, excluded, or only'),
 };
 
 export const reportLimitField = z.coerce

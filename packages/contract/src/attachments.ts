@@ -37,7 +37,7 @@ export const attachmentSchema = z
     sha256: sha256Field.describe('SHA-256 of what was uploaded, hex'),
     stored_sha256: sha256Field
       .nullable()
-      .describe('SHA-256 of the stored bytes, if secrets were taken out of them; else null'),
+      .describe('SHA-256 of the stored bytes, if secrets were removed from them; else null'),
     modified_at: timestampField.describe(
       'When the file was written, by its machine’s clock; never later than it was received',
     ),
@@ -46,7 +46,7 @@ export const attachmentSchema = z
     person: personField,
     created_at: timestampField.describe('When it was received'),
   })
-  .meta({ id: 'Attachment', description: 'A file that an agent keeps beside a session’s transcript' });
+  .meta({ id: 'Attachment', description: 'A file that an agent keeps with a session’s transcript' });
 
 export const attachmentReferenceSchema = attachmentSchema
   .pick({ id: true, session_id: true, path: true, size_bytes: true })
@@ -74,9 +74,7 @@ export const attachmentUploadQuerySchema = z.strictObject({
   agent: z.string().max(100).describe('Id of the agent that keeps it'),
   modified_at: momentField.optional().describe('When the file was written. Default, and at most: now'),
   machine: machineParameter.optional().describe('Name of the machine that the session ran on'),
-  person: personParameter
-    .optional()
-    .describe('Whose session it is; a key that was made for a person names theirs instead'),
+  person: personParameter.optional().describe('Whose session it is; a key made for a person takes precedence'),
 });
 
 /** As a client writes it. */
@@ -89,14 +87,14 @@ export const attachmentReceiptSchema = z
       .enum(['stored', 'duplicate', 'older', 'healed'])
       .describe(
         [
-          '`stored`: it is new, or takes the place of an earlier state of the file.',
+          '`stored`: it is new, or replaces an earlier state of the file.',
           '`duplicate`: the session has these bytes at this path.',
-          '`older`: the uploader has brought a later state, which stays.',
-          '`healed`: the stored bytes were lost or damaged, and these have taken their place.',
+          '`older`: the uploader has sent a later state, which stays.',
+          '`healed`: the stored bytes were lost or damaged, and were replaced by these.',
         ].join(' '),
       ),
   })
-  .meta({ id: 'AttachmentReceipt', description: 'What became of an attachment, and the one that is there now' });
+  .meta({ id: 'AttachmentReceipt', description: 'The outcome of an upload, and the attachment stored now' });
 
 export type AttachmentReceipt = z.infer<typeof attachmentReceiptSchema>;
 

@@ -8,12 +8,12 @@ const deviceScopes = z.enum(['ingest', 'read']);
 
 export const deviceCodeRequestSchema = z
   .strictObject({
-    client_id: text(MAX_CODE_LENGTH).optional().describe('As OAuth clients send it; of no consequence'),
+    client_id: text(MAX_CODE_LENGTH).optional().describe('As OAuth clients send it; ignored'),
     scope: z
       .string()
       .regex(/^(?:ingest|read|ingest read|read ingest)$/)
       .default('ingest')
-      .describe('What the key is to be allowed: `ingest`, `read`, or both with a space between them'),
+      .describe('Requested scopes: `ingest`, `read`, or both with a space between them'),
     machine: machineParameter.describe('Name of the machine, which becomes that of the key'),
   })
   .meta({ id: 'DeviceCodeRequest', description: 'A machine that asks for a key; form fields, as RFC 8628 has them' });
@@ -34,7 +34,7 @@ export const deviceTokenRequestSchema = z
   .strictObject({
     grant_type: z.literal(DEVICE_GRANT_TYPE),
     device_code: text(MAX_CODE_LENGTH).describe('As it was given to the machine'),
-    client_id: text(MAX_CODE_LENGTH).optional().describe('As OAuth clients send it; of no consequence'),
+    client_id: text(MAX_CODE_LENGTH).optional().describe('As OAuth clients send it; ignored'),
   })
   .meta({ id: 'DeviceTokenRequest', description: 'A machine that asks whether it has a key; form fields' });
 
@@ -59,8 +59,8 @@ export type DeviceRefusal = z.infer<typeof deviceRefusalSchema>;
 export const deviceApprovalSchema = z
   .strictObject({
     user_code: text(MAX_CODE_LENGTH).describe('As the machine shows it; case, hyphens and spaces do not matter'),
-    scopes: z.array(deviceScopes).min(1).max(2).optional().describe('Left out: those that the machine asked for'),
-    person: personParameter.optional().describe('Whose machine it is: what it brings is theirs'),
+    scopes: z.array(deviceScopes).min(1).max(2).optional().describe('Default: those that the machine asked for'),
+    person: personParameter.optional().describe('Whose machine it is: its uploads are attributed to them'),
   })
   .meta({ id: 'DeviceApproval', description: 'A machine that may have a key of the workspace' });
 

@@ -6,5 +6,5 @@ export const EXPORT_FORMATS = ['csv', 'ndjson', 'parquet'] as const;
 
 export const exportQuerySchema = z.strictObject({
   ...reportFilterFields,
-  format: z.enum(EXPORT_FORMATS).default('csv').describe('What the file is to be'),
+  format: z.enum(EXPORT_FORMATS).default('csv').describe('The format of the file'),
 });

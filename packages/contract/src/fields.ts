@@ -66,14 +66,14 @@ export const machineField = z.string().nullable().describe('Machine that it came
 export const personField = z
   .string()
   .nullable()
-  .describe('Whose work it is: the person of the API key that brought it, else whom the upload named; null: unknown');
+  .describe('The person: that of the API key that uploaded it, else the one named in the upload; null: unknown');
 
 /** Who uploaded the bytes: the id of an API key, or a word that is not one. */
 export const uploaderField = z
   .string()
   .nullable()
   .describe(
-    'Id of the API key that brought it first. `operator`: by direct access to the database. `several`: a stream that several keys brought. Null: unknown, as it came before 0.4 or lost its row',
+    'Id of the API key that uploaded it first. `operator`: by direct access to the database. `several`: a stream that several keys sent. Null: unknown, as it is from before 0.4 or lost its row',
   );
 
 const DEFAULT_PAGE_LIMIT = 50;
@@ -94,7 +94,7 @@ export const pageQueryFields = {
     .max(MAX_CURSOR_LENGTH)
     .regex(/^[A-Za-z0-9_-]+$/, 'Not a cursor of this API')
     .optional()
-    .describe('`next_cursor` of the page before; leave everything else of the query as it was'),
+    .describe('`next_cursor` of the previous page; keep the rest of the query unchanged'),
 };
 
 export const nextCursorField = z

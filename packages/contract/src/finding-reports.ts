@@ -42,7 +42,7 @@ const findingFields = {
     ),
   times: countField.describe('Calls, failures or reads; 1 for other kinds'),
   estimated_tokens: countField.describe(
-    'What the results brought into the context, of repeats without the first: a quarter of their bytes; 0 for other kinds',
+    'Estimated tokens that the results added to the context, for repeats without the first: a quarter of their bytes; 0 for other kinds',
   ),
   tokens: countField.describe(
     '`cold-cache`: tokens written to the cache again. Sessions: all their own tokens. 0 for other kinds',
@@ -50,7 +50,7 @@ const findingFields = {
   cost_usd: costField
     .nullable()
     .describe(
-      'Repeats: of the responses that made a call again, each response once. `cold-cache`: what writing cost more than reading would have. Sessions: their own. Null where no price is known, and for `large-result`, whose cost cannot be told from that of the rest of the context',
+      'Repeats: the cost of the responses that repeated a call, each response once. `cold-cache`: the extra cost of writing over reading. Sessions: their own. Null if there is no price, and for `large-result`, whose cost cannot be separated from that of the rest of the context',
     ),
 };
 
@@ -58,7 +58,7 @@ const kindFigures = { ...findingFields, findings: countField, sessions: countFie
 
 export const findingsReportSchema = reportSchema(
   'Findings',
-  'Where money goes without effect, each finding with its place; the most expensive first, then those with most tokens. Something can be a finding of two kinds: kinds do not add up',
+  'Spending without effect, each finding with its place; the most expensive first, then those with most tokens. Something can be a finding of two kinds: kinds do not add up',
   {
     ...findingFields,
     session_id: sessionIdField,
@@ -67,7 +67,7 @@ export const findingsReportSchema = reportSchema(
     timestamp: timestampField
       .nullable()
       .describe('When the first call, the response after the pause, or the session was'),
-    message_id: name.describe('Message where it begins; null for sessions, and where a response has no message'),
+    message_id: name.describe('Message where it begins; null for sessions, and if a response has no message'),
     line_number: countField.nullable().describe('Line of the session’s transcript where it begins'),
     tool: name,
     subject: name.describe('File, program or model that it is about'),
@@ -97,7 +97,7 @@ export const modelChoiceReportSchema = reportSchema(
   'What the tokens of each model would have cost on the next cheaper one of the same maker that is in use; the largest difference first. Another model would have needed other tokens: this compares prices, not results',
   {
     model: z.string(),
-    cheaper_model: name.describe('Null where none in use is cheaper'),
+    cheaper_model: name.describe('Null if none in use is cheaper'),
     sessions: countField,
     ...choiceFields,
   },

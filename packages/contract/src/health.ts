@@ -16,17 +16,17 @@ const roomSchema = z.enum(['ok', 'low', 'full', 'unknown']);
 
 const spaceSchema = z
   .object({
-    database: roomSchema.describe('Room on the disk of RECOUNT_DATABASE_DIRECTORY; unknown if that is not set'),
-    raw_store: roomSchema.describe('Room on the disk of the folder; unknown with S3'),
+    database: roomSchema.describe('Free space on the disk of RECOUNT_DATABASE_DIRECTORY; unknown if that is not set'),
+    raw_store: roomSchema.describe('Free space on the disk of the folder; unknown with S3'),
   })
   .describe('`low`: below the watermark; `full`: below the minimum, so that uploads are refused');
 
 export const readinessSchema = z
   .object({ status: z.literal('ready'), checks: checksSchema, space: spaceSchema })
-  .meta({ id: 'Readiness', description: 'All that requests need is there' });
+  .meta({ id: 'Readiness', description: 'Everything that requests need is available' });
 
 export type Readiness = z.infer<typeof readinessSchema>;
 
 export const readinessProblemSchema = z
   .object({ ...problemFields, checks: checksSchema.optional(), space: spaceSchema.optional() })
-  .meta({ id: 'ReadinessProblem', description: 'What is not there' });
+  .meta({ id: 'ReadinessProblem', description: 'What is unavailable' });

@@ -33,8 +33,8 @@ export const liveParamsSchema = z.object({ session_id: sessionIdParameter });
 
 export const liveQuerySchema = z.strictObject({
   agent: agentField.default(DEFAULT_AGENT_ID).describe('Whose output it is; fixed by the first request'),
-  source_format: text(MAX_FORMAT_LENGTH).optional().describe('What the agent calls it, e.g. `stream-json`'),
-  path: z.string().max(MAX_PATH_LENGTH).optional().describe('Where the output also lies, if it does'),
+  source_format: text(MAX_FORMAT_LENGTH).optional().describe('The agent’s name for it, e.g. `stream-json`'),
+  path: z.string().max(MAX_PATH_LENGTH).optional().describe('Where the output is also stored, if anywhere'),
   machine: machineParameter.optional(),
   person: personParameter.optional(),
 });
@@ -84,7 +84,7 @@ export const LIVE_STREAM_STATES = ['open', 'closing', 'closed'] as const;
 const liveStreamStateSchema = z.enum(LIVE_STREAM_STATES).meta({
   id: 'LiveStreamState',
   description: [
-    '`open`: more may come.',
+    '`open`: more may arrive.',
     '`closing`: the agent has ended; its stream is becoming a transcript.',
     '`closed`: the bytes are stored as a transcript.',
   ].join(' '),
@@ -145,7 +145,7 @@ export const liveListQuerySchema = z.strictObject({
   state: z
     .enum(['running', 'ended', 'all'])
     .default('running')
-    .describe('`running`: open ones. `ended`: the others, as long as they are remembered'),
+    .describe('`running`: open ones. `ended`: the others, as long as they are listed'),
   session_id: sessionIdParameter.optional(),
 });
 
@@ -164,12 +164,12 @@ export const liveTotalsSchema = z
     stream_count: countField.describe('Streams that have ended'),
     running_count: countField.describe('Streams that are open'),
     tokens: liveTokensSchema.describe(
-      'Tokens of the streams that have ended; one that was given up and sent again as a whole counts once',
+      'Tokens of the streams that have ended; one that was abandoned and sent again as a whole counts once',
     ),
     cost_usd: usdField.nullable().describe('Cost of the streams that have ended, as the agents reported it'),
     model: z.string().nullable().describe('The first one named'),
   })
-  .meta({ id: 'LiveTotals', description: 'What the streams of a session came to' });
+  .meta({ id: 'LiveTotals', description: 'Totals of a session’s streams' });
 
 export type LiveTotals = z.infer<typeof liveTotalsSchema>;
 
@@ -185,7 +185,7 @@ export const liveEventQuerySchema = z.strictObject({
     .enum(['true', 'false'])
     .default('true')
     .transform((value) => value === 'true')
-    .describe('`false`: the answer ends where the story does, once no stream of the session is open'),
+    .describe('`false`: the response ends after the last event, once no stream of the session is open'),
   last_event_id: z
     .string()
     .regex(/^\d{1,15}$/, 'Not an id of an event')

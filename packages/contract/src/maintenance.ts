@@ -57,12 +57,12 @@ export const doctorReportSchema = z
   .object({
     findings: z.array(doctorFindingSchema).describe('In the order of the search; of a check over HTTP the first 500'),
     findingCount: countField.describe('All'),
-    needAttention: countField.describe('Those that somebody must see to'),
+    needAttention: countField.describe('Those that need attention'),
     checked: z.object({
       objects: countField.describe('Objects of the store whose row was looked for'),
       transcripts: countField.describe('Transcripts whose raw object was looked for'),
       streams: countField,
-      attachments: countField.default(0).describe('Files beside transcripts whose raw object was looked for'),
+      attachments: countField.default(0).describe('Attachments whose raw object was looked for'),
       checksums: countField.describe('Objects that were read to their end'),
       checksumBytes: countField,
     }),
@@ -73,7 +73,7 @@ export const doctorReportSchema = z
       streamsWithoutChecksum: countField,
     }),
   })
-  .meta({ id: 'DoctorReport', description: 'What `recount doctor --json` prints' });
+  .meta({ id: 'DoctorReport', description: 'The output of `recount doctor --json`' });
 
 export type DoctorReport = z.infer<typeof doctorReportSchema>;
 
@@ -109,11 +109,11 @@ const maintenanceCheckSchema = z
     state: z
       .enum(['running', 'done', 'failed', 'interrupted'])
       .describe('`interrupted`: its process ended, or was not heard of for 30 seconds'),
-    is_fix: z.boolean().describe('It mends what it can'),
+    is_fix: z.boolean().describe('It repairs what it can'),
     actor: z.string().describe('Who started it, as the audit log has it'),
     started_at: timestampField,
     ended_at: timestampField.nullable(),
-    step: z.string().describe('What is looked at, or was last; of `verify` a table'),
+    step: z.string().describe('The current or last step; for `verify`, a table'),
     done: countField.describe('How much of the step is done; for `verify`, tables'),
     total: countField.nullable().describe('Null: not known'),
     failure_reason: z.string().nullable(),
@@ -139,7 +139,7 @@ export const maintenanceCheckRequestSchema = z
   .strictObject({
     kind: kindField,
     scope: scopeField.default('workspace'),
-    fix: z.boolean().default(false).describe('For `doctor`: mends what it can, as `recount doctor --fix` does'),
+    fix: z.boolean().default(false).describe('For `doctor`: repairs what it can, as `recount doctor --fix` does'),
   })
   .refine(({ kind, scope }) => kind === 'doctor' || scope === 'workspace', {
     path: ['scope'],
@@ -147,7 +147,7 @@ export const maintenanceCheckRequestSchema = z
   })
   .refine(({ kind, fix }) => kind === 'doctor' || !fix, {
     path: ['fix'],
-    message: 'Only a doctor mends: `recount verify --rebuild` makes figures again',
+    message: 'Only a doctor repairs: `recount verify --rebuild` rebuilds figures',
   })
   .meta({ id: 'MaintenanceCheckRequest', description: 'A check to be started' });
 
@@ -163,7 +163,7 @@ const workspaceNameField = text(MAX_WORKSPACE_NAME_LENGTH)
 
 export const workspaceNameSchema = z
   .strictObject({ name: workspaceNameField })
-  .meta({ id: 'WorkspaceName', description: 'What a workspace is to be called' });
+  .meta({ id: 'WorkspaceName', description: 'The name of a workspace' });
 
 export type WorkspaceName = z.input<typeof workspaceNameSchema>;
 
@@ -178,7 +178,7 @@ export const workspaceSchema = z
     created_at: timestampField,
     api_key_count: countField.describe('Keys that are neither revoked nor expired'),
   })
-  .meta({ id: 'Workspace', description: 'A workspace, without what is in it' });
+  .meta({ id: 'Workspace', description: 'A workspace, without its contents' });
 
 export const workspaceListSchema = z
   .object({ workspaces: z.array(workspaceSchema) })

@@ -35,7 +35,7 @@ const contentBlockSchema = z
       .optional()
       .describe('Has the whole of a tool’s result, if the text says so and it is stored'),
     metadata: metadata.describe(
-      '`truncated` and `original_byte_length` where a text was cut; `GET …/lines/{byte_offset}` has the whole',
+      '`truncated` and `original_byte_length` if a text was cut; `GET …/lines/{byte_offset}` has the whole',
     ),
     ...placeFields,
   })
@@ -79,7 +79,7 @@ export type Message = z.infer<typeof messageSchema>;
 
 const transcriptIdParameter = transcriptIdField
   .optional()
-  .describe('Another transcript of the session than its primary one, where versions diverged');
+  .describe('Another transcript of the session than its primary one, if versions diverged');
 
 /** For routes that read one transcript of a session. */
 export const sessionTranscriptQuerySchema = z.strictObject({ transcript_id: transcriptIdParameter });
@@ -125,18 +125,18 @@ const outlineTurnSchema = z
   .object({
     id: z.string().describe('Id of its message'),
     ordinal: countField.describe(
-      'Ordinal of its message; messages that hold nothing but results stand with their calls, and have no turn',
+      'Ordinal of its message; messages with nothing but results are shown with their calls, and have no turn',
     ),
     kind: z
       .enum(TURN_KINDS)
       .describe(
-        'A prompt, the agent’s answer, what its program put in (`context`), or a notice of the program (`system`)',
+        'A prompt, the agent’s answer, what its program added (`context`), or a notice of the program (`system`)',
       ),
     is_error: z.boolean().describe('A call of it failed, or a request to the model’s API'),
     is_edit: z.boolean().describe('It has a call that edits files'),
     context_tokens: tokens.describe('What the response read: input and cache; null if it has no usage'),
     cost_usd: z.number().nullable().describe('US dollars; null if there is no usage or no price'),
-    result_ordinals: z.array(countField).describe('Ordinals of the messages that bring the results of its calls'),
+    result_ordinals: z.array(countField).describe('Ordinals of the messages with the results of its calls'),
   })
   .meta({ id: 'OutlineTurn', description: 'A turn of a conversation, without its texts' });
 

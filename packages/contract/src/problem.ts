@@ -17,7 +17,7 @@ export const problemFields = {
   type: z.string().describe('Kind of problem, `urn:recount:problem:<slug>`: for programs, stable'),
   title: z.string().describe('The kind of problem in words'),
   status: z.int().describe('HTTP status'),
-  detail: z.string().describe('What is wrong this time, and what to do about it'),
+  detail: z.string().describe('What is wrong in this case, and what to do about it'),
   request_id: z.string().describe('Also in the header X-Request-Id and in the log of the server'),
   errors: z
     .array(fieldErrorSchema)
@@ -26,11 +26,11 @@ export const problemFields = {
   candidates: z
     .array(z.string())
     .optional()
-    .describe('With `unknown-name`: names that may be meant, the most similar first; empty if none is similar'),
+    .describe('With `unknown-name`: candidates, the most similar first; empty if none is similar'),
 };
 
 export const problemSchema = z
   .object(problemFields)
-  .meta({ id: 'Problem', description: 'An error, as RFC 9457 has it (application/problem+json)' });
+  .meta({ id: 'Problem', description: 'An error as in RFC 9457 (application/problem+json)' });
 
 export type Problem = z.infer<typeof problemSchema>;

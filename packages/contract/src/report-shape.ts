@@ -41,7 +41,7 @@ export const disagreementFields = {
 
 const filtersSchema = z
   .object({
-    from: timestampField.nullable().describe('As the moment that it stands for'),
+    from: timestampField.nullable().describe('As the moment that it means'),
     to: timestampField.nullable(),
     time_zone: z.string(),
     agent: name,
@@ -72,16 +72,16 @@ const caveatsSchema = z
         without_usage: countField.describe('Their transcripts have no usage: no sum has them'),
         output_only: countField.describe('Sums have less than they used: see `output_only_count` of sessions'),
       })
-      .describe('Sessions that began in the time asked for and of whose usage not all is known'),
+      .describe('Sessions that began in the requested time and whose usage is partly unknown'),
     disagreements: z
       .object(disagreementFields)
       .describe(
-        'Responses whose copies disagree about model, time or figures, and of which any copy passes the filters: see `GET /v1/analytics/disagreements`',
+        'Responses whose copies disagree about model, time or figures, if any copy passes the filters: see `GET /v1/analytics/disagreements`',
       ),
   })
   .meta({
     id: 'ReportCaveats',
-    description: 'What the usage that passes the filters is less than exact about',
+    description: 'Which figures of the filtered usage are not exact',
   });
 
 const dataRangeSchema = z
@@ -90,7 +90,7 @@ const dataRangeSchema = z
     first_timestamp: timestampField.nullable(),
     last_timestamp: timestampField.nullable(),
   })
-  .meta({ id: 'DataRange', description: 'Sessions that pass the filters but for `from` and `to`, and their time' });
+  .meta({ id: 'DataRange', description: 'Sessions that pass the filters, ignoring `from` and `to`, and their times' });
 
 export type DataRange = z.infer<typeof dataRangeSchema>;
 export type ReportFilters = z.infer<typeof filtersSchema>;

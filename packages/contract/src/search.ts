@@ -21,12 +21,12 @@ const MAX_SEARCH_LIMIT = 100;
 
 export const searchQuerySchema = z.strictObject({
   q: text(MAX_SEARCH_QUERY_LENGTH).describe(
-    'Text mode: words that must all be there, `"words in this order"`, `-without`, `this or that`, `begin*`. Substring mode: anything with three letters or digits in a row, as it is typed',
+    'Text mode: words that must all be present, `"words in this order"`, `-without`, `this or that`, `begin*`. Substring mode: anything with three letters or digits in a row, as it is typed',
   ),
   mode: z
     .enum(SEARCH_MODES)
     .default('text')
-    .describe('`text`: whole words wherever they stand, ranked. `substring`: a part of the text, the newest first'),
+    .describe('`text`: whole words anywhere, ranked. `substring`: a part of the text, the newest first'),
   sort: z.enum(SEARCH_SORTS).default('relevance').describe('`newest` also in text mode'),
   kind: z
     .union([kindField, z.array(kindField)])
@@ -59,7 +59,7 @@ const searchResultSchema = z
     message_id: z.string().describe('Message that holds the text, and in `…/messages` its id'),
     block_order: countField.describe('Position of the content block within the message'),
     kind: kindField.describe(
-      '`prompt`: by a person. `context`: put in by the program: reminders, output of commands, a sub-agent’s task',
+      '`prompt`: by a person. `context`: added by the program: reminders, output of commands, a sub-agent’s task',
     ),
     timestamp: timestampField.nullable(),
     is_subagent: z.boolean(),
@@ -74,7 +74,7 @@ const searchResultSchema = z
       .array(snippetPartSchema)
       .describe('A piece of the text around what matches; the parts follow one another'),
   })
-  .meta({ id: 'SearchResult', description: 'A text that matches, and where it stands' });
+  .meta({ id: 'SearchResult', description: 'A matching text, and its place' });
 
 export type SearchResult = z.infer<typeof searchResultSchema>;
 
@@ -85,7 +85,9 @@ export const searchResultListSchema = z
     is_match_count_capped: z
       .boolean()
       .describe('There are more: only the newest 2,000, or 1,000 by substring, were looked at'),
-    waiting_sessions: countField.describe('Sessions that are not, or not wholly, indexed yet: search may miss them'),
+    waiting_sessions: countField.describe(
+      'Sessions that are not, or not completely, indexed yet: search may miss them',
+    ),
     next_cursor: nextCursorField,
   })
   .meta({ id: 'SearchResultList', description: 'A page of what was found, copies of a text once' });

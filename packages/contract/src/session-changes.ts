@@ -17,13 +17,13 @@ export const sessionChangesSchema = z
     ...changeFields,
     files: countField.describe('Different paths that they name'),
     whole_file_edits: countField.describe(
-      'Edits that write a whole file. All its lines count as added, as the call does not say which it replaces',
+      'Edits that write a whole file. All of its lines count as added, because the call does not say which it replaces',
     ),
     unknown_edits: countField.describe(
       'Edits whose lines are not counted, as the row has only the beginning of the input, or its form is not known',
     ),
     by_file: z
-      .array(z.object({ file_path: z.string().nullable().describe('Null where the call names none'), ...changeFields }))
+      .array(z.object({ file_path: z.string().nullable().describe('Null if the call names none'), ...changeFields }))
       .describe(`Most lines first; at most ${MAX_CHANGED_FILES}`),
   })
   .meta({

@@ -40,13 +40,13 @@ export const sessionCostsSchema = z
       )
       .describe('The ten dearest API responses'),
     unfinalised_estimate_usd: costField.describe(
-      'What unfinalised responses would cost more by the estimate of their output; part of no total',
+      'Extra cost of unfinalised responses by the estimate of their output; in no total',
     ),
     other_cost_usd: costField.describe('Web searches, and costs that the agent reported without parts'),
   })
   .meta({
     id: 'SessionCosts',
-    description: 'What the responses of a session’s primary transcript cost, those shared with other sessions included',
+    description: 'Cost of the responses in a session’s primary transcript, including those shared with other sessions',
   });
 
 export type SessionCosts = z.infer<typeof sessionCostsSchema>;

@@ -28,7 +28,7 @@ export const subagentsReportSchema = reportSchema(
     project: groupFields.project,
     agent: groupFields.agent,
     session: groupFields.session,
-    subagent_type: name.describe('Null where no call tells it'),
+    subagent_type: name.describe('Null if no call says'),
     ...subagentFields,
     mean_cost_usd: costField.nullable().describe('For each of `subagents` that has a cost; null if none has'),
   },
@@ -101,7 +101,7 @@ export const blocksReportQuerySchema = querySchema({});
 
 export const blocksReportSchema = reportSchema(
   'Blocks',
-  'Blocks of five hours, as the vendor’s limits have them, in the order of time. One starts at the full hour (UTC) of the first response after the end of the one before, whatever the filters but `agent`; the others choose what is counted in it',
+  'Blocks of five hours, the window of the vendor’s limits, in order of time. One starts at the full hour (UTC) of the first response after the end of the previous one; of the filters only `agent` affects that, the others select what is counted',
   {
     start: timestampField,
     end: timestampField.describe('Five hours later; 9999-12-31T23:59:59.999Z at most'),

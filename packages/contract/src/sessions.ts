@@ -88,13 +88,13 @@ const sessionFields = {
   parent_session_id: z.string().nullable(),
   agent_id: z.string().nullable().describe('The agent’s own id of the sub-agent; null for other sessions'),
   primary_transcript_id: transcriptIdField.describe(
-    'The longest transcript of the session that the uploader of its first one brought, a stream only where there is no session file; the figures are its own',
+    'The longest transcript from the uploader of the session’s first one, a stream only if there is no session file; the figures are its own',
   ),
   uploader_key_id: uploaderField,
   machine: machineField,
   person: personField,
   other_uploader_count: countField.describe(
-    'Ingested transcripts that diverge from the primary one, and that neither the uploader of the first one brought nor the operator',
+    'Ingested transcripts that diverge from the primary one, from neither the uploader of the first one nor the operator',
   ),
   transcript_count: countField.describe('Ingested transcripts; more than one where versions diverged'),
   ...figureFields,
@@ -126,17 +126,17 @@ export const sessionDetailSchema = z
       .array(uploaderField)
       .describe('Who uploaded its transcripts, superseded ones included, in the order of their first upload'),
     disagreeing_response_count: countField.describe(
-      'Responses of which it holds a copy that disagrees with others, see `GET /v1/analytics/disagreements`',
+      'Responses of which it has a copy that disagrees with others, see `GET /v1/analytics/disagreements`',
     ),
     other_uploader_subagent_count: countField.describe(
-      'Sub-agents that say they are of this session, and that another uploader brought',
+      'Sub-agents that claim to belong to this session, from another uploader',
     ),
-    live: liveTotalsSchema.nullable().describe('What its streams came to; null if it had none'),
+    live: liveTotalsSchema.nullable().describe('Totals of its streams; null if it had none'),
     transcripts: z
       .array(transcriptSchema)
       .describe('Its transcripts in the order of their upload, superseded and diverged ones included'),
     transcripts_next_cursor: nextCursorField.describe(
-      'Where there are more: `cursor` for `GET /v1/transcripts` with this `session_id`',
+      'If there are more: `cursor` for `GET /v1/transcripts` with this `session_id`',
     ),
   })
   .meta({ id: 'SessionDetail', description: 'A session with its transcripts' });

@@ -23,7 +23,7 @@ const rangeFields = {
 };
 
 export const documentQuerySchema = z.strictObject({
-  format: z.enum(DOCUMENT_FORMATS).default('html').describe('What the document is to be'),
+  format: z.enum(DOCUMENT_FORMATS).default('html').describe('The format of the document'),
   redact: flagField.default(true).describe('Whether secrets that rules find are replaced. Default true'),
   sanitize: flagField
     .default(false)
@@ -82,7 +82,7 @@ export const shareSchema = z
     opened_count: countField,
     last_opened_at: timestampField.nullable(),
   })
-  .meta({ id: 'Share', description: 'A link that shows a session to whoever has it' });
+  .meta({ id: 'Share', description: 'A link that shows a session to anyone who has it' });
 
 export type Share = z.infer<typeof shareSchema>;
 
@@ -90,7 +90,7 @@ export const newShareSchema = z
   .object({
     ...shareSchema.shape,
     path: z.string().describe('What the link ends with, after the address of this server; given this once'),
-    redactions: z.record(z.string(), countField).describe('Secrets that were taken out, by rule'),
+    redactions: z.record(z.string(), countField).describe('Removed secrets, by rule'),
   })
   .meta({ id: 'NewShare', description: 'A link that was just made' });
 

@@ -23,9 +23,9 @@ export const TRANSCRIPT_STATUSES = ['queued', 'processing', 'ingested', 'superse
 export const transcriptStatusSchema = z.enum(TRANSCRIPT_STATUSES).meta({
   id: 'TranscriptStatus',
   description: [
-    '`queued`: stored, waits for a worker.',
+    '`queued`: stored, waiting for a worker.',
     '`processing`: a worker has it.',
-    '`ingested`: its rows are there.',
+    '`ingested`: its rows are stored.',
     '`superseded`: its bytes are the beginning of a longer transcript of the session, whose rows contain its own.',
     '`failed`: given up, see `failure_reason`.',
   ].join(' '),
@@ -52,7 +52,7 @@ export const transcriptSchema = z
     format: z
       .string()
       .describe('In which of its agent’s forms the transcript is, e.g. a session file or the output of a run'),
-    path: z.string().nullable().describe('Where the file lay, as the uploader said'),
+    path: z.string().nullable().describe('The file’s path, as the uploader gave it'),
     is_subagent: z.boolean(),
     parent_session_id: z.string().nullable(),
     agent_id: z.string().nullable().describe('The agent’s own id of the sub-agent; null for other transcripts'),
@@ -64,7 +64,7 @@ export const transcriptSchema = z
     status: transcriptStatusSchema,
     is_diverged: z
       .boolean()
-      .describe('Ingested beside the primary transcript of its session, which neither extends nor begins it'),
+      .describe('Diverged from the primary transcript of its session: neither is the beginning of the other'),
     superseded_by: z.string().nullable().describe('Id of the longer transcript that contains this one'),
     attempt_count: countField.describe('How often a worker has begun to ingest it'),
     failure_reason: z.string().nullable(),
@@ -72,12 +72,12 @@ export const transcriptSchema = z
     price_version: z.string().nullable(),
     line_count: countField,
     content_block_count: countField,
-    error_count: countField.describe('Issues that lost something of a line'),
+    error_count: countField.describe('Issues that lost part of a line'),
     warning_count: countField.describe('Issues that were repaired or merely noted'),
     issue_counts: z.record(z.string(), countField).describe('Occurrences by issue code'),
     secret_counts: z
       .record(z.string(), countField)
-      .describe('Secrets taken out of the rows, by the rule that found them'),
+      .describe('Secrets removed from the rows, by the rule that found them'),
     stored_sha256: sha256Field
       .nullable()
       .describe('SHA-256 of the raw transcript if it is a redacted copy of what was uploaded; else null'),
@@ -85,7 +85,7 @@ export const transcriptSchema = z
     raw_deleted_at: timestampField.nullable().describe('When retention deleted its bytes'),
     raw_damaged_at: timestampField
       .nullable()
-      .describe('When the doctor found its bytes lost or damaged: uploading them again heals it'),
+      .describe('When the doctor found its bytes lost or damaged: uploading them again replaces them'),
     ...figureFields,
     created_at: timestampField,
     ingested_at: timestampField.nullable().describe('Null while it has no rows'),
@@ -105,7 +105,7 @@ export const transcriptListQuerySchema = z.strictObject({
   sha256: sha256Field.optional(),
   uploader_key_id: text(MAX_UPLOADER_LENGTH)
     .optional()
-    .describe('Only what this uploader brought: id of an API key, `operator` or `several`'),
+    .describe('Only what this uploader sent: id of an API key, `operator` or `several`'),
   has_errors: flagField
     .optional()
     .describe('Only transcripts with issues that lost something of a line (`error_count`), or only those without'),
@@ -125,7 +125,7 @@ export type TranscriptList = z.infer<typeof transcriptListSchema>;
 export const ingestionSchema = z
   .object({
     transcripts: z.record(z.enum(TRANSCRIPT_STATUSES), countField).describe('By their status'),
-    error_count: countField.describe('Issues that lost something of a line, of all transcripts'),
+    error_count: countField.describe('Issues that lost part of a line, of all transcripts'),
     transcripts_with_errors: countField,
     search: z
       .object({ waiting_sessions: countField, failing_sessions: countField })
@@ -145,10 +145,10 @@ export const diskUseSchema = z
     ),
     search_bytes: bytesOfInstallation.describe('Part of database_bytes'),
     wal_bytes: bytesOfInstallation.describe(
-      'Write-ahead log of PostgreSQL, beside database_bytes; null also where its account may not look',
+      'Write-ahead log of PostgreSQL, beside database_bytes; null also if its account has no permission',
     ),
   })
-  .meta({ id: 'DiskUse', description: 'What transcripts and their rows take' });
+  .meta({ id: 'DiskUse', description: 'Disk use of transcripts and their rows' });
 
 export type DiskUse = z.infer<typeof diskUseSchema>;
 

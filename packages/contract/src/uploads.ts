@@ -34,12 +34,12 @@ export const uploadQuerySchema = z.strictObject({
     .max(100)
     .optional()
     .describe(
-      'Id of the agent whose transcript it is, whatever its lines look like. Default: by lines and path; a transcript that neither gives away is refused',
+      'Id of the agent whose transcript it is, whatever its lines look like. Default: by lines and path; a transcript that neither identifies is refused',
     ),
   machine: machineParameter.optional().describe('Name of the machine that the session ran on'),
   person: personParameter
     .optional()
-    .describe('Whose session it is, such as a mail address; a key that was made for a person names theirs instead'),
+    .describe('Whose session it is, such as an email address; a key made for a person takes precedence'),
 });
 
 /** In lower case. For an upload that continues a stored transcript. */
@@ -50,7 +50,7 @@ export const continuationHeadersSchema = z.looseObject({
     .min(1)
     .max(Number.MAX_SAFE_INTEGER)
     .describe('Where the body begins, in bytes: the size of the stored transcript'),
-  'recount-sha256': sha256Field.describe('SHA-256 of the whole transcript as it is then, the stored bytes included'),
+  'recount-sha256': sha256Field.describe('SHA-256 of the resulting whole transcript, including the stored bytes'),
 });
 
 /** As a client writes it. */
@@ -63,13 +63,13 @@ export const uploadHeadersSchema = z.looseObject({
   'content-digest': z
     .string()
     .optional()
-    .describe(`Digest of the body as it is sent, before Content-Encoding is undone (RFC 9530), ${digestField}`),
+    .describe(`Digest of the body as sent, before Content-Encoding is decoded (RFC 9530), ${digestField}`),
   'repr-digest': z.string().optional().describe('As Content-Digest, and over the same bytes'),
   'unencoded-digest': z
     .string()
     .optional()
-    .describe(`Digest of the transcript, after Content-Encoding was undone, ${digestField}`),
-  'x-amz-checksum-sha256': z.string().optional().describe('Checksum of the body as it is sent, in base64'),
+    .describe(`Digest of the transcript, after Content-Encoding was decoded, ${digestField}`),
+  'x-amz-checksum-sha256': z.string().optional().describe('Checksum of the body as sent, in base64'),
 });
 
 /**
@@ -91,8 +91,8 @@ const receiptFields = {
     .describe(
       [
         '`stored`: the bytes are new.',
-        '`duplicate`: the stored ones were read and compared, and are whole.',
-        '`healed`: the stored ones were lost or damaged, and these have taken their place.',
+        '`duplicate`: the stored ones were read and compared, and are intact.',
+        '`healed`: the stored ones were lost or damaged, and were replaced by these.',
         '`expired`: retention has deleted the stored ones, and nothing was kept.',
       ].join(' '),
     ),
@@ -109,9 +109,9 @@ const pathOfPart = z.string().nullable().describe('File name of the part; null i
 const fileResultSchema = z
   .union([
     z.object({ path: pathOfPart, ...receiptFields }),
-    z.object({ path: pathOfPart, error: problemSchema.describe('Why this file was not taken') }),
+    z.object({ path: pathOfPart, error: problemSchema.describe('Why this file was refused') }),
   ])
-  .meta({ id: 'FileResult', description: 'What became of one file of a multipart upload' });
+  .meta({ id: 'FileResult', description: 'The outcome of one file of a multipart upload' });
 
 export type FileResult = z.infer<typeof fileResultSchema>;
 
@@ -119,15 +119,15 @@ const fileResults = z.array(fileResultSchema).describe('One for each file, in th
 
 export const multipartReceiptSchema = z
   .object({ results: fileResults })
-  .meta({ id: 'MultipartReceipt', description: 'What became of the files of a multipart upload' });
+  .meta({ id: 'MultipartReceipt', description: 'The outcomes of the files of a multipart upload' });
 
 export const uploadProblemSchema = z
   .object({
     ...problemFields,
     results: fileResults
       .optional()
-      .describe('Multipart: what became of the files before the one at which the upload ended'),
+      .describe('Multipart: the outcomes of the files before the one at which the upload ended'),
   })
-  .meta({ id: 'UploadProblem', description: 'An upload that was not taken, or not to its end' });
+  .meta({ id: 'UploadProblem', description: 'An upload that was refused, or not completed' });
 
 export type UploadProblem = z.infer<typeof uploadProblemSchema>;

@@ -25,7 +25,7 @@ export const figureFields = {
     ),
   api_response_count: countField.describe('API responses, each once'),
   output_only_count: countField.describe(
-    'API responses whose input no figure has, as a run of the agent was cut off before it said: tokens and cost are lower bounds',
+    'API responses whose input is unknown, because a run of the agent was cut off: tokens and cost are lower bounds',
   ),
   unpriced_count: countField.describe('API responses without a price, which `cost_estimate_usd` lacks'),
   duration_ms: countField.describe('Last timestamp minus first, in milliseconds'),
@@ -35,17 +35,17 @@ export const figureFields = {
   repository: z
     .string()
     .nullable()
-    .describe('Remote repository as the agent has it, mostly a URL; without user name, password and query'),
+    .describe('Remote repository as the agent records it, usually a URL; without user name, password and query'),
   commit_hash: z
     .string()
     .nullable()
-    .describe('Commit that was checked out as the session began, where the agent keeps it'),
+    .describe('Commit that was checked out when the session began, if the agent records it'),
   agent_version: z.string().nullable(),
   title: z.string().nullable(),
   models: z.array(z.string()).describe('Distinct models in the order of their appearance'),
   first_timestamp: timestampField.nullable(),
   last_timestamp: timestampField.nullable(),
-  metadata: z.record(z.string(), z.unknown()).describe('What else the lines say about the session'),
+  metadata: z.record(z.string(), z.unknown()).describe('Other facts about the session from its lines'),
 };
 
 /** A sum of costs, exact to 1e-10 up to 900,000; above that, the nearest number. */
@@ -62,7 +62,7 @@ export const usageFiguresSchema = z
   .object({
     responses: countField.describe('API responses'),
     tokens_in: countField.describe('Input tokens, without cached ones'),
-    tokens_out: countField.describe('Too low by what `unfinalised` lacks'),
+    tokens_out: countField.describe('Too low by the missing output of `unfinalised`'),
     cache_read: countField.describe('Input tokens read from the cache'),
     cache_write: countField.describe('Input tokens written to the cache'),
     cache_write_1h: countField.describe('Part of `cache_write` that is kept for an hour'),
@@ -88,7 +88,7 @@ export const usageFiguresSchema = z
     unfinalised: z
       .object({ responses: countField, tokens_out: countField, estimated_tokens_out: countField })
       .describe(
-        'Responses whose output count is a placeholder, what they add to `tokens_out`, and a guess, from the length of the content, at what they should; the guess is part of no total',
+        'Responses whose output count is a placeholder, what they add to `tokens_out`, and an estimate, from the length of the content, of what they should; the estimate is in no total',
       ),
     unpriced: z
       .object({ responses: countField, tokens: countField })

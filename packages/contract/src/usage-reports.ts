@@ -18,7 +18,7 @@ const MAX_IDLE_THRESHOLD_MS = 24 * 60 * 60_000;
 export const usageReportQuerySchema = querySchema({ group_by: groupByField(USAGE_KEYS, ['day']) });
 
 const usageRowFields = {
-  sessions: countField.describe('Sessions that hold a response'),
+  sessions: countField.describe('Sessions that contain a response'),
   messages: countField
     .nullable()
     .describe(
@@ -67,7 +67,9 @@ export const sessionsReportQuerySchema = querySchema({
     .min(1000)
     .max(MAX_IDLE_THRESHOLD_MS)
     .default(5 * 60_000)
-    .describe('Longer pauses between messages are no active time; other than 300000, it is computed from all messages'),
+    .describe(
+      'Longer pauses between messages are not active time; other than 300000, it is computed from all messages',
+    ),
   top: z.coerce
     .number()
     .int()
@@ -91,7 +93,7 @@ const sessionRowFields = {
   duration_ms: countField.describe('First to last timestamp, all sessions together'),
   active_ms: countField.describe('The same without pauses longer than the idle threshold'),
   cost_usd: knownCostField.describe(
-    'Cost of all sessions that have one; what sessions share is in each of them. Null if none has one',
+    'Cost of all sessions that have one; shared usage is in each of them. Null if none has one',
   ),
   unpriced_responses: countField.describe('Responses that `cost_usd` lacks'),
   unpriced_sessions: countField.describe(
@@ -116,19 +118,17 @@ export const sessionsReportSchema = reportSchema(
     idle_threshold_ms: countField,
     usage: z
       .object({
-        cost_usd: knownCostField.describe('What the usage report answers to the same filters, sub-agents included'),
+        cost_usd: knownCostField.describe('The usage report’s total for the same filters, sub-agents included'),
         left_out_cost_usd: knownCostField.describe(
           'Own cost of the sessions that the filter of sub-agents leaves out: with `exclude`, of sub-agents’',
         ),
         beyond_filters_cost_usd: costField
           .nullable()
           .describe(
-            'What is left between the two: sessions count whole, usage only the responses that pass the filters, such as those in the time asked for. Null where a cost is not known',
+            'The remaining difference: sessions count whole, usage only the responses that pass the filters, such as those in the requested time. Null if a cost is unknown',
           ),
       })
-      .describe(
-        'How `own_cost_usd` of the totals goes together with the usage report: own + left out + beyond = usage',
-      ),
+      .describe('How `own_cost_usd` of the totals relates to the usage report: own + left out + beyond = usage'),
     most_expensive: z.array(
       z
         .object({
@@ -174,7 +174,7 @@ const reconciliationFields = {
 
 export const reconciliationReportSchema = reportSchema(
   'Reconciliation',
-  'Sessions whose transcript holds the agent’s own total, beside ours; the largest difference first',
+  'Sessions whose transcript has the agent’s own total, with ours; the largest difference first',
   {
     session_id: sessionIdField,
     title: name,
@@ -189,7 +189,7 @@ export const disagreementsReportQuerySchema = querySchema({});
 
 export const disagreementsReportSchema = reportSchema(
   'Disagreements',
-  'Copies of API responses that disagree, with where they stand and who brought them; the largest range of costs first. A response is here where any of its copies passes the filters, with all of them',
+  'Copies of API responses that disagree, with their places and uploaders; the largest range of costs first. A response is listed, with all of its copies, if any of them passes the filters',
   {
     response_id: z.string().describe('The same in all of its copies'),
     disagreements: z

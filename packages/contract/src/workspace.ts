@@ -19,12 +19,12 @@ const auditEntrySchema = z
       .record(z.string(), z.unknown())
       .describe('Counts, names, values of settings; what there is depends on the action'),
   })
-  .meta({ id: 'AuditEntry', description: 'A change that somebody made' });
+  .meta({ id: 'AuditEntry', description: 'A recorded change' });
 
 export type AuditEntry = z.infer<typeof auditEntrySchema>;
 
 export const auditQuerySchema = z.strictObject({
-  actor: text(MAX_TEXT_LENGTH).optional().describe(`Only what this one did: ${actorText}`),
+  actor: text(MAX_TEXT_LENGTH).optional().describe(`Only changes by: ${actorText}`),
   action: text(MAX_TEXT_LENGTH).optional().describe('Only changes of this kind, such as `key.create`'),
   subject: text(MAX_TEXT_LENGTH)
     .optional()
@@ -49,9 +49,12 @@ const apiKeySchema = z
     name: z.string(),
     hint: z.string().describe('Last characters of the key'),
     scopes: z.array(z.string()),
-    person: z.string().nullable().describe('Whose key it is: what it brings is theirs; null: the upload says it'),
+    person: z
+      .string()
+      .nullable()
+      .describe('Whose key it is: its uploads are attributed to them; null: the upload names the person'),
     created_at: timestampField,
-    expires_at: timestampField.nullable().describe('From then on the key is refused; null: never'),
+    expires_at: timestampField.nullable().describe('When the key expires; null: never'),
     previous_expires_at: timestampField
       .nullable()
       .describe('Until when the secret before the last rotation is valid, or was; null if that had no grace'),
@@ -64,7 +67,10 @@ export const keyHolderSchema = z
   .object({
     key_id: z.string(),
     scopes: z.array(z.string()),
-    person: z.string().nullable().describe('Whose key it is: what it brings is theirs; null: the upload says it'),
+    person: z
+      .string()
+      .nullable()
+      .describe('Whose key it is: its uploads are attributed to them; null: the upload names the person'),
     expires_at: timestampField.nullable(),
     server_version: z.string().describe('Version of recount that answers'),
   })
@@ -80,10 +86,7 @@ export type ApiKeyList = z.infer<typeof apiKeyListSchema>;
 
 const MAX_GRACE_MS = 90 * 24 * 60 * 60_000;
 const scopeField = z.enum(['ingest', 'read', 'admin']);
-const expiryField = z.iso
-  .datetime({ offset: true })
-  .nullable()
-  .describe('ISO 8601: from then on the key is refused; null: never');
+const expiryField = z.iso.datetime({ offset: true }).nullable().describe('ISO 8601: when the key expires; null: never');
 
 export const apiKeyParamsSchema = z.object({ key_id: text(MAX_TEXT_LENGTH).describe('Id of the key, a ULID') });
 
@@ -94,7 +97,7 @@ export const apiKeyRequestSchema = z
       .array(scopeField)
       .min(1)
       .refine((scopes) => new Set(scopes).size === scopes.length, 'Each once')
-      .describe('`ingest` uploads, `read` reads, `admin` does everything, deleting included'),
+      .describe('`ingest` uploads, `read` reads, `admin` does everything, including deleting'),
     person: personParameter.optional(),
     expires_at: expiryField.optional(),
   })
@@ -104,17 +107,17 @@ export type ApiKeyRequest = z.input<typeof apiKeyRequestSchema>;
 
 export const apiKeyRotationSchema = z
   .strictObject({
-    grace_ms: z.int().min(0).max(MAX_GRACE_MS).default(0).describe('For how long the old secret is valid besides'),
-    expires_at: expiryField.optional().describe('Left out: it stays as it is'),
+    grace_ms: z.int().min(0).max(MAX_GRACE_MS).default(0).describe('How long the old secret stays valid'),
+    expires_at: expiryField.optional().describe('Default: it stays as it is'),
   })
-  .meta({ id: 'ApiKeyRotation', description: 'How a key gets its new secret' });
+  .meta({ id: 'ApiKeyRotation', description: 'How a key is rotated' });
 
 export type ApiKeyRotation = z.input<typeof apiKeyRotationSchema>;
 
 export const apiKeySecretSchema = z
   .object({
     id: z.string().describe('ULID'),
-    key: z.string().describe('The secret: what requests carry. It is shown this once'),
+    key: z.string().describe('The secret, which requests carry. It is shown only once'),
     expires_at: timestampField.nullable(),
     previous_expires_at: timestampField.nullable().describe('When the old secret ends; null if it has ended'),
   })
@@ -136,18 +139,18 @@ const usd = z.number().min(0);
 const ratesShape = {
   inputUsdPerMillion: usd,
   outputUsdPerMillion: usd,
-  cacheReadUsdPerMillion: usd.optional().describe('Left out: a tenth of the input'),
-  cacheWrite5mUsdPerMillion: usd.optional().describe('Left out: 1.25 times the input'),
-  cacheWrite1hUsdPerMillion: usd.optional().describe('Left out: twice the input'),
+  cacheReadUsdPerMillion: usd.optional().describe('Default: a tenth of the input'),
+  cacheWrite5mUsdPerMillion: usd.optional().describe('Default: 1.25 times the input'),
+  cacheWrite1hUsdPerMillion: usd.optional().describe('Default: twice the input'),
 };
 
 /** For documentation and types only: packages/prices decides what is valid. */
 const priceOverrideSchema = z
   .object({
-    model: z.string().describe('As transcripts name it; with `*` at its end, all that begin so'),
+    model: z.string().describe('As in transcripts; with `*` at its end, all with this prefix'),
     startsAt: z.string().optional().describe('ISO 8601; left out: always'),
     ...ratesShape,
-    webSearchUsdPerThousand: usd.optional().describe('Left out: 10'),
+    webSearchUsdPerThousand: usd.optional().describe('Default: 10'),
     longContext: z
       .object({ thresholdTokens: z.int(), ...ratesShape })
       .optional()
@@ -161,7 +164,7 @@ export const workspacePricesSchema = z
     price_version: z.string().describe('Stored with every cost that is calculated from now on'),
     overrides: z.array(priceOverrideSchema),
   })
-  .meta({ id: 'WorkspacePrices', description: 'What a workspace adds to the list prices' });
+  .meta({ id: 'WorkspacePrices', description: 'A workspace’s additions to the list prices' });
 
 export type WorkspacePrices = z.infer<typeof workspacePricesSchema>;
 
@@ -175,10 +178,10 @@ export const workspacePricesChangeSchema = z
       .meta({
         type: 'array',
         items: { $ref: '#/components/schemas/PriceOverride' },
-        description: 'Take the place of all that are there',
+        description: 'Replace all existing ones',
       }),
   })
-  .meta({ id: 'WorkspacePricesChange', description: 'What is left out stays as it is' });
+  .meta({ id: 'WorkspacePricesChange', description: 'Omitted fields stay unchanged' });
 
 export type WorkspacePricesChange = z.infer<typeof workspacePricesChangeSchema>;
 
@@ -188,9 +191,9 @@ const redactionField = z
   .enum(['off', 'rows', 'rows-and-raw'])
   .describe(
     [
-      'What becomes of secrets that rules find in transcripts. `off`: nothing.',
-      '`rows`: rows have `[REDACTED:<rule>]` in their place; raw transcripts stay as they are.',
-      '`rows-and-raw`: a redacted copy, every line at its place, replaces the raw transcript.',
+      'What happens to secrets that rules find in transcripts. `off`: nothing.',
+      '`rows`: rows have `[REDACTED:<rule>]` instead; raw transcripts stay unchanged.',
+      '`rows-and-raw`: a redacted copy, with every line in place, replaces the raw transcript.',
     ].join(' '),
   );
 
@@ -205,13 +208,13 @@ const settingFields = {
 
 export const workspaceSettingsSchema = z
   .object(settingFields)
-  .meta({ id: 'WorkspaceSettings', description: 'What a workspace chose on secrets and retention' });
+  .meta({ id: 'WorkspaceSettings', description: 'A workspace’s settings for secrets and retention' });
 
 export type WorkspaceSettings = z.infer<typeof workspaceSettingsSchema>;
 
 export const workspaceSettingsChangeSchema = z
   .strictObject(settingFields)
   .partial()
-  .meta({ id: 'WorkspaceSettingsChange', description: 'What is left out stays as it is' });
+  .meta({ id: 'WorkspaceSettingsChange', description: 'Omitted fields stay unchanged' });
 
 export type WorkspaceSettingsChange = z.infer<typeof workspaceSettingsChangeSchema>;

@@ -26,7 +26,7 @@ export function hasVisibleHolder(directory: string, name: PostgresLockName): boo
 export function createInvisibleHolderError(directory: string, name: PostgresLockName): LocalPostgresError {
   const holder = describeHolder(readLockHolder(join(directory, name)));
   return new LocalPostgresError(
-    `The database in ${directory} is in use by ${holder}, which cannot be seen from here. Two servers on the same files ` +
+    `The database in ${directory} is in use by ${holder}, which is not visible from here. Two servers on the same files ` +
       'would destroy them. Stop recount there, or name another folder in RECOUNT_DATA_DIR.',
   );
 }

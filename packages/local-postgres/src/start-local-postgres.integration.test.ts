@@ -259,7 +259,7 @@ describe('a server of another process', () => {
     const elsewhere = { pid: 7, hostName: 'elsewhere', bootId: 'another', pidNamespace: 'pid:[1]' };
     await writeFile(note, JSON.stringify(elsewhere));
     await expect(startLocalPostgres({ directory })).rejects.toThrow(
-      /is in use by process 7 on host elsewhere \(boot another, PID namespace pid:\[1\]\), which cannot be seen from here.*RECOUNT_DATA_DIR/,
+      /is in use by process 7 on host elsewhere \(boot another, PID namespace pid:\[1\]\), which is not visible from here.*RECOUNT_DATA_DIR/,
     );
     expect(await readFile(join(dataOf(server), 'postmaster.pid'), 'utf8')).toBe(pidFile);
     expect(await readValue(server.connectionString, 'SELECT 1 AS value')).toBe(1);

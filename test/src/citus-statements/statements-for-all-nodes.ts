@@ -24,7 +24,7 @@ export const ALL_NODES: readonly StatementForAllNodes[] = [
   },
   {
     part: 'from "recount"."raw_object_deletions" where "recount"."raw_object_deletions"."recorded_at" <',
-    reason: 'Deletions that were cut short are finished for all workspaces.',
+    reason: 'Interrupted deletions are finished for all workspaces.',
   },
   {
     part: '"workspace_settings"."workspace_id" in (',

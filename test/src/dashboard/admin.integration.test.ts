@@ -66,7 +66,7 @@ describe.skipIf(executablePath === undefined)('checks in a browser', () => {
 
     await doctor.getByRole('button', { name: 'Mend …' }).click();
     await page.getByRole('button', { name: 'Mend it' }).click();
-    await doctor.getByText('Their jobs are in the queue again.').waitFor();
+    await doctor.getByText('Their jobs were enqueued again.').waitFor();
     await api.work();
     const { checks } = await dashboard.ask<MaintenanceCheckList>('/v1/checks');
     expect(checks).toMatchObject([{ kind: 'doctor', report_is_fix: true, doctor: { needAttention: 0 } }]);
@@ -146,11 +146,11 @@ describe.skipIf(executablePath === undefined)('a new machine in a browser', () =
     expect(await token()).toEqual({ error: 'authorization_pending' });
 
     const page = await dashboard.open('/admin');
-    await page.locator('summary', { hasText: 'Let a machine in' }).click();
+    await page.locator('summary', { hasText: 'Admit a machine' }).click();
     const codeField = page.getByLabel('Code that recount connect shows');
     await codeField.fill('WRNG-CODE');
     await page.getByRole('button', { name: 'Let it in' }).click();
-    await page.getByText('No machine waits with this code').waitFor();
+    await page.getByText('No machine is waiting with this code').waitFor();
     await codeField.fill(code.user_code.toLowerCase());
     await page.getByLabel('Whose machine it is').fill('ada@example.org');
     await page.getByRole('button', { name: 'Let it in' }).click();

@@ -223,12 +223,12 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     const row = rows.find(({ model, tokens_in: tokens }) => model?.startsWith('claude-') && tokens > 0);
     if (row === undefined) throw new Error('The samples have no model');
     const page = await open('/admin?view=prices');
-    await page.getByRole('button', { name: 'Begin with the example' }).click();
+    await page.getByRole('button', { name: 'Start from the example' }).click();
     const changes = page.locator('.price-changes');
-    await changes.getByText('No stored response is of my-model-*').waitFor();
+    await changes.getByText('No stored response uses my-model-*').waitFor();
     const field = page.getByLabel('Overrides of the list prices');
     await field.fill('[{ "model":');
-    await page.getByText('This is no JSON yet.').waitFor();
+    await page.getByText('This is not valid JSON yet.').waitFor();
     const rates = { inputUsdPerMillion: 1000, outputUsdPerMillion: 0, cacheReadUsdPerMillion: 0 };
     await field.fill(JSON.stringify([{ model: row.model, ...rates, cacheWrite5mUsdPerMillion: 0 }]));
     await changes.getByText('at this price').waitFor();
@@ -250,7 +250,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     const page = await open(`/sessions/${SESSION}`);
     await page.getByRole('button', { name: 'Share …' }).click();
     await page.getByLabel('The link ends').selectOption('in a week');
-    await page.getByLabel('Structure alone').check();
+    await page.getByLabel('Structure only').check();
     await page.getByRole('button', { name: 'Make the link' }).click();
     const link = (await page.locator('.shown-once').textContent()) ?? '';
     expect(link.startsWith(`${api.url}/shared/`)).toBe(true);

@@ -66,7 +66,7 @@ async function expectBreakdown(
   const report = expected(facts, question);
   await page.goto(dashboard.api.url + place);
   if (report.rows.length === 0) {
-    await page.getByText('There is nothing of this in this time').waitFor();
+    await page.getByText('Nothing in this time range').waitFor();
     return;
   }
   await expect.poll(() => page.locator('.body [role=row]').count(), { message: place }).toBe(report.rows.length);

@@ -101,7 +101,7 @@ const HOSTILE = [
   '<!-- --><![CDATA[ <?php ?>',
 ];
 
-describe('a result stored in a file beside the transcript', () => {
+describe('a result stored in a file kept with the transcript', () => {
   const path = '/home/ada/.claude/projects/-app/0b8f2a51-7c1d-4f0e-9a63-000000000001/tool-results/toolu_<b>.txt';
   const withResult = (result: Partial<ContentBlock>): SessionDocument => {
     const document = { ...toDocument('x'), subagents: [] };

@@ -42,7 +42,7 @@ function takeChunk(held: Buffer): { bytes: Buffer; usedBytes: number } | undefin
   const end = start + lengthBytes;
   if (held.length < end + LINE_END.length) return undefined;
   if (held.toString('latin1', end, end + LINE_END.length) !== LINE_END) {
-    throw new ProblemError('broken-encoding', 'A chunk is longer or shorter than it says');
+    throw new ProblemError('broken-encoding', 'A chunk is longer or shorter than declared');
   }
   const bytes = held.subarray(start, end);
   if (createHash('sha256').update(bytes).digest('base64') !== digest) throw toMismatch();
@@ -72,7 +72,7 @@ export async function* holdUntilVerified(
 }
 
 const toMismatch = (): ProblemError =>
-  new ProblemError('digest-mismatch', 'The bytes that came are not those that were sent: send them again');
+  new ProblemError('digest-mismatch', 'The bytes received are not those sent: send them again');
 
 export type LiveDecoder = (source: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
 
@@ -88,7 +88,7 @@ export function chooseLiveDecoder(headers: IncomingHttpHeaders): LiveDecoder {
     throw new ProblemError('invalid-digest', `With ${LIVE_CHUNK_ENCODING}, each chunk has its digest: send no other`);
   }
   if (encoding !== 'identity') {
-    const detail = `A stream is taken without Content-Encoding, or with ${LIVE_CHUNK_ENCODING}`;
+    const detail = `A stream is accepted without Content-Encoding, or with ${LIVE_CHUNK_ENCODING}`;
     throw new ProblemError('unsupported-encoding', detail, { headers: { 'accept-encoding': LIVE_CHUNK_ENCODING } });
   }
   if (!hasDigests(digests)) return (source) => source;

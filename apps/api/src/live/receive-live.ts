@@ -111,10 +111,7 @@ export function createLiveReceiver(deps: LiveDependencies, config: LiveConfig): 
     } catch (error) {
       if (!(error instanceof SilentBodyError)) throw error;
       await writer.end({ silentMs: config.idleTimeoutMs });
-      throw new ProblemError(
-        'upload-idle',
-        `Nothing came for ${config.idleTimeoutMs} milliseconds: the stream is closed`,
-      );
+      throw new ProblemError('upload-idle', `No data for ${config.idleTimeoutMs} milliseconds: the stream is closed`);
     } finally {
       if (underWay.get(name) === stop) underWay.delete(name);
     }
@@ -137,7 +134,7 @@ export function createLiveReceiver(deps: LiveDependencies, config: LiveConfig): 
     },
     stop() {
       const headers = { 'retry-after': '1' };
-      const reason = new ProblemError('not-ready', 'The server is stopping: go on with the stream elsewhere', {
+      const reason = new ProblemError('not-ready', 'The server is stopping: continue the stream on another one', {
         headers,
       });
       for (const stop of underWay.values()) stop(reason);

@@ -32,9 +32,13 @@ const filters = {
 };
 const page = {
   limit: z.number().int().min(1).max(MAX_PAGE).default(20).describe(`Entries at most, 1 to ${MAX_PAGE}`),
-  cursor: z.string().max(4096).optional().describe('`next_cursor` of the answer before: goes on from there'),
+  cursor: z.string().max(4096).optional().describe('`next_cursor` of the previous answer: continues from there'),
 };
-const query = z.string().min(1).max(1000).describe('Words that must all be there, "words in a row", -without, begin*');
+const query = z
+  .string()
+  .min(1)
+  .max(1000)
+  .describe('Words that must all be present, "words in a row", -without, begin*');
 const sessionId = z.string().min(1).max(512).describe('Session id, as the other tools answer it');
 
 /** An MCP server with read-only tools over recorded sessions, each with bounded answers. */
@@ -134,7 +138,7 @@ function addUsageTool(server: McpServer, ask: AskApi): void {
     {
       title: 'Get a usage summary',
       description:
-        'Tokens and cost in US dollars, each API response counted once. `caveats` says what is less than exact: repeat it with the figures.',
+        'Tokens and cost in US dollars, each API response counted once. `caveats` says which figures are not exact: repeat it with the figures.',
       inputSchema: {
         ...filters,
         group_by: z
@@ -168,6 +172,6 @@ async function answer(read: () => Promise<unknown>): Promise<CallToolResult> {
 /** The answer of a route with an id. Throws if there is no such session. */
 function found<Answer>(value: unknown): Answer {
   if (value === undefined)
-    throw new Error('There is no such session: list_sessions and search_sessions name those that there are');
+    throw new Error('There is no such session: list_sessions and search_sessions list the existing ones');
   return value as Answer;
 }

@@ -136,7 +136,7 @@ function createHolderLookup(
     if (lastTouchedMs.size >= MAX_KNOWN_KEYS) lastTouchedMs.clear();
     lastTouchedMs.set(keyHash, now());
     touchApiKey(database.database, workspaceId, keyId).catch((error: unknown) =>
-      log.warn({ reason: toLogReason(error) }, 'use of a key not noted'),
+      log.warn({ reason: toLogReason(error) }, 'use of a key not recorded'),
     );
   };
 
@@ -151,7 +151,9 @@ function createHolderLookup(
     // Someone else's wrong keys from the same address must not lock out valid ones.
     if (!failures.isAllowed && failures.remaining === 0 && !lastTouchedMs.has(keyHash)) {
       const headers = { 'retry-after': String(failures.ttlInSeconds) };
-      throw new ProblemError('too-many-failed-keys', 'Too many requests with a wrong key from here', { headers });
+      throw new ProblemError('too-many-failed-keys', 'Too many requests with a wrong key from this address', {
+        headers,
+      });
     }
     const holder = API_KEY_PATTERN.test(key) ? await findKeyHolder(database.database, keyHash) : undefined;
     if (holder === undefined) {
@@ -184,7 +186,7 @@ export function readApiKey(request: FastifyRequest): string | undefined {
   const isReading = request.method === 'GET' || request.method === 'HEAD';
   const isSameOrigin = fetchSite === undefined || fetchSite === 'same-origin' || (isReading && fetchSite === 'none');
   if (!isSameOrigin || !(isReading || mark !== undefined)) {
-    const detail = `With the dashboard's cookie, only the dashboard itself may ask; programs send an API key: Authorization: Bearer rk_…`;
+    const detail = `The cookie is for the dashboard only; programs send an API key: Authorization: Bearer rk_…`;
     throw new ProblemError('cross-origin-request', detail);
   }
   return cookie;

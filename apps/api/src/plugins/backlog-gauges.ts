@@ -35,7 +35,7 @@ export function addBacklogGauges(registry: Registry, deps: BacklogGaugeDependenc
   });
   new Gauge({
     name: 'recount_queue_jobs',
-    help: 'Jobs that no worker has yet, and dead letters that are not noted yet',
+    help: 'Jobs that no worker has taken yet, and dead letters that are not recorded yet',
     labelNames: ['state'],
     registers,
     async collect() {
@@ -48,7 +48,7 @@ export function addBacklogGauges(registry: Registry, deps: BacklogGaugeDependenc
   });
   new Gauge({
     name: 'recount_queue_oldest_job_age_seconds',
-    help: 'Since the oldest job that waits was enqueued; 0 if none waits',
+    help: 'Since the oldest waiting job was enqueued; 0 if there is none',
     labelNames: [],
     registers,
     async collect() {
@@ -69,7 +69,7 @@ function addSearchGauges(registry: Registry, deps: BacklogGaugeDependencies): vo
   }));
   new Gauge({
     name: 'recount_search_sessions',
-    help: 'Sessions that search does not find yet, or not all of; failing: those of them whose last attempt failed',
+    help: 'Sessions that search does not find yet, or only in part; failing: those whose last attempt failed',
     labelNames: ['state'],
     registers,
     async collect() {
@@ -82,7 +82,7 @@ function addSearchGauges(registry: Registry, deps: BacklogGaugeDependencies): vo
   });
   new Gauge({
     name: 'recount_search_waiting_blocks',
-    help: 'Content blocks of these sessions: so many documents are still to be indexed at most',
+    help: 'Content blocks of these sessions: an upper bound of the documents still to be indexed',
     labelNames: [],
     registers,
     async collect() {
@@ -93,7 +93,7 @@ function addSearchGauges(registry: Registry, deps: BacklogGaugeDependencies): vo
   });
   new Gauge({
     name: 'recount_search_oldest_wait_seconds',
-    help: 'Since the first of these sessions began to wait; 0 if none waits',
+    help: 'How long the first of these sessions has been waiting; 0 if there is none',
     labelNames: [],
     registers,
     async collect() {

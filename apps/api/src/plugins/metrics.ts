@@ -42,7 +42,7 @@ export function createMetrics({
   });
   const uploadSizes = new Histogram({
     name: 'recount_upload_size_bytes',
-    help: 'Decoded bytes of each file that was accepted, or was there already',
+    help: 'Decoded bytes of each file that was accepted, or was stored already',
     buckets: SIZE_BUCKETS_BYTES,
     registers,
   });

@@ -56,7 +56,7 @@ describe('toProblemError', () => {
     expect(toProblemError(error)).toMatchObject({
       slug: 'database-unavailable',
       headers: { 'retry-after': '5' },
-      message: 'The database cannot be used at the moment; try again',
+      message: 'The database is unavailable; try again',
     });
   });
 

@@ -48,12 +48,12 @@ export function toProblemError(error: unknown): ProblemError {
   if (error instanceof RawStoreError) {
     if (!error.retryable) return toInternalError(error);
     if (error.code === 'out-of-space') return createStoreFull(error);
-    const detail = 'The raw store cannot be used at the moment; try again';
+    const detail = 'The raw store is unavailable; try again';
     return new ProblemError('store-unavailable', detail, { headers: RETRY_AFTER, cause: error });
   }
   if (isDatabaseFull(error)) return createDatabaseFull(error);
   if (isDatabaseUnavailable(error)) {
-    const detail = 'The database cannot be used at the moment; try again';
+    const detail = 'The database is unavailable; try again';
     return new ProblemError('database-unavailable', detail, { headers: RETRY_AFTER, cause: error });
   }
   return toFrameworkProblem(error) ?? toInternalError(error);
@@ -75,7 +75,7 @@ function toUnknownName({ field, message, candidates }: UnresolvedNameError): Pro
 }
 
 function toInternalError(cause: unknown): ProblemError {
-  return new ProblemError('internal-error', 'Something went wrong; the log of the server has the reason', { cause });
+  return new ProblemError('internal-error', 'Something went wrong; see the server’s log', { cause });
 }
 
 function toFrameworkProblem(error: unknown): ProblemError | undefined {

@@ -80,7 +80,7 @@ export function createReportRoutes(app: ApiApp, { database, reportTimeoutMs }: R
       };
       return await withReportSnapshot(database, readReport, reportTimeoutMs).catch((error: unknown) => {
         if (!(error instanceof ReportTimeoutError)) throw error;
-        const detail = 'Ask for less: a shorter time, a project, or fewer groups';
+        const detail = 'Request less: a shorter time, one project, or fewer groups';
         throw new ProblemError('report-timeout', detail, { headers: RETRY_AFTER, cause: error });
       });
     });

@@ -41,9 +41,9 @@ const uploadSchema = {
   operationId: 'uploadAttachment',
   summary: 'Upload a file that an agent keeps with a transcript',
   description: [
-    'Large tool results, facts about sub-agents, scripts and journals of workflows: the body is the file, and `path` its place in the folder of the session,',
-    'which need not be there yet. When the answer is 200 or 201, it is stored for good. The same again adds nothing, so it is safe to repeat.',
-    'The latest state of a file that each uploader sent is kept, by `modified_at`, whatever the order in which they come; nobody replaces what somebody else brought.',
+    'Large tool results, facts about sub-agents, scripts and journals of workflows: the body is the file, and `path` its path in the session’s folder.',
+    'The session need not exist yet. After a 200 or 201 the file is stored for good. Uploading it again adds nothing, so it is safe to repeat.',
+    'For each uploader, the latest state of a file by `modified_at` is kept, whatever the order of arrival; no uploader replaces another’s file.',
     'Digests and encodings as with transcripts.',
   ].join(' '),
   tags: ['sessions'],
@@ -51,14 +51,14 @@ const uploadSchema = {
   querystring: attachmentUploadQuerySchema,
   headers: uploadHeadersSchema,
   response: {
-    200: attachmentReceiptSchema.describe('It was there already, or a later state of it is'),
+    200: attachmentReceiptSchema.describe('It is stored already, or a later state of it is'),
     201: attachmentReceiptSchema.describe('Stored'),
-    400: problemResponse('The body is not what its encoding or its digest says; nothing of it is kept'),
+    400: problemResponse('The body does not match its encoding or its digest; nothing of it is kept'),
     408: problemResponse('The client was silent for too long'),
     413: problemResponse('Larger than the limit, decoded'),
     415: problemResponse('An encoding that is not supported; see Accept-Encoding'),
     422: problemResponse('The agent keeps no file at this path, or the session id is not valid'),
-    507: problemResponse('The raw store has no room; see Retry-After'),
+    507: problemResponse('The raw store has no space left; see Retry-After'),
   },
 };
 
@@ -123,7 +123,7 @@ function addAttachmentReading(app: ApiApp, deps: Deps): void {
         querystring: attachmentListQuerySchema,
         response: {
           200: attachmentListSchema,
-          404: problemResponse('The workspace has neither such a session nor files of it'),
+          404: problemResponse('The workspace has neither this session nor files of it'),
         },
       },
     },

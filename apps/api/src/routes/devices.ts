@@ -64,19 +64,20 @@ export async function addDeviceRoutes(
         onRequest: limit(MAX_CODES_PER_MINUTE),
         schema: {
           operationId: 'createDeviceCode',
-          summary: 'Ask for a key by a code that an admin approves',
+          summary: 'Request a key with a code that an admin approves',
           description: 'The device authorization request of RFC 8628. Needs no key.',
           tags: ['operations'],
           consumes: [FORM],
           body: deviceCodeRequestSchema,
-          response: { 200: deviceCodeSchema, 429: problemResponse('Too many machines ask') },
+          response: { 200: deviceCodeSchema, 429: problemResponse('Too many machines are requesting a key') },
         },
       },
       async (request) => {
         const { machine, scope: words } = request.body;
         const scopes = words.split(' ') as DeviceScope[];
         const made = await pool.withTransaction((transaction) => createDeviceRequest(transaction, { machine, scopes }));
-        if (made === undefined) throw new ProblemError('too-many-requests', 'Too many machines wait to be approved');
+        if (made === undefined)
+          throw new ProblemError('too-many-requests', 'Too many machines are waiting for approval');
         return {
           device_code: made.deviceCode,
           user_code: `${made.userCode.slice(0, 4)}-${made.userCode.slice(4)}`,
@@ -116,13 +117,13 @@ export async function addDeviceRoutes(
         config: { scope: 'admin' },
         schema: {
           operationId: 'approveDevice',
-          summary: 'Approve the code of a machine that asks for a key',
-          description: 'Its key ends with the key of this request, and is revoked with it.',
+          summary: 'Approve the code of a machine that requests a key',
+          description: 'Its key expires with the key of this request, and is revoked with it.',
           tags: ['operations'],
           body: deviceApprovalSchema,
           response: {
             200: approvedDeviceSchema,
-            404: problemResponse('No machine waits with this code, or it waited for too long'),
+            404: problemResponse('No machine is waiting with this code, or the code has expired'),
           },
         },
       },
@@ -137,7 +138,7 @@ export async function addDeviceRoutes(
           return await approveDeviceRequest(transaction, userCode, approval);
         });
         if (approved === undefined) {
-          throw new ProblemError('not-found', 'No machine waits with this code: codes end after ten minutes');
+          throw new ProblemError('not-found', 'No machine is waiting with this code: codes expire after ten minutes');
         }
         return { machine: approved.machine, scopes: approved.scopes };
       },

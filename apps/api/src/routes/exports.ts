@@ -30,7 +30,7 @@ const RETRY_AFTER = { 'retry-after': '5' };
 const DESCRIPTIONS: Readonly<Record<ExportDataset, string>> = {
   usage: 'API responses, each once, in the order of time.',
   messages: 'Messages of every session’s primary transcript, without their texts, transcript by transcript.',
-  sessions: 'Sessions that began in the time asked for, each with what it is credited with and what it shares.',
+  sessions: 'Sessions that began in the requested time, each with the usage credited to it and the usage it shares.',
 };
 
 const ANY_MEDIA_TYPE = 'application/octet-stream';
@@ -52,7 +52,7 @@ export function addExportRoutes(
         schema: {
           operationId: `export${dataset.charAt(0).toUpperCase()}${dataset.slice(1)}`,
           summary: `Export ${dataset}`,
-          description: `${DESCRIPTIONS[dataset]} All rows are of one moment. Where the answer breaks off, it is not complete.`,
+          description: `${DESCRIPTIONS[dataset]} All rows are of one snapshot. If the response breaks off, it is incomplete.`,
           tags: ['analytics'],
           querystring: exportQuerySchema,
           response: { 200: toResponse('CSV, NDJSON or Parquet', ANY_MEDIA_TYPE, file) },
@@ -76,7 +76,7 @@ export function addExportRoutes(
 function breakOffWhenStalled(reply: FastifyReply, stream: Readable, timeoutMs: number): void {
   reply.raw.setTimeout(timeoutMs, () => {
     if (reply.raw.writableNeedDrain) {
-      reply.log.warn({ timeoutMs }, 'export broken off: its reader takes nothing');
+      reply.log.warn({ timeoutMs }, 'export aborted: its client reads nothing');
       stream.destroy();
       reply.raw.destroy();
     } else reply.raw.socket?.setTimeout(timeoutMs);

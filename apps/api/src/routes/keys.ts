@@ -42,7 +42,7 @@ export async function addKeyRoutes(
         config: { scope: 'any' },
         schema: {
           operationId: 'getKey',
-          summary: 'Ask what the key may do',
+          summary: 'Read what the key may do',
           tags: ['operations'],
           response: { 200: keyHolderSchema },
         },
@@ -79,7 +79,7 @@ export async function addKeyRoutes(
         schema: {
           operationId: 'createKey',
           summary: 'Make a key',
-          description: 'The answer is the only place that has its secret.',
+          description: 'Only this response contains its secret.',
           tags: ['operations'],
           body: apiKeyRequestSchema,
           response: { 201: apiKeySecretSchema },
@@ -105,7 +105,7 @@ export async function addKeyRoutes(
           operationId: 'rotateKey',
           summary: 'Give a key a new secret',
           description:
-            'Id, name and scopes stay. The answer is the only place that has the new secret. A key with the scope operator is rotated by such a one alone.',
+            'Id, name and scopes stay. Only this response contains the new secret. A key with the scope operator can only be rotated by another key with that scope.',
           tags: ['operations'],
           params: apiKeyParamsSchema,
           body: apiKeyRotationSchema,
@@ -135,7 +135,7 @@ export async function addKeyRoutes(
           operationId: 'revokeKey',
           summary: 'Revoke a key',
           description:
-            'It is refused from now on, and so are the keys that have their secret from it. What they uploaded stays, and stays their own.',
+            'It is refused from now on, and so are the keys that it created or rotated. Their uploads remain, under their ids.',
           tags: ['operations'],
           params: apiKeyParamsSchema,
           response: {

@@ -29,9 +29,9 @@ const MAX_WORKSPACE_READERS_PER_KEY = 16;
 const DESCRIPTION = [
   'Server-sent events: `stream:init`, `stream:chunk`, `stream:tool`, `stream:prompt`, `stream:progress`,',
   '`stream:warning`, `stream:result` and `stream:end`, each with JSON as its `data`.',
-  'Whoever comes late gets the story so far, as long as events are kept; `Last-Event-ID` goes on after an event.',
+  'A late reader gets all events so far that are still kept; `Last-Event-ID` continues after an event.',
   'Texts of more than 65,536 characters and names of more than 256 are cut, and marked `isCut`.',
-  'Where the workspace has redaction on, secrets are taken out, and texts come whole, not in pieces.',
+  'If the workspace has redaction on, secrets are removed, and texts arrive whole, not in pieces.',
 ].join(' ');
 
 const notFound = problemResponse('The workspace has no such session, nor a stream of it');
@@ -39,7 +39,7 @@ const notFound = problemResponse('The workspace has no such session, nor a strea
 export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void {
   const { database } = deps.database;
   const bell = createLiveBell(deps.database, (error) =>
-    deps.log.warn({ reason: toLogReason(error) }, 'no bell for live events: looking every second'),
+    deps.log.warn({ reason: toLogReason(error) }, 'no notifications of live events: polling every second'),
   );
   const closing = new AbortController();
   let readerCount = 0;
@@ -81,7 +81,7 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
         params: liveParamsSchema,
         querystring: liveEventQuerySchema,
         headers: liveEventHeadersSchema,
-        response: { 200: toResponse('Events, as they come', EVENT_STREAM_MEDIA_TYPE, z.string()), 404: notFound },
+        response: { 200: toResponse('Events as they happen', EVENT_STREAM_MEDIA_TYPE, z.string()), 404: notFound },
       },
     },
     async (request, reply) => {
@@ -116,12 +116,12 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
         operationId: 'followWorkspace',
         summary: 'Follow what runs',
         description: [
-          'Server-sent events `running`, with the answer of `GET /v1/live?state=running` as `data`: at first, when it has changed, once a second at most,',
+          'Server-sent events `running`, with the answer of `GET /v1/live?state=running` as `data`: at the start, when it has changed, at most once a second,',
           `and again now and then. At most ${MAX_WORKSPACE_READERS_PER_KEY} readers of a key at once.`,
         ].join(' '),
         tags: ['live'],
         response: {
-          200: toResponse('Events, as they come', EVENT_STREAM_MEDIA_TYPE, z.string()),
+          200: toResponse('Events as they happen', EVENT_STREAM_MEDIA_TYPE, z.string()),
           429: problemResponse('Too many readers at once'),
         },
       },
@@ -149,8 +149,8 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
         operationId: 'listCheckpoints',
         summary: 'List the points that a session can be rewound to',
         description: [
-          'User messages: of its transcript, then of what its streams have told since. `recount run` lets the agent repeat them',
-          'in its stream if it is spoken to through its stdin.',
+          'User messages: those of its transcript, then those that its streams have shown since. `recount run` makes the agent repeat them',
+          'in its stream if they are sent through its stdin.',
         ].join(' '),
         tags: ['live'],
         params: liveParamsSchema,

@@ -26,12 +26,12 @@ const MAX_TEND_INTERVAL_MS = 30_000;
 const OFFSET_HEADER = 'recount-offset';
 
 const DESCRIPTION = [
-  'The body is the agent’s output as it comes, line by line, for as long as the agent runs.',
-  'Bytes are stored within a second; a connection that breaks leaves the stream open.',
-  'Send the encoding `recount-chunked`, or a Content-Digest, to have the bytes compared before they are stored.',
-  'To go on, ask with HEAD where the stored bytes end, and send from there, with `Recount-Offset`.',
-  'Output whose first lines name no session is sent under the stream’s own id as that of the session; a later request under the',
-  'session that it has named meanwhile moves the stream there.',
+  'The body is the agent’s output as it is produced, line by line, while the agent runs.',
+  'Bytes are stored within a second; if the connection breaks, the stream stays open.',
+  'Send the encoding `recount-chunked`, or a Content-Digest, to have the bytes checked before they are stored.',
+  'To continue, use HEAD to find where the stored bytes end, and send from there, with `Recount-Offset`.',
+  'If the first lines of the output name no session, send it with the stream’s own id as session id; a later request under the',
+  'session that it has named by then moves the stream there.',
   'The request with `Recount-Complete: ?1` ends the stream, which then becomes a transcript of the session;',
   'it may be repeated until it is answered.',
 ].join(' ');
@@ -60,12 +60,12 @@ export function addLiveRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void
         headers: liveHeadersSchema,
         response: {
           200: liveReceiptSchema,
-          400: problemResponse('A chunk is not what its digest says; what came before it is stored'),
-          408: problemResponse('Nothing came for too long; the stream is closed'),
+          400: problemResponse('A chunk does not match its digest; everything before it is stored'),
+          408: problemResponse('No data for too long; the stream is closed'),
           409: problemResponse(
             'Bytes are missing, see Recount-Offset; or the stream has other bytes there; or it is closed, or another request has it',
           ),
-          413: problemResponse('The stream has as many bytes as it may; what came before is stored'),
+          413: problemResponse('The stream has reached its limit; everything before it is stored'),
         },
       },
     },
@@ -113,7 +113,7 @@ export function addLiveRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void
         operationId: 'getLiveOffset',
         summary: 'Ask how much of a stream is stored',
         description:
-          'In the header `Recount-Offset`; `Recount-Complete: ?1` says that the stream has ended and takes nothing more.',
+          'In the header `Recount-Offset`; `Recount-Complete: ?1` says that the stream has ended and accepts nothing more.',
         tags: ['live'],
         params: liveParamsSchema,
         querystring: liveOffsetQuerySchema,
@@ -164,7 +164,7 @@ function addTending(app: ApiApp, deps: ApiDependencies, config: LiveConfig): voi
   let timer: NodeJS.Timeout | undefined;
   let tending: Promise<void> | undefined;
   const onFailure = (error: unknown, fields = {}): void =>
-    deps.log.warn({ ...fields, reason: toLogReason(error) }, 'live streams not tended');
+    deps.log.warn({ ...fields, reason: toLogReason(error) }, 'maintenance of live streams failed');
   const tend = async (): Promise<void> => {
     try {
       const options = { idleTimeoutMs, eventRetentionMs };

@@ -20,7 +20,7 @@ export async function addMaintenanceRoutes(parent: ApiApp, deps: ApiDependencies
   const runner = createMaintenanceRunner({
     ...deps,
     now: deps.now ?? Date.now,
-    onFailure: (reason) => deps.log.warn({ reason }, 'progress of a check not noted'),
+    onFailure: (reason) => deps.log.warn({ reason }, 'progress of a check not recorded'),
   });
   parent.addHook('preClose', () => runner.close());
   const list = async (workspaceId: string): Promise<MaintenanceCheck[]> => {
@@ -37,9 +37,9 @@ export async function addMaintenanceRoutes(parent: ApiApp, deps: ApiDependencies
         config: { scope: 'admin' },
         schema: {
           operationId: 'listChecks',
-          summary: 'Ask how checks stand',
+          summary: 'Read the state of checks',
           description:
-            'The last one of each kind, and what the last one that was done found. Those of the installation for keys with the scope operator alone.',
+            'The last one of each kind, and the findings of the last one that finished. Those of the installation only for keys with the scope operator.',
           tags: ['operations'],
           response: { 200: maintenanceCheckListSchema },
         },
@@ -58,15 +58,15 @@ export async function addMaintenanceRoutes(parent: ApiApp, deps: ApiDependencies
           operationId: 'startCheck',
           summary: 'Start a check',
           description: [
-            'It runs on when the client goes, one of each kind and workspace at a time. Ask `GET /v1/checks` how far it is.',
+            'It continues when the client disconnects; one of each kind and workspace runs at a time. `GET /v1/checks` shows its progress.',
             'The scope `installation` also needs a key with the scope operator.',
           ].join(' '),
           tags: ['operations'],
           body: maintenanceCheckRequestSchema,
           response: {
             202: maintenanceCheckListSchema,
-            409: problemResponse('One of this kind runs'),
-            429: problemResponse('Too many run in this process'),
+            409: problemResponse('One of this kind is running'),
+            429: problemResponse('Too many are running in this process'),
           },
         },
       },
@@ -79,7 +79,7 @@ export async function addMaintenanceRoutes(parent: ApiApp, deps: ApiDependencies
         if (outcome === 'running') throw new ProblemError('check-running', `A ${kind} runs already: wait for its end`);
         if (outcome === 'busy') {
           const headers = { 'retry-after': RETRY_AFTER_SECONDS };
-          throw new ProblemError('too-many-checks', 'Too many checks run just now', { headers });
+          throw new ProblemError('too-many-checks', 'Too many checks are running', { headers });
         }
         const checks = (await list(workspaceId)).filter((started) => started.kind === kind);
         return reply.code(202).send({ checks });

@@ -31,7 +31,7 @@ describe('health', () => {
     const answers = await Promise.all([1, 2, 3].map(() => fetch(`${broken.url}/readyz`)));
     for (const answer of answers) {
       const problem = await expectProblem(answer.clone(), 503, 'not-ready');
-      expect(problem.detail).toBe('Not everything that requests need is there');
+      expect(problem.detail).toBe('Something that requests need is unavailable');
       expect(await answer.json()).toMatchObject({ checks: { database: 'failed', raw_store: 'timeout' } });
     }
     expect(checkCount).toBe(1);

@@ -32,7 +32,7 @@ export function addOperationsRoutes(app: ApiApp, deps: Deps): void {
         operationId: 'getReadiness',
         summary: 'Can requests be served',
         description: [
-          'Asks database and raw store, at most once a second, and writes to both, at most every half a minute.',
+          'Queries database and raw store, at most once a second, and writes to both, at most every half a minute.',
           '`space` warns before a disk is full.',
         ].join(' '),
         tags: ['operations'],
@@ -45,7 +45,7 @@ export function addOperationsRoutes(app: ApiApp, deps: Deps): void {
       const isUsable = checks.database === 'ok' && checks.raw_store === 'ok';
       const isFull = space.database === 'full' || space.raw_store === 'full';
       if (isUsable && !isFull) return { status: 'ready' as const, checks, space };
-      const detail = isUsable ? 'A disk is full' : 'Not everything that requests need is there';
+      const detail = isUsable ? 'A disk is full' : 'Something that requests need is unavailable';
       throw new ProblemError('not-ready', detail, { extensions: { checks, space } });
     },
   );

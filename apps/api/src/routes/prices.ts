@@ -41,7 +41,7 @@ export async function addPriceRoutes(parent: ApiApp, { database }: Pick<ApiDepen
           operationId: 'putPrices',
           summary: 'Set the prices of the workspace',
           description:
-            'They hold for what is ingested from now on. Costs that are stored stay as they are until `recount reprice`.',
+            'They apply to what is ingested from now on. Stored costs do not change until `recount reprice`.',
           tags: ['operations'],
           body: workspacePricesChangeSchema,
           response: { 200: workspacePricesSchema },

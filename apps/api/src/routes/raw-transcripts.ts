@@ -20,7 +20,7 @@ const MEDIA_TYPE = 'application/x-ndjson';
 const lines = z.string().meta({ contentMediaType: MEDIA_TYPE });
 const nothing = z.undefined();
 const notFound = problemResponse('The workspace has no such transcript');
-const expired = problemResponse('The workspace keeps its bytes no longer');
+const expired = problemResponse('The workspace no longer keeps its bytes');
 
 const rawSchema = {
   tags: ['transcripts'],
@@ -41,7 +41,7 @@ export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 
           'As they were uploaded, decoded; or, as the workspace chose, with secrets replaced in place. ETag is their SHA-256; If-None-Match, Range (one range) and If-Range work.',
         response: {
           200: toResponse('The whole transcript', MEDIA_TYPE, lines),
-          206: toResponse('The range that was asked for; see Content-Range', MEDIA_TYPE, lines),
+          206: toResponse('The requested range; see Content-Range', MEDIA_TYPE, lines),
           304: nothing.describe('Unchanged: it changes only if secrets are removed'),
           404: notFound,
           410: expired,
@@ -96,8 +96,7 @@ export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 
       schema: {
         operationId: 'getTranscriptLine',
         summary: 'Download one line of a transcript',
-        description:
-          'The whole of it, without its line feed: what rows hold only the beginning of where a text was too long.',
+        description: 'The whole line, without its line feed. Rows hold only the beginning of texts that are too long.',
         tags: ['transcripts'],
         params: transcriptLineParamsSchema,
         response: {

@@ -37,7 +37,7 @@ export function addSearchRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'databa
       schema: {
         operationId: 'search',
         summary: 'Search prompts, answers, thinking, tool inputs and results',
-        description: `In the primary transcripts of all sessions, some seconds after their ingestion. Text mode ranks prompts before answers before what tools printed, and the newer of two that are alike first; it finds whole words, in upper or lower case: names like \`snake_case\` and paths by their parts, \`camelCase\` by the whole or its parts. Copies of a text in forks are one result.`,
+        description: `In the primary transcripts of all sessions, some seconds after their ingestion. Text mode ranks prompts before answers before tool output, and the newer of two equal matches first; it finds whole words, in upper or lower case: names like \`snake_case\` and paths by their parts, \`camelCase\` by the whole or its parts. Copies of a text in forks are one result.`,
         tags: ['sessions'],
         querystring: searchQuerySchema,
         response: { 200: searchResultListSchema },
@@ -70,7 +70,7 @@ export function addSearchRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'databa
         };
       } catch (error) {
         if (!(error instanceof SearchTimeoutError)) throw error;
-        const detail = 'Narrow it down: by more or longer words, a session, a project, or a time';
+        const detail = 'Narrow it down with more or longer words, a session, a project, or a time';
         throw new ProblemError('search-timeout', detail, { headers: RETRY_AFTER, cause: error });
       } finally {
         underWay--;

@@ -20,7 +20,7 @@ import { noSuchSessionResponse, requireRows, requireSession } from './require-se
 
 const noRows = {
   409: problemResponse('The transcript has no rows: it is not ingested, or superseded by a longer one'),
-  410: problemResponse('The workspace keeps the messages no longer'),
+  410: problemResponse('The workspace no longer keeps the messages'),
 };
 
 /** The contents of a session: its messages, an outline of them, its changes to files, its costs. */
@@ -63,7 +63,7 @@ export function addSessionContentRoutes(app: ApiApp, deps: Pick<ApiDependencies,
         operationId: 'getSessionOutline',
         summary: 'Read the turns of a session without their texts',
         description:
-          'All of them, however many there are: what each is, cost and failed. Read the messages of those that are wanted with `from_message_id`.',
+          'All of them, however many there are: kind, cost and failures of each. Read their messages with `from_message_id`.',
         tags: ['sessions'],
         params: sessionParamsSchema,
         querystring: outlineQuerySchema,
@@ -90,7 +90,7 @@ export function addSessionContentRoutes(app: ApiApp, deps: Pick<ApiDependencies,
       schema: {
         operationId: 'getSessionChanges',
         summary: 'Read what a session changed in files',
-        description: 'Files, and lines added and removed, by the inputs of its edits.',
+        description: 'Files, and lines added and removed, computed from the inputs of its edits.',
         tags: ['sessions'],
         params: sessionParamsSchema,
         querystring: sessionTranscriptQuerySchema,
@@ -115,7 +115,7 @@ export function addSessionContentRoutes(app: ApiApp, deps: Pick<ApiDependencies,
       config: { scope: 'read' },
       schema: {
         operationId: 'getSessionCosts',
-        summary: 'Read what a session’s cost is made of',
+        summary: 'Read the breakdown of a session’s cost',
         description: 'By model, class of tokens and rate, with the dearest responses.',
         tags: ['sessions'],
         params: sessionParamsSchema,

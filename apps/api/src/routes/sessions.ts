@@ -112,7 +112,7 @@ export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'datab
       schema: {
         operationId: 'listSessionSubagents',
         summary: 'List the sub-agents of a session',
-        description: 'Each is a session of its own; its tokens are not among those of its parent.',
+        description: 'Each is a session of its own; its tokens are not included in its parent’s.',
         tags: ['sessions'],
         params: sessionParamsSchema,
         querystring: subagentListQuerySchema,

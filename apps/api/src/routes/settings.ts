@@ -40,7 +40,7 @@ export async function addSettingsRoutes(
           operationId: 'putSettings',
           summary: 'Change settings of the workspace',
           description:
-            'Redaction holds for what is ingested from now on, until `recount requeue --outdated`; retention within the hour.',
+            'Redaction applies to what is ingested from now on, and to the rest after `recount requeue --outdated`; retention applies within the hour.',
           tags: ['operations'],
           body: workspaceSettingsChangeSchema,
           response: { 200: workspaceSettingsSchema },

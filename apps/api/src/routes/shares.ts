@@ -100,7 +100,7 @@ export async function addShareRoutes(parent: ApiApp, deps: Deps): Promise<void> 
           operationId: 'shareSession',
           summary: 'Share a session by a link',
           description:
-            'Whoever has the link reads the session as it is now, with its secrets replaced, without a key, until the link ends or is revoked. `GET …/document` shows what they will see.',
+            'Anyone with the link can read the session as it is now, with its secrets replaced, without a key, until the link expires or is revoked. `GET …/document` shows what they will see.',
           tags: ['sessions'],
           params: sessionParamsSchema,
           body: shareRequestSchema,
@@ -160,7 +160,7 @@ export async function addShareRoutes(parent: ApiApp, deps: Deps): Promise<void> 
       schema: {
         operationId: 'revokeShare',
         summary: 'Revoke a link to a session',
-        description: 'It leads nowhere from now on, and the page behind it is deleted.',
+        description: 'It stops working, and its page is deleted.',
         tags: ['sessions'],
         params: z.object({ share_id: z.string().max(100).describe('Id of the link') }),
         response: {
@@ -185,18 +185,18 @@ export async function addShareRoutes(parent: ApiApp, deps: Deps): Promise<void> 
       schema: {
         operationId: 'openShare',
         summary: 'Read a shared session',
-        description: 'Needs no key. Unknown, revoked and expired links answer alike.',
+        description: 'Needs no key. Unknown, revoked and expired links get the same answer.',
         tags: ['sessions'],
         params: z.object({ token: z.string().max(200).describe('What the link ends with') }),
         response: {
           200: toResponse('The page', 'text/html', z.string()),
-          404: problemResponse('The link is unknown, or has ended'),
+          404: problemResponse('The link is unknown, or has expired'),
         },
       },
     },
     async (request, reply) => {
       const page = await openShare(database, request.params.token);
-      if (page === undefined) throw new ProblemError('not-found', 'The link is unknown, or has ended');
+      if (page === undefined) throw new ProblemError('not-found', 'The link is unknown, or has expired');
       return await sendPage(reply, page);
     },
   );

@@ -44,7 +44,7 @@ export function addSignInRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'databa
     },
     (request, reply) => {
       const apiKey = links.redeem(readBearerToken(request.headers.authorization) ?? '');
-      if (apiKey === undefined) throw new ProblemError('invalid-key', 'The link was used already, or is too old');
+      if (apiKey === undefined) throw new ProblemError('invalid-key', 'The link was used already, or has expired');
       return setKeyCookie(request, reply, apiKey);
     },
   );
@@ -68,7 +68,7 @@ export function addSignInRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'databa
       config: { scope: 'read' },
       schema: {
         operationId: 'getWhoami',
-        summary: 'Whose key is it, and what may it do',
+        summary: 'Read whose key it is, and what it may do',
         tags: ['operations'],
         response: { 200: whoamiSchema },
       },

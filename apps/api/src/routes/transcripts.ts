@@ -76,7 +76,7 @@ export function addTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'da
       config: { scope: 'read' },
       schema: {
         operationId: 'getIngestion',
-        summary: 'Count transcripts by what became of them',
+        summary: 'Count transcripts by status',
         tags: ['transcripts'],
         response: { 200: ingestionSchema },
       },
@@ -97,7 +97,7 @@ export function addTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'da
       config: { scope: 'read' },
       schema: {
         operationId: 'getDiskUse',
-        summary: 'Read what transcripts and their rows take on disk',
+        summary: 'Read the disk use of transcripts and their rows',
         tags: ['operations'],
         response: { 200: diskUseSchema },
       },
@@ -120,7 +120,7 @@ export function addTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'da
       config: { scope: 'read' },
       schema: {
         operationId: 'getTranscript',
-        summary: 'Read what became of a transcript',
+        summary: 'Read a transcript’s status and figures',
         tags: ['transcripts'],
         params: transcriptParamsSchema,
         response: { 200: transcriptSchema, 404: notFound },
@@ -171,13 +171,13 @@ export function addTranscriptChanges(app: ApiApp, deps: Omit<ApiDependencies, 'l
         operationId: 'reparseTranscript',
         summary: 'Ingest a transcript again from its raw bytes',
         description:
-          'Its rows stay until the new ones replace them. One that waits or is under way already is left to that.',
+          'Its rows stay until the new ones replace them. Does nothing if it is queued or being ingested already.',
         tags: ['transcripts'],
         params: transcriptParamsSchema,
         response: {
           202: reparseReceiptSchema,
           404: notFound,
-          410: problemResponse('The workspace keeps its bytes no longer'),
+          410: problemResponse('The workspace no longer keeps its bytes'),
         },
       },
     },
@@ -199,7 +199,7 @@ export function addTranscriptChanges(app: ApiApp, deps: Omit<ApiDependencies, 'l
         operationId: 'deleteTranscript',
         summary: 'Delete a transcript',
         description:
-          'Its rows and its raw bytes, for good. What it had taken from other transcripts goes back to them: credit for responses, the place of the primary version, and rows of shorter versions, which are ingested again. Its key may upload it again: revoke that first.',
+          'Its rows and its raw bytes, for good. Other transcripts get back what it had taken from them: credit for responses, the primary version, and rows of shorter versions, which are ingested again. Its key may upload it again: revoke that first.',
         tags: ['transcripts'],
         params: transcriptParamsSchema,
         response: { 204: z.undefined().describe('Deleted'), 404: notFound },

@@ -42,31 +42,31 @@ const schema = {
   operationId: 'uploadTranscripts',
   summary: 'Upload a transcript, or several',
   description: [
-    'When the answer is 200 or 202, the transcript is stored for good and will be ingested.',
+    'After a 200 or 202, the transcript is stored for good and will be ingested.',
     'The same bytes of the same session again are a duplicate and add nothing, so it is safe to repeat an upload.',
-    'The stored ones are read and compared then: where they are lost or damaged, the upload heals them.',
+    'The stored ones are then read and compared: if they are lost or damaged, the upload replaces them.',
     'With a digest (`Content-Digest`, `Unencoded-Digest`, `x-amz-checksum-sha256`) the upload itself is checked;',
     'Content-Digest and Unencoded-Digest may also come as trailers, with sha-256.',
-    'Whose transcript it is follows from `session_id`, else from the path, else from the lines.',
+    'The session is determined by `session_id`, else by the path, else by the lines.',
     'A request that fails leaves nothing behind; of a multipart request, the files before the failure stay.',
   ].join(' '),
   tags: ['transcripts'],
   querystring: uploadQuerySchema,
   headers: uploadHeadersSchema,
   response: {
-    200: z.union([uploadReceiptSchema, multipartReceiptSchema]).describe('All of it was there already'),
+    200: z.union([uploadReceiptSchema, multipartReceiptSchema]).describe('All of it was stored already'),
     400: problemResponse(
-      'The body is not what its encoding or its digest says; nothing of it is kept',
+      'The body does not match its encoding or its digest; nothing of it is kept',
       uploadProblemSchema,
     ),
     202: z
       .union([uploadReceiptSchema, multipartReceiptSchema])
       .describe('Stored; Location is the transcript, if it is one'),
-    207: multipartReceiptSchema.describe('Multipart: at least one file was not taken, see `error` in its place'),
+    207: multipartReceiptSchema.describe('Multipart: at least one file was refused, see its `error`'),
     408: problemResponse('The client was silent for too long', uploadProblemSchema),
     413: problemResponse('Larger than the limit, decoded', uploadProblemSchema),
     415: problemResponse('An encoding, or a kind of multipart, that is not supported; see Accept-Encoding'),
-    507: problemResponse('The raw store has no room; see Retry-After', uploadProblemSchema),
+    507: problemResponse('The raw store has no space left; see Retry-After', uploadProblemSchema),
     422: problemResponse('Not a readable transcript, or its session cannot be determined'),
   },
 };
@@ -75,22 +75,22 @@ const continuationSchema = {
   operationId: 'continueTranscript',
   summary: 'Upload what was added to a transcript',
   description: [
-    'The body is what follows the stored bytes. Both together are received as an upload of the whole would be, once their SHA-256 is compared:',
-    'a client that was wrong about what is stored gets `400` or `409`, nothing is kept, and it uploads the whole.',
+    'The body follows the stored bytes. Both together are treated like an upload of the whole, once their SHA-256 matches:',
+    'a client that is wrong about the stored bytes gets `400` or `409`, nothing is kept, and it should upload the whole.',
   ].join(' '),
   tags: ['transcripts'],
   params: transcriptParamsSchema,
   querystring: uploadQuerySchema,
   headers: continuationHeadersSchema,
   response: {
-    200: uploadReceiptSchema.describe('The whole was there already'),
+    200: uploadReceiptSchema.describe('The whole was stored already'),
     202: uploadReceiptSchema.describe('Stored; Location is the transcript'),
-    400: problemResponse('Stored and added bytes together are not what the SHA-256 says; nothing of it is kept'),
+    400: problemResponse('Stored and added bytes together do not match the SHA-256; nothing of it is kept'),
     404: problemResponse('The workspace has no such transcript'),
     409: problemResponse('The stored transcript does not end where the body begins, or its bytes are missing'),
     413: problemResponse('Larger than the limit, decoded'),
     415: problemResponse('An encoding that is not supported; see Accept-Encoding'),
-    507: problemResponse('The raw store has no room; see Retry-After'),
+    507: problemResponse('The raw store has no space left; see Retry-After'),
   },
 };
 
@@ -148,7 +148,7 @@ async function handleSingle(
   reply: FastifyReply,
 ) {
   if (/^multipart\//i.test(request.headers['content-type'] ?? '')) {
-    throw new ProblemError('unsupported-media-type', 'multipart/form-data is the only multipart type that is accepted');
+    throw new ProblemError('unsupported-media-type', 'Only multipart/form-data is accepted');
   }
   const encoding = parseContentEncoding(request.headers['content-encoding']);
   const digests = parseDigests(request.headers);
@@ -205,7 +205,7 @@ async function handleContinuation(
   const base = await requireTranscript(deps.database.database, workspaceId, params.transcript_id);
   const isWhole = base.stored_sha256 === null && base.raw_deleted_at === null && base.raw_damaged_at === null;
   if (!isWhole || base.size_bytes !== headers['recount-offset']) {
-    const detail = isWhole ? `It has ${base.size_bytes} bytes` : 'Its bytes are not stored as they came';
+    const detail = isWhole ? `It has ${base.size_bytes} bytes` : 'Its stored bytes are not those uploaded';
     throw new ProblemError('not-continued', `${detail}: upload the transcript as a whole`);
   }
   const encoding = parseContentEncoding(request.headers['content-encoding']);
@@ -245,7 +245,7 @@ async function handleMultipart(
   reply: FastifyReply,
 ) {
   if (parseContentEncoding(request.headers['content-encoding']) !== undefined) {
-    throw new ProblemError('unsupported-encoding', 'A multipart body is taken without Content-Encoding only');
+    throw new ProblemError('unsupported-encoding', 'A multipart body is accepted only without Content-Encoding');
   }
   if (hasDigests(parseDigests(request.headers))) {
     const detail = 'A digest is checked of a body that is one transcript: a multipart body is stored file by file';

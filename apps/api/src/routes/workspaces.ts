@@ -32,7 +32,7 @@ export async function addWorkspaceRoutes(
         schema: {
           operationId: 'listWorkspaces',
           summary: 'List the workspaces of the installation',
-          description: 'Without what is in them, which needs a key of each.',
+          description: 'Without their contents, which need a key of each.',
           tags: ['operations'],
           response: { 200: workspaceListSchema },
         },
@@ -68,8 +68,7 @@ export async function addWorkspaceRoutes(
         schema: {
           operationId: 'renameWorkspace',
           summary: 'Rename a workspace',
-          description:
-            'Keys stay valid, as they name none; `--workspace NAME` of commands is the new name from now on.',
+          description: 'Keys stay valid; `--workspace NAME` of commands needs the new name from now on.',
           tags: ['operations'],
           params: workspaceParamsSchema,
           body: workspaceNameSchema,
@@ -88,7 +87,7 @@ export async function addWorkspaceRoutes(
         );
         if (outcome === 'taken') throw taken(name);
         if (outcome === 'default') {
-          throw new ProblemError('default-workspace', 'Commands mean it if they name no workspace: it keeps its name');
+          throw new ProblemError('default-workspace', 'Commands use it if they name no workspace: it keeps its name');
         }
         return await find(id);
       },

@@ -18,7 +18,7 @@ export function parseContentEncoding(header: string | undefined): UploadEncoding
   if (names.length === 0) return undefined;
   const encoding = UPLOAD_ENCODINGS.find((candidate) => candidate === names[0]);
   if (encoding === undefined || names.length > 1) {
-    const detail = `Accepted is one of ${ACCEPTED}, or none`;
+    const detail = `Accepted are ${ACCEPTED}, or none`;
     throw new ProblemError('unsupported-encoding', detail, { headers: { 'accept-encoding': ACCEPTED } });
   }
   return encoding;

@@ -56,12 +56,12 @@ function parseField(name: string, value: string): ExpectedDigest[] {
   try {
     members = parseDictionary(value);
   } catch (cause) {
-    throw invalid(name, 'is no dictionary of byte sequences, such as sha-256=:…:', cause);
+    throw invalid(name, 'is not a dictionary of byte sequences, such as sha-256=:…:', cause);
   }
   const digests = [...members].flatMap(([algorithm, [item]]) =>
     ALGORITHMS.has(algorithm) ? [toDigest(name, algorithm, item)] : [],
   );
-  if (digests.length === 0) throw invalid(name, 'names no algorithm that is checked here: send sha-256 or sha-512');
+  if (digests.length === 0) throw invalid(name, 'names no supported algorithm: send sha-256 or sha-512');
   return digests;
 }
 
@@ -103,7 +103,7 @@ export async function* verifyDigests(
   for (const { algorithm, value } of [...digests, ...(trailers?.() ?? [])]) {
     const digest = found.get(algorithm);
     if (digest !== undefined && !digest.equals(value)) {
-      throw new ProblemError('digest-mismatch', 'The bytes that came are not those that were sent: send them again');
+      throw new ProblemError('digest-mismatch', 'The bytes received are not those sent: send them again');
     }
   }
 }

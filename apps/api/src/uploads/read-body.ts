@@ -63,8 +63,7 @@ export async function waitForClient<T>(
   const { promise: idle, reject } = Promise.withResolvers<never>();
   const isSlow = patienceMs < idleTimeoutMs;
   const timer = setTimeout(
-    () =>
-      reject(isSlow ? toTooSlow() : new ProblemError('upload-idle', `Nothing came for ${idleTimeoutMs} milliseconds`)),
+    () => reject(isSlow ? toTooSlow() : new ProblemError('upload-idle', `No data for ${idleTimeoutMs} milliseconds`)),
     isSlow ? patienceMs : idleTimeoutMs,
   );
   // If the timer wins, nobody observes the promise: its failure must not count as unhandled.

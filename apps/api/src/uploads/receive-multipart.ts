@@ -62,7 +62,7 @@ async function receivePart(
   const path = filename || undefined;
   try {
     if (sessionId !== undefined && !isFirst) {
-      throw new ProblemError('invalid-session-id', 'session_id goes with one file, and this is another');
+      throw new ProblemError('invalid-session-id', 'session_id is for a single file, and this is another');
     }
     const receipt = await receive({ body: readBody(file, limits, toPartProblem), path, sessionId });
     return { path: path ?? null, ...receipt };

@@ -116,6 +116,6 @@ function showProgress(bar: ProgressBar, report: Readonly<BackfillReport>, totalB
 function toStallNote(waitingCount: number): string {
   return (
     `${formatCountOf(waitingCount, 'transcript')} stored, which no worker has touched for ${formatDuration(STALL_MS)}. ` +
-    'Does one run (`recount worker`)? It may come later: nothing is lost. Ctrl-C or --no-wait ends the waiting.'
+    'Is one running (`recount worker`)? It may start later: nothing is lost. Ctrl-C or --no-wait ends the waiting.'
   );
 }

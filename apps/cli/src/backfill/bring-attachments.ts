@@ -42,7 +42,7 @@ export function isAttachmentPath(path: string): boolean {
 }
 
 /**
- * Delivers the files that agents keep beside transcripts, from the given files, folders, archives and buckets, to the
+ * Delivers the files that agents keep with transcripts, from the given files, folders, archives and buckets, to the
  * target, session by session; existing ones are skipped. Ends early, without an error, if the signal is aborted. Throws
  * UsageError for a remote location other than S3.
  */
@@ -120,6 +120,6 @@ export function showAttachments(
   if (found === 0) return;
   const parts = [`${stored} ${isDryRun ? 'would be stored' : 'stored'}`, `${alreadyThere} already there`];
   if (failed > 0) parts.push(`${failed} failed`);
-  say(context, `Attachments (results and files beside transcripts): ${parts.join(', ')}`);
+  say(context, `Attachments (files stored with transcripts): ${parts.join(', ')}`);
   for (const { location, reason } of failures) note(context, `recount: ${location}: ${reason}`);
 }

@@ -28,7 +28,7 @@ it('reports what was found, what became of it, and the reasons for failures', ()
     `  already there${' '.repeat(53)}200`,
     `  failed${' '.repeat(62)}4`,
     `Skipped${' '.repeat(63)}7`,
-    `  no transcript by its name${' '.repeat(43)}4`,
+    `  name is not a transcript’s${' '.repeat(42)}4`,
     '  not recognised as a transcript of any agent that recount reads      2',
     `  symbolic link${' '.repeat(55)}1`,
     '5.0 MB read in 2 s, 2.5 MB/s',
@@ -67,14 +67,12 @@ it('accounts for what an interruption left undone', () => {
 
 it('says that damaged copies were replaced', () => {
   const lines = formatReport({ ...report, alreadyThere: 197, healed: 3 }, 2000, false);
-  expect(lines.join('\n')).toMatch(/^ {2}stored again, as what was there had been damaged +3$/m);
+  expect(lines.join('\n')).toMatch(/^ {2}stored again, as the stored copy was damaged +3$/m);
   expect(lines.join('\n')).not.toContain('interrupted');
 });
 
 it('says what search has not indexed yet', () => {
-  expect(formatReport({ ...report, unindexed: 12 }, 2000, false)).toContain(
-    'Sessions that search does not find yet: 12',
-  );
+  expect(formatReport({ ...report, unindexed: 12 }, 2000, false)).toContain('Sessions not yet indexed for search: 12');
 });
 
 it('shows what is stored and waiting', () => {

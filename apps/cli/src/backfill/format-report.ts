@@ -9,7 +9,7 @@ const TABLE_WIDTH = 100;
 
 /** Why a file is not a transcript to ingest, for people. */
 const SKIP_REASONS: Readonly<Record<SkipReason, string>> = {
-  'not-a-transcript': 'no transcript by its name',
+  'not-a-transcript': 'name is not a transcript’s',
   'older-than-since': 'older than --since',
   link: 'symbolic link',
   'not-a-file': 'neither file nor folder',
@@ -38,7 +38,7 @@ export function formatReport(report: BackfillReport, elapsedMs: number, isDryRun
         ['ingested', report.ingested, true],
         ['beginning of a longer one', report.superseded, false],
         ['already there', report.alreadyThere, true],
-        ['stored again, as what was there had been damaged', report.healed, false],
+        ['stored again, as the stored copy was damaged', report.healed, false],
         ['stored, not yet ingested', report.queued, false],
       ];
   const settled =
@@ -64,7 +64,7 @@ export function formatReport(report: BackfillReport, elapsedMs: number, isDryRun
   return [
     ...formatTable([{ header: '' }, { header: '', align: 'right' }], rows, TABLE_WIDTH).slice(1),
     `${formatBytes(report.readBytes)} read in ${formatDuration(elapsedMs)}, ${formatBytes(report.readBytes / seconds)}/s`,
-    ...(report.unindexed > 0 ? [`Sessions that search does not find yet: ${formatCount(report.unindexed)}`] : []),
+    ...(report.unindexed > 0 ? [`Sessions not yet indexed for search: ${formatCount(report.unindexed)}`] : []),
     ...formatFailures(report),
   ];
 }

@@ -48,7 +48,7 @@ it('names folders without permission, and fails when they are read', async () =>
   const denied = [join(home, '.claude/projects/closed')];
   const places = found.map((place) => ({ ...place, denied }));
   await showFound(context, places, false);
-  expect(context.err()).toContain(`No permission to look into ${denied[0]}`);
+  expect(context.err()).toContain(`No permission to read ${denied[0]}`);
   const paths = await confirmFound(context, places, { isConfirmed: true, asJson: false });
   expect(paths).toEqual(expect.arrayContaining(denied));
   await showFound(context, [{ ...places[0], files: [] } as (typeof places)[number]], true);

@@ -44,7 +44,7 @@ export async function showFound(context: CliContext, found: readonly FoundSessio
   if (asJson) print(context, JSON.stringify({ places: counted.map(toJson) }, null, 2));
   else if (counted.length === 0) note(context, 'No sessions found.');
   else for (const line of toTable(context, counted)) print(context, line);
-  for (const path of found.flatMap(({ denied }) => denied)) note(context, `No permission to look into ${path}`);
+  for (const path of found.flatMap(({ denied }) => denied)) note(context, `No permission to read ${path}`);
 }
 
 interface CountedSessions extends FoundSessions {
@@ -129,7 +129,7 @@ export async function confirmFound(
 }
 
 function toRemark(found: FoundSessions): string {
-  if (found.place.holds === 'attachments') return ' (results and files beside transcripts)';
+  if (found.place.holds === 'attachments') return ' (files stored with transcripts)';
   if (holdsSessions(found)) return '';
   return ` (${found.place.what ?? 'beside the sessions'}: not brought)`;
 }

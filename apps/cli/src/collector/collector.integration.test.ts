@@ -210,7 +210,7 @@ describe('three connected machines', () => {
     expect(await runRecount(desktop, ['restore', 'on-laptop'], { environment })).toMatchObject({ exitCode: 1 });
   });
 
-  it('upload the files beside a transcript, and restore them on another machine', async () => {
+  it('upload the files kept with a transcript, and restore them on another machine', async () => {
     const laptop = await createMachine('with-files', 'ada');
     const desktop = await createMachine('without-files', 'ada');
     const files = {
@@ -374,7 +374,7 @@ describe('a connected machine', () => {
       await watch.waitForOutput(/Watching \d+ folders/);
       expect(await runRecount(home, ['watch'])).toMatchObject({
         exitCode: 1,
-        stderr: expect.stringContaining('Another `recount watch` is at work'),
+        stderr: expect.stringContaining('Another `recount watch` is running'),
       });
       await appendFile(toPath(home, 'watched'), toTranscript('watched', 4));
       await expectStored('watched', 4);
@@ -579,7 +579,7 @@ describe('recount connect and disconnect', () => {
     expect(await attempt(network.url, api.keys.read)).toContain('sending sessions needs ingest');
     expect(await attempt(network.url, 'rk_wrong')).toContain('The API key is not valid');
     expect(await attempt('http://127.0.0.1:1', api.keys.ingest)).toContain('Cannot reach http://127.0.0.1:1');
-    expect(await attempt('not a url', api.keys.ingest)).toContain('no URL of a server');
+    expect(await attempt('not a url', api.keys.ingest)).toContain('is not a server’s URL');
     expect(await readdir(home)).toEqual([]);
   });
 });

@@ -22,7 +22,7 @@ export function showPlan(
   note(context, `Server   ${url}\nMachine  ${machine}\nPerson   ${person ?? ''}`);
   if (excludes.length > 0) note(context, `Not sent ${excludes.join(', ')}`);
   if (usageOnly.length > 0) note(context, `Usage only, without texts: ${usageOnly.join(', ')}`);
-  if (redacts) note(context, 'Secrets are taken out before anything is sent.');
+  if (redacts) note(context, 'Secrets are removed before anything is sent.');
   for (const { file, before, after, problem } of changes) {
     note(context, '');
     if (problem !== undefined) {

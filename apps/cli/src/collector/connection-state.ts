@@ -32,7 +32,7 @@ export async function showConnection(context: CliContext, asJson: boolean): Prom
   );
   print(context, `Waiting      ${waiting}`);
   if (usageOnly.length > 0) print(context, `Usage only   ${usageOnly.join(', ')}`);
-  if (redacts) print(context, 'Secrets      are taken out before anything is sent');
+  if (redacts) print(context, 'Secrets are removed before anything is sent');
   if (refused.length > 0) {
     print(context, `Not sent     ${refused.length}`);
     for (const { path, reason } of refused.slice(0, 10)) print(context, `  ${path}: ${reason}`);

@@ -30,7 +30,7 @@ export async function fetchKeyByCode(context: CliContext, url: string, machine: 
     const refusal = answer?.status === 400 ? (JSON.parse(answer.text) as Partial<DeviceRefusal>).error : undefined;
     if (refusal === 'slow_down') intervalS += SLOW_DOWN_S;
     if (refusal === 'expired_token') break;
-    if (refusal === 'access_denied') throw new CliError('The key of who approved the code was revoked: ask again.');
+    if (refusal === 'access_denied') throw new CliError('The key that approved the code was revoked: try again.');
   }
   throw new CliError(`Nobody approved the code ${user_code}: run the command again for a new one.`);
 }

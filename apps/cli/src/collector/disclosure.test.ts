@@ -40,7 +40,9 @@ it('removes secrets, and leaves the rest unchanged', async () => {
 it('keeps a session local if it does not say where it ran', () => {
   expect(decide({ excludes: ['/a'] }, Buffer.from('{"type":"user"}\n'))).toBe('it does not say in which folder it ran');
   expect(decide({ excludes: [], usageOnly: ['/'] }, toSession('/anywhere'))).toBe('usage only');
-  expect(decide({ excludes: [], usageOnly: ['/'] }, Buffer.from('{}\n'))).toBe('its usage alone cannot be told');
+  expect(decide({ excludes: [], usageOnly: ['/'] }, Buffer.from('{}\n'))).toBe(
+    'its usage cannot be separated from its texts',
+  );
 });
 
 it('decides nothing if everything may be sent', () => {

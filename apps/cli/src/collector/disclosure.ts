@@ -27,7 +27,7 @@ export function createDisclosure({
     if (excluded !== undefined) return { kind: 'nothing', reason: `excluded: ${excluded}` };
     if (usageOnlyEverywhere || usageOnly.some((folder) => isBelow(project ?? '', folder))) {
       const rewrite = toUsageOnly(format);
-      if (rewrite === undefined) return { kind: 'nothing', reason: 'its usage alone cannot be told' };
+      if (rewrite === undefined) return { kind: 'nothing', reason: 'its usage cannot be separated from its texts' };
       return { kind: 'rewritten', what: 'usage only', rewrite, takesAttachments: false };
     }
     return redacts

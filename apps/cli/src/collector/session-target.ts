@@ -114,12 +114,12 @@ export async function sendAttachment(
     body: compress(open()),
     signal,
   });
-  if (receipt === undefined) throw new BackfillTargetError('rejected', 'The server is too old to take attachments');
+  if (receipt === undefined) throw new BackfillTargetError('rejected', 'The server is too old for attachments');
   return receipt;
 }
 
 function toReceipt(receipt: UploadReceipt | undefined, sentBytes: number): SessionReceipt {
-  if (receipt === undefined) throw new BackfillTargetError('denied', 'The server takes no uploads');
+  if (receipt === undefined) throw new BackfillTargetError('denied', 'The server accepts no uploads');
   return { transcriptId: receipt.transcript_id, isDuplicate: receipt.duplicate, sentBytes };
 }
 

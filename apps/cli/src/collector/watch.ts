@@ -39,7 +39,7 @@ export async function watchSessions(context: CliContext): Promise<void> {
   const folder = toCollectorFolder(context);
   await createSpoolFolder(folder);
   const lock = takeProcessLock(folder.watchLock);
-  if (lock === undefined) throw new CliError('Another `recount watch` is at work.');
+  if (lock === undefined) throw new CliError('Another `recount watch` is running.');
   const signal = context.listenForInterruption();
   const sender = createSenderLoop(context, signal);
   const changed = new Set<string>();
@@ -65,9 +65,8 @@ export async function watchSessions(context: CliContext): Promise<void> {
   };
   const { transcripts, databases } = listWatched(context);
   const onLimit = (): void =>
-    note(context, 'The system takes no more file watchers: changes in some folders are found once a day.');
-  const onDenied = (folder: string): void =>
-    note(context, `No permission to look into ${folder}: what is there is not sent.`);
+    note(context, 'The system allows no more file watchers: changes in some folders are found once a day.');
+  const onDenied = (folder: string): void => note(context, `No permission to read ${folder}: nothing in it is sent.`);
   const watches = await Promise.all([
     watchFolders(transcripts, {
       onFile(path) {

@@ -44,7 +44,7 @@ export type CommandsByHeading = Readonly<Record<string, readonly ((context: CliC
 /** All commands, by their heading in `recount --help`. */
 export const COMMANDS: CommandsByHeading = {
   'Get started:': [createUsageCommand, createUpCommand, createConnectCommand],
-  'Bring transcripts in, and take them out again:': [
+  'Import and export transcripts:': [
     createBackfillCommand,
     createUploadCommand,
     createSendCommand,

@@ -86,7 +86,7 @@ async function readAudit(context: CliContext, options: AuditOptions): Promise<Au
   };
   return await withReadingClient(context, options, async (client) => {
     const list = await client.request<AuditList>('/v1/audit', { query });
-    if (list === undefined) throw new CliError(`${client.place.url} keeps no audit log: is it of an older version?`);
+    if (list === undefined) throw new CliError(`${client.place.url} keeps no audit log: is it an older version?`);
     return list;
   });
 }

@@ -28,19 +28,19 @@ export function createBackfillCommand(context: CliContext): Command {
       'files, folders, agents’ databases, .jsonl.gz, .jsonl.zst, .tar, .tar.gz, .zip, s3://bucket/prefix; ' +
         'default: what the agents on this machine have kept, once you have confirmed it',
     )
-    .option('--list', 'list what the agents on this machine have kept, and ingest nothing')
+    .option('--list', 'list the sessions of this machine’s agents, and ingest nothing')
     .addOption(
       new Option('--agent <id>', 'without paths, only this agent; may be repeated')
         .argParser(collect)
         .default([], 'all'),
     )
-    .option('-y, --yes', 'without paths, take what is found without asking')
+    .option('-y, --yes', 'without paths, ingest what is found without asking')
     .option('-v, --verbose', 'name each file that is skipped, and why')
-    .option('--dry-run', 'read, identify and hash, say what would be ingested, and write nothing')
+    .option('--dry-run', 'read, identify and hash, show what would be ingested, and write nothing')
     .option('--since <date>', 'only what was modified since: 2026-03-01, 7d, 12h', (text) => parseSince(text))
     .option('--concurrency <n>', 'transcripts processed at once', wholeNumber(1, MAX_CONCURRENCY), 4)
     .option('--no-wait', 'end when all is stored, without waiting until it is ingested')
-    .option('--person <name>', 'whose sessions these are, such as a mail address')
+    .option('--person <name>', 'whose sessions these are, such as an email address')
     .option('--machine <name>', 'machine that they come from')
     .option(
       '--rescan',
@@ -49,13 +49,14 @@ export function createBackfillCommand(context: CliContext): Command {
     .option('--json', 'print the result as JSON')
     .option('--server <url>', 'API to send it to; default RECOUNT_SERVER, or the local installation')
     .option('--key <key>', 'API key; better set RECOUNT_API_KEY, which other users of the machine cannot see')
-    .option('--direct', 'straight to the raw store and database of RECOUNT_RAW_STORE and DATABASE_URL')
+    .option('--direct', 'directly to the raw store and database of RECOUNT_RAW_STORE and DATABASE_URL')
     .option('--workspace <name>', 'workspace, with --direct (default: "default")')
     .addHelpText(
       'after',
       `
-Interrupted, it goes on where it was when it is run again; what is there already is left alone. Ends with 1 where
-something failed, or where a given file is no transcript. Reads nothing but the given paths, and follows no links within them. Without paths, it lists the agents
+If interrupted, run it again to continue; stored transcripts are skipped. Exits with 1 if something failed, or if a
+given file is not a transcript. Reads nothing but the given paths, and follows no links within them. Without paths, it
+lists the agents
 that have sessions on this machine, honouring CLAUDE_CONFIG_DIR, CODEX_HOME, XDG_DATA_HOME and the like, and asks first.
 
 Examples:
@@ -121,7 +122,7 @@ async function backfill(context: CliContext, given: string[], options: BackfillC
 
 function checkGiven(given: string[], options: BackfillCommandOptions): string[] {
   if (!options.list && options.agent.length === 0) return given;
-  throw new UsageError('--list and --agent choose among what is found on this machine: leave out the paths.');
+  throw new UsageError('--list and --agent are for this machine’s sessions: leave out the paths.');
 }
 
 /** Transcripts on this machine; undefined if there is nothing to ingest. */

@@ -23,10 +23,13 @@ interface ConnectOptions {
 export function createConnectCommand(context: CliContext): Command {
   return new Command('connect')
     .description('Send the sessions of this machine’s agents to a recount server, now and from now on')
-    .argument('[url]', 'server, such as https://recount.example.com; left out, says what this machine is connected to')
+    .argument(
+      '[url]',
+      'server, such as https://recount.example.com; without it, shows what this machine is connected to',
+    )
     .option(
       '--key-file <file>',
-      'file with the API key; default: RECOUNT_API_KEY, else it is asked for, or an admin approves a code',
+      'file with the API key; default: RECOUNT_API_KEY, else a prompt, or a code that an admin approves',
     )
     .option('--machine <name>', 'name of this machine in reports (default: its host name)')
     .option('--person <name>', 'whose sessions these are (default: the person of the key, else the user name here)')
@@ -40,7 +43,7 @@ export function createConnectCommand(context: CliContext): Command {
       '--usage-only [folder...]',
       'working directories whose sessions are sent with only tokens, tool names and times; without one, all',
     )
-    .option('--redact', 'take secrets such as API keys out before anything is sent')
+    .option('--redact', 'remove secrets such as API keys before anything is sent')
     .option('--no-hooks', 'leave the agents’ settings alone: sessions are sent by `recount send`, e.g. from cron')
     .option('--dry-run', 'show what would be changed and sent, and do nothing')
     .option('-y, --yes', 'change the agents’ settings without asking')
@@ -48,10 +51,11 @@ export function createConnectCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-The agents' settings get hooks that note which session changed: existing hooks stay, and what is added is shown first.
-A sender in the background then sends what is new, once the file rests. Without a network, sessions wait and are kept, even if the
-agent deletes them. The key is stored in the data directory (~/.recount), for its owner alone; it needs the scope ingest. Without one, a code
-is shown, and whoever runs \`recount keys approve CODE\` on the server lets this machine in.
+The agents' settings get hooks that note which session changed: existing hooks stay, and additions are shown first. A
+background process then sends new content once the file is no longer written to. Without a network, sessions are kept
+until they can be sent, even if the agent deletes them. The key is stored in the data directory (~/.recount), readable
+by its owner only; it needs the scope ingest. Without one, a code is shown, and running \`recount keys approve CODE\`
+on the server admits this machine.
 \`recount disconnect\` undoes it all.
 
 Examples:
@@ -67,7 +71,7 @@ Examples:
 
 async function connect(context: CliContext, url: string, options: ConnectOptions): Promise<void> {
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
-    throw new UsageError(`${url} is no URL of a server, such as https://recount.example.com`);
+    throw new UsageError(`${url} is not a server’s URL, such as https://recount.example.com`);
   }
   const { readConnection, suggestNames, toCollectorFolder, writeConnection } = await import(
     '../collector/connection.ts'
@@ -127,11 +131,11 @@ async function connect(context: CliContext, url: string, options: ConnectOptions
     await writeConnection(context, { ...connection, hooks: [...known, ...planned], madeFolders });
     await applyHooks(changes);
   } else if (options.hooks) {
-    note(context, 'The settings stay as they are: run `recount send`, e.g. from cron, to send what is new.');
+    note(context, 'The settings are unchanged: run `recount send`, e.g. from cron, to send new content.');
   }
   startSender(context);
   print(context, `Connected to ${server} as ${connection.machine}, ${connection.person ?? 'nobody in particular'}.`);
-  print(context, 'What is there is sent in the background; `recount connect` says how far it is.');
+  print(context, 'Existing sessions are sent in the background; `recount connect` shows the progress.');
 }
 
 const toFolders = ({ workingDirectory, environment }: CliContext, paths: readonly string[] = []): string[] =>
@@ -139,7 +143,7 @@ const toFolders = ({ workingDirectory, environment }: CliContext, paths: readonl
 
 async function confirm(context: CliContext): Promise<boolean> {
   if (!context.stdin.isTTY) {
-    throw new UsageError('Give --yes to have the settings changed so, or --no-hooks to leave them alone.');
+    throw new UsageError('Give --yes to make these changes, or --no-hooks to leave the settings alone.');
   }
   const terminal = createInterface({ input: context.stdin, output: process.stderr });
   try {

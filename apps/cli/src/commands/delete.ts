@@ -15,7 +15,7 @@ interface DeleteOptions extends ApiOptions {
   yes?: boolean;
 }
 
-const NO_SERVER = `Only a server deletes, as it has the raw bytes: start one with \`${START_COMMAND}\`, or name one with --server.`;
+const NO_SERVER = `Deleting needs a server, which has the raw bytes: start one with \`${START_COMMAND}\`, or name one with --server.`;
 const PAGE_LIMIT = 500;
 const SHOWN = 20;
 
@@ -30,8 +30,8 @@ export function createDeleteCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Sub-agents of the sessions go with them. What is deleted here stays on the machine of the agent: hooks and \`recount backfill\`
-would bring it again. Needs the scope admin.
+Their sub-agents are deleted with them. The agent’s own files stay on its machine: hooks and \`recount backfill\`
+would upload them again. Needs the scope admin.
 
 Examples:
   $ recount delete 0fae0449

@@ -6,11 +6,11 @@ export function describeRebuildFinding(finding: RebuildFinding): string {
   switch (finding.kind) {
     case 'lost-keys': {
       const names = finding.keyNames.length === 0 ? '' : ` (${finding.keyNames.join(', ')})`;
-      return `workspace ${finding.name} is there again, without its keys${names}: create new ones with \`recount keys create\``;
+      return `workspace ${finding.name} is restored, without its keys${names}: create new ones with \`recount keys create\``;
     }
     case 'renamed-workspace':
       return finding.wantedName === null
-        ? `workspace ${finding.workspaceId} has no record in the raw store: its name, settings and prices are lost; it is called by its id`
+        ? `workspace ${finding.workspaceId} has no record in the raw store: its name, settings and prices are lost; it is named by its id`
         : `workspace ${finding.workspaceId} is called ${finding.name}, as another one has the name ${finding.wantedName}`;
     case 'lost-figures':
       return `workspace ${finding.workspaceId} deletes raw transcripts after ${finding.rawMaxAgeDays} days: the figures of those it has deleted are lost`;

@@ -7,13 +7,13 @@ import { formatCountOf } from '../terminal/format-values.ts';
 export function createDisconnectCommand(context: CliContext): Command {
   return new Command('disconnect')
     .description('Remove the hooks, and forget server, key and what was sent')
-    .option('--force', 'also if sessions wait that were not sent')
+    .option('--force', 'even if some sessions were not sent yet')
     .addHelpText(
       'after',
       `
-Settings that were not changed since are as they were before \`recount connect\`, byte for byte; of others only the hooks go. Files and
-folders that it made go, too, unless something else is in them by now. A sender that is at work is ended.
-What the server has stays there.
+Settings that were not changed since are restored byte for byte; from others only the hooks are removed. Files and
+folders that \`recount connect\` made are removed, too, unless they contain something else by now. A running sender is
+stopped. What the server has stays there.
 
 Example:
   $ recount disconnect`,
@@ -28,7 +28,7 @@ async function disconnect(context: CliContext, force: boolean): Promise<void> {
   const waiting = await listWaiting(toCollectorFolder(context));
   if (waiting.length > 0 && !force) {
     throw new CliError(
-      `${formatCountOf(waiting.length, 'session')} not sent yet: run \`recount send\` first, or give --force to give up what only recount has kept.`,
+      `${formatCountOf(waiting.length, 'session')} not sent yet: run \`recount send\` first, or give --force to discard what only recount has kept.`,
     );
   }
   if (connection.hookCommand !== null) {

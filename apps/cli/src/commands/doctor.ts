@@ -21,12 +21,12 @@ const HOUR_MS = 60 * 60 * 1000;
 
 export function createDoctorCommand(context: CliContext): Command {
   return new Command('doctor')
-    .description('Compare raw store, database and queue, and say what does not fit')
+    .description('Compare raw store, database and queue, and report inconsistencies')
     .option(
       '--fix',
       'ingest orphan objects, give streams their rows back, enqueue lost jobs, delete remains of uploads',
     )
-    .option('--rebuild', 'make workspaces and transcripts again of what the raw store holds, then do what --fix does')
+    .option('--rebuild', 'restore workspaces and transcripts from the raw store, then do what --fix does')
     .option('--checksums', 'read every raw object and compare its SHA-256: takes as long as the store takes to read')
     .option(
       '--deep',
@@ -44,12 +44,11 @@ export function createDoctorCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Works on DATABASE_URL and RECOUNT_RAW_STORE, else on the local installation, which must be running. Looks for the raw
-object of every transcript, however young. Objects that no row names, and jobs, are left alone where they are younger than an
-hour (--min-age 0m where no upload is under way). Ends with 1 where something needs attention.
-
-A damaged or lost raw object is healed by uploading the same file again (recount upload). With --fix it is marked, so
-that the next recount backfill of the folder brings it by itself.
+Works on DATABASE_URL and RECOUNT_RAW_STORE, else on the local installation, which must be running. Checks the raw
+object of every transcript, however recent. Objects without a row, and jobs, are skipped if they are younger than an
+hour (--min-age 0m if no upload is in progress). Exits with 1 if something needs attention. Uploading the same file
+again (recount upload) replaces a damaged or lost raw object. With --fix it is marked, so that the next recount
+backfill of the folder uploads it by itself.
 
 Examples:
   $ recount doctor
@@ -175,23 +174,23 @@ function describeCounts(
 
 function toRebuildSummary({ objects, registered, registeredBytes }: RebuildProgress): string {
   return (
-    `${formatCount(registered)} of ${formatCountOf(objects, 'transcript')} in the raw store made again, ` +
+    `${formatCount(registered)} of ${formatCountOf(objects, 'transcript')} in the raw store restored, ` +
     `${formatBytes(registeredBytes)}: workers ingest them now. \`recount verify\` when the queue is empty.`
   );
 }
 
 function toSummary(findings: readonly unknown[], seriousCount: number, isMendable: boolean): string {
-  const advice = isMendable ? ' `recount doctor --fix` mends some of it.' : '';
+  const advice = isMendable ? ' `recount doctor --fix` repairs some of it.' : '';
   const attention = `${formatCount(seriousCount)} of which ${seriousCount === 1 ? 'needs' : 'need'} attention`;
   return `${formatCountOf(findings.length, 'finding')}, ${attention}.${advice}`;
 }
 
-const HEALING = 'upload the same file again (`recount upload FILE`), which puts it in its place, or put a backup there';
+const HEALING = 'upload the same file again (`recount upload FILE`), which replaces it, or restore a backup';
 
 const ATTACHMENT_STATES = {
   missing: 'lost',
   'wrong-size': 'of another size than the file',
-  'wrong-content': 'no longer what was stored',
+  'wrong-content': 'no longer the stored bytes',
   unreadable: 'not readable to its end',
 } as const;
 
@@ -219,13 +218,13 @@ function describeFinding(finding: Finding | RebuildFinding): string {
     case 'wrong-stream-size':
       return `stream ${finding.streamId}: its object has ${finding.sizeBytes} bytes, which is not what was sent`;
     case 'wrong-stream-content':
-      return `stream ${finding.streamId}: the bytes of its object ${finding.objectKey} have changed since they were stored, or cannot be read: put a backup in its place`;
+      return `stream ${finding.streamId}: the bytes of its object ${finding.objectKey} have changed since they were stored, or cannot be read: restore a backup`;
     case 'orphan-attachment':
       return `orphan attachment ${finding.objectKey}, ${formatBytes(finding.sizeBytes)}: ${finding.fixed ? 'has its row again, or was not needed' : 'no session names it'}`;
     case 'damaged-attachment':
-      return `attachment ${finding.attachmentId}: its object ${finding.objectKey} is ${ATTACHMENT_STATES[finding.state]}: \`recount backfill --rescan\` of the folder that has the file heals it`;
+      return `attachment ${finding.attachmentId}: its object ${finding.objectKey} is ${ATTACHMENT_STATES[finding.state]}: \`recount backfill --rescan\` of the folder that has the file replaces it`;
     case 'unfinished-deletion':
-      return `${finding.objectKey} was to be deleted, and that was cut short: ${finding.fixed ? 'deleted' : 'a worker deletes it within the hour'}`;
+      return `${finding.objectKey} was being deleted, and that was interrupted: ${finding.fixed ? 'deleted' : 'a worker deletes it within the hour'}`;
     case 'search-behind':
       return `search: ${formatCountOf(finding.waitingSessions, 'session')} to be indexed, after a failure ${finding.failingSessions} of them`;
     case 'damaged-relation':
@@ -233,7 +232,7 @@ function describeFinding(finding: Finding | RebuildFinding): string {
     case 'unchecked-database':
       return `tables and indexes were not checked: ${finding.reason}`;
     case 'stale-uploads':
-      return `remains of ${finding.count} uploads that were cut off: deleted`;
+      return `remains of ${finding.count} interrupted uploads: deleted`;
     case 'undescribed-objects':
       return `${formatCountOf(finding.count, 'object')} without a description in the raw store, from which the database could be rebuilt: described now`;
     default:
@@ -242,10 +241,9 @@ function describeFinding(finding: Finding | RebuildFinding): string {
 }
 
 const OBSTACLES = {
-  'no-workspace': 'its workspace is not in the database: `recount doctor --rebuild` makes it again',
-  damaged:
-    'its bytes are not those that were stored: put a backup in its place, or upload the file again and delete it',
-  unreadable: 'it is no transcript that can be read',
+  'no-workspace': 'its workspace is not in the database: `recount doctor --rebuild` restores it',
+  damaged: 'its bytes are not those that were stored: restore a backup, or upload the file again and delete it',
+  unreadable: 'it is not a readable transcript',
 } as const;
 
 function toOrphanState({ fixed, obstacle }: { fixed: boolean; obstacle?: keyof typeof OBSTACLES }): string {

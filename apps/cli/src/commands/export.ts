@@ -37,7 +37,7 @@ export function createExportCommand(context: CliContext): Command {
       .addArgument(new Argument('<dataset>', 'what to export').choices([...DATASETS, 'session']))
       .argument('[session]', 'with session: its id, or the beginning of it')
       .addOption(
-        new Option('--format <format>', 'what the file is to be (default: csv; of a session html)').choices([
+        new Option('--format <format>', 'format of the file (default: csv; for a session html)').choices([
           ...FORMATS,
           ...DOCUMENT_FORMATS,
         ]),
@@ -45,12 +45,12 @@ export function createExportCommand(context: CliContext): Command {
       .option('-o, --output <file>', 'file to write; default: stdout')
       .option('--lines <range>', 'of a session, only these lines of its transcript: 10-80, 10-', parseLineRange)
       .option('--sanitize', 'of a session, only the structure: no texts, paths and names')
-      .option('--no-redact', 'of a session, leave secrets where they are'),
+      .option('--no-redact', 'of a session, keep secrets'),
   )
     .addHelpText(
       'after',
       `
-Rows are streamed: nothing is held in memory. A file is there only when it is complete.
+Rows are streamed: nothing is held in memory. A file appears only when it is complete.
 
 Examples:
   $ recount export usage --from 2026-03-01 -o march.csv
@@ -101,7 +101,7 @@ async function exportSession(
 async function exportRows(context: CliContext, dataset: Dataset, options: ExportOptions): Promise<void> {
   const { format, output } = options;
   if (output === undefined && format === 'parquet' && context.stdout.isTTY) {
-    throw new UsageError('Parquet is not for a terminal: give a file with -o.');
+    throw new UsageError('Parquet cannot be shown on a terminal: give a file with -o.');
   }
   const signal = context.listenForInterruption();
   await writeOutput(context, output, (file) => writeRows(context, dataset, options, file, signal));

@@ -28,7 +28,8 @@ export function createUninstallCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Deletes database, raw transcripts, credentials and logs of the local installation, and what \`recount usage\` remembers. The
+Deletes database, raw transcripts, credentials and logs of the local installation, and what \`recount usage\`
+remembers. The
 transcripts that agents keep themselves stay, and so does this checkout.`,
     )
     .action((options: { yes?: boolean }) => uninstall(context, options.yes ?? false));
@@ -47,7 +48,7 @@ async function stop(directory: DataDirectory): Promise<number | undefined> {
   }
   const deadlineMs = performance.now() + STOP_TIMEOUT_MS;
   while ((await findRunning(directory.lock))?.pid === running.pid) {
-    if (performance.now() > deadlineMs) throw new CliError(`Process ${running.pid} does not end.`);
+    if (performance.now() > deadlineMs) throw new CliError(`Process ${running.pid} does not stop.`);
     await sleep(POLL_MS);
   }
   return running.pid;
@@ -83,7 +84,7 @@ async function uninstall(context: CliContext, isAgreed: boolean): Promise<void> 
   const pid = await stop(directory);
   if (pid !== undefined) note(context, `recount (process ${pid}) has stopped.`);
   for (const { path } of found) await rm(path, { recursive: true, force: true });
-  note(context, `Deleted. What is left of recount is the checkout or the package; \`${START_COMMAND}\` begins again.`);
+  note(context, `Deleted. Only the checkout or the package of recount is left; \`${START_COMMAND}\` starts over.`);
 }
 
 /** RECOUNT_DATA_DIR may name a wrong folder: only one created by recount is deleted. */
@@ -91,6 +92,6 @@ async function requireInstallation({ path, credentials, log, postgres }: DataDir
   const entries = await readdir(path).catch((): string[] => []);
   const own = [credentials, dirname(log), postgres].map((each) => each.slice(path.length + 1));
   if (entries.length > 0 && !own.some((name) => entries.includes(name))) {
-    throw new CliError(`${path} holds no installation of recount: nothing is deleted.`);
+    throw new CliError(`${path} contains no installation of recount: nothing was deleted.`);
   }
 }

@@ -57,7 +57,7 @@ async function showIssues(context: CliContext, session: string | undefined, opti
     const maxWidth = toPrintWidth(context);
     for (const each of found) for (const line of formatFaulty(each, maxWidth)) print(context, line);
     if (count === 0)
-      note(context, options.warnings ? 'No issues.' : 'No failures and no faulty lines; --warnings shows lesser ones.');
+      note(context, options.warnings ? 'No issues.' : 'No failures and no faulty lines; --warnings shows minor ones.');
     if (count > found.length)
       note(context, `${formatCount(found.length)} of ${formatCount(count)}; --limit shows more.`);
   });

@@ -14,7 +14,7 @@ const SCOPES = ['ingest', 'read', 'admin', 'operator'] as const satisfies readon
 const DEFAULT_SCOPES: ApiKeyScope[] = ['ingest', 'read'];
 const WORKSPACE_OPTION = ['--workspace <name>', 'workspace', 'default'] as const;
 const JSON_OPTION = ['--json', 'print JSON'] as const;
-const EXPIRES_OPTION = ['--expires <when>', '90d, 12h, 2027-01-31 or never: from then on it is refused'] as const;
+const EXPIRES_OPTION = ['--expires <when>', '90d, 12h, 2027-01-31 or never: when it expires'] as const;
 /** Commander passes the previous value as a second argument. */
 const parseExpiryOption = (text: string): number | null => parseExpiry(text);
 
@@ -37,8 +37,8 @@ export function createKeysCommand(context: CliContext): Command {
     'after',
     `
 Works on the database of DATABASE_URL, else on the local installation, which must be running.
-Scopes: ingest uploads, read reads, admin does everything, deleting sessions included. operator, which no other includes, names and
-creates workspaces and has the whole installation examined; it reads no transcript.
+Scopes: ingest uploads, read reads, admin does everything, including deleting sessions. operator, which no other scope
+includes, lists, creates and renames workspaces and checks the whole installation; it reads no transcript.
 A rotated key keeps id, name and scopes, and gets a new secret. Last uses are exact to a minute.
 
 Examples:
@@ -58,7 +58,7 @@ Examples:
         .argParser(parseScopes)
         .default(DEFAULT_SCOPES, DEFAULT_SCOPES.join(',')),
     )
-    .option('--person <name>', 'whose key it is, such as a mail address: what it uploads is theirs')
+    .option('--person <name>', 'whose key it is, such as an email address: its uploads are attributed to them')
     .option(...EXPIRES_OPTION, parseExpiryOption)
     .option(...JSON_OPTION)
     .action((options: KeyOptions) => createKey(context, options));
@@ -72,7 +72,7 @@ Examples:
     .action((options: KeyOptions) => listKeys(context, options));
   keys
     .command('rotate')
-    .description('Give a key a new secret, which is printed only this once')
+    .description('Give a key a new secret, which is printed only once')
     .argument('<id>', 'id of the key, as `recount keys list` shows it')
     .option('--grace <span>', 'how long the old secret stays valid: 1d, 12h (default: not at all)', parseTimeSpan)
     .option(...EXPIRES_OPTION, parseExpiryOption)
@@ -85,7 +85,7 @@ Examples:
     .argument('<code>', 'such as WDJB-MJHT')
     .option(...WORKSPACE_OPTION)
     .option('--scopes <scopes>', 'ingest, or ingest,read (default: what the machine asks for)', parseScopes)
-    .option('--person <name>', 'whose machine it is, such as a mail address: what it uploads is theirs')
+    .option('--person <name>', 'whose machine it is, such as an email address: its uploads are attributed to them')
     .option(...EXPIRES_OPTION, parseExpiryOption)
     .option('-y, --yes', 'do not ask')
     .action((code: string, options: ApproveOptions) => approveDevice(context, code, options));
@@ -146,12 +146,12 @@ async function approveDevice(context: CliContext, code: string, options: Approve
   const scopes = options.scopes?.filter((scope) => scope !== 'admin' && scope !== 'operator');
   if (scopes?.length !== options.scopes?.length) {
     throw new UsageError(
-      'A machine gets the scopes ingest and read alone; `recount keys create` makes a key of an admin.',
+      'A machine can only get the scopes ingest and read; `recount keys create` creates an admin’s key.',
     );
   }
   await withDatabase(context, async (pool) => {
     const workspaceId = await findWorkspace(pool, workspace);
-    const unknown = `No machine waits with the code ${code}: a code ends after ten minutes, and is approved once.`;
+    const unknown = `No machine is waiting with the code ${code}: a code expires after ten minutes, and is approved once.`;
     const request = await findDeviceRequest(pool.database, code);
     if (request === undefined) throw new CliError(unknown);
     const machine = toSingleLine(request.machine);
@@ -222,7 +222,7 @@ async function rotateKey(context: CliContext, id: string, options: KeyOptions): 
     return await pool.withTransaction((transaction) => rotateApiKey(transaction, workspaceId, id, rotation));
   });
   if (rotated === undefined) {
-    const hint = 'or it is revoked, or has expired: then --expires gives it a later end';
+    const hint = 'or it is revoked, or has expired: --expires then gives it a later end';
     throw new CliError(`The workspace ${workspace} has no key ${id}, ${hint}.`);
   }
   const { key, expiresAt, previousExpiresAt } = rotated;

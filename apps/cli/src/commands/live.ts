@@ -23,16 +23,15 @@ export function createLiveCommand(context: CliContext): Command {
     command
       .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
       .option('--key <key>', 'API key; better set RECOUNT_API_KEY, which other users of the machine cannot see');
-  const live = new Command('live').description(
-    'Running agents that are recorded: list them, watch one, send what waits',
-  );
-  addServer(live.command('list', { isDefault: true }).description('List the agents that run now'))
-    .option('-a, --all', 'with those that have ended, as long as they are remembered')
+  const live = new Command('live').description('Recorded running agents: list them, watch one, send what is waiting');
+  addServer(live.command('list', { isDefault: true }).description('List the running agents'))
+    .option('-a, --all', 'including ended ones that are still listed')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
       `
-Those that \`recount run --record\` and \`recount tail --record\` bring, here or on other machines, from their first line on. One that
+Those recorded by \`recount run --record\` and \`recount tail --record\`, here or on other machines, from their first
+line on. One that
 has not named its session yet is listed by the id of its stream.
 
 Examples:
@@ -40,17 +39,17 @@ Examples:
   $ recount live watch`,
     )
     .action((options: ListOptions) => list(context, options));
-  addServer(live.command('watch').description('Follow a running agent, a line for each thing that it does'))
-    .argument('[session]', 'session or stream, or the beginning of its id; default: the one that runs')
+  addServer(live.command('watch').description('Follow a running agent, one line per event'))
+    .argument('[session]', 'session or stream, or the beginning of its id; default: the running one')
     .option('-v, --verbose', 'tool results, durations and warnings')
     .option('--no-text', "without the agent's texts")
     .option('--progress', 'with thoughts, plans and states')
-    .option('--json', 'print the events as JSON, one object a line')
+    .option('--json', 'print the events as JSON, one object per line')
     .addHelpText(
       'after',
       `
-Begins with what has happened so far, and ends with the agent. Of one that has ended the same is shown, as long as its events
-are kept; \`recount show\` reads any session.
+Shows what has happened so far, and ends with the agent. An ended one can be shown as long as its events are kept;
+\`recount show\` reads any session.
 
 Examples:
   $ recount live watch
@@ -59,17 +58,17 @@ Examples:
     .action((session: string | undefined, options: WatchOptions) => watch(context, session, options));
   live
     .command('flush')
-    .description('Send what could not be sent while it was recorded')
+    .description('Send what could not be sent during the recording')
     .option(
       '--server <url>',
       'API whose streams to send, in addition to those for the local installation; default RECOUNT_SERVER',
     )
     .option('--key <key>', 'API key; better set RECOUNT_API_KEY, which other users of the machine cannot see')
-    .option('--json', 'print one JSON object a stream')
+    .option('--json', 'print one JSON object per stream')
     .addHelpText(
       'after',
       `
-Ends with 1 where something still waits or is refused. A server's streams need its --server and key: keys are not kept.
+Exits with 1 if something still waits or is refused. A server's streams need its --server and key: keys are not stored.
 
 Examples:
   $ recount live flush
@@ -124,7 +123,7 @@ async function list(context: CliContext, options: ListOptions): Promise<void> {
   if (streams.length === 0) {
     return note(
       context,
-      `Nothing runs${options.all ? ', nor did' : ''}. \`recount run --record -- claude -p "…"\` records an agent.`,
+      `Nothing is running${options.all ? ', nor did' : ''}. \`recount run --record -- claude -p "…"\` records an agent.`,
     );
   }
   const { formatLiveStreams } = await import('../live/live-table.ts');
@@ -183,8 +182,8 @@ function chooseStream(streams: readonly LiveStream[], given: string | undefined)
   const sessions = new Set(named.map(({ session_id }) => session_id));
   if (first !== undefined && sessions.size === 1) return first;
   if (given === undefined && first === undefined)
-    throw new UsageError('Nothing runs; `recount live --all` lists what did.');
+    throw new UsageError('Nothing is running; `recount live --all` lists what was.');
   if (first === undefined)
-    throw new UsageError(`Nothing that runs or ran lately is called ${given}: see \`recount live --all\`.`);
-  throw new UsageError(`Several may be meant: ${[...sessions].slice(0, 5).join(', ')}.`);
+    throw new UsageError(`No running or recent agent is called ${given}: see \`recount live --all\`.`);
+  throw new UsageError(`Several match: ${[...sessions].slice(0, 5).join(', ')}.`);
 }

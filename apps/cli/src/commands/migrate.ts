@@ -4,12 +4,12 @@ import { type CliContext, note } from '../cli-context.ts';
 export function createMigrateCommand(context: CliContext): Command {
   return new Command('migrate')
     .description('Migrate the database of DATABASE_URL to the schema of this version')
-    .option('--distribute', 'spread its tables over the nodes of its Citus cluster, while nothing else runs')
+    .option('--distribute', 'distribute its tables over the nodes of its Citus cluster, while nothing else is running')
     .addHelpText(
       'after',
       `
-Run it before the API and workers of a new version start. Any number of processes may run it at once. A database whose tables
-are spread over a cluster stays so: --distribute is for the first time.
+Run it before the API and workers of a new version start. Any number of processes may run it at once. Tables that are
+distributed over a cluster stay distributed: --distribute is needed only the first time.
 
 Examples:
   $ DATABASE_URL=postgres://localhost/recount recount migrate

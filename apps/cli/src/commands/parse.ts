@@ -22,12 +22,12 @@ const UNNAMED_SESSION = 'stdin';
 
 export function createParseCommand(context: CliContext): Command {
   return new Command('parse')
-    .description('Parse one transcript and print what is in it; no database is needed')
+    .description('Parse one transcript and print its contents; needs no database')
     .argument('<file>', 'a transcript, also .gz or .zst, a session of an agent’s database, or - for stdin')
     .addOption(
       new Option(
         '--format <format>',
-        'table for people; json: the whole result; ndjson: an object a line, of any length',
+        'table: readable; json: the whole result; ndjson: one object per line, of any length',
       )
         .choices(['json', 'ndjson', 'table'])
         .default(undefined, 'table on a terminal, else json'),
@@ -49,7 +49,7 @@ export function createParseCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Lines that cannot be read are no failure: they are listed as errors, with their place. Ends with 1 where the whole is not
+Unreadable lines do not make it fail: they are listed as errors, with their place. Exits with 1 if the file is not
 recognised as a transcript.
 
 Examples:

@@ -32,7 +32,7 @@ interface DiffOptions {
   json?: boolean;
 }
 
-const REPRICE_HINT = 'New transcripts are priced so; `recount reprice` prices the stored ones too.';
+const REPRICE_HINT = 'New transcripts use these prices; `recount reprice` applies them to stored ones.';
 
 export function createPricesCommand(context: CliContext): Command {
   const prices = new Command('prices')
@@ -44,8 +44,8 @@ A file holds an array of prices in dollars per million tokens; a model's name ma
 
   [{ "model": "house-model*", "startsAt": "2026-01-01", "inputUsdPerMillion": 1.5, "outputUsdPerMillion": 6 }]
 
-cacheReadUsdPerMillion, cacheWrite5mUsdPerMillion and cacheWrite1hUsdPerMillion are 0.1, 1.25 and 2 times the input where
-they are left out; webSearchUsdPerThousand and longContext ({ thresholdTokens, … }) are there too.
+cacheReadUsdPerMillion, cacheWrite5mUsdPerMillion and cacheWrite1hUsdPerMillion are 0.1, 1.25 and 2 times the input by
+default; there are also webSearchUsdPerThousand and longContext ({ thresholdTokens, … }).
 
 Examples:
   $ recount prices list --all
@@ -62,7 +62,7 @@ Examples:
       .option('--workspace <name>', 'workspace, with DATABASE_URL; a key has its own', 'default');
   addPlace(prices.command('list'))
     .description('Show the workspace’s own prices')
-    .option('--all', 'those of the price list, too')
+    .option('--all', 'also those of the price list')
     .option('--json', 'print JSON')
     .action((options: PricesOptions) => listPrices(context, options));
   addPlace(prices.command('set'))
@@ -76,10 +76,10 @@ Examples:
       dollars,
     )
     .option('--cache-write <usd>', 'dollars per million tokens written to it (default: 1.25 times the input)', dollars)
-    .option('--from <date>', 'the price holds from this date on (default: always)')
+    .option('--from <date>', 'the price applies from this date on (default: always)')
     .option('--currency <label>', 'what costs are called; nothing is converted')
-    .option('--replace', 'the prices of the file take the place of all that are there')
-    .option('--yes', 'apply the prices to what is stored without asking')
+    .option('--replace', 'the prices of the file replace all existing ones')
+    .option('--yes', 'apply the prices to stored transcripts without asking')
     .action((file: string | undefined, options: PricesOptions) => setPrices(context, file, options));
   addPlace(prices.command('unset'))
     .description('Remove prices of the workspace’s own')
@@ -98,7 +98,7 @@ Examples:
     .command('diff')
     .description('Compare the price list with a file of LiteLLM’s (model_prices_and_context_window.json)')
     .argument('<file>', 'JSON, or - for stdin')
-    .option('--hosts', 'also what others than the makers ask for their models, such as Azure and Bedrock')
+    .option('--hosts', 'also the prices of other hosts, such as Azure and Bedrock')
     .option('--at <date>', 'rates of this date; default: the latest', (text) =>
       new Date(parseSince(text)).toISOString(),
     )
@@ -116,7 +116,7 @@ async function diffPrices(context: CliContext, file: string, options: DiffOption
   const compareOptions = { timestamp: options.at, includesHosts: options.hosts };
   const content = await readJson(context, file, MAX_FOREIGN_CHARACTERS);
   const comparison = compareWithLiteLlm(content, createListPrices(), compareOptions);
-  if (comparison === undefined) throw new CliError(`${file} is no list of prices as LiteLLM has it.`);
+  if (comparison === undefined) throw new CliError(`${file} is not a price list of LiteLLM.`);
   if (options.json) print(context, JSON.stringify(comparison, null, 2));
   else for (const line of formatComparison(comparison, toPrintWidth(context))) print(context, line);
   if (comparison.differences.length > 0) context.exitCode = 1;
@@ -198,7 +198,7 @@ async function readEffects(client: ApiClient, name: string, options: PricesOptio
     cacheWrite5mUsdPerMillion: cacheWrite,
   };
   const effects = estimatePriceEffect(price, report?.rows ?? []);
-  if (effects.length === 0) return [`No stored response is of ${name}: the price is for those to come.`];
+  if (effects.length === 0) return [`No stored response uses ${name}: the price is for future ones.`];
   return effects.map(
     ({ model, responses, costUsd, estimatedUsd }) =>
       `${model}: ${formatCountOf(responses, 'response')}, ${formatUsd(costUsd)} now, about ${formatUsd(estimatedUsd)} at this price`,
@@ -211,7 +211,7 @@ async function offerReprice(context: CliContext, options: PricesOptions): Promis
   const isAsked = options.yes || context.stdin.isTTY === true;
   if (isRemote || !isAsked) return note(context, REPRICE_HINT);
   const { confirm } = await import('../terminal/confirm.ts');
-  if (!(await confirm(context, 'Apply the prices to what is stored?', options.yes ?? false)))
+  if (!(await confirm(context, 'Apply the prices to stored transcripts?', options.yes ?? false)))
     return note(context, REPRICE_HINT);
   const { reprice } = await import('./reprice.ts');
   await reprice(context, options);
@@ -244,7 +244,7 @@ async function withClient<Result>(
 async function send(client: ApiClient, change?: WorkspacePricesChange): Promise<WorkspacePrices> {
   const request = change === undefined ? {} : { method: 'PUT' as const, json: change };
   const prices = await client.request<WorkspacePrices>('/v1/prices', request);
-  if (prices === undefined) throw new CliError(`${client.place.url} knows no prices: is it of an older version?`);
+  if (prices === undefined) throw new CliError(`${client.place.url} knows no prices: is it an older version?`);
   return prices;
 }
 

@@ -36,7 +36,7 @@ export function createReportCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Asks an API where one is named or the local installation runs, else the database of DATABASE_URL.
+Uses an API if one is named or the local installation is running, else the database of DATABASE_URL.
 
 Examples:
   $ recount report daily --from 30d --breakdown
@@ -58,7 +58,7 @@ function createKindCommand(context: CliContext, kind: ReportKind): Command {
   if (kind.alias !== undefined) command.alias(kind.alias);
   if (kind.groupBy !== undefined) {
     const { keys, fallback, isByTime } = kind.groupBy;
-    const what = isByTime ? 'beside the time, one row for each' : 'one row for each';
+    const what = isByTime ? 'one row for each, in addition to the time' : 'one row for each';
     const usual = isByTime || fallback === '' ? '' : ` (default: ${fallback})`;
     command
       .option('--by <keys...>', `${what} of: ${keys.join(', ')}${usual}`)
@@ -107,7 +107,7 @@ async function showReport(context: CliContext, kind: ReportKind, options: Report
 
 async function readReport(client: ApiClient, { route }: ReportKind, query: ReportQuery): Promise<ReportAnswer> {
   const answer = await client.request<ReportAnswer>(`/v1/analytics/${route}`, { query });
-  if (answer === undefined) throw new CliError(`${client.place.url} knows no such report: is it of an older version?`);
+  if (answer === undefined) throw new CliError(`${client.place.url} knows no such report: is it an older version?`);
   return answer;
 }
 

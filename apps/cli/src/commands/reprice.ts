@@ -9,13 +9,13 @@ interface RepriceOptions {
 
 export function createRepriceCommand(context: CliContext): Command {
   return new Command('reprice')
-    .description('Price all usage again, after rates or overrides changed; nothing is parsed again')
+    .description('Recompute all costs after rates or overrides changed, without parsing')
     .option('--workspace <name>', 'workspace', 'default')
     .addHelpText(
       'after',
       `
-Works on DATABASE_URL, else on the local installation, which must be running. What is priced at the present rates
-already is left alone, so an interrupted run can be started again.
+Works on DATABASE_URL, else on the local installation, which must be running. Transcripts that have the current rates
+are skipped, so an interrupted run can be repeated.
 
 Examples:
   $ recount prices set prices.json && recount reprice`,

@@ -16,10 +16,10 @@ const REQUEUEABLE = ['ingested', 'superseded', 'failed'] as const;
 
 export function createRequeueCommand(context: CliContext): Command {
   return new Command('requeue')
-    .description('Have transcripts ingested again, from their raw bytes')
+    .description('Ingest transcripts again, from their raw bytes')
     .argument('[transcript-id...]', 'ids of transcripts')
     .option('--failed', 'all that failed')
-    .option('--outdated', 'all whose rows an older version of recount made')
+    .option('--outdated', 'all whose rows were written by an older version of recount')
     .option('--workspace <name>', 'workspace', 'default')
     .addHelpText(
       'after',

@@ -24,16 +24,16 @@ export function createRestoreCommand(context: CliContext): Command {
   return new Command('restore')
     .description('Write a session’s bytes back to where its agent can resume it, here or on another machine')
     .argument('<session>', 'session id')
-    .option('--project <folder>', 'go on in this folder (Claude Code looks for sessions by their folder)')
+    .option('--project <folder>', 'resume in this folder (Claude Code finds sessions by their folder)')
     .option('--to <folder>', 'write below this folder instead of the agent’s own')
-    .option('--force', 'also over a file with other bytes')
+    .option('--force', 'also overwrite a file with other bytes')
     .option('--server <url>', 'API to ask; default RECOUNT_SERVER, the local installation, or the connected server')
     .option('--key <key>', 'API key with the scope read; better in RECOUNT_API_KEY')
     .addHelpText(
       'after',
       `
-The session's sub-agents are written, too, and the files that its agent keeps beside transcripts, such as results too large for
-them. A file that is there already, and has other bytes, stays.
+The session's sub-agents are written, too, and the files that its agent keeps with transcripts, such as large results.
+An existing file with other bytes is not overwritten.
 
 Examples:
   $ recount restore 0b7f6c1e-… && claude --resume 0b7f6c1e-…
@@ -49,15 +49,15 @@ export function createPullCommand(context: CliContext): Command {
       'Write all sessions of a project back to where their agents can resume them, here or on another machine',
     )
     .argument('[project]', 'working directory of the sessions, or a part of its path; default: the one here')
-    .option('--project <folder>', 'go on in this folder (Claude Code looks for sessions by their folder)')
+    .option('--project <folder>', 'resume in this folder (Claude Code finds sessions by their folder)')
     .option('--to <folder>', 'write below this folder instead of the agents’ own')
-    .option('--force', 'also over files with other bytes')
+    .option('--force', 'also overwrite files with other bytes')
     .option('--server <url>', 'API to ask; default RECOUNT_SERVER, the local installation, or the connected server')
     .option('--key <key>', 'API key with the scope read; better in RECOUNT_API_KEY')
     .addHelpText(
       'after',
       `
-Files that are there already, and have other bytes, stay; it then ends with 1.
+Existing files with other bytes are not overwritten; it then exits with 1.
 
 Examples:
   $ cd ~/code/app && recount pull
@@ -85,7 +85,7 @@ async function restore(context: CliContext, id: string, options: RestoreOptions)
   const program = AGENTS.find((agent) => agent.id === session.agent)?.label ?? session.agent;
   note(
     context,
-    `${program} can go on with ${session.session_id} in ${options.project ?? session.project ?? 'its folder'}.`,
+    `${program} can resume ${session.session_id} in ${options.project ?? session.project ?? 'its folder'}.`,
   );
 }
 
@@ -199,7 +199,7 @@ async function writeTranscript(
     force,
   });
   if (isWritten && transcript.stored_sha256 !== null)
-    note(context, 'Secrets were taken out of it before it was stored.');
+    note(context, 'Secrets were removed from it before it was stored.');
 }
 
 interface WrittenFile {

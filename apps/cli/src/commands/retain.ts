@@ -10,8 +10,8 @@ interface RetainOptions {
 
 export function createRetainCommand(context: CliContext): Command {
   return new Command('retain')
-    .description('Delete what is older than `recount settings` keeps it; workers do so every hour')
-    .option('--workspace <name>', 'this one alone; default all that have an age set')
+    .description('Delete what exceeds the ages in `recount settings`; workers do so every hour')
+    .option('--workspace <name>', 'only this workspace; default: all with an age set')
     .option('--dry-run', 'only count what would be deleted')
     .option('--json', 'print JSON')
     .addHelpText(
@@ -51,7 +51,7 @@ async function retain(context: CliContext, { workspace, dryRun = false, json }: 
           context,
           `${name}: messages of ${formatCountOf(sessions, 'session')}, ${formatCountOf(rawObjects, 'raw transcript')} (${formatBytes(rawBytes)}) ${verb}`,
         );
-        if (busy > 0) note(context, `${name}: ${busy} are being worked on, and left to the next run.`);
+        if (busy > 0) note(context, `${name}: ${busy} are being written, and left to the next run.`);
       }
     }
   } finally {

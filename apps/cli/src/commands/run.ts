@@ -7,15 +7,15 @@ export function createRunCommand(context: CliContext): Command {
   const command = new Command('run')
     .description('Run a coding agent and show what it does, live')
     .usage('[options] -- <agent> [arguments...]')
-    .argument('<agent>', 'claude, codex or amp, also as a path; others are passed through as they are')
+    .argument('<agent>', 'claude, codex or amp, also as a path; others are passed through unchanged')
     .argument('[arguments...]', 'of the agent, as it takes them');
   return addLiveOptions(command)
-    .option('--complete-with <text>', "end with 0 if this is the agent's answer, else with an error")
+    .option('--complete-with <text>', "exit with 0 if this is the agent's answer, else with an error")
     .addHelpText(
       'after',
       `
-Adds the arguments that make the agent tell what it does, and leaves its own alone. It has this terminal's input, its
-errors and signals reach both sides, and its exit code is that of recount: 128 and the number for a signal.
+Adds the arguments that make the agent print its stream, and leaves yours unchanged. It reads this terminal's input;
+its stderr and signals are passed on, and recount exits with its exit code: 128 plus the number for a signal.
 ${RECORDING_HELP}
 
 Examples:

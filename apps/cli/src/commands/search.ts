@@ -22,9 +22,7 @@ export function createSearchCommand(context: CliContext): Command {
     .description('Search prompts, answers, thinking, tool inputs and results')
     .argument('<query...>', 'words, "words in a row", -without, this or that, begin*')
     .addOption(
-      new Option('--mode <mode>', 'whole words, or a part of the text as it is typed')
-        .choices(SEARCH_MODES)
-        .default('text'),
+      new Option('--mode <mode>', 'whole words, or any part of the text').choices(SEARCH_MODES).default('text'),
     )
     .addOption(new Option('--sort <order>', 'what comes first').choices(SEARCH_SORTS).default('relevance'))
     .addOption(new Option('--kind <kind...>', 'only these').choices(SEARCH_KINDS))
@@ -34,8 +32,8 @@ export function createSearchCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Asks an API where one is named or the local installation runs, else the database of DATABASE_URL. Sessions are found a
-few seconds after they were ingested. A query that begins with - comes after --.
+Uses an API if one is named or the local installation is running, else the database of DATABASE_URL. Sessions are
+found a few seconds after they were ingested. Put a query that begins with - after --.
 
 Examples:
   $ recount search '"connection refused" -test' --kind tool_result

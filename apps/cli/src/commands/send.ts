@@ -11,14 +11,14 @@ interface SendCommandOptions {
 
 export function createSendCommand(context: CliContext): Command {
   return new Command('send')
-    .description('Send what is new of this machine’s sessions to the server it is connected to')
+    .description('Send new content of this machine’s sessions to the server it is connected to')
     .option('--sweep', 'look through all places of all agents (default without --quiet)')
-    .option('--quiet', 'print nothing: for hooks, which look at what they noted, and at all once a day')
+    .option('--quiet', 'print nothing: for hooks, which check what they noted, and everything once a day')
     .option('--json', 'print what was sent as JSON')
     .addHelpText(
       'after',
       `
-Hooks start this by themselves. Ends with 1 if something still waits.
+Hooks start this by themselves. Exits with 1 if something is still waiting.
 
 Examples:
   $ recount send
@@ -47,12 +47,12 @@ async function sendNow(context: CliContext, { sweep, quiet = false, json }: Send
 
 async function showResult(context: CliContext, result: SendResult): Promise<void> {
   const { sent, duplicates, refused, sentBytes, isBusy, waiting, stopped, unreadable } = result;
-  if (isBusy) return note(context, 'Another process is already sending; `recount connect` says how far it is.');
+  if (isBusy) return note(context, 'Another process is already sending; `recount connect` shows its progress.');
   const { formatBytes, formatCountOf } = await import('../terminal/format-values.ts');
   const parts = [`${sent} sent, ${formatBytes(sentBytes)}`, `${duplicates} there already`];
   if (refused > 0) parts.push(`${refused} not taken: \`recount connect\` says why`);
   print(context, parts.join('; '));
-  for (const path of unreadable) note(context, `No permission to read ${path}: what is there is not sent.`);
+  for (const path of unreadable) note(context, `No permission to read ${path}: nothing in it is sent.`);
   if (stopped !== undefined)
     throw new CliError(`${stopped.message}. ${formatCountOf(waiting, 'session')} to be sent: kept here.`);
 }

@@ -35,7 +35,7 @@ export function createSessionsCommand(context: CliContext): Command {
       .option('--limit <n>', `how many, at most ${MAX_LIMIT}`, wholeNumber(1, MAX_LIMIT), 20)
       .addOption(new Option('--sort <figure>', 'what comes first').choices(Object.keys(SORTS)).default('last'))
       .option('--reverse', 'the smallest or oldest first')
-      .option('--repository <text>', 'sessions whose repository contains this text, where the agent keeps it')
+      .option('--repository <text>', 'sessions whose repository contains this text, if the agent records it')
       .option('--errors', 'only sessions in which tool calls or API requests failed')
       .option('--columns <names>', 'columns to show, separated by commas; --columns help lists them', toColumns)
       .option('--json', 'print JSON'),
@@ -43,8 +43,8 @@ export function createSessionsCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Asks an API where one is named or the local installation runs, else the database of DATABASE_URL.
-The ids that the table prints are what other commands take: recount show ID, recount why ID.
+Uses an API if one is named or the local installation is running, else the database of DATABASE_URL.
+Other commands accept the ids that the table prints: recount show ID, recount why ID.
 
 Examples:
   $ recount sessions --sort cost --in last month

@@ -20,14 +20,14 @@ interface SettingsOptions {
 
 export function createSettingsCommand(context: CliContext): Command {
   const settings = new Command('settings')
-    .description('Show and set what a workspace does with secrets and old data')
+    .description('Show and change what a workspace does with secrets and old data')
     .addHelpText(
       'after',
       `
 Works on the database of DATABASE_URL, else on the local installation, which must be running.
 
 redaction     off (default): nothing. rows: secrets that rules find are replaced by [REDACTED:<rule>] in all rows; raw
-              transcripts keep them. rows-and-raw: redacted copies take the place of raw transcripts, too.
+              transcripts keep them. rows-and-raw: redacted copies replace raw transcripts, too.
 rows-max-age  days after its last activity until messages and texts of a session are deleted; figures stay
 raw-max-age   days after its last activity until a raw transcript is deleted
 
@@ -44,7 +44,7 @@ Examples:
     .action((options: SettingsOptions) => showSettings(context, options));
   settings
     .command('set')
-    .description('Change settings; those not named stay as they are')
+    .description('Change settings; others stay unchanged')
     .addOption(new Option('--redaction <mode>', 'what becomes of secrets').choices(REDACTION_MODES))
     .option('--rows-max-age <days>', 'number, or never', parseDays)
     .option('--raw-max-age <days>', 'number, or never', parseDays)
@@ -88,7 +88,7 @@ async function changeSettings(context: CliContext, options: SettingsOptions): Pr
   });
   printSettings(context, settings, options.json);
   if (redaction === undefined) return;
-  note(context, 'Redaction holds from now on; `recount requeue --outdated` applies it to what is there.');
+  note(context, 'Redaction applies from now on; `recount requeue --outdated` applies it to stored transcripts.');
 }
 
 function printSettings(context: CliContext, settings: WorkspaceSettings, json = false): void {

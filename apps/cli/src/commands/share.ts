@@ -57,7 +57,7 @@ Examples:
     addTimeZoneOptions(
       share
         .command('create', { isDefault: true })
-        .description('Make a link to a session; it is printed only this once')
+        .description('Make a link to a session; it is printed only once')
         .argument('<session>', 'id, or the beginning of it, as `recount sessions` prints it')
         .option('--expires <span>', 'how long the link works: 12h, 7d (default: 30d; at most 365d)', parseTimeSpan)
         .option('--lines <range>', 'only these lines of the transcript: 10-80, 10-', parseLineRange)
@@ -107,7 +107,7 @@ async function shareSession(context: CliContext, name: string, options: ShareOpt
       return await writePreview(context, options.preview, await readDocument(client, session, query));
     }
     const title = toSingleLine(session.title ?? session.initial_prompt ?? session.session_id).slice(0, 100);
-    note(context, `${title}\n${formatCountOf(session.total_messages, 'message')}; whoever has the link can read them.`);
+    note(context, `${title}\n${formatCountOf(session.total_messages, 'message')}; anyone with the link can read them.`);
     if (!(await confirm(context, 'Share this?', options.yes ?? false))) return note(context, 'Nothing is shared.');
     const request: ShareRequest = {
       ...lines,
@@ -133,13 +133,13 @@ function printLink(context: CliContext, client: ApiClient, made: NewShare, optio
     return;
   }
   const secrets = Object.values(made.redactions).reduce((sum, count) => sum + count, 0);
-  const taken = secrets === 0 ? 'No secrets were found in it' : `${formatCount(secrets)} secrets were taken out of it`;
+  const taken = secrets === 0 ? 'No secrets were found in it' : `${formatCount(secrets)} secrets were removed`;
   note(
     context,
-    `${taken}. The link ends ${formatTimestamp(made.expires_at, toTimeZone(options))}; it is shown this once:`,
+    `${taken}. The link expires ${formatTimestamp(made.expires_at, toTimeZone(options))}; it is shown this once:`,
   );
   print(context, url);
-  note(context, `\`recount share revoke ${made.id}\` ends it now.`);
+  note(context, `\`recount share revoke ${made.id}\` revokes it now.`);
 }
 
 async function writePreview(context: CliContext, file: string, page: string): Promise<void> {
@@ -191,5 +191,5 @@ async function revokeShare(context: CliContext, id: string, options: PlaceOption
     client.request(`/v1/shares/${encodeURIComponent(id)}`, { method: 'DELETE' }),
   );
   if (answer === undefined) throw new UsageError(`There is no link ${id}, or it is revoked already.`);
-  note(context, `The link ${id} leads nowhere any more.`);
+  note(context, `The link ${id} no longer works.`);
 }

@@ -36,10 +36,10 @@ export function createShowCommand(context: CliContext): Command {
         .description('Read a session: prompts, answers, tool calls with their results, sub-agents, times and cost')
         .argument('<session>', 'id, or the beginning of it, as `recount sessions` prints it')
         .option('--line <n>', 'what is around this line of the transcript', wholeNumber(1, MAX_LINE))
-        .option('--tools', 'inputs and results of tools, and thinking, whole')
+        .option('--tools', 'whole inputs and results of tools, and thinking')
         .option('--no-subagents', 'leave out the conversations of sub-agents')
         .option('--raw', 'print the transcript as it was uploaded, or with --line that line')
-        .option('--cost', 'why it cost what it cost, as `recount why`')
+        .option('--cost', 'the breakdown of its cost, as `recount why`')
         .option('--markdown', 'print Markdown')
         .option('--json', 'print JSON: the session, its messages, its sub-agents')
         .option('--no-pager', 'print without PAGER'),
@@ -64,7 +64,7 @@ export function createWhyCommand(context: CliContext): Command {
     addTimeZoneOptions(
       new Command('why')
         .description(
-          'Why a session cost what it cost: by class and rate, the most expensive turns, what is shared or unsure',
+          'Break down a session’s cost: by class and rate, the most expensive turns, and what is shared or uncertain',
         )
         .argument('<session>', 'id, or the beginning of it, as `recount sessions` prints it')
         .option('--json', 'print JSON'),
@@ -140,7 +140,7 @@ async function showCosts(
   const path = `/v1/sessions/${encodeURIComponent(session.session_id)}/costs`;
   const costs = await client.request<SessionCosts>(path);
   if (costs === undefined)
-    throw new CliError(`${client.place.url} knows no costs of sessions: is it of an older version?`);
+    throw new CliError(`${client.place.url} knows no costs of sessions: is it an older version?`);
   const query = { session_id: session.session_id };
   const report = await client.request<ReconciliationReport>('/v1/analytics/reconciliation', { query });
   const reconciliation = report?.rows[0];

@@ -12,7 +12,7 @@ interface StatusOptions extends ApiOptions {
 
 export function createStatusCommand(context: CliContext): Command {
   const command = new Command('status')
-    .description('What runs, what waits, how far the search index is, disk use, and the last failures')
+    .description('Running and waiting work, the search index, disk use, and the last failures')
     .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
     .option('--key <key>', 'API key; better set RECOUNT_API_KEY, which other users of the machine cannot see')
     .option('--json', 'print JSON');
@@ -20,8 +20,9 @@ export function createStatusCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Of a server, of the local installation where it runs, of the database of DATABASE_URL, or of the server that this machine is
-connected to. A server shows its database to keys with the scope admin only. \`recount issues\` lists all that failed or is faulty.
+Shows a server, the local installation if it is running, the database of DATABASE_URL, or the server that this machine
+is connected to. A server shows its database only to keys with the scope admin. \`recount issues\` lists all failures
+and faults.
 
 Examples:
   $ recount status

@@ -11,7 +11,7 @@ export function createTailCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Ends with 0, or with 1 where the stream says that the agent failed, or ends before it was done.
+Exits with 0, or with 1 if the stream says that the agent failed, or ends early.
 ${RECORDING_HELP}
 
 Examples:

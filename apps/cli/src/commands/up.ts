@@ -19,20 +19,20 @@ export function createUpCommand(context: CliContext): Command {
     .description('Start everything on this machine: PostgreSQL, raw store, API and worker; ingest the paths')
     .argument('[path...]', 'what to ingest, as `recount backfill` takes it')
     .addOption(
-      new Option('--port <port>', `port of the API (default: ${DEFAULT_PORT}, or the next one that is free)`)
+      new Option('--port <port>', `port of the API (default: ${DEFAULT_PORT}, or the next free one)`)
         .env('RECOUNT_PORT')
         .argParser(wholeNumber(0, 65_535)),
     )
-    .option('--host <address>', 'address to listen on; any but this lets other machines in', LOOPBACK)
+    .option('--host <address>', 'address to listen on; any other admits other machines', LOOPBACK)
     .option('--exit', 'end when everything is ingested, instead of serving')
     .option('--tz <zone>', TIME_ZONE_HELP)
     .option('--utc', 'the same as --tz UTC')
     .addHelpText(
       'after',
       `
-Data lie in RECOUNT_DATA_DIR, by default ~/.recount. DATABASE_URL and RECOUNT_RAW_STORE put another database
-and another raw store in place of the local ones. Reads nothing but the given paths and, the first time, the
-sample transcripts that come with the project. Where it runs already, the paths are ingested by the one that runs.
+Data are in RECOUNT_DATA_DIR, by default ~/.recount. DATABASE_URL and RECOUNT_RAW_STORE replace the local database and
+raw store by others. Reads nothing but the given paths and, the first time, the
+sample transcripts that come with the project. If it is running already, that one ingests the paths.
 
 Examples:
   $ recount up

@@ -19,9 +19,9 @@ export function createUploadCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Ends when everything is stored; a worker ingests it afterwards. Ends with 1 where something failed, or where a given
-file is no transcript. Files that agents keep beside transcripts, such as large tool results, are uploaded as well;
-other files in a given folder are skipped. For many files, \`recount backfill\` is quicker when it is run again, and
+Ends when everything is stored; a worker ingests it afterwards. Exits with 1 if something failed, or if a given file
+is not a transcript. Files that agents keep with transcripts, such as large tool results, are uploaded too; other
+files in a given folder are skipped. For many files, prefer \`recount backfill\`, which is faster when repeated, and
 waits until all is ingested.
 
 Examples:

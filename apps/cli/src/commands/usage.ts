@@ -18,10 +18,11 @@ export function createUsageCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Reads the transcripts that Claude Code and other agents keep on this machine, or those below the paths. Each API response
-counts once over all files, by the rules of docs/accuracy.md. Reads only: nothing is uploaded, and no database is needed.
-What was read is remembered in the user's cache folder, so that the next call reads only what has changed; --no-cache reads
-everything, and remembers nothing.
+Reads the transcripts that Claude Code and other agents keep on this machine, or those below the paths. Each API
+response
+counts once over all files, by the rules of docs/accuracy.md. Only reads: nothing is uploaded, and no database is needed.
+Results are cached in the user's cache folder, so that the next call reads only what has changed; --no-cache reads
+everything, and caches nothing.
 
 Examples:
   $ recount usage
@@ -51,7 +52,7 @@ Examples:
 
 function createBlocksCommand(context: CliContext): Command {
   return addUsageOptions(new Command('blocks'))
-    .description('Five-hour blocks, as the vendor’s limits have them')
+    .description('Five-hour blocks, the window of the vendor’s limits')
     .option('--active', 'only the block that has not ended')
     .option('--recent', 'only blocks of the last three days')
     .action(async (paths: string[], _options: unknown, command: Command) => {
@@ -62,13 +63,13 @@ function createBlocksCommand(context: CliContext): Command {
 
 function createStatuslineCommand(context: CliContext): Command {
   return new Command('statusline')
-    .description('One line for the status line of an agent, from what is remembered')
+    .description('One line for the status line of an agent, from the cache')
     .addHelpText(
       'after',
       `
 Takes what Claude Code says about its session on stdin, as its setting "statusLine" does:
   "statusLine": { "type": "command", "command": "recount usage statusline" }
-It never reads transcripts itself: when what it shows is older than 30 seconds, it starts \`recount usage\` in the background.`,
+It never reads transcripts itself: if its figures are older than 30 seconds, it starts \`recount usage\` in the background.`,
     )
     .action(async () => {
       const { showStatusline } = await import('../usage/statusline.ts');

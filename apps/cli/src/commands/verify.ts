@@ -11,16 +11,16 @@ interface VerifyOptions {
 
 export function createVerifyCommand(context: CliContext): Command {
   return new Command('verify')
-    .description('Recount everything that is derived from its sources and compare every row')
+    .description('Recompute all derived rows from their sources and compare each')
     .option('--rebuild', 'rebuild sessions, ledger and roll-ups first')
     .option('--json', 'print JSON')
     .option('--workspace <name>', 'workspace', 'default')
     .addHelpText(
       'after',
       `
-The figures of transcripts, sessions, which copies of a response and of a tool call count, the usage ledger and the
-roll-ups. Works on DATABASE_URL, else on the local installation, which must be running; ingestion may go on meanwhile.
-Exit code 1 where a row differs.
+Checks the figures of transcripts and sessions, which copies of a response and of a tool call count, the usage ledger,
+the roll-ups and the findings. Works on DATABASE_URL, else on the local installation, which must be running; ingestion
+may continue. Exits with 1 if a row differs.
 
 Examples:
   $ recount verify

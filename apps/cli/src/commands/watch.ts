@@ -10,14 +10,14 @@ interface WatchOptions {
 
 export function createWatchCommand(context: CliContext): Command {
   return new Command('watch')
-    .description('Send what is new of this machine’s sessions as it is written, without hooks')
+    .description('Send new content of this machine’s sessions as it is written, without hooks')
     .addOption(new Option('--install', 'keep it running in the background from login on').conflicts('uninstall'))
-    .option('--uninstall', 'end it, and do not start it again')
+    .option('--uninstall', 'stop it, and do not start it again')
     .addHelpText(
       'after',
       `
-Waits for the agents to write to their files, and starts a sender then; in between it does nothing. It finds what agents without
-hooks write, too. --install makes a systemd user unit, a launchd agent or a scheduled task.
+Waits for the agents to write to their files, and starts a sender then; in between it does nothing. It also works for
+agents without hooks. --install makes a systemd user unit, a launchd agent or a scheduled task.
 
 Examples:
   $ recount watch
@@ -39,7 +39,7 @@ async function watchOrInstall(context: CliContext, { install, uninstall }: Watch
   const described = service.toBackgroundService(context);
   if (uninstall) {
     await service.uninstallService(described);
-    return print(context, 'recount watch does not run in the background any more.');
+    return print(context, 'recount watch no longer runs in the background.');
   }
   const connection = await requireConnection(context);
   if (described.path !== undefined) {
@@ -48,6 +48,6 @@ async function watchOrInstall(context: CliContext, { install, uninstall }: Watch
     await writeConnection(context, { ...connection, madeFolders });
   }
   const failed = await service.installService(described);
-  if (failed !== undefined) throw new CliError(`It could not be started; when that is mended, run: ${failed}`);
-  print(context, 'recount watch runs in the background from now on; `recount watch --uninstall` ends it.');
+  if (failed !== undefined) throw new CliError(`It could not be started; once that is fixed, run: ${failed}`);
+  print(context, 'recount watch runs in the background from now on; `recount watch --uninstall` stops it.');
 }

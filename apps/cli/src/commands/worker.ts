@@ -10,8 +10,8 @@ export function createWorkerCommand(context: CliContext): Command {
       'after',
       `
 Needs DATABASE_URL and RECOUNT_RAW_STORE; ingests RECOUNT_WORKER_CONCURRENCY (default 2) transcripts at once, in each of
-RECOUNT_WORKER_PROCESSES (default 1) processes: one for each core that PostgreSQL leaves is as fast as it gets.
-SIGTERM finishes what is under way, or hands it back. All settings: docs/operations.md
+RECOUNT_WORKER_PROCESSES (default 1) processes: one for each core that PostgreSQL does not use is fastest. SIGTERM
+finishes running jobs, or hands them back. All settings: docs/operations.md
 
 Example:
   $ DATABASE_URL=postgres://localhost/recount RECOUNT_RAW_STORE=/var/lib/recount/raw recount worker`,

@@ -58,7 +58,7 @@ async function createWorkspace(context: CliContext, name: string): Promise<void>
 }
 
 async function deleteWorkspace(context: CliContext, name: string, isSure: boolean): Promise<void> {
-  if (!isSure) throw new UsageError(`This deletes everything in ${name} for good: add --yes if that is what you want.`);
+  if (!isSure) throw new UsageError(`This deletes everything in ${name} for good: add --yes to confirm.`);
   const { findInstallationConfig, openInstallation } = await import('../connection/open-installation.ts');
   const { findWorkspaceByName } = await import('@recount/db');
   const { toOperator } = await import('../connection/operator.ts');

@@ -54,7 +54,7 @@ export function createApiTarget(client: ApiClient, origin: UploadOrigin = {}): B
         trailers,
         signal,
       });
-      if (receipt === undefined) throw new BackfillTargetError('denied', `${client.place.url} takes no uploads`);
+      if (receipt === undefined) throw new BackfillTargetError('denied', `${client.place.url} accepts no uploads`);
       const { transcript_id: transcriptId, session_id: sessionId, status, duplicate: isDuplicate } = receipt;
       const transcript = { transcriptId, sessionId, status, failureReason: null };
       return { transcript, isDuplicate, isHealed: receipt.raw_object === 'healed' };

@@ -21,7 +21,7 @@ export async function download(
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
   const headers = { authorization: `Bearer ${place.key}` };
   const request = send(url, { headers, timeout: IDLE_TIMEOUT_MS, ...(signal && { signal }) });
-  request.on('timeout', () => request.destroy(new Error(`nothing came for ${IDLE_TIMEOUT_MS / 1000} s`)));
+  request.on('timeout', () => request.destroy(new Error(`no data for ${IDLE_TIMEOUT_MS / 1000} s`)));
   request.end();
   let response: IncomingMessage;
   try {
@@ -34,7 +34,7 @@ export async function download(
   if (response.statusCode === 200) return response;
   const text = await readProblem(response);
   readAnswer({ status: response.statusCode ?? 0, headers: response.headers, text }, place.url);
-  throw new CliError(`${place.url} has no such export: is it of an older version?`);
+  throw new CliError(`${place.url} has no such export: is it an older version?`);
 }
 
 async function readProblem(response: IncomingMessage): Promise<string> {

@@ -33,7 +33,7 @@ export async function sendRequest(
 ): Promise<HttpAnswer> {
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
   const request = send(url, { method, headers, timeout: IDLE_TIMEOUT_MS, ...(signal && { signal }) });
-  request.on('timeout', () => request.destroy(new Error(`nothing came for ${IDLE_TIMEOUT_MS / 1000} s`)));
+  request.on('timeout', () => request.destroy(new Error(`no data for ${IDLE_TIMEOUT_MS / 1000} s`)));
   const answering = once(request, 'response') as Promise<[IncomingMessage]>;
   // Errors of the body destroy the request, which `answering` notices.
   const sending = body === undefined ? request.end() : sendBody(request, body, trailers).catch(() => undefined);

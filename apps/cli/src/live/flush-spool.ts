@@ -79,7 +79,7 @@ async function flushStream(
     const known = unreachable.get(key);
     if (known !== undefined) return stay('waiting', known);
     if ((await target.findPlace(note.target)) === undefined) {
-      return stay('waiting', note.target.kind === 'local' ? 'it does not run' : 'its key is not known here');
+      return stay('waiting', note.target.kind === 'local' ? 'it is not running' : 'its key is not known here');
     }
     try {
       await sendWhole(place, note, sizeBytes, target, signal);

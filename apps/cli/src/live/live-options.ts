@@ -20,8 +20,8 @@ export function addLiveOptions(command: Command): Command {
     .option('-v, --verbose', 'tool results, durations, warnings, and a closing count')
     .option('--no-text', "without the agent's texts")
     .option('--progress', 'with thoughts, plans, states and unknown events')
-    .option('--no-stream', 'pass the output through as it is')
-    .option('--json', 'print the events as JSON, one object a line, alike for all agents')
+    .option('--no-stream', 'pass the output through unchanged')
+    .option('--json', 'print the events as JSON, one object per line, the same for all agents')
     .option(
       '--stall-timeout <seconds>',
       'warn when there is no output for this long',
@@ -33,5 +33,4 @@ export function addLiveOptions(command: Command): Command {
 }
 
 export const RECORDING_HELP = `
-What is recorded goes to a spool on disk first: neither a server that cannot be reached nor a full disk disturbs the
-agent. What could not be sent is sent by the next recording, or by \`recount live flush\`.`;
+Recordings are spooled to disk first: neither an unreachable server nor a full disk disturbs the agent. What could not be sent is sent by the next recording, or by \`recount live flush\`.`;

@@ -69,7 +69,7 @@ function createRecording(writer: SpoolWriter, { folder, target, isVerbose, tell 
   const { signal } = aborting;
   let isBroken = false;
   const stopWriting = (error: unknown): void => {
-    if (!isBroken) tell(`the recording stops here (${toReason(error)}); the agent goes on`);
+    if (!isBroken) tell(`the recording stops here (${toReason(error)}); the agent continues`);
     isBroken = true;
   };
 
@@ -100,7 +100,7 @@ function createRecording(writer: SpoolWriter, { folder, target, isVerbose, tell 
         tellOutcome(outcome, writer, { target, isVerbose, tell });
         await settle(outcome, writer);
       } catch (error) {
-        tell(`the spool in ${folder} cannot be kept in order (${toReason(error)})`);
+        tell(`the spool in ${folder} cannot be maintained (${toReason(error)})`);
       }
     },
   };
@@ -124,7 +124,7 @@ async function sendInBackground(
       rename: () => writer.rename(ulid()),
       findPlace: () => target.findPlace(spoolTarget),
       onUnavailable(message: string) {
-        if (!isTold && !writer.growth.isEnded) tell(`${message}: the stream is kept, and sent when that is possible`);
+        if (!isTold && !writer.growth.isEnded) tell(`${message}: the stream is kept, and sent when possible`);
         isTold = true;
       },
       signal,

@@ -47,6 +47,6 @@ export async function createDataDirectory({ path }: DataDirectory): Promise<void
     await chmod(path, 0o700);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    throw new CliError(`Data cannot be kept in ${path} (${code}): name another folder in RECOUNT_DATA_DIR.`, { cause });
+    throw new CliError(`Cannot store data in ${path} (${code}): name another folder in RECOUNT_DATA_DIR.`, { cause });
   }
 }

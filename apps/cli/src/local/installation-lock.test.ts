@@ -57,7 +57,7 @@ describe('the lock of a data directory', () => {
     const other = { pid: 7, hostName: 'elsewhere', bootId: 'another', pidNamespace: 'pid:[1]' };
     await writeFile(`${path}.lock`, JSON.stringify(other));
     await expect(findRunning(path, 50)).rejects.toThrow(
-      /is run by process 7 on host elsewhere \(boot another, PID namespace pid:\[1\]\), which cannot be seen.*stop recount there.*RECOUNT_DATA_DIR/,
+      /is run by process 7 on host elsewhere \(boot another, PID namespace pid:\[1\]\), which is not visible.*stop recount there.*RECOUNT_DATA_DIR/,
     );
     await lock.release();
   });

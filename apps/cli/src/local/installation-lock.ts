@@ -78,7 +78,7 @@ export async function findRunning(path: string, noteGraceMs = NOTE_GRACE_MS): Pr
     if (holder !== undefined && isVisible(holder)) return { ...(await readPlace(path, holder)), pid: holder.pid };
     if (performance.now() > deadlineMs) {
       throw new CliError(
-        `The installation in ${dirname(path)} is run by ${describeHolder(holder)}, which cannot be seen from here. ` +
+        `The installation in ${dirname(path)} is run by ${describeHolder(holder)}, which is not visible from here. ` +
           'Run this command there, or stop recount there, or name another folder in RECOUNT_DATA_DIR.',
       );
     }

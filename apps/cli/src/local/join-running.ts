@@ -75,7 +75,7 @@ async function waitUntilReady(
     const { url, pid } = (await findRunning(directory.lock)) ?? {};
     if (pid === undefined) return undefined;
     if (url !== undefined) return { url, pid };
-    if (performance.now() > deadlineMs) throw new CliError(`The recount of process ${pid} does not get ready.`);
+    if (performance.now() > deadlineMs) throw new CliError(`The recount of process ${pid} does not become ready.`);
     await sleep(POLL_MS, undefined, { signal });
   }
 }

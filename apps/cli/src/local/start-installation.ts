@@ -152,7 +152,7 @@ async function warnOfEmptyDatabase(context: CliContext, { database, rawStore }: 
     note(
       context,
       'warning: the database is new, but the raw store holds transcripts of an earlier one. If that is lost, ' +
-        '`recount doctor --rebuild` makes it again from them.',
+        '`recount doctor --rebuild` restores it from them.',
     );
     return;
   }

@@ -85,7 +85,7 @@ async function keepAlive(
     if (failedStarts === MAX_FAILED_STARTS) {
       return program.onGiveUp(
         new CliError(
-          `${program.name} ${event}, ${failedStarts} times in a row: recount ends. Start it again when that is mended.`,
+          `${program.name} ${event}, ${failedStarts} times in a row: recount stops. Fix the cause and start it again.`,
         ),
       );
     }

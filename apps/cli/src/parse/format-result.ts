@@ -93,7 +93,7 @@ function formatTokens({
   const tooLow =
     output_only_count === 0
       ? ''
-      : `; too low, as of ${count(output_only_count)} API responses only the output is known`;
+      : `; too low, as for ${count(output_only_count)} API responses only the output is known`;
   return `${count(tokens_in)} in, ${count(tokens_out)} out, ${count(cache_read)} cache read, ${count(cache_write)} cache write${tooLow}`;
 }
 

@@ -78,12 +78,12 @@ function toAgreementLines({
     isSeen(leftOut)
       ? `${format(leftOut)} of ${filters.subagents === 'only' ? 'main sessions' : 'sub-agents'}, left out here`
       : '',
-    isSeen(beyond) ? `${format(beyond)} that sessions and filters, such as the time, cut differently` : '',
+    isSeen(beyond) ? `${format(beyond)} from sessions that the filters, such as the time, only partly include` : '',
   ].filter((part) => part !== '');
   return [
     ...(isSeen(whole - own)
       ? [
-          `Cost counts in each session what it shares with others, ${format(whole - own)} more; own cost, every response once.`,
+          `Cost includes what each session shares with others, ${format(whole - own)} more; own cost, every response once.`,
         ]
       : []),
     `Own cost ${[format(own), ...parts].join(' + ')} = ${format(cost)}, the total of \`recount report usage\`.`,

@@ -55,7 +55,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
   byTime('monthly', 'month'),
   {
     name: 'sessions',
-    description: 'How many sessions, how long, what they cost; the most expensive',
+    description: 'Number, duration and cost of sessions; the most expensive',
     route: 'sessions',
     title: 'Sessions',
     columns: [
@@ -82,7 +82,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
   },
   {
     name: 'files',
-    description: 'Files that were read and edited most',
+    description: 'Files read and edited most',
     route: 'files',
     title: 'Files',
     columns: [
@@ -117,7 +117,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
   },
   {
     name: 'subagents',
-    description: 'Sub-agents by type, with what they cost',
+    description: 'Sub-agents by type, with their cost',
     route: 'subagents',
     title: 'Sub-agents by type',
     columns: [
@@ -168,7 +168,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
   },
   {
     name: 'denials',
-    description: 'Tool calls that were refused',
+    description: 'Denied tool calls',
     route: 'permission-denials',
     title: 'Refused tool calls',
     columns: [
@@ -182,7 +182,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
   },
   {
     name: 'prs',
-    description: 'Pull requests, with what their sessions cost',
+    description: 'Pull requests, with the cost of their sessions',
     route: 'pull-requests',
     title: 'Pull requests',
     columns: [
@@ -229,14 +229,14 @@ export const REPORT_KINDS: readonly ReportKind[] = [
   },
   {
     name: 'blocks',
-    description: 'Five-hour blocks, as the vendor’s limits have them',
+    description: 'Five-hour blocks, the window of the vendor’s limits',
     route: 'blocks',
     title: 'Five-hour blocks',
     columns: [time('START', 'start'), text('MODELS', 'models', 7), ...usageColumns()],
   },
   {
     name: 'reconciliation',
-    description: 'Costs beside those that the agent itself reports',
+    description: 'Costs compared with those that the agent reports',
     route: 'reconciliation',
     title: 'Our costs compared with the agent’s own',
     columns: [

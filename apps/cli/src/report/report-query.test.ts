@@ -50,6 +50,6 @@ describe('toFilterQuery', () => {
     expect(toFilterQuery({ subagents: false }, place).subagents).toBe('exclude');
     expect(toFilterQuery({ subagents: true, onlySubagents: true }, place).subagents).toBe('only');
     expect(() => toFilterQuery({ subagents: false, onlySubagents: true }, place)).toThrow('exclude each other');
-    expect(() => toFilterQuery({ subagents: true, tz: 'Mars/Base', from: '7d' }, place)).toThrow('no time zone');
+    expect(() => toFilterQuery({ subagents: true, tz: 'Mars/Base', from: '7d' }, place)).toThrow('not a time zone');
   });
 });

@@ -61,7 +61,7 @@ function checkTimeZone(timeZone: string): string {
   try {
     return new Intl.DateTimeFormat('en', { timeZone }) && timeZone;
   } catch {
-    throw new UsageError(`${timeZone} is no time zone, such as Europe/Berlin.`);
+    throw new UsageError(`${timeZone} is not a time zone, such as Europe/Berlin.`);
   }
 }
 
@@ -77,7 +77,7 @@ export function addFilterOptions(command: Command): Command {
       command
         .option('--in <time...>', `only this time: ${RANGE_EXAMPLES}`)
         .option('--from <date>', 'from this date or moment on: 2026-03-01, 2026-03-01T12:00Z, 7d, last month')
-        .option('--to <date>', 'before this date or moment; 2026-03 and yesterday are part of it'),
+        .option('--to <date>', 'before this date or moment; 2026-03 and yesterday are included'),
     )
       .option('--agent <name>', 'agent, such as claude-code')
       .option('--project <path>', 'working directory, or any part of it that only one project has; . is the one here')
@@ -86,8 +86,8 @@ export function addFilterOptions(command: Command): Command {
       .option('--person <name>', 'whose transcripts they are')
       .option('--model <name>', 'model, or a part of its name')
       .option('--session <id>', 'session, or the beginning of its id')
-      .option('--no-subagents', 'leave out what sub-agents did')
-      .option('--only-subagents', 'only what sub-agents did'),
+      .option('--no-subagents', 'leave out sub-agents')
+      .option('--only-subagents', 'only sub-agents'),
   );
 }
 

@@ -32,7 +32,7 @@ describe('toTimeRange', () => {
   it('uses the date in the time zone', () => {
     expect(read({ in: 'today' }, 'Asia/Kathmandu')).toEqual(['2026-03-30', '2026-03-31']);
     expect(read({ in: ['last', 'week'] }, 'Asia/Kathmandu')).toEqual(['2026-03-23', '2026-03-30']);
-    expect(() => read({ in: 'today' }, 'Mars/Base')).toThrow('no time zone');
+    expect(() => read({ in: 'today' }, 'Mars/Base')).toThrow('not a time zone');
   });
 
   it('treats a day as both ends, and otherwise ends before a date', () => {
@@ -50,7 +50,7 @@ describe('toTimeRange', () => {
 
   it('refuses what it cannot parse, and duplicates', () => {
     expect(() => read({ in: 'someday' })).toThrow('Examples: today');
-    expect(() => read({ in: '2026-03-01..soon' })).toThrow('is no time');
+    expect(() => read({ in: '2026-03-01..soon' })).toThrow('is not a time');
     expect(() => read({ in: 'today', from: '7d' })).toThrow('one or the other');
   });
 });

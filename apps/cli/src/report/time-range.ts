@@ -27,7 +27,7 @@ export function toTimeRange(
     toRange(text.trim().toLowerCase(), timeZone, nowMs) ?? { from: text, to: text };
   if (during !== undefined) {
     if (from !== undefined || to !== undefined)
-      throw new UsageError('--in stands for --from and --to: give one or the other.');
+      throw new UsageError('--in replaces --from and --to: give one or the other.');
     return toWholeRange([during].flat().join(' '), read);
   }
   const isOneDay = from !== undefined && from === to;
@@ -42,7 +42,8 @@ function toWholeRange(text: string, read: (text: string) => TimeRange): TimeRang
   const isKnown = (range: TimeRange): boolean => range.from !== range.to;
   const begin = read(first);
   const end = last === undefined ? begin : read(last);
-  if (!isKnown(begin) || !isKnown(end)) throw new UsageError(`--in ${text} is no time. Examples: ${RANGE_EXAMPLES}.`);
+  if (!isKnown(begin) || !isKnown(end))
+    throw new UsageError(`--in ${text} is not a time. Examples: ${RANGE_EXAMPLES}.`);
   return { from: begin.from, to: end.to };
 }
 
@@ -79,7 +80,7 @@ function toTodayMs(timeZone: string, nowMs: number): number {
     const today = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' });
     return Date.parse(`${today.format(new Date(nowMs))}T00:00:00Z`);
   } catch {
-    throw new UsageError(`${timeZone} is no time zone, such as Europe/Berlin.`);
+    throw new UsageError(`${timeZone} is not a time zone, such as Europe/Berlin.`);
   }
 }
 

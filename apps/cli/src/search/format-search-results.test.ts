@@ -73,7 +73,10 @@ describe('formatSearchResults', () => {
     [{ results: [], match_count: 0 }, ['Nothing found.']],
     [{ match_count: 2000 }, ['1 of 2,000. More: --limit N, or narrow it down.']],
     [{ match_count: 5000, is_match_count_capped: true }, ['1 of 5,000 or more. More: --limit N, or narrow it down.']],
-    [{ results: [], match_count: 0, waiting_sessions: 3 }, ['Nothing found.', 'Not wholly indexed yet: 3 sessions.']],
+    [
+      { results: [], match_count: 0, waiting_sessions: 3 },
+      ['Nothing found.', 'Not completely indexed yet: 3 sessions.'],
+    ],
   ])('ends with the number of hits: %j', (fields, footnotes) => {
     expect(formatSearchResults(toList(fields), plain).slice(-footnotes.length)).toEqual(footnotes);
   });

@@ -55,6 +55,6 @@ function formatFootnotes(list: SearchResultList): string[] {
   const found =
     count === 0 ? 'Nothing found.' : `${results.length} of ${formatCount(count)}${isCapped ? ' or more' : ''}.`;
   const more = count > results.length ? ' More: --limit N, or narrow it down.' : '';
-  const missing = waiting === 0 ? [] : [`Not wholly indexed yet: ${formatCountOf(waiting, 'session')}.`];
+  const missing = waiting === 0 ? [] : [`Not completely indexed yet: ${formatCountOf(waiting, 'session')}.`];
   return [found + more, ...missing];
 }

@@ -90,7 +90,7 @@ describe('formatSessions', () => {
   it('marks sessions of which another key uploaded a different version', () => {
     const sessions = [toSession('a'), toSession('contested', { other_uploader_count: 1 })];
     const lines = formatSessions({ sessions, hasMore: false }, layout);
-    expect(lines.slice(-2)).toEqual([expect.stringContaining('who brought them'), '  contested']);
+    expect(lines.slice(-2)).toEqual([expect.stringContaining('with their uploaders'), '  contested']);
     const text = formatSessions({ sessions: [toSession('a')], hasMore: false }, layout).join('\n');
     expect(text).not.toContain('Another key');
   });

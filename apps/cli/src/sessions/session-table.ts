@@ -90,8 +90,8 @@ const FOOTNOTES = [
 ];
 
 const CONTESTED_NOTE = [
-  'Another key has brought transcripts of these sessions that differ from what is',
-  'shown; `GET /v1/sessions/{id}` names them and who brought them:',
+  'Another key has uploaded transcripts of these sessions that differ from the',
+  'shown ones; `GET /v1/sessions/{id}` lists them with their uploaders:',
 ];
 
 /** The table of sessions in the given order, sub-agents below their parents; its first line has the headers. */
@@ -105,7 +105,7 @@ export function formatSessions({ sessions, hasMore }: LatestSessions, layout: Se
     return columns.map(({ toCell }) => toCell(row, layout.timeZone));
   });
   const unpriced = sessions.some(isPartlyPriced)
-    ? ['+ API responses without a price, or without their input, which the figure lacks: recount why ID']
+    ? ['+ API responses without a price or without their input are missing: recount why ID']
     : [];
   const more = hasMore ? ['… and more: recount sessions --limit N'] : [];
   const contested = sessions.filter(({ other_uploader_count }) => other_uploader_count > 0);

@@ -155,7 +155,7 @@ function formatNotes({ session, costs, reconciliation }: CostReasons, maxWidth: 
       ? `Unfinalised: ${formatCountOf(own.unfinalised.responses + shared.unfinalised.responses, 'response')} without a final output count; by content this would cost about ${money(costs.unfinalised_estimate_usd)} more.`
       : '',
     session.output_only_count > 0
-      ? `Too low: of ${formatCountOf(session.output_only_count, 'response')} only the output is known, as a run of the agent was cut off before it said the rest.`
+      ? `Too low: of ${formatCountOf(session.output_only_count, 'response')} only the output is known, because a run of the agent was cut off before it reported the rest.`
       : '',
     session.unpriced_count > 0
       ? `Unpriced: ${formatCountOf(session.unpriced_count, 'response')}, not in the cost. \`recount prices set MODEL --input … --output …\` gives the model a price.`

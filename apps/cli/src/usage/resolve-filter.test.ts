@@ -29,7 +29,7 @@ describe('resolveFilter', () => {
     [{ project: 'biling' }, 'There is no project biling; did you mean /home/maya/code/billing-service?'],
     [{ model: 'gpt' }, 'There is no model gpt; there are claude-opus-5, claude-sonnet-5.'],
     [{ session: 'ffff' }, 'There is no session ffff'],
-    [{ project: 'code' }, 'code may be one of several projects'],
+    [{ project: 'code' }, 'code matches several projects'],
   ])('refuses %j', (filter, message) => {
     expect(() => resolveFilter(ledger, filter)).toThrow(message);
   });
@@ -37,6 +37,6 @@ describe('resolveFilter', () => {
 
 it('says when there is usage', () => {
   expect(describeEmptyRange(ledger, { fromMs: 1 }, 'UTC')).toContain('The latest session is of 2026-07-14');
-  expect(describeEmptyRange({ rows: [] }, { fromMs: 1 }, 'UTC')).toBe('Nothing in this time, nor at any other.');
+  expect(describeEmptyRange({ rows: [] }, { fromMs: 1 }, 'UTC')).toBe('Nothing in this time range, nor in any other.');
   expect(describeEmptyRange(ledger, {}, 'UTC')).toBeUndefined();
 });

@@ -96,7 +96,7 @@ function showNotes(context: CliContext, { files }: ReadLedger, answer: ReportAns
   else
     lines.push(`${formatCountOf(read.length, 'transcript')}, ${formatBytes(bytes)}; each API response counted once.`);
   lines.push(
-    'Agents delete their transcripts after some weeks. `recount up` keeps them all, `recount connect` on a server.',
+    'Agents delete their transcripts after some weeks. `recount up` keeps them all, `recount connect` keeps them on a server.',
   );
   for (const line of lines.flatMap((each) => wrapToWidth(each, toPrintWidth({ ...context, stdout: context.stderr })))) {
     context.stderr.writeStyled(`${styleText('dim', toTerminalText(line), { stream: context.stderr })}\n`);

@@ -49,7 +49,7 @@ export function addUsageOptions(command: Command): Command {
     .argument('[paths...]', 'files and folders with transcripts, in place of those of this machine’s agents')
     .option('--in <time...>', `only this time: ${RANGE_EXAMPLES}`)
     .option('--from <date>', 'from this date or moment on: 2026-03-01, 2026-03-01T12:00Z, 7d, last month')
-    .option('--to <date>', 'before this date or moment; 2026-03 and yesterday are part of it')
+    .option('--to <date>', 'before this date or moment; 2026-03 and yesterday are included')
     .addOption(new Option('--since <date>', 'as --from').hideHelp())
     .addOption(new Option('--until <date>', 'up to and including this date').hideHelp())
     .option('--tz <zone>', TIME_ZONE_HELP)
@@ -62,7 +62,7 @@ export function addUsageOptions(command: Command): Command {
     .option('--limit <n>', 'rows at most', wholeNumber(1, 1_000_000))
     .addOption(new Option('--json', 'print the answer as JSON').conflicts('csv'))
     .option('--csv', 'print the rows as CSV, with all figures')
-    .option('--no-cache', 'read everything again, and remember nothing');
+    .option('--no-cache', 'read everything again, and cache nothing');
 }
 
 export function toGroupKeys(text: string): UsageKey[] {

@@ -88,7 +88,7 @@ export function formatTime(iso: string | null): string {
 }
 
 export const formatFullTime = (iso: string | null): string =>
-  iso === null ? 'no time is known' : full.format(new Date(iso));
+  iso === null ? 'time unknown' : full.format(new Date(iso));
 export const formatClock = (iso: string | null): string => (iso === null ? '' : clock.format(new Date(iso)));
 
 /** The last two parts of a path, by which people recognise it. */

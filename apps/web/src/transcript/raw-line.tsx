@@ -81,7 +81,7 @@ export function TranscriptImage({
   }, [line.data, index]);
   if (!isWanted) return null;
   if (url !== undefined) return <img className="transcript-image" src={url} alt={`From line ${place.line_number}`} />;
-  if (isMissing) return <p className="muted">The line holds no image of a kind that can be shown.</p>;
+  if (isMissing) return <p className="muted">The line has no image that can be shown.</p>;
   return <Answered of={line}>{() => null}</Answered>;
 }
 

@@ -154,7 +154,7 @@ export function Result({ block, kind }: { block: ContentBlock; kind: ContentBloc
   return (
     <div className={block.is_error === true ? 'result result-failed' : 'result'}>
       {text.trim() === '' ? (
-        <p className="muted">No text came back.</p>
+        <p className="muted">No text was returned.</p>
       ) : (
         <LongText
           name={`${block.id} result`}

@@ -162,7 +162,7 @@ function ContextText({ turn: { message, steps } }: { turn: Turn }): ReactNode {
     ));
   const summary = (
     <>
-      <span className="tool-name">{isSummary ? 'Summary of what was compacted' : 'Put in by the agent’s program'}</span>
+      <span className="tool-name">{isSummary ? 'Summary of what was compacted' : 'Added by the agent’s program'}</span>
       <span className="tool-subject clip muted">{toVisible(text.trim().slice(0, 200))}</span>
     </>
   );

@@ -27,11 +27,12 @@ export function Caveats({
   } = caveats;
   const lines = [
     unfinalised.responses > 0 &&
-      `${formatCount(unfinalised.responses)} responses were written down before they ended. They count with ${formatCompact(unfinalised.tokens_out)} output tokens; by the length of what they wrote it is about ${formatCompact(unfinalised.estimated_tokens_out)}. The guess is part of no figure.`,
+      `${formatCount(unfinalised.responses)} responses were recorded before they ended. They count with ${formatCompact(unfinalised.tokens_out)} output tokens; by the length of their content it is about ${formatCompact(unfinalised.estimated_tokens_out)}. The estimate is in no figure.`,
     unnamed > 0 && `${formatCount(unnamed)} responses name no model and are priced at the default rates.`,
-    untimed > 0 && `${formatCount(untimed)} responses have no time: they are left out of every period but all time.`,
+    untimed > 0 &&
+      `${formatCount(untimed)} responses have no time: they are left out of every time range except all time.`,
     sessions.without_usage > 0 &&
-      `${formatCount(sessions.without_usage)} sessions have no usage in their transcripts: no sum has their tokens and cost.`,
+      `${formatCount(sessions.without_usage)} sessions have no usage in their transcripts: sums exclude their tokens and cost.`,
     sessions.output_only > 0 &&
       `${formatCount(sessions.output_only)} sessions have an interrupted run of which only the output is known: the sums lack its input.`,
     disagreements.responses > 0 &&

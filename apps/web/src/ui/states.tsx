@@ -27,7 +27,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: (() => void)
       {details.map((line) => (
         <p key={line}>{line}</p>
       ))}
-      {status === 403 && <p>Sign out, and in again with a key that may do this.</p>}
+      {status === 403 && <p>Sign in with a key that may do this.</p>}
       {problem.request_id !== undefined && <p className="muted">Request {problem.request_id}</p>}
       {retry !== undefined && (
         <button type="button" onClick={retry}>

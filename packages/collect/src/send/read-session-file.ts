@@ -83,7 +83,7 @@ async function hashFile(
     const isBeforePrefix = prefixBytes !== undefined && position < prefixBytes && prefixBytes <= sizeBytes;
     const end = Math.min(isBeforePrefix ? prefixBytes : sizeBytes, position + buffer.length);
     const { bytesRead } = await file.read(buffer, 0, end - position, position);
-    if (bytesRead === 0) throw new Error(`The file was cut while it was read, at byte ${position}`);
+    if (bytesRead === 0) throw new Error(`The file was truncated while it was read, at byte ${position}`);
     hash.update(buffer.subarray(0, bytesRead));
     position += bytesRead;
     if (position === prefixBytes) prefix = hash.copy();

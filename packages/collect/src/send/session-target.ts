@@ -14,7 +14,7 @@ export interface SessionDelivery {
   open(fromByte: number): AsyncIterable<Uint8Array>;
 }
 
-/** A file beside a session's transcript, to be delivered. */
+/** A file kept with a session's transcript, to be delivered. */
 export interface AttachmentDelivery {
   agent: string;
   sessionId: string;

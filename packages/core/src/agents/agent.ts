@@ -120,7 +120,7 @@ export interface PathIdentity {
 }
 
 /**
- * What a file beside a transcript is. `tool_result`: the full result of which the transcript has only the beginning.
+ * What a file kept with a transcript is. `tool_result`: the full result of which the transcript has only the beginning.
  * `subagent`: facts about a sub-agent. `workflow`: a workflow's script, state or journal.
  */
 export const ATTACHMENT_KINDS = ['tool_result', 'subagent', 'workflow'] as const;
@@ -138,7 +138,7 @@ export interface AttachmentIdentity extends AttachmentReference {
   kind: AttachmentKind;
 }
 
-/** How an agent keeps a session's files beside its transcript. Paths within the folder use `/` as separator. */
+/** How an agent keeps a session's files with its transcript. Paths within the folder use `/` as separator. */
 interface AgentAttachments {
   /** Which session's attachment a file on disk is; undefined if it is no attachment. */
   readPath(path: string): AttachmentIdentity | undefined;

@@ -22,7 +22,7 @@ const REFUSALS: Readonly<Record<Refusal, string>> = {
   empty: 'empty',
   'unknown-format': 'not recognised as a transcript of any agent that recount reads',
   'prompt-history':
-    'a history of prompts, of many sessions: `recount backfill --yes`, where the agent keeps it, brings those whose transcripts are gone',
+    'a prompt history of many sessions: `recount backfill --yes` on the agent’s machine imports those whose transcripts are gone',
 };
 
 /** The message for a refusal, to follow the file's name. The API and all commands use the same one. */

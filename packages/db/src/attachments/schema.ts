@@ -4,7 +4,7 @@ import { identifier, isoTimestamp, recountSchema } from '../schema/column-types.
 import { workspaces } from '../workspaces/schema.ts';
 
 /**
- * Files that an agent keeps beside a session's transcript, such as results too large for it. Stored as bytes; their
+ * Files that an agent keeps with a session's transcript, such as results too large for it. Stored as bytes; their
  * content is not parsed.
  */
 export const attachments = recountSchema.table(

@@ -91,7 +91,7 @@ async function resolveName(
   if (match.kind === 'one') return match.name;
   const { one, several } = WORDS[field];
   if (match.kind === 'several') {
-    const message = `${name} may be one of several ${several}: ${match.names.join(', ')}. Give more of the name.`;
+    const message = `${name} matches several ${several}: ${match.names.join(', ')}. Give more of the name.`;
     throw new UnresolvedNameError(field, message, match.names, true);
   }
   throw new UnresolvedNameError(

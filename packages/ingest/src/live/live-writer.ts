@@ -264,7 +264,7 @@ function toOutcome(summary: StreamSummary, ending: LiveEnding): StreamOutcome {
   if (!('silentMs' in ending)) return toStreamOutcome(summary, ending.exit);
   const outcome = toStreamOutcome(summary);
   const success = summary.lastResult?.success === true;
-  const error = success ? null : (outcome.error ?? `Nothing came for ${ending.silentMs} milliseconds`);
+  const error = success ? null : (outcome.error ?? `No data for ${ending.silentMs} milliseconds`);
   return { ...outcome, success, error, aborted: true };
 }
 

@@ -55,7 +55,7 @@ const newId = monotonicFactory();
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
 /**
- * Accepts a file that an agent keeps beside a session's transcript: streams it to the raw store, redacted if the
+ * Accepts a file that an agent keeps with a session's transcript: streams it to the raw store, redacted if the
  * workspace keeps no raw secrets, describes it there, then inserts its row. When this resolves, it is durable. May be
  * repeated.
  *

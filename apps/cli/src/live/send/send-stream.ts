@@ -100,7 +100,7 @@ async function sendOnce(
   signal.throwIfAborted();
   if (isNamed()) return offset;
   const isLast = growth.isEnded;
-  if (offset > growth.size) throw new LiveSendError('rejected', 'The server has more of the stream than there is');
+  if (offset > growth.size) throw new LiveSendError('rejected', 'The server has more of the stream than this machine');
   const body = offset < growth.size ? createStreamBody(file, growth, { offset, isOver: isNamed }) : undefined;
   const receipt = await client.send({ offset, body, isLast, end: readNote().end }, signal);
   return isLast && receipt.stored_bytes === growth.size ? 'complete' : receipt.stored_bytes;

@@ -43,8 +43,8 @@ export function AdminPage(): ReactNode {
       </div>
       {!isAdmin && (
         <p className="caveats" role="note">
-          You are signed in with a key without the scope admin: keys, checks and the audit log are closed to it, and
-          nothing can be changed.
+          You are signed in with a key without the scope admin: it cannot see keys, checks and the audit log, nor change
+          anything.
         </p>
       )}
       <View />
@@ -93,9 +93,7 @@ function FailedJobs(): ReactNode {
             <Empty title="No job has failed" />
           ) : (
             <>
-              <p className="muted">
-                The bytes are kept: a failed job can be given another chance once what stood in its way is gone.
-              </p>
+              <p className="muted">The bytes are kept: a failed job can be retried once the cause is fixed.</p>
               <RequeueAll ids={transcripts.map(({ id }) => id)} />
               <ul className="failures">
                 {transcripts.map(({ id, path, failure_reason: reason, attempt_count: attempts, created_at }) => (

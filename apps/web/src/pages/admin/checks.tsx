@@ -26,7 +26,7 @@ const DOCTOR: CheckKind = {
   scope: 'workspace',
   title: 'Doctor',
   about:
-    'Compares raw store, database and queue: is every transcript’s raw object there, and does every one that waits have a job? Changes nothing.',
+    'Compares raw store, database and queue: does every transcript have its raw object, and every waiting one a job? Changes nothing.',
   action: 'Examine',
 };
 const VERIFY: CheckKind = {
@@ -34,14 +34,14 @@ const VERIFY: CheckKind = {
   scope: 'workspace',
   title: 'Figures',
   about:
-    'Counts all figures again from the rows that they come from, and compares every one. Changes nothing, and takes a while in a large workspace; uploads go on meanwhile.',
+    'Recomputes all figures from their source rows, and compares each. Changes nothing, and takes a while in a large workspace; uploads continue.',
   action: 'Count again',
 };
 const INSTALLATION: CheckKind = {
   ...DOCTOR,
   scope: 'installation',
   title: 'Doctor, all workspaces',
-  about: 'The same for the whole installation, and what belongs to no workspace.',
+  about: 'The same for the whole installation, including what belongs to no workspace.',
 };
 
 /** Checks whether everything is present and correct: started here, run by the server, whoever is watching. */
@@ -119,18 +119,18 @@ function Check({ about, check }: { about: CheckKind; check: MaintenanceCheck | u
       </div>
       {start.error !== null && <Failure error={start.error} />}
       {isAsked && (
-        <Modal title="Mend what can be mended?" close={() => setIsAsked(false)}>
+        <Modal title="Repair what can be repaired?" close={() => setIsAsked(false)}>
           <p>
-            Examines everything once more, and meanwhile: receives raw objects that no transcript names as uploads, puts
-            lost jobs into the queue, finishes deletions that were cut short, and marks lost bytes so that the next
-            backfill brings them. What is younger than an hour stays as it is. The audit log says what was done.
+            Checks everything again, and receives raw objects without a transcript as uploads, enqueues lost jobs,
+            completes interrupted deletions, and marks lost bytes so that the next backfill uploads them. Anything
+            younger than an hour is skipped. The audit log records what was done.
           </p>
           <div className="row">
             <button type="button" className="primary" disabled={start.isPending} onClick={() => start.mutate(true)}>
               Mend it
             </button>
             <button type="button" onClick={() => setIsAsked(false)}>
-              Leave it as it is
+              Leave it
             </button>
           </div>
         </Modal>
@@ -141,7 +141,7 @@ function Check({ about, check }: { about: CheckKind; check: MaintenanceCheck | u
 
 const STEPS: Readonly<Record<string, string>> = {
   beginning: 'Beginning',
-  deletions: 'Deletions that were cut short',
+  deletions: 'Interrupted deletions',
   objects: 'Objects in the raw store',
   transcripts: 'Raw objects of transcripts',
   streams: 'Raw objects of streams',
@@ -158,7 +158,7 @@ function Standing({ check }: { check: MaintenanceCheck }): ReactNode {
     return (
       <p className="caveats">
         The last one {state === 'failed' ? 'failed' : 'was interrupted'} <Time iso={endedAt} />
-        {reason === null ? ': its process ended.' : `: ${reason}.`} What is below is older. Start it again.
+        {reason === null ? ': its process ended.' : `: ${reason}.`} The findings below are older. Start it again.
       </p>
     );
   }
@@ -229,7 +229,7 @@ function DoctorResult({ report, at }: { report: DoctorReport; at: string | null 
         </ul>
       )}
       {findingCount > findings.length && (
-        <p className="muted">The first {formatCount(findings.length)} are told of; the command prints all.</p>
+        <p className="muted">The first {formatCount(findings.length)} are shown; the command prints all.</p>
       )}
     </>
   );
@@ -261,7 +261,7 @@ function VerifyResult({ report: { tables }, at }: { report: VerifyReport; at: st
             ))}
           </ul>
           <p>
-            <code>recount verify --rebuild</code>, on the server, makes them again from the rows that they come from.
+            <code>recount verify --rebuild</code>, on the server, rebuilds them from their source rows.
           </p>
         </>
       )}

@@ -17,61 +17,58 @@ export interface FindingGroup {
 
 type Words = readonly [what: string, todo: string, done?: string];
 
-const UPLOAD_AGAIN = 'Upload the same files again, which puts the bytes in their place, or put a backup there.';
+const UPLOAD_AGAIN = 'Upload the same files again, which replaces the bytes, or restore a backup.';
 
 const WORDS: Readonly<Record<DoctorFinding['kind'], Words>> = {
   'orphan-object': [
-    'Objects in the raw store that no transcript names',
-    'Mending receives them as uploads. Left alone, they take up room and no more.',
+    'Objects in the raw store without a transcript',
+    'Repairing receives them as uploads. Otherwise they only take up space.',
     'Received as uploads.',
   ],
   'orphan-stream': [
-    'Objects of recorded streams that no stream names',
-    'Mending gives them their rows back. Left alone, they take up room and no more.',
-    'They have their rows again.',
+    'Objects of recorded streams without a row',
+    'Repairing restores their rows. Otherwise they only take up space.',
+    'Their rows were restored.',
   ],
   'orphan-attachment': [
-    'Objects of files beside transcripts that no session names',
-    'Mending gives them their rows back. Left alone, they take up room and no more.',
-    'They have their rows again, or were not needed.',
+    'Objects of attachments without a session',
+    'Repairing restores their rows. Otherwise they only take up space.',
+    'Their rows were restored, or were not needed.',
   ],
   'missing-object': [
     'Transcripts whose raw bytes are not in the store',
-    `${UPLOAD_AGAIN} If nearly all are missing, the server looks into another store: see RECOUNT_RAW_STORE.`,
+    `${UPLOAD_AGAIN} If nearly all are missing, the server uses another store: see RECOUNT_RAW_STORE.`,
   ],
   'wrong-size': ['Transcripts whose raw object has another size than was uploaded', UPLOAD_AGAIN],
   'wrong-content': ['Transcripts whose raw bytes have changed since they were stored', UPLOAD_AGAIN],
   'unreadable-object': [
-    'Transcripts whose raw object the store fails to give',
-    `Check again later. If it stays so: ${UPLOAD_AGAIN}`,
+    'Transcripts whose raw object the store fails to return',
+    `Check again later. If it persists: ${UPLOAD_AGAIN}`,
   ],
   'missing-stream': [
     'Recorded streams whose bytes are not in the store',
-    'Put a backup there. If nearly all are missing, the server looks into another store: see RECOUNT_RAW_STORE.',
+    'Restore a backup. If nearly all are missing, the server uses another store: see RECOUNT_RAW_STORE.',
   ],
-  'wrong-stream-size': ['Recorded streams whose object has another size than was sent', 'Put a backup in its place.'],
-  'wrong-stream-content': [
-    'Recorded streams whose bytes have changed or cannot be read',
-    'Put a backup in their place.',
-  ],
+  'wrong-stream-size': ['Recorded streams whose object has another size than was sent', 'Restore a backup.'],
+  'wrong-stream-content': ['Recorded streams whose bytes have changed or cannot be read', 'Restore a backup.'],
   'damaged-attachment': [
-    'Files beside transcripts whose bytes are lost or have changed',
-    'recount backfill --rescan of the folder that has the same files heals them.',
+    'Attachments whose bytes are lost or have changed',
+    'recount backfill --rescan of the folder that has the same files replaces them.',
   ],
   'lost-job': [
     'Transcripts that wait for a job which is not in the queue',
-    'Mending puts the jobs into the queue again.',
-    'Their jobs are in the queue again.',
+    'Repairing enqueues the jobs again.',
+    'Their jobs were enqueued again.',
   ],
-  'failed-transcript': ['Transcripts that were given up', 'Open Failed jobs: it says why, and ingests them again.'],
+  'failed-transcript': ['Transcripts that were given up', 'Failed jobs shows the reasons, and ingests them again.'],
   'unfinished-deletion': [
-    'Objects that were to be deleted and are still there',
-    'A worker deletes them within the hour; mending does it now.',
+    'Objects that should have been deleted',
+    'A worker deletes them within the hour; repairing does it now.',
     'Deleted.',
   ],
   'search-behind': [
     'Search does not find some sessions yet',
-    'If it stays so, look at the log of the worker: it says why they cannot be indexed.',
+    'If it persists, the worker’s log says why they cannot be indexed.',
   ],
   'damaged-relation': [
     'Damaged tables or indexes of the database',
@@ -83,20 +80,20 @@ const WORDS: Readonly<Record<DoctorFinding['kind'], Words>> = {
     'Mending describes them.',
     'They are described now.',
   ],
-  'stale-uploads': ['Remains of uploads that were cut off', 'Mending deletes them.', 'Deleted.'],
+  'stale-uploads': ['Remains of interrupted uploads', 'Mending deletes them.', 'Deleted.'],
 };
 
 const OBSTACLES: Readonly<Record<NonNullable<DoctorFinding['obstacle']>, Words>> = {
   'no-workspace': [
     'Objects in the raw store whose workspace is not in the database',
-    'recount doctor --rebuild, on the server, makes the workspace again.',
+    'recount doctor --rebuild, on the server, restores the workspace.',
   ],
   damaged: [
     'Objects in the raw store whose bytes are not those that were stored',
-    'Put a backup in their place, or upload the files again and delete these.',
+    'Restore a backup, or upload the files again and delete these.',
   ],
   unreadable: [
-    'Objects in the raw store that are no transcripts that can be read',
+    'Objects in the raw store that are not readable transcripts',
     'Look at them; delete them from the store if nobody needs them.',
   ],
 };

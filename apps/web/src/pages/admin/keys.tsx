@@ -21,7 +21,7 @@ type Asked = { what: 'rotate' | 'revoke'; key: Key };
 const SCOPES: readonly [Scope, string][] = [
   ['ingest', 'upload'],
   ['read', 'read everything'],
-  ['admin', 'do everything, deleting included'],
+  ['admin', 'do everything, including deleting'],
 ];
 const DAY_MS = 24 * 60 * 60_000;
 const LIFETIMES = [
@@ -105,7 +105,7 @@ function NewKey({ done }: { done: (made: ApiKeySecret) => void }): ReactNode {
           ))}
         </fieldset>
         <label>
-          Whose it is (empty: the upload says whose work it is)
+          Whose it is (empty: the upload names the person)
           <input name="person" maxLength={200} placeholder="ada@example.org" />
         </label>
         <label>
@@ -192,8 +192,8 @@ function KeyActions({ apiKey, isOwn, ask }: { apiKey: Key; isOwn: boolean; ask: 
 }
 
 const Secret = ({ secret: { key }, close }: { secret: ApiKeySecret; close: () => void }): ReactNode => (
-  <Modal title="The secret is shown this once" close={close}>
-    <p>Keep it where only its owner can read it: the server has no more than its hash.</p>
+  <Modal title="The secret is shown only once" close={close}>
+    <p>Store it where only its owner can read it: the server has only its hash.</p>
     <ShownOnce text={key} close={close} />
   </Modal>
 );
@@ -213,7 +213,7 @@ function Rotation({ apiKey: { id, name }, close, done }: QuestionProps): ReactNo
   });
   return (
     <Modal title={`A new secret for ${name}`} close={close}>
-      <p>Id, name and rights stay, and so does what was uploaded with it.</p>
+      <p>Id, name and scopes stay, and so do its uploads.</p>
       <label className="row">
         The old secret ends
         <select value={graceMs} onChange={({ target }) => setGraceMs(Number(target.value))}>
@@ -243,8 +243,7 @@ function Revocation({ apiKey: { id, name, last_used_at }, close, done }: Questio
   return (
     <Modal title={`Revoke ${name}?`} close={close}>
       <p>
-        It is refused from now on, for good, and so are keys that have their secret from it. What was uploaded with them
-        stays.{' '}
+        It is refused from now on, and so are keys that it created or rotated. Their uploads stay.{' '}
         {last_used_at === null ? (
           'It was never used.'
         ) : (
@@ -273,7 +272,7 @@ const Actions = ({ label, isDanger = false, isPending, act, close }: ActionsProp
       {label}
     </button>
     <button type="button" onClick={close}>
-      Leave it as it is
+      Leave it
     </button>
   </div>
 );

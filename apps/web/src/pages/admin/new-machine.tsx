@@ -23,14 +23,14 @@ export function NewMachine({ done }: { done: () => void }): ReactNode {
   };
   return (
     <details className="panel new-key">
-      <summary>Let a machine in</summary>
+      <summary>Admit a machine</summary>
       <form className="admin-form" onSubmit={onSubmit}>
         <label>
           Code that <code>recount connect</code> shows on the machine
           <input name="code" required maxLength={20} placeholder="WDJB-MJHT" autoComplete="off" spellCheck={false} />
         </label>
         <label>
-          Whose machine it is (empty: the upload says whose work it is)
+          Whose machine it is (empty: the upload names the person)
           <input name="person" maxLength={200} placeholder="ada@example.org" />
         </label>
         <button type="submit" className="primary" disabled={approval.isPending}>

@@ -49,7 +49,7 @@ function Effect({ override }: { override: Override }): ReactNode {
         if (effects.length === 0)
           return (
             <p>
-              No stored response is of <code>{model}</code>: the price holds for what comes.
+              No stored response uses <code>{model}</code>: the price applies to future ones.
             </p>
           );
         return effects.map((effect) => (
@@ -75,7 +75,7 @@ function toChange(
   try {
     written = JSON.parse(text.trim() || '[]');
   } catch {
-    return 'This is no JSON yet.';
+    return 'This is not valid JSON yet.';
   }
   if (!Array.isArray(written) || !written.every(isOverride))
     return 'Each override has a model, inputUsdPerMillion and outputUsdPerMillion.';

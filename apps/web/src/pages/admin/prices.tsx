@@ -74,12 +74,12 @@ function Overrides({ current }: { current: WorkspacePrices }): ReactNode {
       </label>
       {current.overrides.length === 0 && shown === '' && (
         <button type="button" className="quiet" onClick={() => setText(EXAMPLE)}>
-          Begin with the example
+          Start from the example
         </button>
       )}
       <PriceChanges stored={current.overrides} text={shown} />
       <p className="muted">
-        They hold for what is ingested from now on. <code>recount reprice</code> applies them to what is stored.
+        They apply to what is ingested from now on. <code>recount reprice</code> applies them to stored transcripts.
       </p>
       <button type="submit" disabled={text === undefined || save.isPending}>
         Save overrides

@@ -6,8 +6,8 @@ import { queryClient, useAnswer } from '../../api/use-answer.ts';
 import { Answered, Failure } from '../../ui/states.tsx';
 
 const REDACTIONS = [
-  ['off', 'Nothing: rows and bytes stay as they came'],
-  ['rows', 'Rows have [REDACTED] in their place; raw transcripts stay'],
+  ['off', 'Nothing: rows and bytes stay unchanged'],
+  ['rows', 'Rows have [REDACTED] instead; raw transcripts stay'],
   ['rows-and-raw', 'A redacted copy also replaces the raw transcript'],
 ] as const;
 
@@ -42,7 +42,7 @@ function toDeletions(current: WorkspaceSettings, next: WorkspaceSettings): strin
         ]
       : []),
     ...(next.redaction === 'rows-and-raw' && current.redaction !== 'rows-and-raw'
-      ? ['Redacted copies replace raw transcripts from now on: the originals cannot be had back.']
+      ? ['Redacted copies replace raw transcripts from now on: the originals cannot be restored.']
       : []),
   ];
 }
@@ -83,11 +83,11 @@ function Form({ current }: { current: WorkspaceSettings }): ReactNode {
         </select>
       </label>
       <label>
-        Delete messages and texts so many days after a session’s last activity (empty: never; figures stay)
+        Delete messages and texts this many days after a session’s last activity (empty: never; figures stay)
         <input name="rows" type="number" min={1} max={36500} defaultValue={current.rows_max_age_days ?? ''} />
       </label>
       <label>
-        Delete raw transcripts so many days after it (empty: never)
+        Delete raw transcripts this many days after it (empty: never)
         <input name="raw" type="number" min={1} max={36500} defaultValue={current.raw_max_age_days ?? ''} />
       </label>
       {asked === undefined ? (
@@ -104,7 +104,7 @@ function Form({ current }: { current: WorkspaceSettings }): ReactNode {
               Save, and delete what is older
             </button>
             <button type="button" onClick={() => setAsked(undefined)}>
-              Leave it as it is
+              Leave it
             </button>
           </div>
         </div>

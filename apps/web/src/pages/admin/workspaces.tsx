@@ -82,7 +82,7 @@ function AllWorkspaces({ ownId }: { ownId: string }): ReactNode {
         )}
       </Answered>
       <p className="muted">
-        What is in a workspace needs a key of it. To delete one with everything in it, use{' '}
+        The contents of a workspace need a key of it. To delete one with everything in it, use{' '}
         <code>recount workspaces delete NAME</code> on the server.
       </p>
       {renamed !== undefined && <Renaming workspace={renamed} close={() => setRenamed(undefined)} />}
@@ -114,7 +114,7 @@ function NewWorkspace(): ReactNode {
         </button>
         {create.data !== undefined && (
           <p role="status">
-            {create.data.name} is there, and has no key yet. On the server, this makes its first:{' '}
+            {create.data.name} is created, and has no key yet. On the server, this creates its first:{' '}
             <code>recount keys create --workspace {quote(create.data.name)} --name first --scopes read,admin</code>
           </p>
         )}
@@ -156,7 +156,7 @@ function Renaming({ workspace: { id, name }, close }: { workspace: Workspace; cl
             Rename it
           </button>
           <button type="button" onClick={close}>
-            Leave it as it is
+            Leave it
           </button>
         </div>
         {rename.error !== null && <Failure error={rename.error} />}

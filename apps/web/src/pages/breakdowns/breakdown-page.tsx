@@ -68,7 +68,7 @@ function Report({ breakdown, state, change }: ReportProps): ReactNode {
     <Answered of={report}>
       {({ rows, totals, caveats, truncated }) =>
         rows.length === 0 ? (
-          <Empty title="There is nothing of this in this time">
+          <Empty title="Nothing in this time range">
             {state.period !== 'all' && (
               <button type="button" onClick={() => change({ period: 'all', from: undefined, to: undefined })}>
                 Show all time
@@ -85,7 +85,7 @@ function Report({ breakdown, state, change }: ReportProps): ReactNode {
                     <Link
                       to="/sessions"
                       search={{ ...toTimeSearch(state, DEFAULT_PERIOD), subagents: 'include' } as never}
-                      title="The sessions of this time"
+                      title="Sessions in this time range"
                     >
                       {toFigure(kind, value(totals as never))}
                     </Link>

@@ -29,7 +29,7 @@ const KINDS: Readonly<Record<FindingKind, Kind>> = {
   'cold-cache': {
     label: 'Cold caches',
     explanation:
-      'Responses after a pause in which the cache had expired. The cost is what writing those tokens again took more than reading them would have.',
+      'Responses after a pause in which the cache had expired. The cost is the extra cost of writing those tokens again instead of reading them.',
     advice: 'Finish or compact before a break; start a new session after a long one.',
     figures: ['pause', 'tokens', 'cost'],
   },
@@ -37,14 +37,14 @@ const KINDS: Readonly<Record<FindingKind, Kind>> = {
     label: 'Loops',
     explanation:
       'The same tool with the same input, three times in a row or more. The cost is that of the responses that called again.',
-    advice: 'Look at what it waited for: a command that ends by itself needs no polling.',
+    advice: 'Check what it was waiting for: a command that ends by itself needs no polling.',
     figures: ['times', 'estimated', 'cost'],
   },
   'repeated-error': {
     label: 'Repeated errors',
     explanation:
       'A tool that failed with the same error three times in a row or more. The cost is that of the responses that tried again.',
-    advice: 'Say in the agent’s instructions what makes this fail here.',
+    advice: 'Explain in the agent’s instructions what makes this fail here.',
     figures: ['times', 'estimated', 'cost'],
   },
   'repeated-read': {
@@ -64,8 +64,8 @@ const KINDS: Readonly<Record<FindingKind, Kind>> = {
   'unfinished-session': {
     label: 'Unfinished sessions',
     explanation:
-      'The last prompt has no answer, or the last call no result, and nothing came for an hour. The cost is the session’s own.',
-    advice: 'See whether the work was taken up elsewhere.',
+      'The last prompt has no answer, or the last call no result, for an hour. The cost is the session’s own.',
+    advice: 'Check whether the work was continued elsewhere.',
     figures: ['tokens', 'cost'],
   },
   'expensive-session': {
@@ -94,7 +94,8 @@ export function Findings({
     <section aria-labelledby="findings" className="findings">
       <h2 id="findings">Where money goes without effect</h2>
       <p className="muted">
-        Counted from calls and responses, never guessed. Something can be a finding of two kinds: they do not add up.
+        Counted from calls and responses, never guessed. Something can be a finding of two kinds, so kinds do not add
+        up.
       </p>
       <Answered of={summary}>
         {({ kinds, caveats }) => {
@@ -212,8 +213,8 @@ function FindingTable({ kind, filter }: { kind: FindingKind; filter: Filter }): 
       <Answered of={report}>
         {({ rows, truncated }) =>
           rows.length === 0 ? (
-            <Empty title="There is nothing of this in this time">
-              <p>Choose a longer time, or another kind above.</p>
+            <Empty title="Nothing in this time range">
+              <p>Choose a longer time range, or another kind above.</p>
             </Empty>
           ) : (
             <>

@@ -47,7 +47,7 @@ function Section({ id, title, children }: { id: string; title: string; children:
 
 /** A table of findings: the first column names the subject. */
 function Evidence({ label, head, rows }: { label: string; head: readonly string[]; rows: ReactNode[][] }): ReactNode {
-  if (rows.length === 0) return <p className="muted">There is nothing of this in this time.</p>;
+  if (rows.length === 0) return <p className="muted">Nothing in this time range.</p>;
   return (
     <div className="scroll-x" tabIndex={0} role="region" aria-label={label}>
       <table className="plain-table">

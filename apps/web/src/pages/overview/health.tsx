@@ -57,7 +57,7 @@ export function Health(): ReactNode {
               </div>
             ))}
             <div
-              title={`Lines of which something was lost; they stand in ${transcripts_with_errors} transcripts, whose raw bytes are kept`}
+              title={`Lines of which something was lost, in ${transcripts_with_errors} transcripts, whose raw bytes are kept`}
             >
               <dt>issues</dt>
               <dd>

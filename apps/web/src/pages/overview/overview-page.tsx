@@ -120,7 +120,7 @@ export function OverviewPage(): ReactNode {
 function NothingUsed({ isAll, showAll }: { isAll: boolean; showAll: () => void }): ReactNode {
   if (!isAll) {
     return (
-      <Empty title="No agent was used in this time">
+      <Empty title="No agent was used in this time range">
         <button type="button" onClick={showAll}>
           Show all time
         </button>
@@ -128,9 +128,9 @@ function NothingUsed({ isAll, showAll }: { isAll: boolean; showAll: () => void }
     );
   }
   return (
-    <Empty title="Nothing is here yet">
+    <Empty title="Nothing here yet">
       <p>
-        <code>recount backfill</code> finds what the agents on this machine have kept, and brings it once you agree.
+        <code>recount backfill</code> finds the sessions of this machine’s agents, and uploads them once you agree.
       </p>
     </Empty>
   );

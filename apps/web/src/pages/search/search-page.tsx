@@ -125,9 +125,7 @@ export function SearchPage(): ReactNode {
       </div>
       {query.q === '' ? (
         <Empty title="Search prompts, answers, thinking, tool inputs and results">
-          <p>
-            Names are found whole and by their parts; “any part” finds three characters or more wherever they stand.
-          </p>
+          <p>Names are found whole and by their parts; “any part” finds three or more characters anywhere.</p>
         </Empty>
       ) : found.error !== null ? (
         <Failure error={found.error} retry={() => void found.refetch()} />
@@ -139,7 +137,7 @@ export function SearchPage(): ReactNode {
             {first.match_count.toLocaleString()}
             {first.is_match_count_capped ? ' or more' : ''} {first.match_count === 1 ? 'match' : 'matches'}
             {first.waiting_sessions > 0 &&
-              `; ${first.waiting_sessions.toLocaleString()} sessions are not indexed yet and may hold more`}
+              `; ${first.waiting_sessions.toLocaleString()} sessions are not indexed yet and may contain more`}
           </p>
           {results.length === 0 && (
             <Empty title="Nothing was found">

@@ -32,18 +32,14 @@ export function LiveView({ sessionId, streams }: { sessionId: string; streams: r
           since <Time iso={streams.at(-1)?.started_at ?? null} />
         </span>
       </h2>
-      {story.droppedCount > 0 && (
-        <p className="muted">What came earlier is in the transcript as soon as the run has ended.</p>
-      )}
+      {story.droppedCount > 0 && <p className="muted">Earlier output is in the transcript once the run has ended.</p>}
       {items.map((item) => (
         <article key={item.id} className={`turn turn-${item.kind === 'prompt' ? 'prompt' : 'answer'}`}>
           <LiveItemView item={item} />
         </article>
       ))}
       <p className="muted" role="status">
-        {isOpen
-          ? toVisible(story.status).slice(0, 200) || 'Waiting for what comes next …'
-          : 'Its transcript is being ingested …'}
+        {isOpen ? toVisible(story.status).slice(0, 200) || 'Waiting for more …' : 'Its transcript is being ingested …'}
       </p>
     </section>
   );

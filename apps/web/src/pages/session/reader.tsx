@@ -95,7 +95,7 @@ export function Reader({
         </p>
       )}
       <p className="print-note">
-        Only messages that were in sight are printed. “Printable page”, above the conversation, has all of them.
+        Only messages that were visible are printed. “Printable page”, above the conversation, has all of them.
       </p>
       {error !== null && <Failure error={error} retry={retry} />}
       <div ref={list} className="turns" style={{ height: virtual.getTotalSize() }}>

@@ -9,7 +9,7 @@ export function Repository({ address, commit }: { address: string | null; commit
     <>
       {address !== null && <Address address={address} />}
       {commit !== null && (
-        <span className="mono" title={`Commit as the session began: ${toVisible(commit)}`}>
+        <span className="mono" title={`Commit at the session’s start: ${toVisible(commit)}`}>
           {toVisible(commit.slice(0, SHORT_COMMIT_LENGTH))}
         </span>
       )}

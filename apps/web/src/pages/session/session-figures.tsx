@@ -62,7 +62,7 @@ function Costs({ session }: { session: SessionDetail }): ReactNode {
       </Item>
       <Item
         label="Own"
-        note="Responses that are counted here and nowhere else: over all sessions, own costs add up to the total"
+        note="Responses that only this session counts: over all sessions, own costs add up to the total"
       >
         <Money value={usage.own.cost_usd} />
       </Item>
@@ -77,7 +77,7 @@ function Costs({ session }: { session: SessionDetail }): ReactNode {
       {row !== undefined && (
         <Item
           label="Agent’s own total"
-          note="What the agent itself wrote that the session cost, sub-agents included; and ours minus it"
+          note="The cost that the agent itself reports, sub-agents included; and ours minus it"
         >
           <Money value={row.reported_cost_usd} />{' '}
           <span className="muted">

@@ -79,13 +79,13 @@ function SessionCaveats({
   const { unfinalised, unpriced } = usage.own;
   const issues = transcripts.reduce((sum, { error_count }) => sum + error_count, 0);
   const lines = [
-    tokens_in === null && 'Tokens and cost are not known: the transcript has no usage.',
+    tokens_in === null && 'Tokens and cost are unknown: the transcript has no usage.',
     outputOnly > 0 &&
-      `Of ${outputOnly.toLocaleString()} responses only the output is known, as a run of the agent was cut off before it said the rest: tokens and cost are too low.`,
-    unpriced.responses > 0 && `${unpriced.responses.toLocaleString()} responses have no price: the cost lacks them.`,
+      `Of ${outputOnly.toLocaleString()} responses only the output is known, because a run of the agent was cut off before it reported the rest: tokens and cost are too low.`,
+    unpriced.responses > 0 && `${unpriced.responses.toLocaleString()} responses have no price and are not in the cost.`,
     unfinalised.responses > 0 &&
-      `${unfinalised.responses.toLocaleString()} responses were written down before they ended: their output is about ${Math.max(0, unfinalised.estimated_tokens_out - unfinalised.tokens_out).toLocaleString()} tokens more, which no figure contains.`,
-    disagreeing > 0 && `${disagreeing.toLocaleString()} responses stand in other sessions with other figures.`,
+      `${unfinalised.responses.toLocaleString()} responses were recorded before they ended: their output is about ${Math.max(0, unfinalised.estimated_tokens_out - unfinalised.tokens_out).toLocaleString()} tokens more, which no figure contains.`,
+    disagreeing > 0 && `${disagreeing.toLocaleString()} responses have other figures in other sessions.`,
   ].filter((line) => line !== false);
   if (lines.length === 0 && issues === 0) return null;
   const faulty = transcripts.find(({ error_count }) => error_count > 0);
@@ -137,7 +137,7 @@ function Versions({ session }: { session: SessionDetail }): ReactNode {
       </ul>
       {!session.is_subagent && (
         <p className="muted">
-          <code>recount restore {session.session_id}</code> writes it to where its agent goes on with it.
+          <code>recount restore {session.session_id}</code> writes it back so that its agent can resume it.
         </p>
       )}
     </details>

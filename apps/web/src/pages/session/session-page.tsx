@@ -59,7 +59,7 @@ function SessionOrStream({ sessionId }: { sessionId: string }): ReactNode {
     return (
       <div className="session-page">
         <h1>{toVisible(sessionId)}</h1>
-        <p className="muted">It runs for the first time: figures are there when its transcript is.</p>
+        <p className="muted">This is its first run: figures appear with its transcript.</p>
         {live}
       </div>
     );
@@ -92,8 +92,8 @@ function LoadedSession({ session, children }: { session: SessionDetail; children
               data.turns.length > 0 ? (
                 <Reader conversation={conversation} outline={data} expansion={expansion} session={session} />
               ) : (
-                <Empty title="The transcript holds no message that could be shown">
-                  <p>Its raw bytes are there: see Raw transcript above.</p>
+                <Empty title="The transcript has no message to show">
+                  <p>See Raw transcript above for its bytes.</p>
                 </Empty>
               )
             }

@@ -35,9 +35,9 @@ export function Sharing({ sessionId, close }: { sessionId: string; close: () => 
   if (share.data !== undefined) {
     const redactionCount = Object.values(share.data.redactions).reduce((sum, count) => sum + count, 0);
     return (
-      <Modal title="The link is shown this once" close={close}>
+      <Modal title="The link is shown only once" close={close}>
         <p>
-          Whoever has it reads the session without a key until <Time iso={share.data.expires_at} />.{' '}
+          Anyone with the link can read the session without a key until <Time iso={share.data.expires_at} />.{' '}
           {formatCounted(redactionCount, 'secret')} found and taken out.
         </p>
         <ShownOnce text={new URL(share.data.path, location.href).href} close={close} />
@@ -51,8 +51,8 @@ export function Sharing({ sessionId, close }: { sessionId: string; close: () => 
   return (
     <Modal title="Share this session by a link" close={close}>
       <p>
-        Whoever has the link reads the session and its sub-agents as they are now, without a key. Secrets are replaced
-        where a rule finds them: <a href={preview}>download the page</a> and look at it first.
+        Anyone with the link can read the session and its sub-agents as they are now, without a key. Secrets that a rule
+        finds are replaced: <a href={preview}>download the page</a> and look at it first.
       </p>
       <form className="share-form" onSubmit={onSubmit}>
         <label className="row">
@@ -67,7 +67,7 @@ export function Sharing({ sessionId, close }: { sessionId: string; close: () => 
         </label>
         <label className="row">
           <input type="checkbox" checked={isSanitized} onChange={({ target }) => setSanitized(target.checked)} />
-          Structure alone: no texts, paths and names
+          Structure only: no texts, paths and names
         </label>
         <div className="row">
           <button type="submit" className="primary" disabled={share.isPending}>

@@ -99,7 +99,7 @@ export const COLUMNS: readonly SessionColumn[] = [
           </span>
         )}{' '}
         {unpriced_count > 0 && cost_estimate_usd !== null && (
-          <span className="tag warn" title={`${unpriced_count} responses have no price; the cost lacks them`}>
+          <span className="tag warn" title={`${unpriced_count} responses have no price and are not in the cost`}>
             +?
           </span>
         )}{' '}

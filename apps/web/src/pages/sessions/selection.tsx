@@ -83,7 +83,7 @@ function Deletion({ sessions, choose, close }: DeletionProps): ReactNode {
     <Modal title={`Delete ${formatCounted(sessions.length, 'session')}?`} close={close}>
       <p>
         Their raw bytes, messages and figures are gone for good. Sub-agents are sessions of their own, and stay unless
-        they are selected too. What other sessions hold copies of is credited to them.
+        they are selected too. Responses that other sessions have copies of are credited to those.
       </p>
       <ul className="deletions">
         {sessions.slice(0, NAMED_SESSIONS).map((session) => (

@@ -98,7 +98,7 @@ function FilterBar({ state, change, columns }: { state: UrlState; change: Change
               onClick={() => change({ [name]: undefined })}
             >
               {label}: {state[name]} <span aria-hidden="true">×</span>
-              <span className="hidden-label">, take this filter away</span>
+              <span className="hidden-label">, remove this filter</span>
             </button>
           ),
       )}

@@ -136,16 +136,16 @@ export const toSessionHref = ({ session_id }: Pick<Session, 'session_id'>): stri
 function NoSessions({ isFiltered }: { isFiltered: boolean }): ReactNode {
   if (isFiltered) {
     return (
-      <Empty title="No session passes these filters">
-        <Link to="/sessions">Take all filters away</Link>
+      <Empty title="No session matches these filters">
+        <Link to="/sessions">Remove all filters</Link>
       </Empty>
     );
   }
   return (
     <Empty title="There are no sessions yet">
       <p>
-        <code>recount backfill ~/.claude/projects</code> brings what is on this machine; <a href="/docs">the API</a>{' '}
-        takes uploads.
+        <code>recount backfill ~/.claude/projects</code> uploads the sessions of this machine;{' '}
+        <a href="/docs">the API</a> takes uploads.
       </p>
     </Empty>
   );

@@ -77,7 +77,7 @@ export async function* openFiles(
 async function* openArchive(path: string, file: File): AsyncGenerator<OpenedFile | RefusedFile | { leftOut: number }> {
   try {
     const { members, leftOut } = await (ZIP_NAME.test(path) ? readZip : readTar)(file);
-    if (members.length === 0) yield { path, reason: 'There is no .jsonl, .ndjson or .json file in it' };
+    if (members.length === 0) yield { path, reason: 'It contains no .jsonl, .ndjson or .json file' };
     for (const { name, bytes } of members) yield toOpened(name, new Blob([bytes as BlobPart]));
     if (leftOut > 0) yield { leftOut };
   } catch (error) {

@@ -3,9 +3,9 @@ import type { ReactNode } from 'react';
 import { formatCounted } from '../../format/values.ts';
 
 const MEANINGS: Readonly<Record<Transcript['status'], string>> = {
-  queued: 'Stored, waits for a worker',
+  queued: 'Stored, waiting for a worker',
   processing: 'A worker reads it',
-  ingested: 'Its rows are there',
+  ingested: 'Its rows are stored',
   superseded: 'A longer transcript of the session contains it',
   failed: 'Given up after several attempts; its bytes are kept',
 };

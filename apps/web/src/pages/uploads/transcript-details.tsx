@@ -70,7 +70,7 @@ function Facts({ transcript }: { transcript: Transcript }): ReactNode {
         </p>
       )}
       {transcript.raw_damaged_at !== null && (
-        <p className="failure">Its stored bytes are lost or damaged. Upload the same file again to heal it.</p>
+        <p className="failure">Its stored bytes are lost or damaged. Upload the same file again to replace it.</p>
       )}
     </>
   );
@@ -156,8 +156,8 @@ function Actions({
     return (
       <div className="question" role="group" aria-label="Delete it?">
         <p>
-          Delete this transcript? Its bytes ({formatBytes(size_bytes)}) and all rows that were made of it are gone for
-          good, and the figures of its session change.
+          Delete this transcript? Its bytes ({formatBytes(size_bytes)}) and all of its rows are deleted for good, and
+          the figures of its session change.
         </p>
         <div className="row">
           <button type="button" className="danger" disabled={remove.isPending} onClick={() => remove.mutate()}>

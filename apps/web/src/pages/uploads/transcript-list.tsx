@@ -143,10 +143,10 @@ function Views({ shown, ingestion, change }: ViewsProps): ReactNode {
 }
 
 const NoTranscripts = ({ isAll }: { isAll: boolean }): ReactNode => (
-  <Empty title={isAll ? 'Nothing was uploaded yet' : 'There is none of these'}>
+  <Empty title={isAll ? 'Nothing uploaded yet' : 'None of these'}>
     {isAll && (
       <p>
-        Drop a folder above, or let <code>recount backfill</code> find what this machine has.
+        Drop a folder above, or let <code>recount backfill</code> find this machine’s sessions.
       </p>
     )}
   </Empty>

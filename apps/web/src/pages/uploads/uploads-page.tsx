@@ -143,7 +143,7 @@ function UploadRow({ upload: { id, path, sizeBytes, state, receipt, reason, open
 
 const OUTCOMES: Readonly<Record<string, string>> = {
   duplicate: 'was here already',
-  healed: 'has healed a damaged one',
+  healed: 'replaced a damaged one',
   expired: 'was deleted by retention, and stays so',
 };
 
