@@ -28,7 +28,7 @@ const DOCTOR_FINDING_KINDS = [
 const doctorFindingSchema = z
   .object({
     kind: z.enum(DOCTOR_FINDING_KINDS),
-    fixed: z.boolean().describe('It was mended'),
+    fixed: z.boolean().describe('It was repaired'),
     workspaceId: z.string().optional(),
     transcriptId: z.string().optional(),
     streamId: z.string().optional(),

@@ -64,8 +64,8 @@ describe.skipIf(executablePath === undefined)('checks in a browser', () => {
     await doctor.getByText('Transcripts that wait for a job which is not in the queue').waitFor();
     expect(await doctor.getByRole('link', { name: rows[0].id }).getAttribute('href')).toContain(rows[0].id);
 
-    await doctor.getByRole('button', { name: 'Mend …' }).click();
-    await page.getByRole('button', { name: 'Mend it' }).click();
+    await doctor.getByRole('button', { name: 'Repair …' }).click();
+    await page.getByRole('button', { name: 'Repair it' }).click();
     await doctor.getByText('Their jobs were enqueued again.').waitFor();
     await api.work();
     const { checks } = await dashboard.ask<MaintenanceCheckList>('/v1/checks');

@@ -165,7 +165,7 @@ describe('GET /v1/export', () => {
         return answer.complete;
       };
       const stalled = await startReading(url);
-      await vi.waitFor(() => expect(api.logLines.join('')).toContain('its reader takes nothing'));
+      await vi.waitFor(() => expect(api.logLines.join('')).toContain('its client reads nothing'));
       expect(await readUntilEnd(stalled)).toBe(false);
       await vi.waitFor(async () => expect(await countCursors()).toBe(0));
 

@@ -123,7 +123,7 @@ async function list(context: CliContext, options: ListOptions): Promise<void> {
   if (streams.length === 0) {
     return note(
       context,
-      `Nothing is running${options.all ? ', nor did' : ''}. \`recount run --record -- claude -p "…"\` records an agent.`,
+      `${options.all ? 'No recorded agents' : 'Nothing is running'}. \`recount run --record -- claude -p "…"\` records one.`,
     );
   }
   const { formatLiveStreams } = await import('../live/live-table.ts');

@@ -54,7 +54,7 @@ it('says how sessions relate to the usage report', () => {
   const answer = { ...toUsageReport(), totals, usage: against };
   expect(toCaveatLines(usage, { ...answer, filters: { ...answer.filters, subagents: 'exclude' } } as never)).toEqual([
     'Cost includes what each session shares with others, $2.00 more; own cost, every response once.',
-    'Own cost $10.00 + $6.00 of sub-agents, left out here + -$1.00 that sessions and filters, such as the time, cut ' +
-      'differently = $15.00, the total of `recount report usage`.',
+    'Own cost $10.00 + $6.00 of sub-agents, left out here + -$1.00 from sessions that the filters, such as the time, ' +
+      'only partly include = $15.00, the total of `recount report usage`.',
   ]);
 });

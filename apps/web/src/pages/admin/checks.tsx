@@ -97,7 +97,7 @@ function Check({ about, check }: { about: CheckKind; check: MaintenanceCheck | u
         <div className="row">
           {!isRunning && check?.doctor != null && hasMendable(check.doctor) && (
             <button type="button" disabled={start.isPending} onClick={() => setIsAsked(true)}>
-              Mend …
+              Repair …
             </button>
           )}
           <button
@@ -127,7 +127,7 @@ function Check({ about, check }: { about: CheckKind; check: MaintenanceCheck | u
           </p>
           <div className="row">
             <button type="button" className="primary" disabled={start.isPending} onClick={() => start.mutate(true)}>
-              Mend it
+              Repair it
             </button>
             <button type="button" onClick={() => setIsAsked(false)}>
               Leave it
@@ -146,7 +146,7 @@ const STEPS: Readonly<Record<string, string>> = {
   transcripts: 'Raw objects of transcripts',
   streams: 'Raw objects of streams',
   search: 'Search',
-  mending: 'Mending',
+  mending: 'Repairing',
   comparing: 'Figures compared',
 };
 

@@ -77,10 +77,10 @@ const WORDS: Readonly<Record<DoctorFinding['kind'], Words>> = {
   'unchecked-database': ['Tables and indexes were not checked', 'The reason says what is missing.'],
   'undescribed-objects': [
     'Raw objects without a description, from which the database could be rebuilt',
-    'Mending describes them.',
+    'Repairing describes them.',
     'They are described now.',
   ],
-  'stale-uploads': ['Remains of interrupted uploads', 'Mending deletes them.', 'Deleted.'],
+  'stale-uploads': ['Remains of interrupted uploads', 'Repairing deletes them.', 'Deleted.'],
 };
 
 const OBSTACLES: Readonly<Record<NonNullable<DoctorFinding['obstacle']>, Words>> = {
@@ -128,7 +128,7 @@ export function groupFindings({ findings }: DoctorReport): FindingGroup[] {
       count: 0,
       isSerious,
       what,
-      todo: fixed ? (done ?? 'Mended.') : todo,
+      todo: fixed ? (done ?? 'Repaired.') : todo,
       transcriptIds: [],
       names: [],
     };
