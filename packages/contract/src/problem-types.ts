@@ -37,7 +37,7 @@ export const PROBLEMS = {
   'unidentified-transcript': { status: 422, title: 'The transcript’s session cannot be determined' },
   'empty-transcript': { status: 422, title: 'The transcript is empty' },
   'unsupported-format': { status: 422, title: 'Not recognised as a transcript that recount reads' },
-  'unknown-name': { status: 422, title: 'No such name' },
+  'unknown-name': { status: 422, title: 'The name is unknown or not unique' },
   'invalid-session-id': { status: 422, title: 'The session id is not valid' },
   'too-many-failed-keys': { status: 429, title: 'Too many requests with a wrong API key' },
   'too-many-requests': { status: 429, title: 'Too many requests' },

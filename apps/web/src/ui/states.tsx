@@ -19,11 +19,14 @@ export const Empty = ({ title, children }: { title: string; children?: ReactNode
 /** The server's error message, and a way to continue. */
 export function Failure({ error, retry }: { error: unknown; retry?: (() => void) | undefined }): ReactNode {
   const { problem = {}, status } = error instanceof ApiError ? error : {};
-  const details = (problem.errors ?? []).map(({ field, message }) => `${field}: ${message}`);
+  const said = error instanceof Error ? error.message : 'Unknown error';
+  const details = (problem.errors ?? [])
+    .filter(({ message }) => message !== said)
+    .map(({ field, message }) => `${field}: ${message}`);
   return (
     <div className="state failure" role="alert">
       <p className="state-title">{problem.title ?? 'This could not be shown'}</p>
-      <p>{error instanceof Error ? error.message : 'Unknown error'}</p>
+      <p>{said}</p>
       {details.map((line) => (
         <p key={line}>{line}</p>
       ))}

@@ -28,10 +28,11 @@ const figure = (
   label: string,
   cell: SessionColumn['cell'],
   sort?: SessionColumn['sort'],
+  width = '78px',
 ): SessionColumn => ({
   id,
   label,
-  width: '78px',
+  width,
   isFigure: true,
   cell,
   ...(sort !== undefined && { sort }),
@@ -88,25 +89,25 @@ export const COLUMNS: readonly SessionColumn[] = [
   figure(
     'cost',
     'Cost',
-    ({ cost_estimate_usd, unpriced_count, output_only_count }) => (
-      <>
-        {output_only_count > 0 && (
-          <span
-            className="tag warn"
-            title={`Of ${output_only_count} responses only the output is known; the cost is too low`}
-          >
-            +?
-          </span>
-        )}{' '}
-        {unpriced_count > 0 && cost_estimate_usd !== null && (
-          <span className="tag warn" title={`${unpriced_count} responses have no price and are not in the cost`}>
-            +?
-          </span>
-        )}{' '}
-        <Money value={cost_estimate_usd} />
-      </>
-    ),
+    ({ cost_estimate_usd, unpriced_count, output_only_count }) => {
+      const lacks = [
+        output_only_count > 0 ? [`Of ${output_only_count} responses only the output is known`] : [],
+        unpriced_count > 0 && cost_estimate_usd !== null ? [`${unpriced_count} responses have no price`] : [],
+      ].flat();
+      return (
+        <>
+          {lacks.length > 0 && (
+            <span className="tag warn" title={`${lacks.join(', ')}: the cost is too low`}>
+              +?
+            </span>
+          )}{' '}
+          <Money value={cost_estimate_usd} />
+        </>
+      );
+    },
     'cost_estimate_usd',
+    // "+? $12,345.67"
+    '112px',
   ),
   text('person', 'Person', '120px', ({ person }) => person),
   text('machine', 'Machine', '120px', ({ machine }) => machine),
