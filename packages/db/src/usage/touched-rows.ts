@@ -9,23 +9,23 @@ import { BUCKET_START } from './write-rollups.ts';
 
 const QUARTER_MS = 15 * 60_000;
 
-/** Of more, all roll-ups of the session are made again. */
+/** Above this, all roll-ups of the session are rebuilt. */
 const MAX_TOUCHED_QUARTERS = 200;
 
 /**
- * The parser recognises late lines of as many responses; of a transcript with more, one may have several entries at several
- * times, and which of them counts is known only from all of them.
+ * How many closed responses the parser recognises. In a transcript with more, one response may have several entries
+ * with different times, and only all of them together show which one counts.
  */
 const MAX_SINGLE_ENTRIES = 200_000;
 
 interface QuarterSet {
-  /** Takes a time, milliseconds since 1970. */
+  /** `timeMs`: milliseconds since 1970. */
   add(timeMs: number): void;
-  /** Beginnings of the quarters of an hour, milliseconds since 1970; undefined if they are more than 200. */
+  /** Starts of the 15-minute buckets, milliseconds since 1970; undefined if there are more than 200. */
   toQuarters(): number[] | undefined;
 }
 
-/** The quarters of an hour that times lie in. */
+/** Collects the 15-minute buckets that contain the given times. */
 export function createQuarterSet(): QuarterSet {
   const quarters = new Set<number>();
   return {
@@ -36,29 +36,33 @@ export function createQuarterSet(): QuarterSet {
   };
 }
 
-/** Files of touched calls; of more, all findings of the session are made again. */
+/** Maximum number of files of touched calls; above this, all findings of the session are rebuilt. */
 const MAX_TOUCHED_FILES = 1000;
 
-/** As many calls the parser tells from their copies: of a transcript with more, a key may be of two calls. */
+/** How many calls the parser can tell from copies. In a transcript with more, one key may belong to two calls. */
 const MAX_SINGLE_CALLS = 50_000;
 
-/** Lines before the first touched call in which the end of a run is looked for; a run that is longer is made again with all before it. */
+/**
+ * How many lines before the first touched call are searched for the end of a run. A longer run is rebuilt together with
+ * everything before it.
+ */
 const MAX_LINES_BEFORE = 1000;
 
-/** Outside of this, what is derived from the rows of a session that grew stays what it is. */
+/** What the growth of a session can have affected; everything else derived from its rows remains valid. */
 export interface TouchedRows {
-  /** Beginnings of quarters of an hour in milliseconds since 1970, for roll-ups. */
+  /** Starts of 15-minute buckets, milliseconds since 1970, for roll-ups. */
   quarters: number[];
   /** Undefined: all. */
   findings: TouchedFindings | undefined;
 }
 
 /**
- * What the change of a session touches. Undefined where that is not known: only of a session that merely grew it is. To be called
- * once the ledger is settled, and before what the change replaces is deleted.
+ * Finds what a change of a session affects; undefined, meaning everything, unless the session only grew. To be called
+ * once the ledger is settled, and before replaced rows are deleted.
  *
- * It is about all entries and calls that came or go, and all that the session has of the same
- * responses: which of them counts, and where it is credited, may have changed. And, for findings, calls whose texts came.
+ * Affected are all entries and calls that were added or removed, and everything that the session has of the same
+ * responses, because a different copy may now count, or be credited elsewhere. For findings, also calls whose texts
+ * were added.
  */
 export async function findTouchedRows(transaction: Database, change: UsageChange): Promise<TouchedRows | undefined> {
   const [written, another] = change.written;

@@ -5,15 +5,18 @@ import { toFailureReason } from '../process/failure-reason.ts';
 
 type Deps = Pick<IngestDependencies, 'database'>;
 
-/** Any constant will do, as long as nobody else in the database uses it. */
+/** Any constant will do if nothing else in the database uses it. */
 const TOTALS_LOCK = 7_262_894;
 const DEFAULT_INTERVAL_MS = 30_000;
-/** Pauses are so many times as long as the work: while a year's transcripts come in, each round has a year's days. */
+/**
+ * A pause lasts this many times as long as the work before it: while a year's transcripts are ingested, each round
+ * covers a year's days.
+ */
 const PAUSE_FACTOR = 20;
 
 /**
- * Makes the totals of days on which roll-ups changed again, now and every half a minute, in one process at a time, until it is told
- * to end. Never rejects.
+ * Rebuilds the totals of days on which roll-ups changed, immediately and then every half a minute, in one process at a
+ * time, until `signal` aborts. Never rejects.
  */
 export async function runTotals(
   { database, onFailure }: Deps & { onFailure: (reason: string) => void },
