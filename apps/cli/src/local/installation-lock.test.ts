@@ -48,7 +48,8 @@ describe('the lock of a data directory', () => {
   it('is not held by processes that only ask for it', async () => {
     const asking = Array.from({ length: 20 }, () => findRunning(path));
     const lock = await acquire();
-    expect(await Promise.all(asking)).toEqual(asking.map(() => undefined));
+    // Those that looked after it was taken see its holder, which is this process.
+    for (const found of await Promise.all(asking)) expect([undefined, process.pid]).toContain(found?.pid);
     await lock.release();
   });
 
