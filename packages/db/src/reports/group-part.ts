@@ -1,4 +1,5 @@
 import { type SQL, sql } from '../drizzle.cjs';
+import type { SessionTotalName } from '../usage/rollups-schema.ts';
 import { joinSessions, type ReportSource, toConditions } from './report-filter.ts';
 import { type ReportScope, toKey } from './report-keys.ts';
 import type { TableSource } from './rollup-source.ts';
@@ -15,18 +16,20 @@ export interface GroupPart {
   keys?: Readonly<Record<string, SQL>>;
   /** Conditions in addition to the filter's. */
   where?: SQL;
+  /** What totals call the sessions with rows that pass `where`. */
+  counted?: SessionTotalName;
 }
 
 /** A part's rows and their keys. */
-type RowsOfPart = Pick<GroupPart, 'source' | 'table' | 'keys' | 'where'>;
+export type RowsOfPart = Pick<GroupPart, 'source' | 'table' | 'keys' | 'where'>;
 
 /** The part's rows that pass a condition. */
-export const restrict = <Part extends GroupPart>(part: Part, condition: SQL): Part => ({
+export const restrict = <Part extends GroupPart>({ counted: _counted, ...part }: Part, condition: SQL) => ({
   ...part,
   where: part.where === undefined ? condition : sql`${part.where} AND ${condition}`,
 });
 
-type NamedColumns = [name: string, value: SQL][];
+export type NamedColumns = [name: string, value: SQL][];
 
 /** A part's keys, by their names in rows. */
 export const toKeys = ({ source, keys }: Pick<RowsOfPart, 'source' | 'keys'>, scope: ReportScope): NamedColumns => [
@@ -57,17 +60,8 @@ export function toSelect(
     ${groupedColumns === undefined || positions.length === 0 ? sql`` : sql`GROUP BY ${sql.raw(positions.join(', '))}`}`;
 }
 
-/** Sessions of a part by the keys. */
-export const selectSessionKeys = (part: RowsOfPart, scope: ReportScope): SQL => sql`
-  SELECT DISTINCT ${toColumns([...toKeys(part, scope), ['counted_session', part.source.sessionId]])}
-  ${fromPart(part, toCountScope(part, scope))}`;
-
 /** The scope for rows that have their sessions. */
 export const withSessions = (scope: ReportScope): ReportScope => ({ ...scope, sessionDays: undefined });
-
-/** The scope for rows of which sessions are counted: where sums are those of totals, which have none, other rows than theirs. */
-export const toCountScope = ({ table }: Pick<RowsOfPart, 'table'>, scope: ReportScope): ReportScope =>
-  typeof table === 'function' && table(scope).hasTotals === true ? { ...withSessions(scope), isCounted: true } : scope;
 
 /** FROM and WHERE of a part. */
 export const fromPart = ({ source, table, where }: RowsOfPart, scope: ReportScope): SQL => sql`

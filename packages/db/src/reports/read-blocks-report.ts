@@ -138,6 +138,7 @@ const OF_ALL_BLOCKS: GroupPart = {
   groupedColumns: ['model'],
   columns: { model: sql`u.model`, ...ROLLUP_SUMS },
   where: sql`NOT u.is_shared AND u.bucket_start IS NOT NULL`,
+  counted: 'credited',
 };
 
 /**

@@ -16,6 +16,7 @@ const CALLS: GroupPart = {
   groupedColumns: ['tool_name'],
   columns: { tool_name: sql`r.tool_name`, ...ROLLED_UP_CALLS.columns },
   where: sql`r.mcp_server IS NOT NULL`,
+  counted: 'mcp_servers',
 };
 
 /** Calls to MCP servers. */

@@ -27,6 +27,7 @@ const USAGE: GroupPart = {
     last_used: sql`max(u.last_bucket_start)`,
   },
   where: sql`NOT u.is_shared`,
+  counted: 'credited',
 };
 
 /** Models in use, including those without a price. */

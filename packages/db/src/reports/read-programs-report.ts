@@ -21,6 +21,7 @@ const CALLS: GroupPart = {
   columns: { ...ROLLED_UP_CALLS.columns, ...toRollupSums(['timed_calls']) },
   keys: { program: sql`r.program` },
   where: sql`r.program IS NOT NULL`,
+  counted: 'programs',
 };
 
 /** Shell commands by their first program. */

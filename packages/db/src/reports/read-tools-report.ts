@@ -26,6 +26,7 @@ type Sums = CallSums & Record<'input_bytes' | 'total_ms' | 'timed_calls', number
 const CALLS: GroupPart = {
   ...ROLLED_UP_CALLS,
   columns: { ...ROLLED_UP_CALLS.columns, ...toRollupSums(['input_bytes', 'duration_ms', 'timed_calls']) },
+  counted: 'calls',
 };
 
 /** Tool calls by any keys. */

@@ -34,6 +34,7 @@ export const USAGE_TABLE = fromTotals('usage', 'u');
 const USAGE: GroupPart = {
   source: USAGE_SOURCE,
   table: USAGE_TABLE,
+  counted: 'usage',
   groupedColumns: ['is_shared'],
   columns: {
     is_shared: sql`u.is_shared`,

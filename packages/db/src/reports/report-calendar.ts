@@ -159,7 +159,7 @@ const PERIOD_NUMBERS: Readonly<Record<Period, (localMs: number) => number>> = {
 
 /**
  * Beginnings, milliseconds since 1970, of UTC days on which a period ends, or a clock is changed, within an hour or day of UTC, of
- * `unitMs`. Undefined where the clocks are not known.
+ * `unitMs`. Undefined if the clocks are not known, or return to a period that has ended.
  */
 export function findPartedDays(
   periods: readonly Period[],
@@ -170,6 +170,7 @@ export function findPartedDays(
   if (calendar === undefined || 'timeZone' in calendar) return undefined;
   const toOffsetMs = (ms: number): number =>
     calendar.offsets.findLast(({ fromMs }) => fromMs <= ms)?.offsetMs ?? calendar.offsets[0]?.offsetMs ?? 0;
+  if (calendar.offsets.some((_, index) => isReturning(calendar, index, periods))) return undefined;
   const isParted = (startMs: number): boolean => {
     const endMs = startMs + unitMs - QUARTER_MS;
     const [offset, endOffset] = [toOffsetMs(startMs), toOffsetMs(endMs)];
@@ -180,4 +181,17 @@ export function findPartedDays(
   };
   const units = Array.from({ length: DAY_MS / unitMs }, (_, index) => index * unitMs);
   return calendar.daysMs.filter((dayMs) => units.some((unit) => isParted(dayMs + unit)));
+}
+
+/** Whether a change of the clocks leads back to a day, week or month that has ended. An hour shown twice is two hours. */
+function isReturning({ offsets }: KnownClocks, index: number, periods: readonly Period[]): boolean {
+  const [before, after] = [offsets[index - 1], offsets[index]];
+  if (before === undefined || after === undefined) return false;
+  return periods.some((period) => {
+    const toNumber = PERIOD_NUMBERS[period];
+    return (
+      period !== 'hour' &&
+      toNumber(after.fromMs - QUARTER_MS + before.offsetMs) > toNumber(after.fromMs + after.offsetMs)
+    );
+  });
 }

@@ -1,21 +1,11 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { type FoundPage, findHours, findSessions } from './find-page.ts';
-import {
-  fromPart,
-  type GroupPart,
-  listQueries,
-  selectSessionKeys,
-  toColumns,
-  toCountScope,
-  toKeys,
-  toNameList,
-  toSelect,
-  withQueries,
-} from './group-part.ts';
+import { fromPart, type GroupPart, toColumns, toKeys, toNameList, toSelect, withQueries } from './group-part.ts';
 import { readCalendar } from './report-calendar.ts';
 import type { ReportFilter } from './report-filter.ts';
 import { isTimeKey, type ReportKey, type ReportScope, toText } from './report-keys.ts';
+import { countAllSessions, countSessions, listCountQueries, selectSessionKeys } from './session-counts.ts';
 import { findSessionDays } from './totals-source.ts';
 
 /** What a row is about: exactly the requested keys. */
@@ -112,14 +102,15 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
   if (countsSessions !== undefined) {
     let ofAll = sql`NULL`;
     const part = typeof countsSessions === 'object' ? countsSessions : first;
-    const countScope = toCountScope(part, scope);
-    if (countScope !== scope) queries.push(...listQueries([part], countScope));
     if (sessionCount !== undefined) ofAll = sql`${sessionCount}::float8`;
-    else if (firstName === undefined || countsSessions === 'in total') ofAll = countAllSessions(part, scope);
-    else if (!isEachOne) {
-      ofAll = sql`(SELECT count(*) FROM (SELECT DISTINCT counted_session FROM session_keys) AS session)`;
-      queries.push(sql`session_keys AS MATERIALIZED (${selectSessionKeys(part, scope)})`);
-      selects.push(countSessionsByKeys(names, columnNames));
+    else if (countsSessions === 'in total') {
+      ofAll = countAllSessions(part, scope);
+      queries.push(...listCountQueries(part, scope));
+    } else if (!isEachOne) {
+      const counts = countSessions(part, scope);
+      ofAll = counts.ofAll;
+      queries.push(...counts.queries);
+      if (counts.byKeys !== undefined) selects.push(toCountRows(counts.byKeys, names, columnNames));
     }
     allAggregates.sessions = sql`CASE WHEN ${isTotal} THEN ${ofAll} ELSE coalesce(max(session_count), 0) END::float8`;
   }
@@ -196,7 +187,7 @@ export async function readSessionCounts(
   const scope = { ...filter, groupBy: [] };
   const names = Object.keys(part.keys);
   const { rows } = await database.execute<Record<string, unknown> & { session_count: number }>(sql`
-    ${withQueries([part], toCountScope(part, scope))}
+    ${withQueries([part], scope)}
     SELECT ${toNameList(names)}, count(*)::float8 AS session_count FROM (${selectSessionKeys(part, scope)}) AS k
     GROUP BY ${toNameList(names)}`);
   return new Map(rows.map((row) => [JSON.stringify(names.map((name) => row[name])), row.session_count]));
@@ -217,13 +208,9 @@ export async function createScope(
 /** Whether each group is one session. */
 const isBySession = ({ groupBy }: ReportScope): boolean => groupBy.join() === 'session';
 
-const countAllSessions = ({ keys: _keys, ...part }: GroupPart, scope: ReportScope): SQL => sql`(
-  SELECT count(*) FROM (${selectSessionKeys(part, { ...scope, groupBy: [] })}) AS session)`;
-
-/** Counts different sessions by hashing, which is faster than count(DISTINCT …), which sorts. */
-const countSessionsByKeys = (names: readonly string[], columnNames: readonly string[]): SQL => sql`
-  SELECT ${toNameList(names)}, ${sql.join(columnNames.map(() => sql`NULL, `))} count(*)
-  FROM session_keys GROUP BY ${toNameList(names)}`;
+/** Numbers of sessions by keys, as rows among those of parts. */
+const toCountRows = (byKeys: SQL, names: readonly string[], columnNames: readonly string[]): SQL => sql`
+  SELECT ${toNameList(names)}, ${sql.join(columnNames.map(() => sql`NULL, `))} session_count FROM (${byKeys}) AS counted`;
 
 function toList(aggregates: Readonly<Record<string, SQL>>, toSql: (name: string) => SQL): SQL {
   return sql.join(

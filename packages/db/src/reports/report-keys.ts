@@ -43,6 +43,8 @@ export interface ReportScope extends ReportFilter {
   isCounted?: true | undefined;
   /** UTC days that rows of roll-ups are read of, besides those of no known time. Left out: all. */
   onlyDays?: readonly string[] | undefined;
+  /** Rows of other sessions than those that have some on these UTC days, or of no known time, may be left out. */
+  onlySessionsOf?: readonly string[] | undefined;
 }
 
 export const isTimeKey = (name: string): name is TimeKey => Object.hasOwn(TIME_FORMATS, name);

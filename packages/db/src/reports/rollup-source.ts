@@ -1,7 +1,7 @@
 import { type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
-import { fromDays, toDay, toDays } from '../usage/refresh-totals.ts';
 import { ROLLUPS, type RollupName } from '../usage/rollups-schema.ts';
+import { fromDays, toDay, toDays } from '../usage/stale-days.ts';
 import { CALLS } from '../usage/write-rollups.ts';
 import { isWithinPeriod, toLocalTime } from './report-calendar.ts';
 import type { ReportFilter } from './report-filter.ts';
@@ -97,12 +97,20 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
   };
 }
 
-/** All rows of a table, or those of the days that the scope is about, and of no known time. */
-function restrictToDays(table: PgTable, column: string, { workspaceId, onlyDays }: ReportScope): SQL {
-  if (onlyDays === undefined) return sql`${table}`;
+/** All rows of a table, or those of the days or sessions that the scope is about, and of no known time. */
+function restrictToDays(table: PgTable, column: string, scope: ReportScope): SQL {
+  const { workspaceId, onlyDays, onlySessionsOf } = scope;
+  const days = onlyDays ?? onlySessionsOf;
+  if (days === undefined) return sql`${table}`;
+  const rows = (columns: string) => sql`
+    SELECT ${sql.raw(`d.${columns}`)} FROM ${fromDays(table, column, workspaceId, days)}
+    UNION ALL
+    SELECT ${sql.raw(`t.${columns}`)} FROM ${table} AS t WHERE t.workspace_id = ${workspaceId} AND ${sql.raw(`t.${column}`)} IS NULL`;
+  if (onlyDays !== undefined) return sql`(${rows('*')})`;
   return sql`(
-    SELECT d.* FROM ${fromDays(table, column, workspaceId, onlyDays)}
-    UNION ALL SELECT * FROM ${table} AS t WHERE t.workspace_id = ${workspaceId} AND ${sql.raw(`t.${column}`)} IS NULL
+    SELECT d.* FROM (SELECT DISTINCT session_id FROM (${rows('session_id')}) AS seen) AS s CROSS JOIN LATERAL (
+      SELECT * FROM ${table} WHERE workspace_id = ${toHiddenWorkspace(workspaceId)} AND session_id = s.session_id OFFSET 0
+    ) AS d
   )`;
 }
 

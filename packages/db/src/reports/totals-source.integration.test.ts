@@ -152,3 +152,36 @@ it('reads totals if it may', async () => {
   expect((await read(['day'])).totals.own.tokens_out).toBeGreaterThan(before.totals.own.tokens_out);
   expect(await read(['project'])).toEqual(ofProjects);
 });
+
+it('counts sessions by totals where it may', async () => {
+  await mark('true');
+  await refreshTotals(pool, TEST_WORKSPACE);
+  const read = async (report: Read, request: Partial<ReportRequest> = {}) => {
+    const whole = { subagents: 'include' as const, timeZone: 'Europe/Berlin', ...request };
+    const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, whole);
+    return (await report(pool.database, filter)) as Record<'totals', { sessions: number }> & {
+      rows: { sessions: number }[];
+    };
+  };
+  const byDay: Read = (database, filter) => readUsageReport(database, filter, { groupBy: ['day'], limit });
+  const byTool: Read = (database, filter) =>
+    readToolsReport(database, filter, { groupBy: ['tool'], limit, hasPercentiles: false });
+  const reports = Object.entries({ ...REPORTS, byDay, byTool }).filter(([name]) =>
+    ['byDay', 'byTool', 'models', 'programs', 'mcp-servers'].includes(name),
+  );
+  const readCounts = async () => {
+    const counts: Record<string, number> = {};
+    for (const [name, report] of reports) {
+      const { totals, rows } = await read(report);
+      counts[name] = totals.sessions;
+      counts[`rows of ${name}`] = rows.reduce((sum, { sessions }) => sum + sessions, 0);
+    }
+    return counts;
+  };
+  const before = await readCounts();
+  const ofModel = await read(byDay, { model: 'model-1' });
+  await pool.pool.query('UPDATE recount.session_total SET sessions = sessions + 100');
+  for (const [name, count] of Object.entries(await readCounts()))
+    expect(count).toBeGreaterThan((before[name] ?? 0) + 99);
+  expect(await read(byDay, { model: 'model-1' })).toEqual(ofModel);
+});

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { listStaleDays, toDay, toDays } from '../usage/refresh-totals.ts';
 import { ROLLUPS, type RollupName } from '../usage/rollups-schema.ts';
+import { listStaleDays, toDay, toDays } from '../usage/stale-days.ts';
 import { findPartedDays, toLocalTime } from './report-calendar.ts';
 import type { ReportFilter } from './report-filter.ts';
 import { isTimeKey, type ReportKey, type ReportScope, type SessionDays, type TotalUnit } from './report-keys.ts';

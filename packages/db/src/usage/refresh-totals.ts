@@ -1,45 +1,15 @@
 import type { Database, DatabasePool } from '../database/database.ts';
 import { lockWorkspace } from '../database/locks.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
-import { ROLLUPS, type RollupName, staleDays } from './rollups-schema.ts';
+import { ROLLUPS, type RollupName, sessionTotal, staleDays } from './rollups-schema.ts';
+import { COUNTED_ROLLUPS, selectSessionTotals } from './session-totals.ts';
+import { fromDays, listStaleDays, toDay, toDays } from './stale-days.ts';
 
 /** Names of the roll-ups that have totals. */
 export const TOTALLED = (Object.keys(ROLLUPS) as RollupName[]).filter((name) => ROLLUPS[name].totals !== undefined);
 
 /** Days of one transaction. */
 const DAYS_PER_STEP = 50;
-
-/** Beginning of the UTC day that a row of a roll-up or of totals lies in. */
-export const toDay = (column: string): SQL => sql.raw(`date_bin('1 day', ${column}, '2000-01-01Z')`);
-
-export const toDays = (days: readonly string[]): SQL => sql`${sql.param([...days])}::timestamptz[]`;
-
-/** The rows of a table by a column of its index of workspace and time, of some UTC days: as `d`, for a FROM. */
-export const fromDays = (table: PgTable, column: string, workspaceId: string, days: readonly string[]): SQL => {
-  const time = sql.raw(`t.${column}`);
-  return sql`(SELECT DISTINCT start FROM unnest(${toDays(days)}) AS start) AS day CROSS JOIN LATERAL (
-    SELECT * FROM ${table} AS t
-    WHERE t.workspace_id = ${workspaceId} AND ${time} >= day.start AND ${time} < day.start + interval '24 hours' OFFSET 0
-  ) AS d`;
-};
-
-/** Says that the totals of some UTC days are not what the roll-ups are once the transaction is committed. */
-export async function markStaleDays(
-  transaction: Database,
-  workspaceId: string,
-  days: readonly string[],
-): Promise<void> {
-  if (days.length === 0) return;
-  await transaction.execute(sql`
-    INSERT INTO ${staleDays} (workspace_id, day) SELECT ${workspaceId}, day FROM unnest(${toDays(days)}) AS day`);
-}
-
-/** UTC days of which a workspace's totals are not to be read, each once; `limit` of them at most. */
-export async function listStaleDays(database: Database, workspaceId: string, limit: number): Promise<string[]> {
-  const { rows } = await database.execute<{ day: string }>(sql`
-    SELECT DISTINCT day::text AS day FROM ${staleDays} WHERE workspace_id = ${workspaceId} LIMIT ${limit}`);
-  return rows.map(({ day }) => day);
-}
 
 /** Rows of totals by their definition: of some UTC days, or all of a workspace. */
 export function selectTotals(name: RollupName, workspaceId: string, days?: readonly string[]): SQL {
@@ -95,14 +65,23 @@ async function refreshDays(transaction: Database, workspaceId: string): Promise<
   if (days.length === 0) return 0;
   await transaction.execute(sql`
     DELETE FROM ${staleDays} WHERE workspace_id = ${workspaceId} AND day = ANY(${toDays(days)})`);
+  const clear = async (table: PgTable, time: string) =>
+    await transaction.execute(sql`
+      DELETE FROM ${table} WHERE workspace_id = ${workspaceId} AND ${toDay(time)} = ANY(${toDays(days)})`);
   for (const name of TOTALLED) {
     const { totals } = ROLLUPS[name];
     if (totals === undefined) continue;
-    const columns = sql.raw(Object.keys(getTableColumns(totals.table)).join(', '));
-    await transaction.execute(sql`
-      DELETE FROM ${totals.table} WHERE workspace_id = ${workspaceId} AND ${toDay('first_bucket_start')} = ANY(${toDays(days)})`);
-    await transaction.execute(sql`
-      INSERT INTO ${totals.table} (${columns}) SELECT ${columns} FROM (${selectTotals(name, workspaceId, days)}) AS total`);
+    await clear(totals.table, 'first_bucket_start');
+    await insert(transaction, totals.table, selectTotals(name, workspaceId, days));
+  }
+  await clear(sessionTotal, 'period_start');
+  for (const rollup of COUNTED_ROLLUPS) {
+    await insert(transaction, sessionTotal, selectSessionTotals(rollup, workspaceId, days));
   }
   return days.length;
+}
+
+async function insert(transaction: Database, table: PgTable, rows: SQL): Promise<void> {
+  const columns = sql.raw(Object.keys(getTableColumns(table)).join(', '));
+  await transaction.execute(sql`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM (${rows}) AS total`);
 }

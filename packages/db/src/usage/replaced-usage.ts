@@ -4,9 +4,9 @@ import { findings } from '../findings/schema.ts';
 import { toHiddenWorkspace } from '../planner.ts';
 import { sessions } from '../transcripts/schema.ts';
 import type { RowSet, RowSetKey, UsageNumbers } from '../transcripts/transcript-rows.ts';
-import { toDay } from './refresh-totals.ts';
 import { ROLLUPS, staleDays } from './rollups-schema.ts';
 import { toolCalls, usageEntries, usageLedger } from './schema.ts';
+import { toDay } from './stale-days.ts';
 
 /** A change to the usage entries and tool calls of transcripts. */
 export interface UsageChange {

@@ -187,6 +187,25 @@ export const toolDayTotal = recountSchema.table(
 );
 
 /**
+ * How many sessions of a workspace have rows of a roll-up in an hour or day (UTC), by when they had such rows last before it; see
+ * `SESSION_TOTALS`. A session is new in a period, or in a group of a report, in the hour whose `previous_bucket_start` lies before it.
+ */
+export const sessionTotal = recountSchema.table(
+  'session_total',
+  {
+    workspace_id: identifier().notNull(),
+    /** Name of what is counted, and of its key if the row is of one key's value: `usage`, `usage/model`. */
+    counted: identifier().notNull(),
+    key: text(),
+    period_start: isoTimestamp().notNull(),
+    /** Last quarter of an hour before the period with rows of the same session and key. */
+    previous_bucket_start: isoTimestamp(),
+    sessions: integer().notNull(),
+  },
+  (table) => [index('session_total_time').on(table.workspace_id, table.counted, table.period_start)],
+);
+
+/**
  * UTC days of which totals may not be what the roll-ups of sessions are. Whoever changes roll-ups adds a row for each of their
  * days in the same transaction, so that nobody ever waits for a row here; reports read such days from the sessions.
  */
@@ -250,3 +269,23 @@ export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
   },
 };
 export type RollupName = keyof typeof ROLLUPS;
+
+interface CountedSessions {
+  rollup: 'usage' | 'tool';
+  /** Which rows count. */
+  where: string;
+  /** The key of reports by which sessions are counted as well, and its column. */
+  key: string;
+  column: string;
+}
+
+/** What sessions are counted by, in all and by a key. */
+export const SESSION_TOTALS = {
+  usage: { rollup: 'usage', where: 'true', key: 'model', column: 'model' },
+  credited: { rollup: 'usage', where: 'NOT r.is_shared', key: 'model', column: 'model' },
+  calls: { rollup: 'tool', where: 'true', key: 'tool', column: 'tool_name' },
+  programs: { rollup: 'tool', where: 'r.program IS NOT NULL', key: 'program', column: 'program' },
+  mcp_servers: { rollup: 'tool', where: 'r.mcp_server IS NOT NULL', key: 'mcp_server', column: 'mcp_server' },
+} as const satisfies Record<string, CountedSessions>;
+
+export type SessionTotalName = keyof typeof SESSION_TOTALS;

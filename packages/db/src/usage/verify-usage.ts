@@ -11,9 +11,11 @@ import { sessions, transcripts } from '../transcripts/schema.ts';
 import { selectActiveTimes } from '../transcripts/transcript-figures.ts';
 import { COST_OF_ENTRIES, SEARCHES_OF_ENTRIES } from '../transcripts/transcript-totals.ts';
 import { ALL_ENTRIES, IS_CREDITED_CALL, list, selectLedgerRows } from './ledger-definition.ts';
-import { selectTotals, TOTALLED, toDay } from './refresh-totals.ts';
-import { ROLLUPS, type RollupName, staleDays } from './rollups-schema.ts';
+import { selectTotals, TOTALLED } from './refresh-totals.ts';
+import { ROLLUPS, type RollupName, sessionTotal, staleDays } from './rollups-schema.ts';
 import { sessionEvents, toolCalls, usageEntries, usageLedger } from './schema.ts';
+import { COUNTED_ROLLUPS, selectSessionTotals } from './session-totals.ts';
+import { toDay } from './stale-days.ts';
 import { selectCalls, selectDayRollup, selectMessageRollup, selectUsageRollup } from './write-rollups.ts';
 
 /** Derived from messages and blocks, which retention deletes without changing the figures. */
@@ -104,11 +106,11 @@ function selectRecountedFigures(workspaceId: string): SQL {
 }
 
 /**
- * Number of tables that `verifyUsage` recounts: transcripts, sessions, tool calls, the ledger, findings, and the
- * roll-ups.
+ * Number of tables that `verifyUsage` recounts: transcripts, sessions, tool calls, the ledger, findings, counts of
+ * sessions, and the roll-ups with their totals.
  */
 export const VERIFIED_TABLE_COUNT =
-  5 +
+  6 +
   TOTALLED.length +
   Object.values(ROLLUPS).reduce((count, { quarters }) => count + (quarters === undefined ? 1 : 2), 0);
 
@@ -122,7 +124,8 @@ export interface DerivedTableCheck {
     | 'findings'
     | `${RollupName}_rollup`
     | `${RollupName}_day_rollup`
-    | `${RollupName}_${'hour' | 'day'}_total`;
+    | `${RollupName}_${'hour' | 'day'}_total`
+    | 'session_total';
   rows: number;
   /** Rows of the recount that the table lacks. */
   missing: number;
@@ -179,16 +182,22 @@ export async function verifyUsage(
     const recounted = selectDayRollup(name, sql`(${rollups[name]})`);
     checks.push(await compare(`${name}_day_rollup`, { stored: days, recounted }));
   }
-  const isFresh = (alias: string) => sql`NOT EXISTS (
-    SELECT FROM ${staleDays} AS s WHERE s.workspace_id = ${workspaceId} AND s.day = ${toDay(`${alias}.first_bucket_start`)})`;
+  const isFresh = (time: string) => sql`NOT EXISTS (
+    SELECT FROM ${staleDays} AS s WHERE s.workspace_id = ${workspaceId} AND s.day = ${toDay(time)})`;
   for (const name of TOTALLED) {
     const { totals } = ROLLUPS[name];
     if (totals === undefined) continue;
-    const recounted = sql`SELECT * FROM (${selectTotals(name, workspaceId)}) AS t WHERE ${isFresh('t')}`;
-    checks.push(
-      await compare(`${name}_${totals.unit}_total`, { stored: totals.table, where: isFresh('t'), recounted }),
-    );
+    const where = isFresh('t.first_bucket_start');
+    const recounted = sql`SELECT * FROM (${selectTotals(name, workspaceId)}) AS t WHERE ${where}`;
+    checks.push(await compare(`${name}_${totals.unit}_total`, { stored: totals.table, where, recounted }));
   }
+  const where = isFresh('t.period_start');
+  const counts = sql.join(
+    COUNTED_ROLLUPS.map((rollup) => selectSessionTotals(rollup, workspaceId)),
+    sql` UNION ALL `,
+  );
+  const recounted = sql`SELECT * FROM (${counts}) AS t WHERE ${where}`;
+  checks.push(await compare('session_total', { stored: sessionTotal, where, recounted }));
   checks.push(await compare('findings', { stored: findings, recounted: selectFindings(workspaceId) }));
   return checks;
 }

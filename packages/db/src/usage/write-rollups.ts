@@ -5,9 +5,9 @@ import { toHiddenWorkspace } from '../planner.ts';
 import { COST_COLUMNS, COST_UNIT_COLUMNS, SUMMED_TOKENS, sumOfTokens } from '../schema/usage-columns.ts';
 import { sessions, transcripts } from '../transcripts/schema.ts';
 import { FIGURE_ORDER } from './ledger-definition.ts';
-import { markStaleDays, toDay } from './refresh-totals.ts';
 import { messageRollup, ROLLUPS, type RollupName } from './rollups-schema.ts';
 import { toolCalls, usageEntries, usageLedger } from './schema.ts';
+import { markStaleDays, toDay } from './stale-days.ts';
 
 /** Start of the quarter of an hour of a column `timestamp`. */
 export const BUCKET_START = sql.raw(`date_bin('15 minutes', "timestamp", '2000-01-01Z')`);
@@ -72,7 +72,8 @@ export async function writeRollups(
   const days = new Set(quarters?.map(toDayStart));
   if (deletions.length > 0) {
     if (quarters === undefined) {
-      for (const day of await listDays(transaction, names, workspaceId, scopes)) days.add(day);
+      const { rows } = await transaction.execute<{ day: string }>(selectDays(names, workspaceId, scopes));
+      for (const { day } of rows) days.add(day);
     }
     const queries = deletions.map((deletion, index) => sql`${sql.raw(`deleted_${index}`)} AS (${deletion})`);
     await transaction.execute(sql`WITH ${sql.join(queries, sql`, `)} SELECT`);
@@ -81,25 +82,25 @@ export async function writeRollups(
     const { rows } = await transaction.execute<{ day?: string | null }>(insertion);
     for (const { day } of rows) if (typeof day === 'string') days.add(day);
   }
-  await markStaleDays(transaction, workspaceId, [...days]);
+  const laterDays = quarters === undefined ? undefined : selectDays(names, workspaceId, scopes);
+  await markStaleDays(transaction, workspaceId, [...days], laterDays);
 }
 
-/** UTC days of whose totals the scopes have rows. */
-async function listDays(
-  transaction: Database,
+/**
+ * UTC days of whose totals the scopes have rows; of quarters of an hour only days after the first of these, which their totals depend on, as
+ * they tell when a session was seen last before.
+ */
+function selectDays(
   names: readonly RollupName[],
   workspaceId: string,
   scopes: Readonly<Record<RollupName, RollupScope>>,
-): Promise<string[]> {
+): SQL {
   const days = names.filter(hasTotals).map(
     (name) => sql`
     SELECT ${toDay('r.first_bucket_start')} AS day FROM ${ROLLUPS[name].days} AS r
-    WHERE ${ofDays('r', 'first_bucket_start', workspaceId, scopes[name])}`,
+    WHERE ${ofSessions('r', workspaceId, scopes[name])} AND ${isAfterFirstDay('r.first_bucket_start', scopes[name])}`,
   );
-  if (days.length === 0) return [];
-  const { rows } = await transaction.execute<{ day: string }>(sql`
-    SELECT day::text AS day FROM (${sql.join(days, sql` UNION `)}) AS each WHERE day IS NOT NULL`);
-  return rows.map(({ day }) => day);
+  return sql`SELECT day::text AS day FROM (${sql.join(days, sql` UNION `)}) AS each WHERE day IS NOT NULL`;
 }
 
 const hasTotals = (name: RollupName): boolean => ROLLUPS[name].totals !== undefined;
@@ -179,6 +180,14 @@ const ofDays = (alias: string, column: string, workspaceId: string, scope: Rollu
   return sql`${isOfSessions}
     AND (${time} IS NULL OR date_bin('1 day', ${time}, '2000-01-01Z') = ANY(${sql.param([...days])}::timestamptz[]))`;
 };
+
+/** Condition on a time: it lies on a later UTC day than the first of the scope's quarters of an hour. */
+function isAfterFirstDay(time: string, { quarters }: RollupScope): SQL {
+  if (quarters === undefined) return sql`true`;
+  if (quarters.length === 0) return sql`false`;
+  const firstMs = quarters.reduce((first, quarter) => Math.min(first, quarter));
+  return sql`${sql.raw(time)} >= ${toDayStart(firstMs + DAY_MS)}::timestamptz`;
+}
 
 /** The UTC day, as ISO 8601, of a time in milliseconds since 1970. */
 const toDayStart = (timeMs: number): string => new Date(Math.floor(timeMs / DAY_MS) * DAY_MS).toISOString();

@@ -126,6 +126,7 @@ describe('finds', () => {
     ['usage_hour_total', 'usage_hour_total SET tokens_out = tokens_out + 1'],
     ['message_hour_total', 'message_hour_total SET messages = 0'],
     ['tool_day_total', "tool_day_total SET durations = '\\x000000000001'"],
+    ['session_total', 'session_total SET sessions = sessions + 1'],
     ['findings', 'findings SET line_number = line_number + 1'],
   ])('%s: %s', async (table, change) => {
     const { pool } = installation.database;

@@ -1,4 +1,4 @@
-import { deleteSession as deleteSessionRows, verifyUsage } from '@recount/db';
+import { deleteSession as deleteSessionRows, refreshTotals, verifyUsage } from '@recount/db';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '../testing/test-installation.ts';
@@ -78,7 +78,10 @@ function toFields(session: string, line: MadeLine): Record<string, unknown> {
 const madeLine: fc.Arbitrary<MadeLine> = fc.record({
   kind: fc.constantFrom('prompt', 'answer', 'answer', 'note', 'note', 'call', 'call', 'result', 'progress'),
   index: fc.nat(7),
-  step: fc.option(fc.nat(99), { freq: 20 }),
+  step: fc.option(
+    fc.oneof({ weight: 5, arbitrary: fc.nat(99) }, { weight: 1, arbitrary: fc.constantFrom(160, 280, 400) }),
+    { freq: 20 },
+  ),
   tokensOut: fc.integer({ min: 1, max: 9 }),
   isFinal: fc.boolean(),
   isFork: fc.boolean(),
@@ -144,13 +147,15 @@ it('roll-ups of sessions that grow, and share responses, equal those of sessions
     session: fc.constantFrom(...SESSIONS),
     lines: fc.array(madeLine, { minLength: 1, maxLength: 6 }),
     closes: fc.constantFrom(false, false, false, true),
+    isRefreshed: fc.boolean(),
   });
   let resumedCount = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(growth, { minLength: 1, maxLength: 9 }), async (growths) => {
       await clear();
       const all = new Map<string, MadeLine[]>();
-      for (const { session, lines, closes } of growths) {
+      for (const { session, lines, closes, isRefreshed } of growths) {
+        if (isRefreshed) await refreshTotals(installation.database, TEST_WORKSPACE);
         const grown = [...(all.get(session) ?? []), ...lines, ...(closes ? CLOSING_LINES : [])];
         all.set(session, grown);
         if (await upload(session, toText(session, grown))) resumedCount++;

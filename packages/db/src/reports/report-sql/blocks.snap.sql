@@ -352,7 +352,7 @@ FROM
                       ) AS d
                     UNION ALL
                     SELECT
-                      *
+                      t.*
                     FROM
                       "recount"."usage_rollup" AS t
                     WHERE
@@ -397,11 +397,17 @@ FROM
           NULL,
           NULL,
           NULL,
-          count(*)
+          session_count
         FROM
-          session_keys
-        GROUP BY
-          "block"
+          (
+            SELECT
+              "block",
+              count(*) AS session_count
+            FROM
+              session_keys
+            GROUP BY
+              "block"
+          ) AS counted
       ) AS x
     GROUP BY
       GROUPING SETS (("block"), ())

@@ -71,7 +71,7 @@ WITH
               ) AS d
             UNION ALL
             SELECT
-              *
+              t.*
             FROM
               "recount"."usage_day_rollup" AS t
             WHERE
@@ -238,7 +238,7 @@ WITH
                   ) AS d
                 UNION ALL
                 SELECT
-                  *
+                  t.*
                 FROM
                   "recount"."usage_day_rollup" AS t
                 WHERE

@@ -71,7 +71,7 @@ WITH
               ) AS d
             UNION ALL
             SELECT
-              *
+              t.*
             FROM
               "recount"."usage_day_rollup" AS t
             WHERE
@@ -168,14 +168,68 @@ WITH
           min(d.first_bucket_start) AS first,
           max(d.last_bucket_start) AS last
         FROM
-          "recount"."usage_day_rollup" AS d
+          (
+            SELECT
+              d.*
+            FROM
+              (
+                SELECT DISTINCT
+                  session_id
+                FROM
+                  (
+                    SELECT
+                      d.session_id
+                    FROM
+                      (
+                        SELECT DISTINCT
+                          start
+                        FROM
+                          unnest($11::timestamptz[]) AS start
+                      ) AS day
+                      CROSS JOIN LATERAL (
+                        SELECT
+                          *
+                        FROM
+                          "recount"."usage_day_rollup" AS t
+                        WHERE
+                          t.workspace_id = $12
+                          AND t.first_bucket_start >= day.start
+                          AND t.first_bucket_start < day.start + interval '24 hours'
+                        OFFSET
+                          0
+                      ) AS d
+                    UNION ALL
+                    SELECT
+                      t.session_id
+                    FROM
+                      "recount"."usage_day_rollup" AS t
+                    WHERE
+                      t.workspace_id = $13
+                      AND t.first_bucket_start IS NULL
+                  ) AS seen
+              ) AS s
+              CROSS JOIN LATERAL (
+                SELECT
+                  *
+                FROM
+                  "recount"."usage_day_rollup"
+                WHERE
+                  workspace_id = (
+                    SELECT
+                      $14::text
+                  )
+                  AND session_id = s.session_id
+                OFFSET
+                  0
+              ) AS d
+          ) AS d
         WHERE
-          d.workspace_id = $11
-          AND d.last_bucket_start >= $12::timestamptz
-          AND d.first_bucket_start > $13::timestamptz - interval '24 hours'
+          d.workspace_id = $15
+          AND d.last_bucket_start >= $16::timestamptz
+          AND d.first_bucket_start > $17::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $14::timestamptz)
+            OR (d.first_bucket_start >= $18::timestamptz)
           ) IS NOT TRUE
         GROUP BY
           1
@@ -188,73 +242,13 @@ WITH
         WHERE
           q.workspace_id = (
             SELECT
-              $15::text
+              $19::text
           )
           AND q.session_id = s.session_id
           AND q.bucket_start BETWEEN s.first AND s.last
         OFFSET
           0
       ) AS q
-  ),
-  session_keys AS MATERIALIZED (
-    SELECT DISTINCT
-      u.model AS "model",
-      u."session_id" AS "counted_session"
-    FROM
-      (
-        SELECT
-          d.workspace_id,
-          d.session_id,
-          d.first_bucket_start AS bucket_start,
-          d.last_bucket_start,
-          d.model,
-          d.is_subagent,
-          d.agent_id,
-          d.git_branch,
-          d.agent_version,
-          d.is_shared,
-          d.responses,
-          d.tokens_in,
-          d.tokens_out,
-          d.cache_read,
-          d.cache_write,
-          d.cache_write_1h,
-          d.thinking_tokens,
-          d.web_search_requests,
-          d.cost_units,
-          d.cost_input_units,
-          d.cost_output_units,
-          d.cost_cache_read_units,
-          d.cost_cache_write_units,
-          d.cost_web_search_units,
-          d.unfinalised_responses,
-          d.unfinalised_tokens_out,
-          d.estimated_tokens_out,
-          d.unpriced_responses,
-          d.unpriced_tokens,
-          d.default_priced_responses
-        FROM
-          "recount"."usage_day_rollup" AS d
-        WHERE
-          d.workspace_id = $16
-          AND d.last_bucket_start >= $17::timestamptz
-          AND d.first_bucket_start > $18::timestamptz - interval '24 hours'
-          AND (
-            d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $19::timestamptz)
-          )
-        UNION ALL
-        SELECT
-          *
-        FROM
-          parted_u
-      ) AS u
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = $20
-      AND s.session_id = u."session_id"
-    WHERE
-      u."workspace_id" = $21
-      AND u."bucket_start" >= $22::timestamptz
-      AND NOT u.is_shared
   )
 SELECT
   g."responses" AS "responses",
@@ -321,14 +315,146 @@ FROM
       CASE
         WHEN (GROUPING("model") = 1) THEN (
           SELECT
-            count(*)
+            sum(session_count)::bigint AS session_count
           FROM
             (
-              SELECT DISTINCT
-                counted_session
+              SELECT
+                t.sessions AS session_count
               FROM
-                session_keys
-            ) AS session
+                "recount"."session_total" AS t
+              WHERE
+                t.workspace_id = $20
+                AND t.counted = $21
+                AND t.period_start >= $22::timestamptz
+                AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($23::timestamptz[])
+                AND (
+                  t.previous_bucket_start IS NULL
+                  OR t.previous_bucket_start < $24::timestamptz
+                )
+              UNION ALL
+              SELECT
+                1
+              FROM
+                (
+                  SELECT
+                    u."session_id" AS counted_session,
+                    min(u."bucket_start") AS first_seen
+                  FROM
+                    (
+                      SELECT
+                        d.workspace_id,
+                        d.session_id,
+                        d.first_bucket_start AS bucket_start,
+                        d.last_bucket_start,
+                        d.model,
+                        d.is_subagent,
+                        d.agent_id,
+                        d.git_branch,
+                        d.agent_version,
+                        d.is_shared,
+                        d.responses,
+                        d.tokens_in,
+                        d.tokens_out,
+                        d.cache_read,
+                        d.cache_write,
+                        d.cache_write_1h,
+                        d.thinking_tokens,
+                        d.web_search_requests,
+                        d.cost_units,
+                        d.cost_input_units,
+                        d.cost_output_units,
+                        d.cost_cache_read_units,
+                        d.cost_cache_write_units,
+                        d.cost_web_search_units,
+                        d.unfinalised_responses,
+                        d.unfinalised_tokens_out,
+                        d.estimated_tokens_out,
+                        d.unpriced_responses,
+                        d.unpriced_tokens,
+                        d.default_priced_responses
+                      FROM
+                        (
+                          SELECT
+                            d.*
+                          FROM
+                            (
+                              SELECT DISTINCT
+                                session_id
+                              FROM
+                                (
+                                  SELECT
+                                    d.session_id
+                                  FROM
+                                    (
+                                      SELECT DISTINCT
+                                        start
+                                      FROM
+                                        unnest($25::timestamptz[]) AS start
+                                    ) AS day
+                                    CROSS JOIN LATERAL (
+                                      SELECT
+                                        *
+                                      FROM
+                                        "recount"."usage_day_rollup" AS t
+                                      WHERE
+                                        t.workspace_id = $26
+                                        AND t.first_bucket_start >= day.start
+                                        AND t.first_bucket_start < day.start + interval '24 hours'
+                                      OFFSET
+                                        0
+                                    ) AS d
+                                  UNION ALL
+                                  SELECT
+                                    t.session_id
+                                  FROM
+                                    "recount"."usage_day_rollup" AS t
+                                  WHERE
+                                    t.workspace_id = $27
+                                    AND t.first_bucket_start IS NULL
+                                ) AS seen
+                            ) AS s
+                            CROSS JOIN LATERAL (
+                              SELECT
+                                *
+                              FROM
+                                "recount"."usage_day_rollup"
+                              WHERE
+                                workspace_id = (
+                                  SELECT
+                                    $28::text
+                                )
+                                AND session_id = s.session_id
+                              OFFSET
+                                0
+                            ) AS d
+                        ) AS d
+                      WHERE
+                        d.workspace_id = $29
+                        AND d.last_bucket_start >= $30::timestamptz
+                        AND d.first_bucket_start > $31::timestamptz - interval '24 hours'
+                        AND (
+                          d.first_bucket_start IS NULL
+                          OR (d.first_bucket_start >= $32::timestamptz)
+                        )
+                      UNION ALL
+                      SELECT
+                        *
+                      FROM
+                        parted_u
+                    ) AS u
+                    LEFT JOIN recount.sessions AS s ON s.workspace_id = $33
+                    AND s.session_id = u."session_id"
+                  WHERE
+                    u."workspace_id" = $34
+                    AND u."bucket_start" >= $35::timestamptz
+                    AND NOT u.is_shared
+                  GROUP BY
+                    1
+                ) AS seen
+              WHERE
+                first_seen IS NULL
+                OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($36::timestamptz[])
+            ) AS new
         )
         ELSE coalesce(max(session_count), 0)
       END::float8 AS "sessions",
@@ -397,9 +523,9 @@ FROM
             FROM
               "recount"."usage_hour_total" AS t
             WHERE
-              t.workspace_id = $23
-              AND t.first_bucket_start >= $24::timestamptz
-              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($25::timestamptz[])
+              t.workspace_id = $37
+              AND t.first_bucket_start >= $38::timestamptz
+              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($39::timestamptz[])
             UNION ALL
             SELECT
               *
@@ -445,7 +571,7 @@ FROM
                         SELECT DISTINCT
                           start
                         FROM
-                          unnest($26::timestamptz[]) AS start
+                          unnest($40::timestamptz[]) AS start
                       ) AS day
                       CROSS JOIN LATERAL (
                         SELECT
@@ -453,7 +579,7 @@ FROM
                         FROM
                           "recount"."usage_day_rollup" AS t
                         WHERE
-                          t.workspace_id = $27
+                          t.workspace_id = $41
                           AND t.first_bucket_start >= day.start
                           AND t.first_bucket_start < day.start + interval '24 hours'
                         OFFSET
@@ -461,20 +587,20 @@ FROM
                       ) AS d
                     UNION ALL
                     SELECT
-                      *
+                      t.*
                     FROM
                       "recount"."usage_day_rollup" AS t
                     WHERE
-                      t.workspace_id = $28
+                      t.workspace_id = $42
                       AND t.first_bucket_start IS NULL
                   ) AS d
                 WHERE
-                  d.workspace_id = $29
-                  AND d.last_bucket_start >= $30::timestamptz
-                  AND d.first_bucket_start > $31::timestamptz - interval '24 hours'
+                  d.workspace_id = $43
+                  AND d.last_bucket_start >= $44::timestamptz
+                  AND d.first_bucket_start > $45::timestamptz - interval '24 hours'
                   AND (
                     d.first_bucket_start IS NULL
-                    OR (d.first_bucket_start >= $32::timestamptz)
+                    OR (d.first_bucket_start >= $46::timestamptz)
                   )
                 UNION ALL
                 SELECT
@@ -483,11 +609,11 @@ FROM
                   parted_stale_u
               ) AS stale_u
           ) AS u
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $33
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $47
           AND s.session_id = u."session_id"
         WHERE
-          u."workspace_id" = $34
-          AND u."bucket_start" >= $35::timestamptz
+          u."workspace_id" = $48
+          AND u."bucket_start" >= $49::timestamptz
           AND NOT u.is_shared
         GROUP BY
           1
@@ -516,11 +642,158 @@ FROM
           NULL,
           NULL,
           NULL,
-          count(*)
+          session_count
         FROM
-          session_keys
-        GROUP BY
-          "model"
+          (
+            SELECT
+              "model",
+              sum(session_count)::bigint AS session_count
+            FROM
+              (
+                SELECT
+                  t.key AS "model",
+                  t.sessions AS session_count
+                FROM
+                  "recount"."session_total" AS t
+                WHERE
+                  t.workspace_id = $50
+                  AND t.counted = $51
+                  AND t.period_start >= $52::timestamptz
+                  AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($53::timestamptz[])
+                  AND (
+                    t.previous_bucket_start IS NULL
+                    OR t.previous_bucket_start < $54::timestamptz
+                  )
+                UNION ALL
+                SELECT
+                  "model",
+                  1
+                FROM
+                  (
+                    SELECT
+                      u.model AS "model",
+                      u."session_id" AS counted_session,
+                      min(u."bucket_start") AS first_seen
+                    FROM
+                      (
+                        SELECT
+                          d.workspace_id,
+                          d.session_id,
+                          d.first_bucket_start AS bucket_start,
+                          d.last_bucket_start,
+                          d.model,
+                          d.is_subagent,
+                          d.agent_id,
+                          d.git_branch,
+                          d.agent_version,
+                          d.is_shared,
+                          d.responses,
+                          d.tokens_in,
+                          d.tokens_out,
+                          d.cache_read,
+                          d.cache_write,
+                          d.cache_write_1h,
+                          d.thinking_tokens,
+                          d.web_search_requests,
+                          d.cost_units,
+                          d.cost_input_units,
+                          d.cost_output_units,
+                          d.cost_cache_read_units,
+                          d.cost_cache_write_units,
+                          d.cost_web_search_units,
+                          d.unfinalised_responses,
+                          d.unfinalised_tokens_out,
+                          d.estimated_tokens_out,
+                          d.unpriced_responses,
+                          d.unpriced_tokens,
+                          d.default_priced_responses
+                        FROM
+                          (
+                            SELECT
+                              d.*
+                            FROM
+                              (
+                                SELECT DISTINCT
+                                  session_id
+                                FROM
+                                  (
+                                    SELECT
+                                      d.session_id
+                                    FROM
+                                      (
+                                        SELECT DISTINCT
+                                          start
+                                        FROM
+                                          unnest($55::timestamptz[]) AS start
+                                      ) AS day
+                                      CROSS JOIN LATERAL (
+                                        SELECT
+                                          *
+                                        FROM
+                                          "recount"."usage_day_rollup" AS t
+                                        WHERE
+                                          t.workspace_id = $56
+                                          AND t.first_bucket_start >= day.start
+                                          AND t.first_bucket_start < day.start + interval '24 hours'
+                                        OFFSET
+                                          0
+                                      ) AS d
+                                    UNION ALL
+                                    SELECT
+                                      t.session_id
+                                    FROM
+                                      "recount"."usage_day_rollup" AS t
+                                    WHERE
+                                      t.workspace_id = $57
+                                      AND t.first_bucket_start IS NULL
+                                  ) AS seen
+                              ) AS s
+                              CROSS JOIN LATERAL (
+                                SELECT
+                                  *
+                                FROM
+                                  "recount"."usage_day_rollup"
+                                WHERE
+                                  workspace_id = (
+                                    SELECT
+                                      $58::text
+                                  )
+                                  AND session_id = s.session_id
+                                OFFSET
+                                  0
+                              ) AS d
+                          ) AS d
+                        WHERE
+                          d.workspace_id = $59
+                          AND d.last_bucket_start >= $60::timestamptz
+                          AND d.first_bucket_start > $61::timestamptz - interval '24 hours'
+                          AND (
+                            d.first_bucket_start IS NULL
+                            OR (d.first_bucket_start >= $62::timestamptz)
+                          )
+                        UNION ALL
+                        SELECT
+                          *
+                        FROM
+                          parted_u
+                      ) AS u
+                      LEFT JOIN recount.sessions AS s ON s.workspace_id = $63
+                      AND s.session_id = u."session_id"
+                    WHERE
+                      u."workspace_id" = $64
+                      AND u."bucket_start" >= $65::timestamptz
+                      AND NOT u.is_shared
+                    GROUP BY
+                      1,
+                      2
+                  ) AS seen
+                WHERE
+                  first_seen IS NULL
+                  OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($66::timestamptz[])
+              ) AS new
+            GROUP BY
+              "model"
+          ) AS counted
       ) AS x
     GROUP BY
       GROUPING SETS (("model"), ())
@@ -531,4 +804,4 @@ ORDER BY
   responses DESC,
   g."model" NULLS FIRST
 LIMIT
-  $36;
+  $67;

@@ -62,7 +62,7 @@ WITH
               ) AS d
             UNION ALL
             SELECT
-              *
+              t.*
             FROM
               "recount"."tool_day_rollup" AS t
             WHERE
@@ -186,14 +186,68 @@ WITH
           min(d.first_bucket_start) AS first,
           max(d.last_bucket_start) AS last
         FROM
-          "recount"."tool_day_rollup" AS d
+          (
+            SELECT
+              d.*
+            FROM
+              (
+                SELECT DISTINCT
+                  session_id
+                FROM
+                  (
+                    SELECT
+                      d.session_id
+                    FROM
+                      (
+                        SELECT DISTINCT
+                          start
+                        FROM
+                          unnest($11::timestamptz[]) AS start
+                      ) AS day
+                      CROSS JOIN LATERAL (
+                        SELECT
+                          *
+                        FROM
+                          "recount"."tool_day_rollup" AS t
+                        WHERE
+                          t.workspace_id = $12
+                          AND t.first_bucket_start >= day.start
+                          AND t.first_bucket_start < day.start + interval '24 hours'
+                        OFFSET
+                          0
+                      ) AS d
+                    UNION ALL
+                    SELECT
+                      t.session_id
+                    FROM
+                      "recount"."tool_day_rollup" AS t
+                    WHERE
+                      t.workspace_id = $13
+                      AND t.first_bucket_start IS NULL
+                  ) AS seen
+              ) AS s
+              CROSS JOIN LATERAL (
+                SELECT
+                  *
+                FROM
+                  "recount"."tool_day_rollup"
+                WHERE
+                  workspace_id = (
+                    SELECT
+                      $14::text
+                  )
+                  AND session_id = s.session_id
+                OFFSET
+                  0
+              ) AS d
+          ) AS d
         WHERE
-          d.workspace_id = $11
-          AND d.last_bucket_start >= $12::timestamptz
-          AND d.first_bucket_start > $13::timestamptz - interval '24 hours'
+          d.workspace_id = $15
+          AND d.last_bucket_start >= $16::timestamptz
+          AND d.first_bucket_start > $17::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $14::timestamptz)
+            OR (d.first_bucket_start >= $18::timestamptz)
           ) IS NOT TRUE
         GROUP BY
           1
@@ -240,64 +294,13 @@ WITH
         WHERE
           q.workspace_id = (
             SELECT
-              $15::text
+              $19::text
           )
           AND q.session_id = s.session_id
           AND q.bucket_start BETWEEN s.first AND s.last
         OFFSET
           0
       ) AS q
-  ),
-  session_keys AS MATERIALIZED (
-    SELECT DISTINCT
-      r.program AS "program",
-      r."session_id" AS "counted_session"
-    FROM
-      (
-        SELECT
-          d.workspace_id,
-          d.session_id,
-          d.first_bucket_start AS bucket_start,
-          d.last_bucket_start,
-          d.model,
-          d.is_subagent,
-          d.tool_name,
-          d.tool_kind,
-          d.mcp_server,
-          d.program,
-          d.subagent_type,
-          d.skill_name,
-          d.calls,
-          d.results,
-          d.errors,
-          d.denied,
-          d.input_bytes,
-          d.output_bytes,
-          d.duration_ms,
-          d.timed_calls,
-          d.durations
-        FROM
-          "recount"."tool_day_rollup" AS d
-        WHERE
-          d.workspace_id = $16
-          AND d.last_bucket_start >= $17::timestamptz
-          AND d.first_bucket_start > $18::timestamptz - interval '24 hours'
-          AND (
-            d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $19::timestamptz)
-          )
-        UNION ALL
-        SELECT
-          *
-        FROM
-          parted_r
-      ) AS r
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = $20
-      AND s.session_id = r."session_id"
-    WHERE
-      r."workspace_id" = $21
-      AND r."bucket_start" >= $22::timestamptz
-      AND r.program IS NOT NULL
   )
 SELECT
   g."calls" AS "calls",
@@ -321,14 +324,137 @@ FROM
       CASE
         WHEN (GROUPING("program") = 1) THEN (
           SELECT
-            count(*)
+            sum(session_count)::bigint AS session_count
           FROM
             (
-              SELECT DISTINCT
-                counted_session
+              SELECT
+                t.sessions AS session_count
               FROM
-                session_keys
-            ) AS session
+                "recount"."session_total" AS t
+              WHERE
+                t.workspace_id = $20
+                AND t.counted = $21
+                AND t.period_start >= $22::timestamptz
+                AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($23::timestamptz[])
+                AND (
+                  t.previous_bucket_start IS NULL
+                  OR t.previous_bucket_start < $24::timestamptz
+                )
+              UNION ALL
+              SELECT
+                1
+              FROM
+                (
+                  SELECT
+                    r."session_id" AS counted_session,
+                    min(r."bucket_start") AS first_seen
+                  FROM
+                    (
+                      SELECT
+                        d.workspace_id,
+                        d.session_id,
+                        d.first_bucket_start AS bucket_start,
+                        d.last_bucket_start,
+                        d.model,
+                        d.is_subagent,
+                        d.tool_name,
+                        d.tool_kind,
+                        d.mcp_server,
+                        d.program,
+                        d.subagent_type,
+                        d.skill_name,
+                        d.calls,
+                        d.results,
+                        d.errors,
+                        d.denied,
+                        d.input_bytes,
+                        d.output_bytes,
+                        d.duration_ms,
+                        d.timed_calls,
+                        d.durations
+                      FROM
+                        (
+                          SELECT
+                            d.*
+                          FROM
+                            (
+                              SELECT DISTINCT
+                                session_id
+                              FROM
+                                (
+                                  SELECT
+                                    d.session_id
+                                  FROM
+                                    (
+                                      SELECT DISTINCT
+                                        start
+                                      FROM
+                                        unnest($25::timestamptz[]) AS start
+                                    ) AS day
+                                    CROSS JOIN LATERAL (
+                                      SELECT
+                                        *
+                                      FROM
+                                        "recount"."tool_day_rollup" AS t
+                                      WHERE
+                                        t.workspace_id = $26
+                                        AND t.first_bucket_start >= day.start
+                                        AND t.first_bucket_start < day.start + interval '24 hours'
+                                      OFFSET
+                                        0
+                                    ) AS d
+                                  UNION ALL
+                                  SELECT
+                                    t.session_id
+                                  FROM
+                                    "recount"."tool_day_rollup" AS t
+                                  WHERE
+                                    t.workspace_id = $27
+                                    AND t.first_bucket_start IS NULL
+                                ) AS seen
+                            ) AS s
+                            CROSS JOIN LATERAL (
+                              SELECT
+                                *
+                              FROM
+                                "recount"."tool_day_rollup"
+                              WHERE
+                                workspace_id = (
+                                  SELECT
+                                    $28::text
+                                )
+                                AND session_id = s.session_id
+                              OFFSET
+                                0
+                            ) AS d
+                        ) AS d
+                      WHERE
+                        d.workspace_id = $29
+                        AND d.last_bucket_start >= $30::timestamptz
+                        AND d.first_bucket_start > $31::timestamptz - interval '24 hours'
+                        AND (
+                          d.first_bucket_start IS NULL
+                          OR (d.first_bucket_start >= $32::timestamptz)
+                        )
+                      UNION ALL
+                      SELECT
+                        *
+                      FROM
+                        parted_r
+                    ) AS r
+                    LEFT JOIN recount.sessions AS s ON s.workspace_id = $33
+                    AND s.session_id = r."session_id"
+                  WHERE
+                    r."workspace_id" = $34
+                    AND r."bucket_start" >= $35::timestamptz
+                    AND r.program IS NOT NULL
+                  GROUP BY
+                    1
+                ) AS seen
+              WHERE
+                first_seen IS NULL
+                OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($36::timestamptz[])
+            ) AS new
         )
         ELSE coalesce(max(session_count), 0)
       END::float8 AS "sessions",
@@ -372,9 +498,9 @@ FROM
             FROM
               "recount"."tool_day_total" AS t
             WHERE
-              t.workspace_id = $23
-              AND t.first_bucket_start >= $24::timestamptz
-              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($25::timestamptz[])
+              t.workspace_id = $37
+              AND t.first_bucket_start >= $38::timestamptz
+              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($39::timestamptz[])
             UNION ALL
             SELECT
               *
@@ -411,7 +537,7 @@ FROM
                         SELECT DISTINCT
                           start
                         FROM
-                          unnest($26::timestamptz[]) AS start
+                          unnest($40::timestamptz[]) AS start
                       ) AS day
                       CROSS JOIN LATERAL (
                         SELECT
@@ -419,7 +545,7 @@ FROM
                         FROM
                           "recount"."tool_day_rollup" AS t
                         WHERE
-                          t.workspace_id = $27
+                          t.workspace_id = $41
                           AND t.first_bucket_start >= day.start
                           AND t.first_bucket_start < day.start + interval '24 hours'
                         OFFSET
@@ -427,20 +553,20 @@ FROM
                       ) AS d
                     UNION ALL
                     SELECT
-                      *
+                      t.*
                     FROM
                       "recount"."tool_day_rollup" AS t
                     WHERE
-                      t.workspace_id = $28
+                      t.workspace_id = $42
                       AND t.first_bucket_start IS NULL
                   ) AS d
                 WHERE
-                  d.workspace_id = $29
-                  AND d.last_bucket_start >= $30::timestamptz
-                  AND d.first_bucket_start > $31::timestamptz - interval '24 hours'
+                  d.workspace_id = $43
+                  AND d.last_bucket_start >= $44::timestamptz
+                  AND d.first_bucket_start > $45::timestamptz - interval '24 hours'
                   AND (
                     d.first_bucket_start IS NULL
-                    OR (d.first_bucket_start >= $32::timestamptz)
+                    OR (d.first_bucket_start >= $46::timestamptz)
                   )
                 UNION ALL
                 SELECT
@@ -449,11 +575,11 @@ FROM
                   parted_stale_r
               ) AS stale_r
           ) AS r
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $33
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $47
           AND s.session_id = r."session_id"
         WHERE
-          r."workspace_id" = $34
-          AND r."bucket_start" >= $35::timestamptz
+          r."workspace_id" = $48
+          AND r."bucket_start" >= $49::timestamptz
           AND r.program IS NOT NULL
         GROUP BY
           1
@@ -466,11 +592,149 @@ FROM
           NULL,
           NULL,
           NULL,
-          count(*)
+          session_count
         FROM
-          session_keys
-        GROUP BY
-          "program"
+          (
+            SELECT
+              "program",
+              sum(session_count)::bigint AS session_count
+            FROM
+              (
+                SELECT
+                  t.key AS "program",
+                  t.sessions AS session_count
+                FROM
+                  "recount"."session_total" AS t
+                WHERE
+                  t.workspace_id = $50
+                  AND t.counted = $51
+                  AND t.period_start >= $52::timestamptz
+                  AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($53::timestamptz[])
+                  AND (
+                    t.previous_bucket_start IS NULL
+                    OR t.previous_bucket_start < $54::timestamptz
+                  )
+                UNION ALL
+                SELECT
+                  "program",
+                  1
+                FROM
+                  (
+                    SELECT
+                      r.program AS "program",
+                      r."session_id" AS counted_session,
+                      min(r."bucket_start") AS first_seen
+                    FROM
+                      (
+                        SELECT
+                          d.workspace_id,
+                          d.session_id,
+                          d.first_bucket_start AS bucket_start,
+                          d.last_bucket_start,
+                          d.model,
+                          d.is_subagent,
+                          d.tool_name,
+                          d.tool_kind,
+                          d.mcp_server,
+                          d.program,
+                          d.subagent_type,
+                          d.skill_name,
+                          d.calls,
+                          d.results,
+                          d.errors,
+                          d.denied,
+                          d.input_bytes,
+                          d.output_bytes,
+                          d.duration_ms,
+                          d.timed_calls,
+                          d.durations
+                        FROM
+                          (
+                            SELECT
+                              d.*
+                            FROM
+                              (
+                                SELECT DISTINCT
+                                  session_id
+                                FROM
+                                  (
+                                    SELECT
+                                      d.session_id
+                                    FROM
+                                      (
+                                        SELECT DISTINCT
+                                          start
+                                        FROM
+                                          unnest($55::timestamptz[]) AS start
+                                      ) AS day
+                                      CROSS JOIN LATERAL (
+                                        SELECT
+                                          *
+                                        FROM
+                                          "recount"."tool_day_rollup" AS t
+                                        WHERE
+                                          t.workspace_id = $56
+                                          AND t.first_bucket_start >= day.start
+                                          AND t.first_bucket_start < day.start + interval '24 hours'
+                                        OFFSET
+                                          0
+                                      ) AS d
+                                    UNION ALL
+                                    SELECT
+                                      t.session_id
+                                    FROM
+                                      "recount"."tool_day_rollup" AS t
+                                    WHERE
+                                      t.workspace_id = $57
+                                      AND t.first_bucket_start IS NULL
+                                  ) AS seen
+                              ) AS s
+                              CROSS JOIN LATERAL (
+                                SELECT
+                                  *
+                                FROM
+                                  "recount"."tool_day_rollup"
+                                WHERE
+                                  workspace_id = (
+                                    SELECT
+                                      $58::text
+                                  )
+                                  AND session_id = s.session_id
+                                OFFSET
+                                  0
+                              ) AS d
+                          ) AS d
+                        WHERE
+                          d.workspace_id = $59
+                          AND d.last_bucket_start >= $60::timestamptz
+                          AND d.first_bucket_start > $61::timestamptz - interval '24 hours'
+                          AND (
+                            d.first_bucket_start IS NULL
+                            OR (d.first_bucket_start >= $62::timestamptz)
+                          )
+                        UNION ALL
+                        SELECT
+                          *
+                        FROM
+                          parted_r
+                      ) AS r
+                      LEFT JOIN recount.sessions AS s ON s.workspace_id = $63
+                      AND s.session_id = r."session_id"
+                    WHERE
+                      r."workspace_id" = $64
+                      AND r."bucket_start" >= $65::timestamptz
+                      AND r.program IS NOT NULL
+                    GROUP BY
+                      1,
+                      2
+                  ) AS seen
+                WHERE
+                  first_seen IS NULL
+                  OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($66::timestamptz[])
+              ) AS new
+            GROUP BY
+              "program"
+          ) AS counted
       ) AS x
     GROUP BY
       GROUPING SETS (("program"), ())
@@ -480,7 +744,7 @@ ORDER BY
   calls DESC,
   g."program" NULLS FIRST
 LIMIT
-  $36;
+  $67;
 
 SELECT DISTINCT
   day::text AS day
@@ -546,7 +810,7 @@ WITH
               ) AS d
             UNION ALL
             SELECT
-              *
+              t.*
             FROM
               "recount"."tool_day_rollup" AS t
             WHERE
@@ -730,7 +994,7 @@ FROM
                   ) AS d
                 UNION ALL
                 SELECT
-                  *
+                  t.*
                 FROM
                   "recount"."tool_day_rollup" AS t
                 WHERE

@@ -62,7 +62,7 @@ WITH
               ) AS d
             UNION ALL
             SELECT
-              *
+              t.*
             FROM
               "recount"."tool_day_rollup" AS t
             WHERE
@@ -424,7 +424,7 @@ FROM
                       ) AS d
                     UNION ALL
                     SELECT
-                      *
+                      t.*
                     FROM
                       "recount"."tool_day_rollup" AS t
                     WHERE
@@ -462,11 +462,17 @@ FROM
           NULL,
           NULL,
           NULL,
-          count(*)
+          session_count
         FROM
-          session_keys
-        GROUP BY
-          "skill_name"
+          (
+            SELECT
+              "skill_name",
+              count(*) AS session_count
+            FROM
+              session_keys
+            GROUP BY
+              "skill_name"
+          ) AS counted
       ) AS x
     GROUP BY
       GROUPING SETS (("skill_name"), ())

@@ -62,7 +62,7 @@ WITH
               ) AS d
             UNION ALL
             SELECT
-              *
+              t.*
             FROM
               "recount"."tool_day_rollup" AS t
             WHERE
@@ -588,7 +588,7 @@ FROM
                       ) AS d
                     UNION ALL
                     SELECT
-                      *
+                      t.*
                     FROM
                       "recount"."tool_day_rollup" AS t
                     WHERE
@@ -752,11 +752,17 @@ FROM
           NULL,
           NULL,
           NULL,
-          count(*)
+          session_count
         FROM
-          session_keys
-        GROUP BY
-          "subagent_type"
+          (
+            SELECT
+              "subagent_type",
+              count(*) AS session_count
+            FROM
+              session_keys
+            GROUP BY
+              "subagent_type"
+          ) AS counted
       ) AS x
     GROUP BY
       GROUPING SETS (("subagent_type"), ())

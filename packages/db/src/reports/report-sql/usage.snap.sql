@@ -312,7 +312,7 @@ WITH
               ) AS d
             UNION ALL
             SELECT
-              *
+              t.*
             FROM
               "recount"."usage_day_rollup" AS t
             WHERE
@@ -437,7 +437,7 @@ WITH
               ) AS d
             UNION ALL
             SELECT
-              *
+              t.*
             FROM
               "recount"."message_day_rollup" AS t
             WHERE
@@ -556,26 +556,80 @@ WITH
           min(d.first_bucket_start) AS first,
           max(d.last_bucket_start) AS last
         FROM
-          "recount"."usage_day_rollup" AS d
+          (
+            SELECT
+              d.*
+            FROM
+              (
+                SELECT DISTINCT
+                  session_id
+                FROM
+                  (
+                    SELECT
+                      d.session_id
+                    FROM
+                      (
+                        SELECT DISTINCT
+                          start
+                        FROM
+                          unnest($32::timestamptz[]) AS start
+                      ) AS day
+                      CROSS JOIN LATERAL (
+                        SELECT
+                          *
+                        FROM
+                          "recount"."usage_day_rollup" AS t
+                        WHERE
+                          t.workspace_id = $33
+                          AND t.first_bucket_start >= day.start
+                          AND t.first_bucket_start < day.start + interval '24 hours'
+                        OFFSET
+                          0
+                      ) AS d
+                    UNION ALL
+                    SELECT
+                      t.session_id
+                    FROM
+                      "recount"."usage_day_rollup" AS t
+                    WHERE
+                      t.workspace_id = $34
+                      AND t.first_bucket_start IS NULL
+                  ) AS seen
+              ) AS s
+              CROSS JOIN LATERAL (
+                SELECT
+                  *
+                FROM
+                  "recount"."usage_day_rollup"
+                WHERE
+                  workspace_id = (
+                    SELECT
+                      $35::text
+                  )
+                  AND session_id = s.session_id
+                OFFSET
+                  0
+              ) AS d
+          ) AS d
         WHERE
-          d.workspace_id = $32
-          AND d.last_bucket_start >= $33::timestamptz
-          AND d.first_bucket_start > $34::timestamptz - interval '24 hours'
+          d.workspace_id = $36
+          AND d.last_bucket_start >= $37::timestamptz
+          AND d.first_bucket_start > $38::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
             OR (
               (
                 date_bin(
                   '24 hours',
-                  (d.first_bucket_start + $35::interval),
+                  (d.first_bucket_start + $39::interval),
                   '2000-01-01Z'
                 ) = date_bin(
                   '24 hours',
-                  (d.last_bucket_start + $36::interval),
+                  (d.last_bucket_start + $40::interval),
                   '2000-01-01Z'
                 )
               )
-              AND d.first_bucket_start >= $37::timestamptz
+              AND d.first_bucket_start >= $41::timestamptz
             )
           ) IS NOT TRUE
         GROUP BY
@@ -589,86 +643,13 @@ WITH
         WHERE
           q.workspace_id = (
             SELECT
-              $38::text
+              $42::text
           )
           AND q.session_id = s.session_id
           AND q.bucket_start BETWEEN s.first AND s.last
         OFFSET
           0
       ) AS q
-  ),
-  session_keys AS MATERIALIZED (
-    SELECT DISTINCT
-      date_bin('24 hours', u."local_time", '2000-01-01Z') AS "day",
-      u."session_id" AS "counted_session"
-    FROM
-      (
-        SELECT
-          d.workspace_id,
-          d.session_id,
-          d.first_bucket_start AS bucket_start,
-          d.last_bucket_start,
-          d.model,
-          d.is_subagent,
-          d.agent_id,
-          d.git_branch,
-          d.agent_version,
-          d.is_shared,
-          d.responses,
-          d.tokens_in,
-          d.tokens_out,
-          d.cache_read,
-          d.cache_write,
-          d.cache_write_1h,
-          d.thinking_tokens,
-          d.web_search_requests,
-          d.cost_units,
-          d.cost_input_units,
-          d.cost_output_units,
-          d.cost_cache_read_units,
-          d.cost_cache_write_units,
-          d.cost_web_search_units,
-          d.unfinalised_responses,
-          d.unfinalised_tokens_out,
-          d.estimated_tokens_out,
-          d.unpriced_responses,
-          d.unpriced_tokens,
-          d.default_priced_responses,
-          (d.first_bucket_start + $39::interval) AS local_time
-        FROM
-          "recount"."usage_day_rollup" AS d
-        WHERE
-          d.workspace_id = $40
-          AND d.last_bucket_start >= $41::timestamptz
-          AND d.first_bucket_start > $42::timestamptz - interval '24 hours'
-          AND (
-            d.first_bucket_start IS NULL
-            OR (
-              (
-                date_bin(
-                  '24 hours',
-                  (d.first_bucket_start + $43::interval),
-                  '2000-01-01Z'
-                ) = date_bin(
-                  '24 hours',
-                  (d.last_bucket_start + $44::interval),
-                  '2000-01-01Z'
-                )
-              )
-              AND d.first_bucket_start >= $45::timestamptz
-            )
-          )
-        UNION ALL
-        SELECT
-          *
-        FROM
-          parted_u
-      ) AS u
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = $46
-      AND s.session_id = u."session_id"
-    WHERE
-      u."workspace_id" = $47
-      AND u."bucket_start" >= $48::timestamptz
   )
 SELECT
   g."messages" AS "messages",
@@ -715,7 +696,7 @@ SELECT
   g."shared_default_priced_responses" AS "shared_default_priced_responses",
   g."sessions" AS "sessions",
   (count(*) OVER ())::float8 - 1 AS group_count,
-  to_char(g."day" AT TIME ZONE 'UTC', $49) AS "key_day"
+  to_char(g."day" AT TIME ZONE 'UTC', $43) AS "key_day"
 FROM
   (
     SELECT
@@ -1004,14 +985,159 @@ FROM
       CASE
         WHEN (GROUPING("day") = 1) THEN (
           SELECT
-            count(*)
+            sum(session_count)::bigint AS session_count
           FROM
             (
-              SELECT DISTINCT
-                counted_session
+              SELECT
+                t.sessions AS session_count
               FROM
-                session_keys
-            ) AS session
+                "recount"."session_total" AS t
+              WHERE
+                t.workspace_id = $44
+                AND t.counted = $45
+                AND t.period_start >= $46::timestamptz
+                AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($47::timestamptz[])
+                AND (
+                  t.previous_bucket_start IS NULL
+                  OR t.previous_bucket_start < $48::timestamptz
+                )
+              UNION ALL
+              SELECT
+                1
+              FROM
+                (
+                  SELECT
+                    u."session_id" AS counted_session,
+                    min(u."bucket_start") AS first_seen
+                  FROM
+                    (
+                      SELECT
+                        d.workspace_id,
+                        d.session_id,
+                        d.first_bucket_start AS bucket_start,
+                        d.last_bucket_start,
+                        d.model,
+                        d.is_subagent,
+                        d.agent_id,
+                        d.git_branch,
+                        d.agent_version,
+                        d.is_shared,
+                        d.responses,
+                        d.tokens_in,
+                        d.tokens_out,
+                        d.cache_read,
+                        d.cache_write,
+                        d.cache_write_1h,
+                        d.thinking_tokens,
+                        d.web_search_requests,
+                        d.cost_units,
+                        d.cost_input_units,
+                        d.cost_output_units,
+                        d.cost_cache_read_units,
+                        d.cost_cache_write_units,
+                        d.cost_web_search_units,
+                        d.unfinalised_responses,
+                        d.unfinalised_tokens_out,
+                        d.estimated_tokens_out,
+                        d.unpriced_responses,
+                        d.unpriced_tokens,
+                        d.default_priced_responses,
+                        (d.first_bucket_start + $49::interval) AS local_time
+                      FROM
+                        (
+                          SELECT
+                            d.*
+                          FROM
+                            (
+                              SELECT DISTINCT
+                                session_id
+                              FROM
+                                (
+                                  SELECT
+                                    d.session_id
+                                  FROM
+                                    (
+                                      SELECT DISTINCT
+                                        start
+                                      FROM
+                                        unnest($50::timestamptz[]) AS start
+                                    ) AS day
+                                    CROSS JOIN LATERAL (
+                                      SELECT
+                                        *
+                                      FROM
+                                        "recount"."usage_day_rollup" AS t
+                                      WHERE
+                                        t.workspace_id = $51
+                                        AND t.first_bucket_start >= day.start
+                                        AND t.first_bucket_start < day.start + interval '24 hours'
+                                      OFFSET
+                                        0
+                                    ) AS d
+                                  UNION ALL
+                                  SELECT
+                                    t.session_id
+                                  FROM
+                                    "recount"."usage_day_rollup" AS t
+                                  WHERE
+                                    t.workspace_id = $52
+                                    AND t.first_bucket_start IS NULL
+                                ) AS seen
+                            ) AS s
+                            CROSS JOIN LATERAL (
+                              SELECT
+                                *
+                              FROM
+                                "recount"."usage_day_rollup"
+                              WHERE
+                                workspace_id = (
+                                  SELECT
+                                    $53::text
+                                )
+                                AND session_id = s.session_id
+                              OFFSET
+                                0
+                            ) AS d
+                        ) AS d
+                      WHERE
+                        d.workspace_id = $54
+                        AND d.last_bucket_start >= $55::timestamptz
+                        AND d.first_bucket_start > $56::timestamptz - interval '24 hours'
+                        AND (
+                          d.first_bucket_start IS NULL
+                          OR (
+                            (
+                              date_bin(
+                                '24 hours',
+                                (d.first_bucket_start + $57::interval),
+                                '2000-01-01Z'
+                              ) = date_bin(
+                                '24 hours',
+                                (d.last_bucket_start + $58::interval),
+                                '2000-01-01Z'
+                              )
+                            )
+                            AND d.first_bucket_start >= $59::timestamptz
+                          )
+                        )
+                      UNION ALL
+                      SELECT
+                        *
+                      FROM
+                        parted_u
+                    ) AS u
+                    LEFT JOIN recount.sessions AS s ON s.workspace_id = $60
+                    AND s.session_id = u."session_id"
+                  WHERE
+                    u."workspace_id" = $61
+                    AND u."bucket_start" >= $62::timestamptz
+                  GROUP BY
+                    1
+                ) AS seen
+              WHERE
+                first_seen IS NULL
+                OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($63::timestamptz[])
+            ) AS new
         )
         ELSE coalesce(max(session_count), 0)
       END::float8 AS "sessions",
@@ -1078,13 +1204,13 @@ FROM
               t.unpriced_responses,
               t.unpriced_tokens,
               t.default_priced_responses,
-              (t.first_bucket_start + $50::interval) AS local_time
+              (t.first_bucket_start + $64::interval) AS local_time
             FROM
               "recount"."usage_hour_total" AS t
             WHERE
-              t.workspace_id = $51
-              AND t.first_bucket_start >= $52::timestamptz
-              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($53::timestamptz[])
+              t.workspace_id = $65
+              AND t.first_bucket_start >= $66::timestamptz
+              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($67::timestamptz[])
             UNION ALL
             SELECT
               *
@@ -1121,7 +1247,7 @@ FROM
                   d.unpriced_responses,
                   d.unpriced_tokens,
                   d.default_priced_responses,
-                  (d.first_bucket_start + $54::interval) AS local_time
+                  (d.first_bucket_start + $68::interval) AS local_time
                 FROM
                   (
                     SELECT
@@ -1131,7 +1257,7 @@ FROM
                         SELECT DISTINCT
                           start
                         FROM
-                          unnest($55::timestamptz[]) AS start
+                          unnest($69::timestamptz[]) AS start
                       ) AS day
                       CROSS JOIN LATERAL (
                         SELECT
@@ -1139,7 +1265,7 @@ FROM
                         FROM
                           "recount"."usage_day_rollup" AS t
                         WHERE
-                          t.workspace_id = $56
+                          t.workspace_id = $70
                           AND t.first_bucket_start >= day.start
                           AND t.first_bucket_start < day.start + interval '24 hours'
                         OFFSET
@@ -1147,32 +1273,32 @@ FROM
                       ) AS d
                     UNION ALL
                     SELECT
-                      *
+                      t.*
                     FROM
                       "recount"."usage_day_rollup" AS t
                     WHERE
-                      t.workspace_id = $57
+                      t.workspace_id = $71
                       AND t.first_bucket_start IS NULL
                   ) AS d
                 WHERE
-                  d.workspace_id = $58
-                  AND d.last_bucket_start >= $59::timestamptz
-                  AND d.first_bucket_start > $60::timestamptz - interval '24 hours'
+                  d.workspace_id = $72
+                  AND d.last_bucket_start >= $73::timestamptz
+                  AND d.first_bucket_start > $74::timestamptz - interval '24 hours'
                   AND (
                     d.first_bucket_start IS NULL
                     OR (
                       (
                         date_bin(
                           '24 hours',
-                          (d.first_bucket_start + $61::interval),
+                          (d.first_bucket_start + $75::interval),
                           '2000-01-01Z'
                         ) = date_bin(
                           '24 hours',
-                          (d.last_bucket_start + $62::interval),
+                          (d.last_bucket_start + $76::interval),
                           '2000-01-01Z'
                         )
                       )
-                      AND d.first_bucket_start >= $63::timestamptz
+                      AND d.first_bucket_start >= $77::timestamptz
                     )
                   )
                 UNION ALL
@@ -1182,11 +1308,11 @@ FROM
                   parted_stale_u
               ) AS stale_u
           ) AS u
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $64
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $78
           AND s.session_id = u."session_id"
         WHERE
-          u."workspace_id" = $65
-          AND u."bucket_start" >= $66::timestamptz
+          u."workspace_id" = $79
+          AND u."bucket_start" >= $80::timestamptz
         GROUP BY
           1,
           2
@@ -1227,13 +1353,13 @@ FROM
               t.is_subagent,
               t.messages,
               t.user_messages,
-              (t.first_bucket_start + $67::interval) AS local_time
+              (t.first_bucket_start + $81::interval) AS local_time
             FROM
               "recount"."message_hour_total" AS t
             WHERE
-              t.workspace_id = $68
-              AND t.first_bucket_start >= $69::timestamptz
-              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($70::timestamptz[])
+              t.workspace_id = $82
+              AND t.first_bucket_start >= $83::timestamptz
+              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($84::timestamptz[])
             UNION ALL
             SELECT
               *
@@ -1247,7 +1373,7 @@ FROM
                   d.is_subagent,
                   d.messages,
                   d.user_messages,
-                  (d.first_bucket_start + $71::interval) AS local_time
+                  (d.first_bucket_start + $85::interval) AS local_time
                 FROM
                   (
                     SELECT
@@ -1257,7 +1383,7 @@ FROM
                         SELECT DISTINCT
                           start
                         FROM
-                          unnest($72::timestamptz[]) AS start
+                          unnest($86::timestamptz[]) AS start
                       ) AS day
                       CROSS JOIN LATERAL (
                         SELECT
@@ -1265,7 +1391,7 @@ FROM
                         FROM
                           "recount"."message_day_rollup" AS t
                         WHERE
-                          t.workspace_id = $73
+                          t.workspace_id = $87
                           AND t.first_bucket_start >= day.start
                           AND t.first_bucket_start < day.start + interval '24 hours'
                         OFFSET
@@ -1273,32 +1399,32 @@ FROM
                       ) AS d
                     UNION ALL
                     SELECT
-                      *
+                      t.*
                     FROM
                       "recount"."message_day_rollup" AS t
                     WHERE
-                      t.workspace_id = $74
+                      t.workspace_id = $88
                       AND t.first_bucket_start IS NULL
                   ) AS d
                 WHERE
-                  d.workspace_id = $75
-                  AND d.last_bucket_start >= $76::timestamptz
-                  AND d.first_bucket_start > $77::timestamptz - interval '24 hours'
+                  d.workspace_id = $89
+                  AND d.last_bucket_start >= $90::timestamptz
+                  AND d.first_bucket_start > $91::timestamptz - interval '24 hours'
                   AND (
                     d.first_bucket_start IS NULL
                     OR (
                       (
                         date_bin(
                           '24 hours',
-                          (d.first_bucket_start + $78::interval),
+                          (d.first_bucket_start + $92::interval),
                           '2000-01-01Z'
                         ) = date_bin(
                           '24 hours',
-                          (d.last_bucket_start + $79::interval),
+                          (d.last_bucket_start + $93::interval),
                           '2000-01-01Z'
                         )
                       )
-                      AND d.first_bucket_start >= $80::timestamptz
+                      AND d.first_bucket_start >= $94::timestamptz
                     )
                   )
                 UNION ALL
@@ -1308,11 +1434,11 @@ FROM
                   parted_stale_m
               ) AS stale_m
           ) AS m
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $81
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $95
           AND s.session_id = m."session_id"
         WHERE
-          m."workspace_id" = $82
-          AND m."bucket_start" >= $83::timestamptz
+          m."workspace_id" = $96
+          AND m."bucket_start" >= $97::timestamptz
         GROUP BY
           1
         UNION ALL
@@ -1341,11 +1467,184 @@ FROM
           NULL,
           NULL,
           NULL,
-          count(*)
+          session_count
         FROM
-          session_keys
-        GROUP BY
-          "day"
+          (
+            SELECT
+              "day",
+              sum(session_count)::bigint AS session_count
+            FROM
+              (
+                SELECT
+                  date_bin(
+                    '24 hours',
+                    (t.period_start + $98::interval),
+                    '2000-01-01Z'
+                  ) AS "day",
+                  t.sessions AS session_count
+                FROM
+                  "recount"."session_total" AS t
+                WHERE
+                  t.workspace_id = $99
+                  AND t.counted = $100
+                  AND t.period_start >= $101::timestamptz
+                  AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($102::timestamptz[])
+                  AND (
+                    t.previous_bucket_start IS NULL
+                    OR t.previous_bucket_start < $103::timestamptz
+                    OR date_bin(
+                      '24 hours',
+                      (t.previous_bucket_start + $104::interval),
+                      '2000-01-01Z'
+                    ) <> date_bin(
+                      '24 hours',
+                      (t.period_start + $105::interval),
+                      '2000-01-01Z'
+                    )
+                  )
+                UNION ALL
+                SELECT
+                  "day",
+                  1
+                FROM
+                  (
+                    SELECT
+                      date_bin('24 hours', u."local_time", '2000-01-01Z') AS "day",
+                      u."session_id" AS counted_session,
+                      min(u."bucket_start") AS first_seen
+                    FROM
+                      (
+                        SELECT
+                          d.workspace_id,
+                          d.session_id,
+                          d.first_bucket_start AS bucket_start,
+                          d.last_bucket_start,
+                          d.model,
+                          d.is_subagent,
+                          d.agent_id,
+                          d.git_branch,
+                          d.agent_version,
+                          d.is_shared,
+                          d.responses,
+                          d.tokens_in,
+                          d.tokens_out,
+                          d.cache_read,
+                          d.cache_write,
+                          d.cache_write_1h,
+                          d.thinking_tokens,
+                          d.web_search_requests,
+                          d.cost_units,
+                          d.cost_input_units,
+                          d.cost_output_units,
+                          d.cost_cache_read_units,
+                          d.cost_cache_write_units,
+                          d.cost_web_search_units,
+                          d.unfinalised_responses,
+                          d.unfinalised_tokens_out,
+                          d.estimated_tokens_out,
+                          d.unpriced_responses,
+                          d.unpriced_tokens,
+                          d.default_priced_responses,
+                          (d.first_bucket_start + $106::interval) AS local_time
+                        FROM
+                          (
+                            SELECT
+                              d.*
+                            FROM
+                              (
+                                SELECT DISTINCT
+                                  session_id
+                                FROM
+                                  (
+                                    SELECT
+                                      d.session_id
+                                    FROM
+                                      (
+                                        SELECT DISTINCT
+                                          start
+                                        FROM
+                                          unnest($107::timestamptz[]) AS start
+                                      ) AS day
+                                      CROSS JOIN LATERAL (
+                                        SELECT
+                                          *
+                                        FROM
+                                          "recount"."usage_day_rollup" AS t
+                                        WHERE
+                                          t.workspace_id = $108
+                                          AND t.first_bucket_start >= day.start
+                                          AND t.first_bucket_start < day.start + interval '24 hours'
+                                        OFFSET
+                                          0
+                                      ) AS d
+                                    UNION ALL
+                                    SELECT
+                                      t.session_id
+                                    FROM
+                                      "recount"."usage_day_rollup" AS t
+                                    WHERE
+                                      t.workspace_id = $109
+                                      AND t.first_bucket_start IS NULL
+                                  ) AS seen
+                              ) AS s
+                              CROSS JOIN LATERAL (
+                                SELECT
+                                  *
+                                FROM
+                                  "recount"."usage_day_rollup"
+                                WHERE
+                                  workspace_id = (
+                                    SELECT
+                                      $110::text
+                                  )
+                                  AND session_id = s.session_id
+                                OFFSET
+                                  0
+                              ) AS d
+                          ) AS d
+                        WHERE
+                          d.workspace_id = $111
+                          AND d.last_bucket_start >= $112::timestamptz
+                          AND d.first_bucket_start > $113::timestamptz - interval '24 hours'
+                          AND (
+                            d.first_bucket_start IS NULL
+                            OR (
+                              (
+                                date_bin(
+                                  '24 hours',
+                                  (d.first_bucket_start + $114::interval),
+                                  '2000-01-01Z'
+                                ) = date_bin(
+                                  '24 hours',
+                                  (d.last_bucket_start + $115::interval),
+                                  '2000-01-01Z'
+                                )
+                              )
+                              AND d.first_bucket_start >= $116::timestamptz
+                            )
+                          )
+                        UNION ALL
+                        SELECT
+                          *
+                        FROM
+                          parted_u
+                      ) AS u
+                      LEFT JOIN recount.sessions AS s ON s.workspace_id = $117
+                      AND s.session_id = u."session_id"
+                    WHERE
+                      u."workspace_id" = $118
+                      AND u."bucket_start" >= $119::timestamptz
+                    GROUP BY
+                      1,
+                      2
+                  ) AS seen
+                WHERE
+                  first_seen IS NULL
+                  OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($120::timestamptz[])
+              ) AS new
+            GROUP BY
+              "day"
+          ) AS counted
       ) AS x
     GROUP BY
       GROUPING SETS (("day"), ())
@@ -1357,4 +1656,4 @@ ORDER BY
   own_responses DESC,
   g."day" NULLS FIRST
 LIMIT
-  $84;
+  $121;

@@ -1,0 +1,129 @@
+import { type SQL, sql } from '../drizzle.cjs';
+import { ROLLUPS, SESSION_TOTALS, type SessionTotalName, sessionTotal } from '../usage/rollups-schema.ts';
+import { toCounted } from '../usage/session-totals.ts';
+import { toDay, toDays } from '../usage/stale-days.ts';
+import {
+  fromPart,
+  type GroupPart,
+  listQueries,
+  type NamedColumns,
+  type RowsOfPart,
+  toColumns,
+  toKeys,
+  toNameList,
+  withSessions,
+} from './group-part.ts';
+import { isTimeKey, type ReportKey, type ReportScope, toKey } from './report-keys.ts';
+
+/** Of more days, the sessions are all counted instead: those of each day are looked up one by one. */
+const MAX_SESSION_DAYS = 20;
+
+/** Queries that count the different sessions of a part. */
+export interface SessionCounts {
+  /** For the WITH clause of the others. */
+  queries: SQL[];
+  /** A value: of all groups. */
+  ofAll: SQL;
+  /** A row for each group: the keys, and `session_count`. Undefined without keys. */
+  byKeys?: SQL;
+}
+
+/** From totals as far as these tell, and otherwise by the rows of sessions. */
+export function countSessions(part: GroupPart, scope: ReportScope): SessionCounts {
+  const names = toKeys(part, scope).map(([name]) => name);
+  const days = findCountedDays(part, scope);
+  if (part.counted !== undefined && days !== undefined) {
+    const counted = { ...part, counted: part.counted };
+    const countScope = { ...toCountScope(part, scope), onlySessionsOf: days };
+    const sum = sql`sum(session_count)::bigint AS session_count`;
+    return {
+      queries: listQueries([part], countScope),
+      ofAll: sql`(SELECT ${sum} FROM (${selectNewSessions(counted, countScope, days, [])}) AS new)`,
+      ...(names.length > 0 && {
+        byKeys: sql`
+          SELECT ${toNameList(names)}, ${sum} FROM (${selectNewSessions(counted, countScope, days, names)}) AS new
+          GROUP BY ${toNameList(names)}`,
+      }),
+    };
+  }
+  const queries = listCountQueries(part, scope);
+  if (names.length === 0) return { queries, ofAll: countAllSessions(part, scope) };
+  return {
+    queries: [...queries, sql`session_keys AS MATERIALIZED (${selectSessionKeys(part, scope)})`],
+    ofAll: sql`(SELECT count(*) FROM (SELECT DISTINCT counted_session FROM session_keys) AS session)`,
+    byKeys: sql`SELECT ${toNameList(names)}, count(*) AS session_count FROM session_keys GROUP BY ${toNameList(names)}`,
+  };
+}
+
+/** A value: different sessions of all groups that have no keys but the part's. */
+export const countAllSessions = ({ keys: _keys, ...part }: GroupPart, scope: ReportScope): SQL => sql`(
+  SELECT count(*) FROM (${selectSessionKeys(part, { ...scope, groupBy: [] })}) AS session)`;
+
+/** Sessions of a part by the keys. */
+export const selectSessionKeys = (part: RowsOfPart, scope: ReportScope): SQL => sql`
+  SELECT DISTINCT ${toColumns([...toKeys(part, scope), ['counted_session', part.source.sessionId]])}
+  ${fromPart(part, toCountScope(part, scope))}`;
+
+/** The scope for rows of which sessions are counted: where sums are those of totals, which have none, other rows than theirs. */
+const toCountScope = ({ table }: Pick<RowsOfPart, 'table'>, scope: ReportScope): ReportScope =>
+  typeof table === 'function' && table(scope).hasTotals === true ? { ...withSessions(scope), isCounted: true } : scope;
+
+/** Queries for the WITH clause that `countAllSessions` and `selectSessionKeys` need besides those of the parts. */
+export function listCountQueries(part: RowsOfPart, scope: ReportScope): SQL[] {
+  const countScope = toCountScope(part, scope);
+  return countScope === scope ? [] : listQueries([part], countScope);
+}
+
+/** The days of which sessions are not counted by totals; undefined if none are. */
+function findCountedDays(part: GroupPart, scope: ReportScope): readonly string[] | undefined {
+  const { counted } = part;
+  if (counted === undefined || scope.model !== undefined || scope.subagents !== 'include') return undefined;
+  const keys = toKeys(part, scope).flatMap(([name]) => (isTimeKey(name) ? [] : [name]));
+  const { rollup, key } = SESSION_TOTALS[counted];
+  if (keys.some((name) => name !== key)) return undefined;
+  const unit = ROLLUPS[rollup].totals?.unit;
+  const days = unit && scope.sessionDays?.[unit];
+  return days === undefined || days.length > MAX_SESSION_DAYS ? undefined : days;
+}
+
+/**
+ * Rows of keys and numbers of sessions that are new in their group: none before them within the filter's time. Those whose first row
+ * there is of one of the days, or has no time, are found by the rows of sessions.
+ */
+function selectNewSessions(
+  part: GroupPart & { counted: SessionTotalName },
+  scope: ReportScope,
+  days: readonly string[],
+  names: readonly string[],
+): SQL {
+  const { workspaceId, from, to } = scope;
+  const timeKeys = scope.groupBy.filter((key) => isTimeKey(key) && names.includes(key));
+  const { localTime: _localTime, ...source } = part.source;
+  const toTimeKey = (key: ReportKey, time: SQL) => toKey(key, { ...source, time }, scope);
+  const [start, previous] = [sql`t.period_start`, sql`t.previous_bucket_start`];
+  const isNew = [
+    sql`${previous} IS NULL`,
+    ...(from === null ? [] : [sql`${previous} < ${from}::timestamptz`]),
+    ...timeKeys.map((key) => sql`${toTimeKey(key, previous)} <> ${toTimeKey(key, start)}`),
+  ];
+  const conditions = [
+    sql`t.workspace_id = ${workspaceId}`,
+    sql`t.counted = ${toCounted(part.counted, names.length > timeKeys.length)}`,
+    ...(from === null ? [] : [sql`${start} >= ${from}::timestamptz`]),
+    ...(to === null ? [] : [sql`${start} < ${to}::timestamptz`]),
+    ...(days.length === 0 ? [] : [sql`${toDay('t.period_start')} <> ALL(${toDays(days)})`]),
+    sql`(${sql.join(isNew, sql` OR `)})`,
+  ];
+  const keys = toKeys(part, scope).filter(([name]) => names.includes(name));
+  const totalKeys = keys.map(([name]): [string, SQL] => [name, isTimeKey(name) ? toTimeKey(name, start) : sql`t.key`]);
+  const list = (columns: NamedColumns) =>
+    sql.join(columns.map(([name, value]) => sql`${value} AS ${sql.identifier(name)}, `));
+  return sql`
+    SELECT ${list(totalKeys)} t.sessions AS session_count FROM ${sessionTotal} AS t WHERE ${sql.join(conditions, sql` AND `)}
+    UNION ALL
+    SELECT ${sql.join(names.map((name) => sql`${sql.identifier(name)}, `))} 1 FROM (
+      SELECT ${list(keys)} ${source.sessionId} AS counted_session, min(${source.time}) AS first_seen ${fromPart(part, scope)}
+      GROUP BY ${sql.raw([...keys, 'session'].map((_, index) => index + 1).join(', '))}
+    ) AS seen
+    WHERE first_seen IS NULL OR ${toDay('first_seen')} = ANY(${toDays(days)})`;
+}

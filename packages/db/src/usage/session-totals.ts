@@ -1,0 +1,55 @@
+import { type SQL, sql } from '../drizzle.cjs';
+import { toHiddenWorkspace } from '../planner.ts';
+import { ROLLUPS, SESSION_TOTALS, type SessionTotalName } from './rollups-schema.ts';
+import { fromDays, toDay, toDays } from './stale-days.ts';
+
+type CountedRollup = (typeof SESSION_TOTALS)[SessionTotalName]['rollup'];
+
+/** The roll-ups whose sessions are counted. */
+export const COUNTED_ROLLUPS: readonly CountedRollup[] = ['usage', 'tool'];
+
+/** What `session_total` calls the sessions that have something, in all or by the values of the key. */
+export const toCounted = (name: SessionTotalName, isByKey: boolean): string =>
+  isByKey ? `${name}/${SESSION_TOTALS[name].key}` : name;
+
+/** Rows of session_total that come from a roll-up, by their definition: of some UTC days, or all of a workspace. */
+export function selectSessionTotals(rollup: CountedRollup, workspaceId: string, days?: readonly string[]): SQL {
+  const { quarters, days: dayTable, totals } = ROLLUPS[rollup];
+  const [table, first, last] =
+    quarters === undefined
+      ? [dayTable, 'first_bucket_start', 'last_bucket_start']
+      : [quarters, 'bucket_start', 'bucket_start'];
+  const timed = sql`${sql.raw(`r.${first}`)} IS NOT NULL`;
+  // Sessions of the days, with all of their days.
+  const rows =
+    days === undefined
+      ? sql`${table} AS r`
+      : sql`(SELECT DISTINCT d.session_id FROM ${fromDays(table, first, workspaceId, days)}) AS s CROSS JOIN LATERAL (
+          SELECT * FROM ${table} WHERE workspace_id = ${toHiddenWorkspace(workspaceId)} AND session_id = s.session_id OFFSET 0
+        ) AS r`;
+  const start = sql.raw(`date_bin('1 ${totals?.unit}', r.${first}, '2000-01-01Z')`);
+  return sql`
+    SELECT workspace_id, counted, key, period_start, previous_bucket_start, count(*)::int AS sessions FROM (
+      SELECT r.workspace_id, c.counted, c.key, ${start} AS period_start,
+        lag(max(${sql.raw(`r.${last}`)})) OVER (PARTITION BY r.session_id, c.counted, c.key ORDER BY ${start}) AS previous_bucket_start
+      FROM ${rows} CROSS JOIN LATERAL (VALUES ${sql.raw(listCounted(rollup))}) AS c (counted, key, is_counted)
+      WHERE r.workspace_id = ${workspaceId} AND ${timed} AND c.is_counted
+      GROUP BY r.workspace_id, r.session_id, c.counted, c.key, ${start}
+    ) AS active
+    ${days === undefined ? sql`` : sql`WHERE ${toDay('period_start')} = ANY(${toDays(days)})`}
+    GROUP BY workspace_id, counted, key, period_start, previous_bucket_start`;
+}
+
+/** What a row of a roll-up, `r`, counts its session for: names, values of the key, and whether it does. */
+function listCounted(rollup: CountedRollup): string {
+  const names = (Object.keys(SESSION_TOTALS) as SessionTotalName[]).filter(
+    (name) => SESSION_TOTALS[name].rollup === rollup,
+  );
+  const values = names.flatMap((name) => {
+    const { where, column } = SESSION_TOTALS[name];
+    return [false, true].map(
+      (isByKey) => `('${toCounted(name, isByKey)}', ${isByKey ? `r.${column}` : 'NULL'}, ${where})`,
+    );
+  });
+  return values.join(', ');
+}

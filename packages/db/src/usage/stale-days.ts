@@ -1,0 +1,38 @@
+import type { Database } from '../database/database.ts';
+import { type PgTable, type SQL, sql } from '../drizzle.cjs';
+import { staleDays } from './rollups-schema.ts';
+
+/** Beginning of the UTC day that a row of a roll-up or of totals lies in. */
+export const toDay = (column: string): SQL => sql.raw(`date_bin('1 day', ${column}, '2000-01-01Z')`);
+
+export const toDays = (days: readonly string[]): SQL => sql`${sql.param([...days])}::timestamptz[]`;
+
+/** The rows of a table by a column of its index of workspace and time, of some UTC days: as `d`, for a FROM. */
+export const fromDays = (table: PgTable, column: string, workspaceId: string, days: readonly string[]): SQL => {
+  const time = sql.raw(`t.${column}`);
+  return sql`(SELECT DISTINCT start FROM unnest(${toDays(days)}) AS start) AS day CROSS JOIN LATERAL (
+    SELECT * FROM ${table} AS t
+    WHERE t.workspace_id = ${workspaceId} AND ${time} >= day.start AND ${time} < day.start + interval '24 hours' OFFSET 0
+  ) AS d`;
+};
+
+/** Says that the totals of some UTC days, and of those of a query, are not what the roll-ups are once the transaction is committed. */
+export async function markStaleDays(
+  transaction: Database,
+  workspaceId: string,
+  days: readonly string[],
+  query?: SQL,
+): Promise<void> {
+  if (days.length === 0) return;
+  const others = query === undefined ? sql`` : sql`UNION SELECT day::timestamptz FROM (${query}) AS other`;
+  await transaction.execute(sql`
+    INSERT INTO ${staleDays} (workspace_id, day)
+    SELECT ${workspaceId}, day FROM (SELECT unnest(${toDays(days)}) AS day ${others}) AS each`);
+}
+
+/** UTC days of which a workspace's totals are not to be read, each once; `limit` of them at most. */
+export async function listStaleDays(database: Database, workspaceId: string, limit: number): Promise<string[]> {
+  const { rows } = await database.execute<{ day: string }>(sql`
+    SELECT DISTINCT day::text AS day FROM ${staleDays} WHERE workspace_id = ${workspaceId} LIMIT ${limit}`);
+  return rows.map(({ day }) => day);
+}
