@@ -6,8 +6,8 @@
  *
  * - a workspace's id is hidden from the statistics (`isInWorkspace`, `toHiddenWorkspace`);
  * - a row-by-row lookup is `JOIN LATERAL (SELECT … OFFSET 0)`, which the planner cannot turn into another join;
- * - a transaction that only looks rows up disables the alternatives and keeps the plans of its statements
- * (`preferIndexes`), and one that reads everything disables lookups (`preferScans`);
+ * - a transaction that only looks rows up disables the alternatives (`preferIndexes`), and one that reads everything
+ * disables lookups (`preferScans`);
  * - before a group of small transcripts, outdated statistics are renewed (`refreshStatistics`, `refreshShardStatistics`).
  *
  * Citus must see the workspace to find its node: on its connections the first of these is undone, and the nodes instead
@@ -39,9 +39,6 @@ const HIDE_PARAMETERS_FROM_NODES = [
   'SET LOCAL citus.propagate_set_commands = local; SET LOCAL plan_cache_mode = force_generic_plan',
   'SET LOCAL citus.propagate_set_commands = none; SET LOCAL plan_cache_mode = DEFAULT',
 ];
-
-/** Not for a coordinator, which finds the node by the workspace's id. */
-const KEEP_PLANS = '; SET LOCAL plan_cache_mode = force_generic_plan';
 
 /** The coordinator reports every error of a node's COPY with this code: it passes on the message, but not the code. */
 const LOST_CODE = 'XX000';
@@ -92,8 +89,7 @@ export function adaptToCitus(client: pg.ClientBase): void {
     const isText = typeof query === 'object' && query !== null && 'text' in query && !('submit' in query);
     if (!isText) return send(query, ...rest);
     if (query.text === 'begin') return begin(query, ...rest);
-    const text = String(query.text).replace(HIDDEN_WORKSPACE, '$1').replace(KEEP_PLANS, '');
-    return send({ ...query, text }, ...rest);
+    return send({ ...query, text: String(query.text).replace(HIDDEN_WORKSPACE, '$1') }, ...rest);
   }) as typeof client.query;
 }
 
@@ -144,28 +140,16 @@ export async function refreshShardStatistics(
     CROSS JOIN LATERAL master_run_on_worker(ARRAY[n.nodename], ARRAY[n.nodeport], ARRAY[n.command], false) AS r`);
 }
 
-/** Settings until the end of the transaction, on each node that takes part in it; `more` is added to their text. */
-async function setLocally(
-  transaction: Transaction,
-  settings: Readonly<Record<string, string>>,
-  more = '',
-): Promise<void> {
+/** Settings until the end of the transaction, on each node that takes part in it. */
+async function setLocally(transaction: Transaction, settings: Readonly<Record<string, string>>): Promise<void> {
   const all = { 'citus.propagate_set_commands': 'local', ...settings };
   const statements = Object.entries(all).map(([name, value]) => `SET LOCAL ${name} = ${value}`);
-  await transaction.execute(sql.raw(statements.join('; ') + more));
+  await transaction.execute(sql.raw(statements.join('; ')));
 }
 
-const LOOKUPS = { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' };
-
-/**
- * Makes the rest of the transaction look rows up one by one, as an ingestion does, by plans that do not depend on
- * parameters: each connection makes them once for a prepared statement, and again when statistics change. Nothing is
- * lost, because the planner has no choice left and the workspace is hidden from it anyway; but as it expects every
- * parameter to gain something, it would plan some forty statements again for each transcript, which takes longer than
- * running them.
- */
+/** Makes the rest of the transaction look rows up one by one, as an ingestion does. */
 export async function preferIndexes(transaction: Transaction): Promise<void> {
-  await setLocally(transaction, LOOKUPS, KEEP_PLANS);
+  await setLocally(transaction, { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' });
 }
 
 /**
@@ -174,7 +158,8 @@ export async function preferIndexes(transaction: Transaction): Promise<void> {
  * hundred or so entries.
  */
 export async function preferBulkIndexing(transaction: Transaction): Promise<void> {
-  await setLocally(transaction, { ...LOOKUPS, gin_pending_list_limit: `'32MB'`, work_mem: `'64MB'` });
+  await preferIndexes(transaction);
+  await setLocally(transaction, { gin_pending_list_limit: `'32MB'`, work_mem: `'64MB'` });
 }
 
 /** Runs `work`, which compares whole tables, with lookups of one table's rows in the other disabled. */
