@@ -6,7 +6,8 @@ import { createFolderRawStore } from '@recount/storage';
 import { median } from './child.ts';
 
 const WORKSPACE = '01J0000000000000000000GROW';
-const ROUNDS = 5;
+/** A worker prepares a statement the second time and keeps its plan from then on: most rounds are of that. */
+const ROUNDS = 7;
 const GROWN_BY = 0.01;
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
@@ -16,7 +17,7 @@ const noQueue = {
   enqueueSmall: async () => undefined,
   findPending: async () => new Set<string>(),
 };
-const database = createDatabasePool({ connectionString });
+const database = createDatabasePool({ connectionString, preparesStatements: true });
 const deps = { database, rawStore: createFolderRawStore({ directory }), queue: noQueue, onReport: () => undefined };
 
 /** Offset of the last line that ends before the file's last hundredth. */

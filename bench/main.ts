@@ -6,7 +6,7 @@ import { migrateDatabase } from '@recount/db';
 import { migrateQueue } from '@recount/ingest/queue';
 import { chooseSettings, startLocalPostgres } from '@recount/local-postgres';
 import { runChild } from './child.ts';
-import { writeFixture } from './fixtures.ts';
+import { type Fixture, writeFixture } from './fixtures.ts';
 import { benchGrowing } from './growing.ts';
 import { benchIngest, measureIngestMemory } from './ingest.ts';
 import { benchLiveLines } from './live-lines.ts';
@@ -15,13 +15,23 @@ import { writeMixedTranscripts } from './scale/mixed-transcripts.ts';
 import { benchUpload } from './upload.ts';
 import { benchWholePath, type WholePathFigures } from './whole-path.ts';
 
-// node bench/main.ts [PATH] [--workers 1] [--large]
+// node bench/main.ts [PATH] [--workers 1] [--large] [--only STAGE,…]
 // Measures the whole path over the transcripts of PATH, or over generated ones of realistic shape; without PATH also
 // each stage.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { workers: { type: 'string', default: '1' }, large: { type: 'boolean', default: false } },
+  options: {
+    workers: { type: 'string', default: '1' },
+    large: { type: 'boolean', default: false },
+    only: { type: 'string' },
+  },
 });
+const STAGES = ['whole', 'parse', 'live', 'ingest', 'growing', 'upload'] as const;
+type Stage = (typeof STAGES)[number];
+const chosen = values.only?.split(',') ?? STAGES;
+const isChosen = (stage: Stage): boolean => chosen.includes(stage);
+const unknown = chosen.filter((name) => !STAGES.some((stage) => stage === name));
+if (unknown.length > 0) throw new Error(`No such stage: ${unknown.join(', ')}. There are ${STAGES.join(', ')}.`);
 const SMALL_FILES = 5000;
 /** Plus the line that exceeds it, 20 KB for each file. */
 const MIN_SMALL_FILE_BYTES = 7000;
@@ -29,7 +39,7 @@ const folder = await mkdtemp(join(tmpdir(), 'recount-bench-'));
 try {
   const postgres = await startLocalPostgres({ directory: join(folder, 'postgres'), settings: chooseSettings() });
   try {
-    await benchWhole(postgres.connectionString, positionals[0]);
+    if (isChosen('whole')) await benchWhole(postgres.connectionString, positionals[0]);
     if (positionals[0] === undefined) {
       await migrateDatabase(postgres.connectionString);
       await migrateQueue(postgres.connectionString);
@@ -83,19 +93,31 @@ function toSpeed(bytes: number, ms: number, copyMs: number): string[] {
 
 async function benchStages(connectionString: string): Promise<void> {
   const [small, middle] = [await writeFixture(folder, '5MB'), await writeFixture(folder, '144MB')];
+  const fixtures = values.large ? [small, middle, await writeFixture(folder, '500MB')] : [small, middle];
+  if (isChosen('parse')) await printParse([small, middle]);
+  if (isChosen('live')) printLive();
+  if (isChosen('ingest')) await printIngest(connectionString, fixtures, middle);
+  if (isChosen('growing')) await printGrowing(connectionString, fixtures);
+  if (isChosen('upload')) await printUpload(connectionString, middle);
+}
+
+async function printParse(fixtures: readonly Fixture[]): Promise<void> {
   printRow('parse', '÷ floor', 'floor ms', 'streamed ms', 'peak RSS MB');
-  for (const fixture of [small, middle]) {
+  for (const fixture of fixtures) {
     const { ratio, floorMs, streamedMs, streamedPeakRssBytes } = await benchParse(fixture);
     printRow(fixture.name, toRatio(ratio), toMs(floorMs), toMs(streamedMs), toMB(streamedPeakRssBytes));
   }
+}
 
+function printLive(): void {
   printRow('live', 'decoded ÷ JSON.parse', 'events ÷ JSON.parse', 'p50 ms', 'p99 ms');
   for (const { kind, lineBytes, decodeRatio, eventsRatio, p50Ms, p99Ms } of benchLiveLines()) {
     printRow(`${lineBytes} B, ${kind}`, toRatio(decodeRatio), toRatio(eventsRatio), p50Ms.toFixed(2), p99Ms.toFixed(2));
   }
+}
 
+async function printIngest(connectionString: string, fixtures: readonly Fixture[], middle: Fixture): Promise<void> {
   printRow('ingest', 'insert ÷ copy', 'ingest ÷ copy', 'copy ms', 'insert ms', 'ingest ms', 'peak RSS MB');
-  const fixtures = values.large ? [small, middle, await writeFixture(folder, '500MB')] : [small, middle];
   const ingests = await benchIngest(connectionString, folder, fixtures);
   for (const figures of ingests) {
     const times = [figures.copyMs, figures.insertMs, figures.ingestMs].map(toMs);
@@ -103,18 +125,21 @@ async function benchStages(connectionString: string): Promise<void> {
     printRow(figures.fixture, insertRatio, ingestRatio, ...times, toMB(figures.ingestPeakRssBytes));
   }
   const middleRssBytes = ingests.find(({ fixture }) => fixture === middle.name)?.ingestPeakRssBytes;
-  if (values.large && middleRssBytes !== undefined) {
-    const peakRssBytes = await measureIngestMemory(connectionString, folder, await writeFixture(folder, '2GB'));
-    printRow('memory', `÷ ${middle.name}`, 'peak RSS MB');
-    printRow('2GB', toRatio(peakRssBytes / middleRssBytes), toMB(peakRssBytes));
-  }
+  if (!values.large || middleRssBytes === undefined) return;
+  const peakRssBytes = await measureIngestMemory(connectionString, folder, await writeFixture(folder, '2GB'));
+  printRow('memory', `÷ ${middle.name}`, 'peak RSS MB');
+  printRow('2GB', toRatio(peakRssBytes / middleRssBytes), toMB(peakRssBytes));
+}
 
+async function printGrowing(connectionString: string, fixtures: readonly Fixture[]): Promise<void> {
   printRow('growing', '÷ whole', 'grown ms', 'whole ms');
   for (const fixture of fixtures) {
     const { ratio, grownMs, wholeMs } = await benchGrowing(connectionString, folder, fixture);
     printRow(fixture.name, toRatio(ratio), toMs(grownMs), toMs(wholeMs));
   }
+}
 
+async function printUpload(connectionString: string, middle: Fixture): Promise<void> {
   printRow('upload', '÷ drain', 'drain ms', 'upload ms', 'at once', 'peak RSS MB');
   const upload = await benchUpload(connectionString, folder, middle);
   const { concurrentUploads, concurrentPeakRssBytes } = upload;
