@@ -16,7 +16,7 @@ export interface GroupPart {
   keys?: Readonly<Record<string, SQL>>;
   /** Conditions in addition to the filter's. */
   where?: SQL;
-  /** What totals call the sessions with rows that pass `where`. */
+  /** The name in `session_total` of the count of sessions with rows that pass `where`. */
   counted?: SessionTotalName;
 }
 
@@ -60,15 +60,15 @@ export function toSelect(
     ${groupedColumns === undefined || positions.length === 0 ? sql`` : sql`GROUP BY ${sql.raw(positions.join(', '))}`}`;
 }
 
-/** The scope for rows that have their sessions. */
+/** The scope for reading the sessions' rows instead of totals. */
 export const withSessions = (scope: ReportScope): ReportScope => ({ ...scope, sessionDays: undefined });
 
-/** FROM and WHERE of a part. */
+/** FROM and WHERE clauses of a part. */
 export const fromPart = ({ source, table, where }: RowsOfPart, scope: ReportScope): SQL => sql`
   FROM ${typeof table === 'function' ? table(scope).table : table} ${joinSessions(source, scope)}
   WHERE ${toConditions(scope, source)} ${where === undefined ? sql`` : sql`AND ${where}`}`;
 
-/** Queries of a WITH that the tables of parts need. */
+/** Queries for a WITH clause that the parts' tables need. */
 export const listQueries = (parts: readonly Pick<GroupPart, 'table'>[], scope: ReportScope): SQL[] =>
   parts.flatMap(({ table }) => (typeof table === 'function' ? (table(scope).query ?? []) : []));
 

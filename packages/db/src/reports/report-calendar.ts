@@ -98,7 +98,7 @@ const toMonthStart = (date: Date): string =>
 /** Years have four or five digits. */
 const compareDates = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : 1);
 
-/** Local clock time at a roll-up's moment, expressed as if it were UTC. */
+/** The local time of a roll-up's row, expressed as if it were UTC. */
 export const toLocalTime = (time: SQL, calendar: ReportCalendar): SQL => sql`(${time} + ${toOffset(time, calendar)})`;
 
 /** How far local clocks are ahead of UTC. */
@@ -158,8 +158,8 @@ const PERIOD_NUMBERS: Readonly<Record<Period, (localMs: number) => number>> = {
 };
 
 /**
- * Beginnings, milliseconds since 1970, of UTC days on which a period ends, or a clock is changed, within an hour or day of UTC, of
- * `unitMs`. Undefined if the clocks are not known, or return to a period that has ended.
+ * Starts (milliseconds since 1970) of the UTC days on which a period ends or the clocks change in the middle of an hour or
+ * day (`unitMs`) of UTC. Undefined if the clocks' offsets are unknown, or a change leads back into a period that has ended.
  */
 export function findPartedDays(
   periods: readonly Period[],
@@ -183,7 +183,7 @@ export function findPartedDays(
   return calendar.daysMs.filter((dayMs) => units.some((unit) => isParted(dayMs + unit)));
 }
 
-/** Whether a change of the clocks leads back to a day, week or month that has ended. An hour shown twice is two hours. */
+/** Whether a change of the clocks leads back into a day, week or month that has ended. An hour that occurs twice is two hours. */
 function isReturning({ offsets }: KnownClocks, index: number, periods: readonly Period[]): boolean {
   const [before, after] = [offsets[index - 1], offsets[index]];
   if (before === undefined || after === undefined) return false;

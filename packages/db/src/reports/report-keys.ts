@@ -24,10 +24,10 @@ export type ReportKey =
   | 'tool'
   | 'tool_kind';
 
-/** What each row of totals lies within. */
+/** The length of time that a row of totals covers. */
 export type TotalUnit = 'hour' | 'day';
 
-/** The UTC days that a report reads from the rows of sessions, by what totals go by; undefined where it reads all days so. */
+/** The UTC days that a report reads from the sessions' rows instead of from totals; undefined: all days. */
 export type SessionDays = Readonly<Record<TotalUnit, readonly string[] | undefined>>;
 
 /** The data of a report, and its keys. */
@@ -35,15 +35,15 @@ export interface ReportScope extends ReportFilter {
   groupBy: readonly ReportKey[];
   /** Set if roll-ups are read by time. */
   calendar?: ReportCalendar | undefined;
-  /** There where other days are read from totals. */
+  /** Set if the report reads totals for the other days. */
   sessionDays?: SessionDays | undefined;
   /**
-   * Rows only tell which sessions there are: some quarters of an hour may come besides the days that they lie in.
+   * Rows are only used to find the sessions, so 15-minute rows may be returned in addition to the day that contains them.
    */
   isCounted?: true | undefined;
-  /** UTC days that rows of roll-ups are read of, besides those of no known time. Left out: all. */
+  /** Restricts roll-ups to rows on these UTC days and rows without a time. Default: all rows. */
   onlyDays?: readonly string[] | undefined;
-  /** Rows of other sessions than those that have some on these UTC days, or of no known time, may be left out. */
+  /** Restricts roll-ups to sessions that have rows on these UTC days or rows without a time. Default: all sessions. */
   onlySessionsOf?: readonly string[] | undefined;
 }
 

@@ -15,20 +15,20 @@ import {
 } from './group-part.ts';
 import { isTimeKey, type ReportKey, type ReportScope, toKey } from './report-keys.ts';
 
-/** Of more days, the sessions are all counted instead: those of each day are looked up one by one. */
+/** If more days than this are stale or split, all sessions are counted from their rows: each day is looked up by itself. */
 const MAX_SESSION_DAYS = 20;
 
-/** Queries that count the different sessions of a part. */
+/** Queries that count the distinct sessions of a part. */
 export interface SessionCounts {
-  /** For the WITH clause of the others. */
+  /** For the WITH clause of the statement. */
   queries: SQL[];
-  /** A value: of all groups. */
+  /** A scalar: the distinct sessions of all groups. */
   ofAll: SQL;
   /** A row for each group: the keys, and `session_count`. Undefined without keys. */
   byKeys?: SQL;
 }
 
-/** From totals as far as these tell, and otherwise by the rows of sessions. */
+/** Counts the distinct sessions of a part, from totals if they have what the scope asks for, and from the sessions' rows if not. */
 export function countSessions(part: GroupPart, scope: ReportScope): SessionCounts {
   const names = toKeys(part, scope).map(([name]) => name);
   const days = findCountedDays(part, scope);
@@ -55,16 +55,16 @@ export function countSessions(part: GroupPart, scope: ReportScope): SessionCount
   };
 }
 
-/** A value: different sessions of all groups that have no keys but the part's. */
+/** A scalar: the distinct sessions of a part, ignoring all keys. */
 export const countAllSessions = ({ keys: _keys, ...part }: GroupPart, scope: ReportScope): SQL => sql`(
   SELECT count(*) FROM (${selectSessionKeys(part, { ...scope, groupBy: [] })}) AS session)`;
 
-/** Sessions of a part by the keys. */
+/** The distinct sessions of each group of a part. */
 export const selectSessionKeys = (part: RowsOfPart, scope: ReportScope): SQL => sql`
   SELECT DISTINCT ${toColumns([...toKeys(part, scope), ['counted_session', part.source.sessionId]])}
   ${fromPart(part, toCountScope(part, scope))}`;
 
-/** The scope for rows of which sessions are counted: where sums are those of totals, which have none, other rows than theirs. */
+/** The scope for the rows that sessions are counted from: totals have no sessions, so the sessions' rows take their place. */
 const toCountScope = ({ table }: Pick<RowsOfPart, 'table'>, scope: ReportScope): ReportScope =>
   typeof table === 'function' && table(scope).hasTotals === true ? { ...withSessions(scope), isCounted: true } : scope;
 
@@ -74,7 +74,7 @@ export function listCountQueries(part: RowsOfPart, scope: ReportScope): SQL[] {
   return countScope === scope ? [] : listQueries([part], countScope);
 }
 
-/** The days of which sessions are not counted by totals; undefined if none are. */
+/** The days on which sessions must be counted from their rows; undefined if totals cannot count the part's sessions at all. */
 function findCountedDays(part: GroupPart, scope: ReportScope): readonly string[] | undefined {
   const { counted } = part;
   if (counted === undefined || scope.model !== undefined || scope.subagents !== 'include') return undefined;
@@ -87,8 +87,8 @@ function findCountedDays(part: GroupPart, scope: ReportScope): readonly string[]
 }
 
 /**
- * Rows of keys and numbers of sessions that are new in their group: none before them within the filter's time. Those whose first row
- * there is of one of the days, or has no time, are found by the rows of sessions.
+ * Rows of keys and numbers of sessions that are new in their group, that is, have no earlier row in it within the filter's
+ * time range. A session whose first row in the group is on one of `days`, or has no time, is found by its own rows.
  */
 function selectNewSessions(
   part: GroupPart & { counted: SessionTotalName },

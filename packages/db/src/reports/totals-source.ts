@@ -9,16 +9,16 @@ import { fromRollup, type ScopedTable, type TableSource } from './rollup-source.
 
 const UNIT_MS = { hour: 60 * 60_000, day: 24 * 60 * 60_000 } as const satisfies Record<TotalUnit, number>;
 
-/** Of more days, all rows of sessions are read instead: looked up day by day they take as long. */
+/** If more days than this must be read from the sessions' rows, a report reads all of these rows: looking days up takes as long. */
 const MAX_SESSION_DAYS = 200;
 
-/** What totals go by, as they have no sessions. */
+/** Keys that totals have. They have no sessions, and so nothing that a session tells. */
 const TOTAL_KEYS: ReadonlySet<ReportKey> = new Set(['hour', 'day', 'week', 'month', 'model', 'tool', 'tool_kind']);
 
 /**
- * Finds the days of which a report may not read totals: those on which a row of totals lies in two of the report's groups, or in part
- * beyond the filter's time, and those whose totals are stale. Undefined where the report asks for what totals do not tell.
- * To be called on the snapshot that the report is read from.
+ * Finds the UTC days that a report must read from the sessions' rows instead of from totals: days on which a row of totals
+ * falls into two of the report's groups or is partly outside the filter's time range, and days whose totals are stale.
+ * Returns undefined if the report has keys or filters that totals do not have. Must run in the report's own snapshot.
  */
 export async function findSessionDays(database: Database, scope: ReportScope): Promise<SessionDays | undefined> {
   if (!isOfWholeWorkspace(scope) || !scope.groupBy.every((key) => TOTAL_KEYS.has(key))) return undefined;
@@ -34,7 +34,7 @@ export async function findSessionDays(database: Database, scope: ReportScope): P
 const isOfWholeWorkspace = ({ agent, project, gitBranch, machine, person, sessionId }: ReportFilter): boolean =>
   [agent, project, gitBranch, machine, person, sessionId].every((value) => value === undefined);
 
-/** Days with a unit that lies in more than one group, or in part beyond the time asked for. Undefined: that is not known. */
+/** Days with an hour or day that falls into two groups or is partly outside the time range. Undefined if that is unknown. */
 function listCutDays({ from, to, groupBy, calendar }: ReportScope, unitMs: number): string[] | undefined {
   const edges = [from, to].flatMap((edge) =>
     edge === null || Date.parse(edge) % unitMs === 0 ? [] : [Date.parse(edge)],
@@ -46,8 +46,8 @@ function listCutDays({ from, to, groupBy, calendar }: ReportScope, unitMs: numbe
 const modulo = (value: number, divisor: number): number => ((value % divisor) + divisor) % divisor;
 
 /**
- * Rows of a roll-up as `fromRollup` has them, without their sessions where the scope allows it: sums of whole workspaces by hour or day, but
- * for some days.
+ * The rows that `fromRollup` returns, or, if the scope allows it, sums of the whole workspace by hour or day with no
+ * sessions. Stale and split days then still come from the sessions' rows.
  */
 export function fromTotals(name: RollupName, alias: string): TableSource {
   const { totals, keys, sums, lists } = ROLLUPS[name];

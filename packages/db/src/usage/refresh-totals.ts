@@ -8,10 +8,10 @@ import { fromDays, listStaleDays, toDay, toDays } from './stale-days.ts';
 /** Names of the roll-ups that have totals. */
 export const TOTALLED = (Object.keys(ROLLUPS) as RollupName[]).filter((name) => ROLLUPS[name].totals !== undefined);
 
-/** Days of one transaction. */
+/** Days refreshed in one transaction. */
 const DAYS_PER_STEP = 50;
 
-/** Rows of totals by their definition: of some UTC days, or all of a workspace. */
+/** A query of the rows that totals should have: on some UTC days, or all of the workspace's. */
 export function selectTotals(name: RollupName, workspaceId: string, days?: readonly string[]): SQL {
   const { quarters, days: dayTable, totals, sums, lists } = ROLLUPS[name];
   if (totals === undefined) throw new TypeError(`There are no totals of ${name}`);
@@ -40,7 +40,7 @@ export function selectTotals(name: RollupName, workspaceId: string, days?: reado
       date_bin(${sql.raw(`'1 ${totals.unit}'`)}, ${sql.raw(`d.${first}`)}, '2000-01-01Z')`;
 }
 
-/** Makes the totals of the workspace's stale days again; how many days these were. Waits for another who does so. */
+/** Rebuilds the totals of the workspace's stale days, after any refresh that is already running. Returns the number of days. */
 export async function refreshTotals(
   { withTransaction }: Pick<DatabasePool, 'withTransaction'>,
   workspaceId: string,
@@ -55,8 +55,8 @@ export async function refreshTotals(
 }
 
 /**
- * The marks go first: whatever is committed after that, and may or may not be in the sums that are made then, has left a mark of its
- * own, which stays.
+ * Removes the marks before it reads the roll-ups: a change that is committed in between leaves a mark of its own, which
+ * stays, whether these sums include the change or not.
  */
 async function refreshDays(transaction: Database, workspaceId: string): Promise<number> {
   await lockWorkspace(transaction, workspaceId, 'shared');

@@ -21,7 +21,7 @@ const usageKey = () => ({
   is_shared: boolean().notNull(),
 });
 
-/** What of it reports of a whole workspace ask for. */
+/** The part of the key that reports of a whole workspace need. */
 const usageTotalKey = () => {
   const { model, is_subagent, is_shared } = usageKey();
   return { model, is_subagent, is_shared };
@@ -65,7 +65,7 @@ export const usageDayRollup = recountSchema.table(
   (table) => [
     index('usage_day_rollup_session').on(table.workspace_id, table.session_id),
     index('usage_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
-    // For the names that there are.
+    // For listing the names that a workspace has.
     index('usage_day_rollup_model').on(table.workspace_id, table.model),
     index('usage_day_rollup_branch').on(table.workspace_id, table.git_branch),
   ],
@@ -129,7 +129,7 @@ export const toolDayRollup = recountSchema.table(
   (table) => [
     index('tool_day_rollup_session').on(table.workspace_id, table.session_id),
     index('tool_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
-    // Lists of the sessions that called something.
+    // For lists of sessions that called a tool or program.
     index('tool_day_rollup_tool').on(table.workspace_id, table.tool_name),
     index('tool_day_rollup_program').on(table.workspace_id, table.program).where(sql`program IS NOT NULL`),
     index('tool_day_rollup_mcp_server').on(table.workspace_id, table.mcp_server).where(sql`mcp_server IS NOT NULL`),
@@ -149,7 +149,7 @@ const fileSums = () => ({
   output_bytes: tokens(),
 });
 
-/** What is indexed of a path: entries of an index are bounded, and paths of some formats are not. */
+/** The indexed part of a path: the size of index entries is limited, and paths of some formats are not. */
 export const indexedPath = (path: AnyPgColumn | SQL): SQL => sql`left(${path}, 256)`;
 
 /** File tool calls that count, by session, UTC day and file. */
@@ -187,14 +187,15 @@ export const toolDayTotal = recountSchema.table(
 );
 
 /**
- * How many sessions of a workspace have rows of a roll-up in an hour or day (UTC), by when they had such rows last before it; see
- * `SESSION_TOTALS`. A session is new in a period, or in a group of a report, in the hour whose `previous_bucket_start` lies before it.
+ * The number of sessions of a workspace that have rows of a roll-up in an hour or day (UTC), by the time of their last such
+ * row before it; see `SESSION_TOTALS`. A session is new in a period, or in a group of a report, in the hour or day whose
+ * `previous_bucket_start` is before that period or group.
  */
 export const sessionTotal = recountSchema.table(
   'session_total',
   {
     workspace_id: identifier().notNull(),
-    /** Name of what is counted, and of its key if the row is of one key's value: `usage`, `usage/model`. */
+    /** Name of the count, with the key's name if the row is about one value of the key: `usage`, `usage/model`. */
     counted: identifier().notNull(),
     key: text(),
     period_start: isoTimestamp().notNull(),
@@ -206,8 +207,8 @@ export const sessionTotal = recountSchema.table(
 );
 
 /**
- * UTC days of which totals may not be what the roll-ups of sessions are. Whoever changes roll-ups adds a row for each of their
- * days in the same transaction, so that nobody ever waits for a row here; reports read such days from the sessions.
+ * UTC days whose totals may differ from the sessions' roll-ups. A transaction that changes roll-ups adds a row for each day
+ * that it changes; as it only inserts, it never waits for another. Reports read these days from the sessions' rows.
  */
 export const staleDays = recountSchema.table(
   'stale_days',
@@ -217,7 +218,7 @@ export const staleDays = recountSchema.table(
 
 interface Totals {
   table: PgTable;
-  /** Each row lies within one. */
+  /** The length of time that a row covers. */
   unit: 'hour' | 'day';
   keys: readonly string[];
 }
@@ -272,14 +273,14 @@ export type RollupName = keyof typeof ROLLUPS;
 
 interface CountedSessions {
   rollup: 'usage' | 'tool';
-  /** Which rows count. */
+  /** The rows that count, as a condition in SQL. */
   where: string;
-  /** The key of reports by which sessions are counted as well, and its column. */
+  /** The report key that sessions are also counted by, and its column. */
   key: string;
   column: string;
 }
 
-/** What sessions are counted by, in all and by a key. */
+/** The counts of sessions: each is kept in total and by its key. */
 export const SESSION_TOTALS = {
   usage: { rollup: 'usage', where: 'true', key: 'model', column: 'model' },
   credited: { rollup: 'usage', where: 'NOT r.is_shared', key: 'model', column: 'model' },

@@ -8,11 +8,11 @@ type CountedRollup = (typeof SESSION_TOTALS)[SessionTotalName]['rollup'];
 /** The roll-ups whose sessions are counted. */
 export const COUNTED_ROLLUPS: readonly CountedRollup[] = ['usage', 'tool'];
 
-/** What `session_total` calls the sessions that have something, in all or by the values of the key. */
+/** The name of a count in `session_total`: of all sessions that have such rows, or of those of each value of the key. */
 export const toCounted = (name: SessionTotalName, isByKey: boolean): string =>
   isByKey ? `${name}/${SESSION_TOTALS[name].key}` : name;
 
-/** Rows of session_total that come from a roll-up, by their definition: of some UTC days, or all of a workspace. */
+/** A query of the rows that session_total should have from a roll-up: on some UTC days, or all of the workspace's. */
 export function selectSessionTotals(rollup: CountedRollup, workspaceId: string, days?: readonly string[]): SQL {
   const { quarters, days: dayTable, totals } = ROLLUPS[rollup];
   const [table, first, last] =
@@ -20,7 +20,7 @@ export function selectSessionTotals(rollup: CountedRollup, workspaceId: string, 
       ? [dayTable, 'first_bucket_start', 'last_bucket_start']
       : [quarters, 'bucket_start', 'bucket_start'];
   const timed = sql`${sql.raw(`r.${first}`)} IS NOT NULL`;
-  // Sessions of the days, with all of their days.
+  // All rows of the sessions that are active on the days, because earlier rows tell when they were active before.
   const rows =
     days === undefined
       ? sql`${table} AS r`
@@ -40,7 +40,7 @@ export function selectSessionTotals(rollup: CountedRollup, workspaceId: string, 
     GROUP BY workspace_id, counted, key, period_start, previous_bucket_start`;
 }
 
-/** What a row of a roll-up, `r`, counts its session for: names, values of the key, and whether it does. */
+/** VALUES of what a roll-up's row `r` counts its session for: the name of the count, the key's value, and whether it counts. */
 function listCounted(rollup: CountedRollup): string {
   const names = (Object.keys(SESSION_TOTALS) as SessionTotalName[]).filter(
     (name) => SESSION_TOTALS[name].rollup === rollup,

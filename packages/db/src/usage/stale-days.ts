@@ -2,12 +2,12 @@ import type { Database } from '../database/database.ts';
 import { type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { staleDays } from './rollups-schema.ts';
 
-/** Beginning of the UTC day that a row of a roll-up or of totals lies in. */
+/** The start of the UTC day of a row of a roll-up or of totals. */
 export const toDay = (column: string): SQL => sql.raw(`date_bin('1 day', ${column}, '2000-01-01Z')`);
 
 export const toDays = (days: readonly string[]): SQL => sql`${sql.param([...days])}::timestamptz[]`;
 
-/** The rows of a table by a column of its index of workspace and time, of some UTC days: as `d`, for a FROM. */
+/** For a FROM clause, as `d`: a table's rows on some UTC days, found by an index on the workspace and the time column. */
 export const fromDays = (table: PgTable, column: string, workspaceId: string, days: readonly string[]): SQL => {
   const time = sql.raw(`t.${column}`);
   return sql`(SELECT DISTINCT start FROM unnest(${toDays(days)}) AS start) AS day CROSS JOIN LATERAL (
@@ -16,7 +16,7 @@ export const fromDays = (table: PgTable, column: string, workspaceId: string, da
   ) AS d`;
 };
 
-/** Says that the totals of some UTC days, and of those of a query, are not what the roll-ups are once the transaction is committed. */
+/** Marks the totals of some UTC days, and of those that `query` finds as `day`, as stale once the transaction commits. */
 export async function markStaleDays(
   transaction: Database,
   workspaceId: string,
@@ -30,7 +30,7 @@ export async function markStaleDays(
     SELECT ${workspaceId}, day FROM (SELECT unnest(${toDays(days)}) AS day ${others}) AS each`);
 }
 
-/** UTC days of which a workspace's totals are not to be read, each once; `limit` of them at most. */
+/** The UTC days on which the workspace's totals are stale, each once, at most `limit` of them. */
 export async function listStaleDays(database: Database, workspaceId: string, limit: number): Promise<string[]> {
   const { rows } = await database.execute<{ day: string }>(sql`
     SELECT DISTINCT day::text AS day FROM ${staleDays} WHERE workspace_id = ${workspaceId} LIMIT ${limit}`);

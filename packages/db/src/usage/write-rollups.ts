@@ -68,7 +68,7 @@ export async function writeRollups(
     const storedOfScope = scopes[name].sessionIds.filter((id) => storedIds?.has(id) ?? true);
     return storedOfScope.length === 0 ? [] : deleteRollup(name, workspaceId, { sessionIds: storedOfScope, quarters });
   });
-  // Of quarters of an hour the days are known; else those of deleted rows are read, and insertions return theirs.
+  // The days of given buckets are known. Otherwise they are read before rows are deleted, and insertions return theirs.
   const days = new Set(quarters?.map(toDayStart));
   if (deletions.length > 0) {
     if (quarters === undefined) {
@@ -87,8 +87,8 @@ export async function writeRollups(
 }
 
 /**
- * UTC days of whose totals the scopes have rows; of quarters of an hour only days after the first of these, which their totals depend on, as
- * they tell when a session was seen last before.
+ * A query of the UTC days on which the scopes' sessions have rows that count in totals. If the scopes are limited to some
+ * 15-minute buckets, only days after the first of these: their counts depend on when the session was active before.
  */
 function selectDays(
   names: readonly RollupName[],
