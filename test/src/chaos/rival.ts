@@ -7,7 +7,7 @@ import { runRecount } from './run-recount.ts';
 
 /** Like a second container on the same volume. The process ends with `unshare`. */
 const NAMESPACES = ['unshare', '--pid', '--ipc', '--fork', '--mount-proc', '--kill-child'];
-const UNSEEN = /cannot be seen from here/;
+const UNSEEN = /is not visible from here/;
 /** A rejected rival ends by itself; a server that was ended comes back. */
 const TIMEOUT_MS = 120_000;
 const POLL_INTERVAL_MS = 100;
