@@ -50,6 +50,18 @@ const call = (path: string, init: RequestInit = {}): Promise<Response> =>
     signal: AbortSignal.timeout(60_000),
   });
 
+/** On a new connection, which takes as long as it takes: `fetch` gives up after ten seconds, which a busy machine may need. */
+function readStatus(path: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${key}` };
+    request({ agent: false, port, host: '127.0.0.1', path, headers }, (answer) =>
+      answer.resume().on('end', () => resolve(answer.statusCode)),
+    )
+      .on('error', reject)
+      .end();
+  });
+}
+
 let seed = 0;
 const generate = (): Buffer => Buffer.concat([...generateTranscript({ seed: ++seed, targetBytes: 300_000 })]);
 const upload = (): Promise<Response> => call('/v1/transcripts', { method: 'POST', body: Uint8Array.from(generate()) });
@@ -152,7 +164,7 @@ it(`serves others beside ${SLOW_CLIENTS} slow uploads`, async () => {
   const endMs = performance.now() + SLOW_MS;
   while (performance.now() < endMs) {
     const startedAtMs = performance.now();
-    expect((await call('/v1/sessions?limit=1')).status).toBe(200);
+    expect(await readStatus('/v1/sessions?limit=1')).toBe(200);
     durationsMs.push(Math.round(performance.now() - startedAtMs));
     await sleep(200);
   }

@@ -80,7 +80,7 @@ describe.skipIf(executablePath === undefined)('checks in a browser', () => {
       await client.query('BEGIN; LOCK TABLE recount.usage_ledger IN ACCESS EXCLUSIVE MODE');
       const page = await dashboard.open('/admin?view=checks');
       await page.getByRole('button', { name: 'Count again' }).click();
-      await page.getByText('Counting usage ledger: 3 of 14 …').waitFor();
+      await page.getByText('Counting usage ledger: 3 of 15 …').waitFor();
       expect(await page.getByRole('progressbar').getAttribute('value')).toBe('3');
       expect(await page.getByRole('button', { name: 'Count again' }).isDisabled()).toBe(true);
       await page.close();

@@ -38,7 +38,7 @@ export function countSessions(part: GroupPart, scope: ReportScope): SessionCount
     const sum = sql`sum(session_count)::bigint AS session_count`;
     return {
       queries: listQueries([part], countScope),
-      ofAll: sql`(SELECT ${sum} FROM (${selectNewSessions(counted, countScope, days, [])}) AS new)`,
+      ofAll: sql`(SELECT coalesce(sum(session_count), 0)::bigint FROM (${selectNewSessions(counted, countScope, days, [])}) AS new)`,
       ...(names.length > 0 && {
         byKeys: sql`
           SELECT ${toNameList(names)}, ${sum} FROM (${selectNewSessions(counted, countScope, days, names)}) AS new
