@@ -324,7 +324,7 @@ FROM
       CASE
         WHEN (GROUPING("mcp_server") = 1) THEN (
           SELECT
-            sum(session_count)::bigint AS session_count
+            coalesce(sum(session_count), 0)::bigint
           FROM
             (
               SELECT

@@ -315,7 +315,7 @@ FROM
       CASE
         WHEN (GROUPING("model") = 1) THEN (
           SELECT
-            sum(session_count)::bigint AS session_count
+            coalesce(sum(session_count), 0)::bigint
           FROM
             (
               SELECT

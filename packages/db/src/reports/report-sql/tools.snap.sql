@@ -328,7 +328,7 @@ FROM
       CASE
         WHEN (GROUPING("tool") = 1) THEN (
           SELECT
-            sum(session_count)::bigint AS session_count
+            coalesce(sum(session_count), 0)::bigint
           FROM
             (
               SELECT

@@ -985,7 +985,7 @@ FROM
       CASE
         WHEN (GROUPING("day") = 1) THEN (
           SELECT
-            sum(session_count)::bigint AS session_count
+            coalesce(sum(session_count), 0)::bigint
           FROM
             (
               SELECT
