@@ -158,7 +158,12 @@ export async function takeOverFiles(path: string, account: ServerAccount): Promi
   if (file.uid !== account.uid || file.gid !== account.gid) await changeOwner(path, account);
   if (!file.isDirectory()) return;
   if ((file.mode & 0o777) !== 0o700) await chmod(path, 0o700);
-  for (const entry of await readdir(path)) await takeOverFiles(join(path, entry), account);
+  for (const entry of await readdir(path)) {
+    // A server that another process started may still run there, and delete its files.
+    await takeOverFiles(join(path, entry), account).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
+  }
 }
 
 async function changeOwner(path: string, { uid, gid }: ServerAccount): Promise<void> {
