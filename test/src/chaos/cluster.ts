@@ -39,6 +39,8 @@ export async function startCluster(
     connectionString: () => connectionString,
     directory: undefined,
     victims,
+    // Nodes are only ever restarted, never ended.
+    ensureRunning: () => Promise.resolve(),
     failedStarts,
     longestStartMs: () => longestStartMs,
     async kill(victim) {

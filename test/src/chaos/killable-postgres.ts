@@ -15,6 +15,8 @@ export interface KillablePostgres {
   victims: readonly string[];
   /** Kills, waits `pauseMs`, and starts what does not restart by itself. */
   kill(victim: string, pauseMs: number): Promise<void>;
+  /** Starts it, as `recount up` would, if a full disk ended it while it was recovering from a kill. */
+  ensureRunning(): Promise<void>;
   /** Why starting failed, each time it did. */
   failedStarts: string[];
   /** Duration of the longest start, including recovery and retries. */
@@ -49,19 +51,20 @@ export async function startKillablePostgres(
     }
   }
 
+  async function ensureRunning(): Promise<void> {
+    if ((await readPostmaster(running.directory)) === undefined) running = await start();
+  }
+
   return {
     connectionString: () => running.connectionString,
+    ensureRunning,
     directory: running.directory,
     victims: VICTIMS,
     failedStarts,
     longestStartMs: () => longestStartMs,
     async kill(victim, pauseMs) {
       const postmaster = await readPostmaster(running.directory);
-      if (postmaster === undefined) {
-        // A full disk ended it while it was recovering from the previous kill; `recount up` would also restart it.
-        running = await start();
-        return;
-      }
+      if (postmaster === undefined) return ensureRunning();
       const children = await listChildren(postmaster);
       const backend = children.at(-1);
       if (victim === 'backend' && backend !== undefined) return killProcess(backend);

@@ -1,16 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Installation } from './installation.ts';
 import { runRecount } from './run-recount.ts';
 
 /** Like a second container on the same volume. The process ends with `unshare`. */
 const NAMESPACES = ['unshare', '--pid', '--ipc', '--fork', '--mount-proc', '--kill-child'];
 const UNSEEN = /is not visible from here/;
-/** A rejected rival ends by itself; a server that was ended comes back. */
+/** A rejected rival ends by itself. */
 const TIMEOUT_MS = 120_000;
-const POLL_INTERVAL_MS = 100;
 /** Process, folder, start, port; later lines change while the server recovers. */
 const LASTING_LINES = 4;
 
@@ -30,13 +28,8 @@ export async function startRival({ directory, postgres }: Installation): Promise
       .split('\n')
       .slice(0, LASTING_LINES)
       .join(' ');
-  // A server ended by an earlier kill or full disk is about to come back.
-  let before = await readPostmaster().catch(() => undefined);
-  for (const deadline = performance.now() + TIMEOUT_MS; before === undefined && performance.now() < deadline; ) {
-    await sleep(POLL_INTERVAL_MS);
-    before = await readPostmaster().catch(() => undefined);
-  }
-  if (before === undefined) return ['no server to rival: postmaster.pid is not there'];
+  await postgres.ensureRunning();
+  const before = await readPostmaster();
   let timer: NodeJS.Timeout | undefined;
   const { exitCode, stderr } = await runRecount(
     ['up', '--port', '0'],
