@@ -96,13 +96,19 @@ FROM recount.sessions, generate_series(0, $CALLS - 1) AS c, LATERAL (SELECT subs
     WHEN c % 3 = 0 THEN 'Bash' WHEN c % 3 = 1 THEN 'Read' ELSE 'Edit' END AS tool) AS t
 WHERE workspace_id = '$WORKSPACE';
 
+-- In 100 real sessions of several agents there were 231 prompts, 22 slash commands, 8 compactions, 7 retries, and two linked pull
+-- requests and API errors each. Here each is one and a half to five times as frequent; two sessions share a pull request.
 INSERT INTO recount.session_events
-SELECT workspace_id, primary_transcript_id, e, session_id, session_id || '-' || e,
-  (ARRAY['prompt', 'prompt', 'prompt', 'compaction', 'prompt', 'api_error', 'api_retry', 'pull_request', 'slash_command', 'prompt'])[1 + e % 10],
+SELECT workspace_id, primary_transcript_id, e, session_id, session_id || '-' || e, kind,
   first_timestamp + e * interval '5 minutes', is_subagent,
-  (ARRAY[NULL, NULL, NULL, 'auto', NULL, '529', '529', 'https://github.com/ada/app/pull/' || length(session_id) * e % 1000, '/review', NULL])[1 + e % 10],
+  CASE kind WHEN 'compaction' THEN 'auto' WHEN 'api_error' THEN '529' WHEN 'api_retry' THEN '529' WHEN 'slash_command' THEN '/review'
+    WHEN 'pull_request' THEN 'https://github.com/ada/app/pull/' || n / 20 END,
   '{"preTokens": 150000, "retryInMs": 500, "number": 7, "repository": "ada/app"}', e
-FROM recount.sessions, generate_series(0, $EVENTS - 1) AS e WHERE workspace_id = '$WORKSPACE';
+FROM recount.sessions, generate_series(0, $EVENTS - 1) AS e, LATERAL (SELECT substr(session_id, 9)::int AS n) AS s,
+  LATERAL (SELECT CASE
+    WHEN e = 1 AND n % 20 = 0 THEN 'api_error' WHEN e IN (2, 3) AND n % 20 = 0 THEN 'api_retry' WHEN e = 1 AND n % 10 = 5 THEN 'pull_request'
+    WHEN e = 2 AND n % 5 = 2 THEN 'compaction' WHEN e = 2 AND n % 5 < 2 THEN 'slash_command' ELSE 'prompt' END AS kind) AS k
+WHERE workspace_id = '$WORKSPACE';
 
 INSERT INTO recount.usage_day_rollup (
   workspace_id, session_id, first_bucket_start, last_bucket_start, model, is_subagent, agent_id, git_branch, agent_version,
