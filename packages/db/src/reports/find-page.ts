@@ -28,7 +28,7 @@ export async function findHours(
   const quarters = (limit + MARGIN_HOURS) * QUARTERS_OF_AN_HOUR;
   const { rows } = await database.execute<{ last_ms: number | null }>(sql`
     SELECT CASE WHEN count(*) = ${quarters}::int THEN extract(epoch FROM max(quarter))::float8 * 1000 END AS last_ms FROM (
-      SELECT DISTINCT ${first.source.time} AS quarter ${fromPart(first, scope)}
+      SELECT DISTINCT ${first.source.time} AS quarter ${fromPart(first, { ...scope, listsSessions: false })}
         AND ${first.source.time} IS NOT NULL
       ORDER BY quarter LIMIT ${quarters}
     ) AS quarters`);

@@ -1,6 +1,7 @@
 import { type SQL, sql } from '../drizzle.cjs';
+import { toHiddenWorkspace } from '../planner.ts';
 import type { SessionTotalName } from '../usage/rollups-schema.ts';
-import { joinSessions, type ReportSource, toConditions } from './report-filter.ts';
+import { joinSessions, type ReportFilter, type ReportSource, toConditions } from './report-filter.ts';
 import { type ReportScope, toKey } from './report-keys.ts';
 import type { TableSource } from './rollup-source.ts';
 
@@ -63,9 +64,34 @@ export function toSelect(
 /** The scope for reading the sessions' rows instead of totals. */
 export const withSessions = (scope: ReportScope): ReportScope => ({ ...scope, sessionDays: undefined });
 
+/** Joins the sessions of a source, as `s`. */
+export const joinReportedSessions = (source: Pick<ReportSource, 'sessionId'>, scope: ReportScope): SQL =>
+  scope.listsSessions === true
+    ? sql`LEFT JOIN reported_session AS s ON s.session_id = ${source.sessionId}`
+    : joinSessions(source, scope);
+
+/**
+ * The sessions of the parts' rows, for a WITH clause: in a large workspace, finding those of a short time once is faster than
+ * joining each part with all sessions.
+ */
+function listReportedSessions(parts: readonly RowsOfPart[], scope: ReportScope): SQL {
+  const { workspaceId, timeZone, from, to } = scope;
+  const time: ReportFilter = { workspaceId, timeZone, from, to, subagents: 'include' };
+  const ids = parts.map(
+    ({ source, table }) => sql`
+      SELECT ${source.sessionId} AS session_id FROM ${typeof table === 'function' ? table(scope).table : table}
+      WHERE ${toConditions(time, source)}`,
+  );
+  return sql`reported_session AS MATERIALIZED (
+    SELECT s.* FROM (SELECT DISTINCT session_id FROM (${sql.join(ids, sql` UNION ALL `)}) AS part_session) AS seen CROSS JOIN LATERAL (
+      SELECT session_id, agent, project, person, machine, git_branch, agent_version, models FROM recount.sessions
+      WHERE workspace_id = ${toHiddenWorkspace(workspaceId)} AND session_id = seen.session_id OFFSET 0
+    ) AS s)`;
+}
+
 /** FROM and WHERE clauses of a part. */
 export const fromPart = ({ source, table, where }: RowsOfPart, scope: ReportScope): SQL => sql`
-  FROM ${typeof table === 'function' ? table(scope).table : table} ${joinSessions(source, scope)}
+  FROM ${typeof table === 'function' ? table(scope).table : table} ${joinReportedSessions(source, scope)}
   WHERE ${toConditions(scope, source)} ${where === undefined ? sql`` : sql`AND ${where}`}`;
 
 /** Queries for a WITH clause that the parts' tables need. */
@@ -73,12 +99,9 @@ export const listQueries = (parts: readonly Pick<GroupPart, 'table'>[], scope: R
   parts.flatMap(({ table }) => (typeof table === 'function' ? (table(scope).query ?? []) : []));
 
 /** The WITH clause that the parts' tables need, followed by further queries. */
-export function withQueries(
-  parts: readonly Pick<GroupPart, 'table'>[],
-  scope: ReportScope,
-  queries: readonly SQL[] = [],
-): SQL {
-  const all = [...listQueries(parts, scope), ...queries];
+export function withQueries(parts: readonly RowsOfPart[], scope: ReportScope, queries: readonly SQL[] = []): SQL {
+  const sessions = scope.listsSessions === true ? [listReportedSessions(parts, scope)] : [];
+  const all = [...listQueries(parts, scope), ...sessions, ...queries];
   return all.length === 0 ? sql`` : sql`WITH ${sql.join(all, sql`, `)}`;
 }
 

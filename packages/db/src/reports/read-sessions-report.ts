@@ -5,7 +5,7 @@ import { toHiddenWorkspace } from '../planner.ts';
 import { sumOfTokens } from '../schema/usage-columns.ts';
 import type { GroupPart } from './group-part.ts';
 import { readUsageReport } from './read-usage-report.ts';
-import { joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
+import { isShort, joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { toKnownCost } from './usage-figures.ts';
 
@@ -90,14 +90,6 @@ function toActiveTime(workspaceId: string, idleThresholdMs: number): SQL {
         AND t.id = f.primary_transcript_id AND m."timestamp" IS NOT NULL
     ) AS gap)`;
 }
-
-const MAX_LOOKED_UP_MS = 100 * 24 * 60 * 60_000;
-
-/**
- * Whether so few sessions begin within the filter's time that their rows are looked up instead of summing all sessions.
- */
-const isShort = ({ from, to }: ReportFilter): boolean =>
-  from !== null && (to === null ? Date.now() : Date.parse(to)) - Date.parse(from) <= MAX_LOOKED_UP_MS;
 
 /** Own usage of the sessions `f`, for a FROM: null if they have none. */
 function joinOwnUsage(filter: ReportFilter): SQL {

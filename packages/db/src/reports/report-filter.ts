@@ -121,8 +121,17 @@ export function toReportSource(
 type OwnColumn = 'git_branch' | 'agent_version' | 'model' | 'tool_name' | 'tool_kind';
 
 /** Joins the sessions of a source, as `s`. Postgres omits the join if nothing refers to it. */
-export const joinSessions = (source: ReportSource, { workspaceId }: Pick<ReportFilter, 'workspaceId'>): SQL =>
+export const joinSessions = (
+  source: Pick<ReportSource, 'sessionId'>,
+  { workspaceId }: Pick<ReportFilter, 'workspaceId'>,
+): SQL =>
   sql`LEFT JOIN recount.sessions AS s ON s.workspace_id = ${workspaceId} AND s.session_id = ${source.sessionId}`;
+
+const MAX_LOOKED_UP_MS = 100 * 24 * 60 * 60_000;
+
+/** Whether a filter's time has so few sessions that they are looked up one by one instead of reading all of them. */
+export const isShort = ({ from, to }: Pick<ReportFilter, 'from' | 'to'>): boolean =>
+  from !== null && (to === null ? Date.now() : Date.parse(to)) - Date.parse(from) <= MAX_LOOKED_UP_MS;
 
 /** The conditions of a filter, for a WHERE. */
 export function toConditions(filter: ReportFilter, source: ReportSource): SQL {

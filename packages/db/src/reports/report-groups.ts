@@ -3,8 +3,8 @@ import { type SQL, sql } from '../drizzle.cjs';
 import { type FoundPage, findHours, findSessions } from './find-page.ts';
 import { fromPart, type GroupPart, toColumns, toKeys, toNameList, toSelect, withQueries } from './group-part.ts';
 import { readCalendar } from './report-calendar.ts';
-import type { ReportFilter } from './report-filter.ts';
-import { isTimeKey, type ReportKey, type ReportScope, toText } from './report-keys.ts';
+import { isShort, type ReportFilter } from './report-filter.ts';
+import { isTimeKey, type ReportKey, type ReportScope, SESSION_KEYS, toText } from './report-keys.ts';
 import { countAllSessions, countSessions, listCountQueries, selectSessionKeys } from './session-counts.ts';
 import { findSessionDays } from './totals-source.ts';
 
@@ -201,7 +201,8 @@ export async function createScope(
 ): Promise<ReportScope> {
   const isRolledUp = parts.some(({ table }) => typeof table === 'function');
   const calendar = isRolledUp && groupBy.some(isTimeKey) ? await readCalendar(database, filter) : undefined;
-  const scope = { ...filter, groupBy, calendar };
+  const listsSessions = isRolledUp && isShort(filter) && groupBy.some((key) => SESSION_KEYS.has(key));
+  const scope = { ...filter, groupBy, calendar, listsSessions };
   return isRolledUp ? { ...scope, sessionDays: await findSessionDays(database, scope) } : scope;
 }
 

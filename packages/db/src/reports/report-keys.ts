@@ -24,6 +24,9 @@ export type ReportKey =
   | 'tool'
   | 'tool_kind';
 
+/** Keys that are columns of the session, and so have one value for all of its rows. */
+export const SESSION_KEYS: ReadonlySet<string> = new Set<ReportKey>(['project', 'agent', 'person', 'machine']);
+
 /** The length of time that a row of totals covers. */
 export type TotalUnit = 'hour' | 'day';
 
@@ -41,6 +44,8 @@ export interface ReportScope extends ReportFilter {
    * Rows are only used to find the sessions, so 15-minute rows may be returned in addition to the day that contains them.
    */
   isCounted?: true | undefined;
+  /** Whether the sessions `s` come from `reported_session`, which has those of the report. Default: from all sessions. */
+  listsSessions?: boolean | undefined;
   /** Restricts roll-ups to rows on these UTC days and rows without a time. Default: all rows. */
   onlyDays?: readonly string[] | undefined;
   /** Restricts roll-ups to sessions that have rows on these UTC days or rows without a time. Default: all sessions. */

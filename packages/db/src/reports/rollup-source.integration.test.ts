@@ -254,6 +254,26 @@ it('a page of sessions is the beginning of all of them, with the totals of all',
   }
 });
 
+it.each([
+  { groupBy: ['project'] as const, limit: 100 },
+  { groupBy: ['agent', 'model'] as const, limit: 100 },
+  { groupBy: ['person', 'project', 'day'] as const, limit: 100 },
+  { groupBy: ['project', 'hour'] as const, limit: 5 },
+])('by $groupBy, a short time range has the figures of a long one with the same rows', async (page) => {
+  for (const only of [{}, { project: 'two' }, { model: 'model-1' }, { subagents: 'exclude' as const }]) {
+    const request = { to: '2005-04-10', timeZone: 'Asia/Kathmandu', subagents: 'include' as const, ...only };
+    const [short, long] = await Promise.all(
+      ['2005-04-01', '2001-01-01'].map(async (from) => {
+        const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, { ...request, from });
+        const usage = await readUsageReport(pool.database, filter, page);
+        return { usage, tools: await readToolsReport(pool.database, filter, { ...page, hasPercentiles: true }) };
+      }),
+    );
+    expect(short?.usage.rows.length).toBeGreaterThan(0);
+    expect(short).toEqual(long);
+  }
+});
+
 it('finds the first and the last use of a model within the time range', async () => {
   const request = { from: '2026-03-08T17:45:00Z', to: '2026-03-29T03:15:00Z', timeZone: 'UTC' };
   const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, { ...request, subagents: 'include' });

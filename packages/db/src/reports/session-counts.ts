@@ -5,6 +5,7 @@ import { toDay, toDays } from '../usage/stale-days.ts';
 import {
   fromPart,
   type GroupPart,
+  joinReportedSessions,
   listQueries,
   type NamedColumns,
   type RowsOfPart,
@@ -13,7 +14,7 @@ import {
   toNameList,
   withSessions,
 } from './group-part.ts';
-import { isTimeKey, type ReportKey, type ReportScope, toKey } from './report-keys.ts';
+import { isTimeKey, type ReportKey, type ReportScope, SESSION_KEYS, toKey } from './report-keys.ts';
 
 /** If more days than this are stale or split, all sessions are counted from their rows: each day is looked up by itself. */
 const MAX_SESSION_DAYS = 20;
@@ -48,9 +49,13 @@ export function countSessions(part: GroupPart, scope: ReportScope): SessionCount
   }
   const queries = listCountQueries(part, scope);
   if (names.length === 0) return { queries, ofAll: countAllSessions(part, scope) };
+  const isInOneGroup = names.every((name) => SESSION_KEYS.has(name));
+  const sessionKeys = isInOneGroup ? selectKeysOfSessions(part, scope) : selectSessionKeys(part, scope);
   return {
-    queries: [...queries, sql`session_keys AS MATERIALIZED (${selectSessionKeys(part, scope)})`],
-    ofAll: sql`(SELECT count(*) FROM (SELECT DISTINCT counted_session FROM session_keys) AS session)`,
+    queries: [...queries, sql`session_keys AS MATERIALIZED (${sessionKeys})`],
+    ofAll: isInOneGroup
+      ? sql`(SELECT count(*) FROM session_keys)`
+      : sql`(SELECT count(*) FROM (SELECT DISTINCT counted_session FROM session_keys) AS session)`,
     byKeys: sql`SELECT ${toNameList(names)}, count(*) AS session_count FROM session_keys GROUP BY ${toNameList(names)}`,
   };
 }
@@ -63,6 +68,14 @@ export const countAllSessions = ({ keys: _keys, ...part }: GroupPart, scope: Rep
 export const selectSessionKeys = (part: RowsOfPart, scope: ReportScope): SQL => sql`
   SELECT DISTINCT ${toColumns([...toKeys(part, scope), ['counted_session', part.source.sessionId]])}
   ${fromPart(part, toCountScope(part, scope))}`;
+
+/** The same if all keys are columns of the session: each is looked up once, instead of for each of the session's rows. */
+const selectKeysOfSessions = ({ keys: _keys, ...part }: GroupPart, scope: ReportScope): SQL => {
+  const source = { ...part.source, sessionId: sql`k.counted_session` };
+  return sql`
+    SELECT ${toColumns(toKeys({ source }, scope))}, k.counted_session
+    FROM (${selectSessionKeys(part, { ...scope, groupBy: [] })}) AS k ${joinReportedSessions(source, scope)}`;
+};
 
 /** The scope for the rows that sessions are counted from: totals have no sessions, so the sessions' rows take their place. */
 const toCountScope = ({ table }: Pick<RowsOfPart, 'table'>, scope: ReportScope): ReportScope =>
