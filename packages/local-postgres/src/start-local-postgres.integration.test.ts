@@ -153,6 +153,26 @@ describe('startLocalPostgres', () => {
     expect(await readValue(second.connectionString, 'SELECT 1 AS value')).toBe(1);
   });
 
+  test('is awaited beyond the time limit while it recovers', async () => {
+    const directory = await createDirectory();
+    const first = await start(directory);
+    await first.stop();
+    // As a standby without hot_standby, the server recovers until it is promoted.
+    const signal = join(dataOf(first), 'standby.signal');
+    await writeFile(signal, '');
+    await chown(signal, (await stat(dataOf(first))).uid, (await stat(dataOf(first))).gid);
+    const startTimeoutMs = 2_000;
+    const settings = { ...unsafe, hot_standby: 'off', restore_command: 'false' };
+    const onRecovery = async (): Promise<void> => {
+      await sleep(startTimeoutMs);
+      await writeFile(join(dataOf(first), 'promote'), '');
+      process.kill((await findPostmaster(dataOf(first)))?.pid ?? 0, 'SIGUSR1');
+    };
+    const second = await startLocalPostgres({ directory, settings, startTimeoutMs, onRecovery });
+    onTestFinished(() => second.stop());
+    expect(await readValue(second.connectionString, 'SELECT pg_is_in_recovery() AS value')).toBe(false);
+  });
+
   test('lets two concurrent starts share one server', async () => {
     const directory = await createDirectory();
     const [one, other] = await Promise.all([start(directory), start(directory)]);

@@ -14,11 +14,16 @@ const databaseName = 'recount';
 const defaultStartTimeoutMs = 60_000;
 const startAttempts = 4;
 const retryDelayMs = 250;
-const pollIntervalMs = 20;
+const firstPollIntervalMs = 20;
+const maxPollIntervalMs = 500;
+/** A start without recovery takes a fraction of that. */
+const recoveryNoteDelayMs = 3_000;
 const watchIntervalMs = 500;
 /** A lock that changes hands still has the note of its earlier holder for a moment. */
 const noteGraceMs = 2_000;
 const authenticationFailures = ['28P01', '28000'];
+/** cannot_connect_now: the server runs, but is recovering or shutting down. */
+const notYet = '57P03';
 /** duplicate_database, and unique_violation in the catalogue if two processes create it at the same moment. */
 const alreadyThere = ['42P04', '23505'];
 
@@ -31,11 +36,13 @@ export interface StartLocalPostgresOptions {
   onLog?: (line: string) => void;
   /** Server settings by name, such as `{ fsync: 'off' }`. Not applied to a server that was already running. */
   settings?: Readonly<Record<string, string>>;
+  /** Called once if the server recovers from a crash and is not done after 3 s. Recovery can take minutes. */
+  onRecovery?: () => void;
   /** The port to listen on. Default: any free one. A server that was already running keeps its port. */
   port?: number;
   /**
-   * Time limit for initdb, for waiting for what an earlier server left running, and for the first connection, each
-   * separately. Default 60,000.
+   * Time limit for initdb, for waiting for what an earlier server left running, and for the server to answer, each
+   * separately. Default 60,000. Recovery from a crash has no limit.
    */
   startTimeoutMs?: number;
 }
@@ -70,6 +77,7 @@ interface ServerOptions {
   account: ServerAccount | undefined;
   settings: Readonly<Record<string, string>>;
   onLog: (line: string) => void;
+  onRecovery: () => void;
   port: number | undefined;
   timeoutMs: number;
 }
@@ -100,19 +108,35 @@ async function findServer(directory: string): Promise<RunningServer | undefined>
   return found && { ...found, cluster, logTail: () => '' };
 }
 
-/** Waits for the first connection. False if the server exited instead. */
-async function acceptsConnections(server: RunningServer, timeoutMs: number): Promise<boolean> {
+const toErrorCode = (error: unknown): string => String((error as { code?: unknown }).code);
+
+/** Waits for the first connection, without limit while the server recovers. False if it exited instead. */
+async function acceptsConnections(server: RunningServer, { timeoutMs, onRecovery }: ServerOptions): Promise<boolean> {
   const { cluster } = server;
-  const deadline = performance.now() + timeoutMs;
+  let deadline = performance.now() + timeoutMs;
+  let pollIntervalMs = firstPollIntervalMs;
+  let recoveringSince: number | undefined;
+  let isNoted = false;
   for (;;) {
     try {
       await withClient(toServerUrl(server.port, cluster.password), (client) => client.query('SELECT'));
       return true;
     } catch (cause) {
+      const code = toErrorCode(cause);
       await sleep(pollIntervalMs);
+      pollIntervalMs = Math.min(pollIntervalMs * 1.2, maxPollIntervalMs);
       if (!(await isPostmasterOf(cluster.dataDirectory, server.pid))) return false;
-      const isRefused = authenticationFailures.includes(String((cause as { code?: unknown }).code));
-      if (!isRefused && performance.now() < deadline) continue;
+      const now = performance.now();
+      if (code === notYet) {
+        deadline = now + timeoutMs;
+        recoveringSince ??= now;
+        if (!isNoted && now - recoveringSince > recoveryNoteDelayMs) {
+          isNoted = true;
+          onRecovery();
+        }
+      }
+      const isRefused = authenticationFailures.includes(code);
+      if (!isRefused && now < deadline) continue;
       if (server.exited !== undefined) await stopPostmaster(cluster.dataDirectory, server.pid);
       const reason = isRefused ? 'does not accept its password' : `accepts no connection within ${timeoutMs} ms`;
       throw new LocalPostgresError(`PostgreSQL in ${cluster.dataDirectory} ${reason}.\n${server.logTail()}`, { cause });
@@ -140,7 +164,7 @@ async function provideServer(
       let server: RunningServer | undefined;
       if (lock !== undefined) server = await spawnServer(directory, lock, options);
       else if (!isHidden) server = await findServer(directory);
-      if (server !== undefined && (await acceptsConnections(server, options.timeoutMs))) return { server, owner };
+      if (server !== undefined && (await acceptsConnections(server, options))) return { server, owner };
       if (lock !== undefined) failedStarts += 1;
       const elapsedMs = performance.now() - startedAt;
       if (isHidden && elapsedMs > noteGraceMs) throw createInvisibleHolderError(directory, heldLock);
@@ -170,7 +194,7 @@ async function provideDatabase(serverUrl: string): Promise<string> {
     return await createDatabase(serverUrl, databaseName);
   } catch (error) {
     // Another process that started at the same moment was faster.
-    if (!alreadyThere.includes(String((error as { code?: unknown }).code))) throw error;
+    if (!alreadyThere.includes(toErrorCode(error))) throw error;
     return toDatabaseUrl(serverUrl, databaseName);
   }
 }
@@ -187,11 +211,17 @@ async function provideDatabase(serverUrl: string): Promise<string> {
  * @throws ProcessLockError if the file system has no locks
  */
 export async function startLocalPostgres(options: StartLocalPostgresOptions): Promise<LocalPostgres> {
-  const { onLog = () => {}, settings = {}, startTimeoutMs = defaultStartTimeoutMs, port } = options;
+  const {
+    onLog = () => {},
+    onRecovery = () => {},
+    settings = {},
+    startTimeoutMs = defaultStartTimeoutMs,
+    port,
+  } = options;
   const account = await provideServerAccount(process.getuid?.());
   const programsDirectory = await providePostgresPrograms(account, options.programsDirectory);
   const directory = await preparePostgresDirectory(options.directory, account);
-  const serverOptions = { programsDirectory, account, settings, onLog, port, timeoutMs: startTimeoutMs };
+  const serverOptions = { programsDirectory, account, settings, onLog, onRecovery, port, timeoutMs: startTimeoutMs };
   const { server, owner } = await provideServer(directory, serverOptions);
   const { password, dataDirectory } = server.cluster;
   // There is nothing left to stop: the next server may be anyone's.

@@ -55,6 +55,7 @@ async function startOwn(
     directory: directory.postgres,
     programsDirectory: directory.programs,
     settings: chooseSettings(),
+    onRecovery: () => note(context, 'PostgreSQL is recovering from a crash, which can take minutes …'),
     onLog: (line: string) => log.info({ line }, 'postgres'),
   };
   const first = await startLocalPostgres(options);
