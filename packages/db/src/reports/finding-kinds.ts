@@ -3,7 +3,7 @@ import type { StoredFindingKind } from '../findings/schema.ts';
 import { toHiddenWorkspace } from '../planner.ts';
 import { LARGE_RESULT_BYTES } from '../usage/schema.ts';
 import { SESSION_SOURCE } from './read-sessions-report.ts';
-import { joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
+import { isShort, joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
 import { TOOL_CALL_SOURCE } from './tool-call-figures.ts';
 
 /** A session quiet for less than this may still be running. */
@@ -35,8 +35,9 @@ const readStored =
 
 const readUnfinishedSessions: FindingQuery = (filter, { nowMs }) => sql`
     SELECT ${STORED_COLUMNS} FROM recount.findings AS x
-    JOIN recount.sessions AS f ON f.workspace_id = ${filter.workspaceId} AND f.session_id = x.session_id
-    ${joinSessions(SESSION_SOURCE, filter)}
+    JOIN LATERAL (
+      SELECT * FROM recount.sessions WHERE workspace_id = ${filter.workspaceId} AND session_id = x.session_id OFFSET 0
+    ) AS f ON true ${joinSessions(SESSION_SOURCE, filter)}
     WHERE ${toConditions(filter, SESSION_SOURCE)} AND x.workspace_id = ${filter.workspaceId} AND x.kind = 'unfinished-session'
       AND f.last_timestamp < ${new Date(nowMs).toISOString()}::timestamptz - ${RUNNING_TIME}`;
 
@@ -49,11 +50,22 @@ const readLargeResults: FindingQuery = (filter, { minResultBytes }) => sql`
     WHERE ${toConditions(filter, TOOL_CALL_SOURCE)} AND c.is_own AND c.output_bytes >= ${minResultBytes}
       ${minResultBytes >= LARGE_RESULT_BYTES ? sql.raw(`AND c.output_bytes >= ${LARGE_RESULT_BYTES}`) : sql``}`;
 
+/** A sum of costs as float8 is at least this part of the exact sum. */
+const ROUNDED = 1 - 1e-9;
+
+/** Leaves only sessions `f` that may cost so much. Floating point adds up faster than the exact sums. */
+const joinCandidates = (filter: ReportFilter, minCostUsd: number): SQL => sql`
+    JOIN (
+      SELECT session_id FROM recount.usage_day_rollup WHERE workspace_id = ${filter.workspaceId} AND NOT is_shared
+      GROUP BY session_id HAVING sum(cost_units::float8) >= ${minCostUsd * 1e10 * ROUNDED}
+    ) AS candidate ON candidate.session_id = f.session_id`;
+
 const readExpensiveSessions: FindingQuery = (filter, { minSessionCostUsd }) => sql`
     SELECT f.session_id, NULL::text AS message_id, NULL::int AS line_number, f.first_timestamp AS "timestamp",
       NULL::text AS tool, NULL::text AS subject, 1 AS times, 0 AS output_bytes, coalesce(own.tokens, 0) AS tokens,
       NULL::float8 AS pause_ms, NULL::text[] AS response_keys, own.cost
     FROM recount.sessions AS f ${joinSessions(SESSION_SOURCE, filter)}
+    ${isShort(filter) ? sql`` : joinCandidates(filter, minSessionCostUsd)}
     JOIN LATERAL (
       SELECT sum(u.tokens_in + u.tokens_out + u.cache_read + u.cache_write) AS tokens,
         CASE WHEN sum(u.responses) > sum(u.unpriced_responses) THEN sum(u.cost_units) / 1e10 END AS cost

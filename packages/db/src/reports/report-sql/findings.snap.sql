@@ -922,8 +922,17 @@ WITH
           x.cost_usd AS cost
         FROM
           recount.findings AS x
-          JOIN recount.sessions AS f ON f.workspace_id = $1
-          AND f.session_id = x.session_id
+          JOIN LATERAL (
+            SELECT
+              *
+            FROM
+              recount.sessions
+            WHERE
+              workspace_id = $1
+              AND session_id = x.session_id
+            OFFSET
+              0
+          ) AS f ON true
           LEFT JOIN recount.sessions AS s ON s.workspace_id = $2
           AND s.session_id = f."session_id"
         WHERE
@@ -1108,6 +1117,19 @@ WITH
           recount.sessions AS f
           LEFT JOIN recount.sessions AS s ON s.workspace_id = $1
           AND s.session_id = f."session_id"
+          JOIN (
+            SELECT
+              session_id
+            FROM
+              recount.usage_day_rollup
+            WHERE
+              workspace_id = $2
+              AND NOT is_shared
+            GROUP BY
+              session_id
+            HAVING
+              sum(cost_units::float8) >= $3
+          ) AS candidate ON candidate.session_id = f.session_id
           JOIN LATERAL (
             SELECT
               sum(
@@ -1121,16 +1143,16 @@ WITH
             WHERE
               u.workspace_id = (
                 SELECT
-                  $2::text
+                  $4::text
               )
               AND u.session_id = f.session_id
               AND NOT u.is_shared
             OFFSET
               0
-          ) AS own ON own.cost >= $3
+          ) AS own ON own.cost >= $5
         WHERE
-          f."workspace_id" = $4
-          AND f."first_timestamp" >= $5::timestamptz
+          f."workspace_id" = $6
+          AND f."first_timestamp" >= $7::timestamptz
       ) AS each
   ),
   repeat AS MATERIALIZED (
@@ -1161,7 +1183,7 @@ WITH
         FROM
           recount.sessions AS s
         WHERE
-          s.workspace_id = $6
+          s.workspace_id = $8
           AND s.session_id = r.session_id
         OFFSET
           0
@@ -1173,7 +1195,7 @@ WITH
         FROM
           recount.usage_ledger AS l
         WHERE
-          l.workspace_id = $7
+          l.workspace_id = $9
           AND l.agent = s.agent
           AND l.response_key = r.response_key
         OFFSET
@@ -1204,7 +1226,7 @@ WITH
       session_id,
       line_number
     LIMIT
-      $8
+      $10
   )
 SELECT
   NULL AS session_id,
@@ -1270,7 +1292,7 @@ UNION ALL
       FROM
         recount.sessions AS f
       WHERE
-        f.workspace_id = $9
+        f.workspace_id = $11
         AND f.session_id = p.session_id
       OFFSET
         0
