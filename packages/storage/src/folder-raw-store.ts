@@ -176,7 +176,7 @@ async function writeDurably(handle: FileHandle, chunks: AsyncGenerator<Uint8Arra
   try {
     const { held, isWhole, chunks: all } = await peekChunks(chunks, MAX_WHOLE_BYTES + 1);
     if (isWhole) {
-      await handle.writeFile(Buffer.concat(held));
+      await handle.writeFile(held);
       await handle.sync();
       return;
     }

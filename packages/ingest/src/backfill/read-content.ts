@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { IDENTIFY_HEAD_BYTES, identifyTranscript, type Refusal, type TranscriptIdentity } from '@recount/core';
+import { IDENTIFY_HEAD_BYTES, type Refusal, type TranscriptIdentity } from '@recount/core';
 import { peekChunks } from '@recount/storage';
 import { SourceError, type TranscriptSource } from '@recount/storage/sources';
+import { createTranscriptHead } from '../receive/transcript-head.ts';
 import type { BackfillSkipReason } from './backfill-report.ts';
 
 /** A transcript, read as far as necessary before delivery. */
@@ -31,9 +32,10 @@ export async function readContent(
   let isKeptOpen = false;
   try {
     const { held, isWhole, chunks } = await peekChunks(abortable(stream, signal), maxHeldBytes + 1);
-    const head = Buffer.concat(held).subarray(0, IDENTIFY_HEAD_BYTES);
-    const identity = identifyTranscript({ path: source.path, head });
-    const skipReason = toSkipReason(identity, head, { isWhole, path: source.path });
+    const head = createTranscriptHead({ path: source.path });
+    for (const chunk of held) head.add(chunk);
+    const identity = head.finish();
+    const skipReason = toSkipReason(identity, held, { isWhole, path: source.path });
     if (skipReason !== undefined) return skipReason;
     const { sessionId } = identity;
     if (isWhole) return { sessionId, measure: await measure(toAsync(held)), open: () => toAsync(held) };
@@ -54,14 +56,14 @@ export async function readContent(
  */
 function toSkipReason(
   { format, isRecognised, isPromptHistory }: TranscriptIdentity,
-  head: Buffer,
+  held: readonly Uint8Array[],
   { isWhole, path }: { isWhole: boolean; path: string },
 ): Refusal | undefined {
-  if (head.length === 0) return 'empty';
+  if (held.every(({ length }) => length === 0)) return 'empty';
   if (format !== undefined) return undefined;
   if (isPromptHistory) return 'prompt-history';
   if (/\.json$/i.test(path)) return 'unknown-format';
-  const hasTellingLine = isWhole || head.includes(LINE_FEED);
+  const hasTellingLine = isWhole || Buffer.concat(held).subarray(0, IDENTIFY_HEAD_BYTES).includes(LINE_FEED);
   return hasTellingLine && !isRecognised ? 'unknown-format' : undefined;
 }
 

@@ -1,15 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
-import {
-  DEFAULT_AGENT_ID,
-  findAgentFormat,
-  findFormat,
-  IDENTIFY_HEAD_BYTES,
-  identifyTranscript,
-  type TranscriptIdentity,
-} from '@recount/core';
+import { DEFAULT_AGENT_ID, findAgentFormat, findFormat, type TranscriptIdentity } from '@recount/core';
 import type { StoredVersion } from '@recount/db';
 import { cutAtLengths } from '../process/hash-prefixes.ts';
 import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
+import { createTranscriptHead } from './transcript-head.ts';
 
 export type ReceiveErrorCode = 'too-large' | 'empty' | 'unidentified' | 'unsupported-format' | 'invalid-session-id';
 
@@ -143,20 +137,19 @@ interface MeasuredBody {
   };
 }
 
-const FIRST_LOOK_BYTES = 16 * 1024;
-
 /** Hashes, counts and identifies a transcript as it passes. Holds only its first bytes, until they suffice. */
 export function measureBody(body: AsyncIterable<Uint8Array>, options: MeasureOptions): MeasuredBody {
   const comparison = createVersionComparison(options.sha256);
-  const head = createHead(options);
+  const { sessionId, agent, path } = options;
+  const head = createTranscriptHead({ sessionId, agent, path });
   let sizeBytes = 0;
   let isCompared = false;
 
   const compareVersions = async (): Promise<void> => {
-    const sessionId = head.sessionId();
-    if (isCompared || sizeBytes < DEFAULT_MIN_CHECKPOINT_BYTES || sessionId === undefined) return;
+    const knownId = head.sessionId();
+    if (isCompared || sizeBytes < DEFAULT_MIN_CHECKPOINT_BYTES || knownId === undefined) return;
     isCompared = true;
-    comparison.add(await options.listVersions(sessionId));
+    comparison.add(await options.listVersions(knownId));
   };
 
   async function* measure(): AsyncGenerator<Uint8Array> {
@@ -176,47 +169,5 @@ export function measureBody(body: AsyncIterable<Uint8Array>, options: MeasureOpt
   return {
     chunks: measure(),
     toResult: () => ({ ...comparison.toResult(), sizeBytes, identity: head.finish() }),
-  };
-}
-
-/** Collects a transcript's beginning until it can be identified; tries again each time it has grown fourfold. */
-function createHead(options: MeasureOptions): {
-  add(chunk: Uint8Array): void;
-  finish(): TranscriptIdentity;
-  /** Available as soon as it is known for certain. */
-  sessionId(): string | undefined;
-} {
-  const { sessionId, path, agent } = options;
-  let parts: Uint8Array[] = [];
-  let length = 0;
-  let nextLookBytes = FIRST_LOOK_BYTES;
-  let identity: TranscriptIdentity | undefined;
-  let isDone = false;
-
-  const look = (): TranscriptIdentity => {
-    identity = identifyTranscript({ sessionId, agent, path, head: Buffer.concat(parts) });
-    isDone = identity.isConclusive || length >= IDENTIFY_HEAD_BYTES;
-    if (isDone) parts = [];
-    return identity;
-  };
-
-  return {
-    sessionId: () => (isDone ? identity?.sessionId : undefined),
-    add(chunk) {
-      if (isDone) return;
-      // Copied, because the body's buffer may be reused.
-      const part = Uint8Array.from(chunk.subarray(0, IDENTIFY_HEAD_BYTES - length));
-      parts.push(part);
-      length += part.length;
-      if (length < nextLookBytes) return;
-      nextLookBytes = Math.min(length * 4, IDENTIFY_HEAD_BYTES);
-      look();
-    },
-    finish() {
-      const result = isDone && identity !== undefined ? identity : look();
-      isDone = true;
-      parts = [];
-      return result;
-    },
   };
 }
