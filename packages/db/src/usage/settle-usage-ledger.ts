@@ -189,24 +189,27 @@ async function chooseOwnToolCalls(
   const workspace = toHiddenWorkspace(change.workspaceId);
   const { rows } = await transaction.execute<{ session_id: string }>(sql`
     WITH copy AS (
-      SELECT c.row_set_id, c.call_number, ${IS_CREDITED_CALL} AS is_credited
+      SELECT c.row_set_id, c.call_number, c.is_own, ${IS_CREDITED_CALL} AS is_credited
       FROM ${keysTable(keys)}
-      JOIN ${toolCalls} AS c ON c.workspace_id = ${workspace} AND c.response_key = k.response_key
-      -- By the response alone, which few entries are of: planners would read all entries of the transcript for each call.
+      -- By the response alone, which few calls and entries are of: planners would read all of the transcript for each
+      -- response.
+      JOIN LATERAL (
+        SELECT * FROM ${toolCalls} WHERE workspace_id = ${workspace} AND response_key = k.response_key OFFSET 0
+      ) AS c ON true
       JOIN LATERAL (
         SELECT * FROM ${usageEntries}
         WHERE workspace_id = ${workspace} AND agent = k.agent AND response_key = c.response_key OFFSET 0
       ) AS e ON e.row_set_id = c.row_set_id AND e.source = 'message'
       JOIN ${transcripts} AS t ON t.workspace_id = ${workspace} AND t.row_set_id = e.row_set_id
       WHERE NOT ${isReplaced(change, 'c', 'call')} AND NOT ${isReplaced(change, 'e', 'entry')}
-    ), ranked AS (
+    ), changed AS MATERIALIZED (
       -- A response may stand in several entries of its transcript.
-      SELECT row_set_id, call_number, bool_or(is_credited) AS is_own FROM copy GROUP BY 1, 2
+      SELECT row_set_id, call_number, bool_or(is_credited) AS is_own FROM copy
+      GROUP BY 1, 2, copy.is_own HAVING bool_or(is_credited) <> copy.is_own
     )
-    UPDATE ${toolCalls} AS c SET is_own = ranked.is_own
-    FROM ranked
-    WHERE c.workspace_id = ${workspace} AND c.row_set_id = ranked.row_set_id
-      AND c.call_number = ranked.call_number AND c.is_own <> ranked.is_own
+    UPDATE ${toolCalls} AS c SET is_own = changed.is_own
+    FROM changed
+    WHERE c.workspace_id = ${workspace} AND c.row_set_id = changed.row_set_id AND c.call_number = changed.call_number
     RETURNING c.session_id`);
   for (const { session_id } of rows) affected.add(session_id);
 }
