@@ -5,14 +5,14 @@ import { createFolderRawStore } from '@recount/storage';
 import { readSources } from '@recount/storage/sources';
 
 // Backfills a path into a workspace as `recount up` does, beside its worker, and measures until all is ingested.
-const [connectionString = '', directory = '', path = ''] = process.argv.slice(2);
+const [connectionString = '', directory = '', workspaceId = '', path = ''] = process.argv.slice(2);
 const database = createDatabasePool({ connectionString });
 const rawStore = createFolderRawStore({ directory });
 const queue = createJobQueue({ connectionString, role: 'sender', onError: (error) => console.error(error.message) });
-await ensureWorkspace(database.database, 'bench', 'bench');
+await ensureWorkspace(database.database, workspaceId, workspaceId);
 await queue.start();
 const startedAtMs = performance.now();
-const target = createDirectTarget({ database, rawStore, queue }, { workspaceId: 'bench' });
+const target = createDirectTarget({ database, rawStore, queue }, { workspaceId });
 let milliseconds = 0;
 const onEvent = ({ kind }: { kind: string }): void => {
   if (kind === 'outcome') milliseconds = performance.now() - startedAtMs;

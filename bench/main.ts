@@ -82,9 +82,9 @@ function printWhole(subject: string, figures: WholePathFigures): void {
   }
   const toPerGb = (seconds: number): string => ((seconds / bytes) * 1e9).toFixed(1);
   const shares = Object.entries(cpuSeconds).map(([name, seconds]) => `${name} ${toPerGb(seconds)}`);
-  console.log(
-    `processor seconds a GB: ${toPerGb(cpu)} (${shares.join(', ')}); backfill at most ${toMB(peakRssBytes)} MB\n`,
-  );
+  console.log(`processor seconds a GB: ${toPerGb(cpu)} (${shares.join(', ')})`);
+  console.log(`memory at most: backfill ${toMB(peakRssBytes.backfill)} MB, worker ${toMB(peakRssBytes.worker)} MB`);
+  console.log(`verify: ${figures.verifiedTables} tables counted again, all equal\n`);
 }
 
 function toSpeed(bytes: number, ms: number, copyMs: number): string[] {

@@ -5,7 +5,8 @@ import { createDatabasePool, type DatabasePool, migrateDatabase, readSearchBackl
 import { migrateQueue } from '@recount/ingest/queue';
 import { createDatabase, dropDatabase } from '@recount/local-postgres';
 import { type Measurement, measureInChild, runChild } from './child.ts';
-import { readCpuSeconds, readServerCpuSeconds } from './scale/process-cpu.ts';
+import { verifyWorkspace } from './scale/check-run.ts';
+import { readCpuSeconds, readPeakRssBytes, readServerCpuSeconds } from './scale/process-resources.ts';
 import { startWorkerProcess } from './scale/worker-process.ts';
 
 export interface WholePathFigures {
@@ -19,7 +20,10 @@ export interface WholePathFigures {
   readonly cpuSeconds: { readonly backfill: number; readonly worker: number; readonly postgres: number };
   /** COPY of the same rows from prepared text. */
   readonly copyMs: number;
-  readonly peakRssBytes: number;
+  /** Of the backfill, and of the worker process that had most. */
+  readonly peakRssBytes: { readonly backfill: number; readonly worker: number };
+  /** Tables in which counting everything again gave the same rows. */
+  readonly verifiedTables: number;
 }
 
 export interface WholePathOptions {
@@ -33,10 +37,11 @@ export interface WholePathOptions {
 
 const POLL_MS = 50;
 const DATABASE = 'whole_path';
+const WORKSPACE = 'bench';
 
 /**
  * Ingests transcripts from disk into an empty workspace with the processes of `recount up`, until everything can be
- * queried.
+ * queried. Throws if the rows are not what `recount verify` counts.
  */
 export async function benchWholePath(options: WholePathOptions): Promise<WholePathFigures> {
   const { folder, path, workers: workerCount = 1 } = options;
@@ -67,11 +72,16 @@ export async function benchWholePath(options: WholePathOptions): Promise<WholePa
       postgres: (await readPostgresCpu(database)) - before.postgres,
     };
     const documents = await countDocuments(database);
+    const workerPeaks = await Promise.all(workers.map(({ pid }) => readPeakRssBytes(pid)));
     await Promise.all(workers.map((worker) => worker.stop()));
+    const { faults, tableCount: verifiedTables } = await verifyWorkspace(database, WORKSPACE);
+    if (faults.length > 0) throw new Error(`verify: ${faults.join('; ')}`);
     await runChild('./copy-child.ts', 'save', connectionString, rows);
     const copy = await measureInChild('./copy-child.ts', 'load', connectionString, rows);
-    const { bytes, peakRssBytes, milliseconds: ingestedMs } = backfill;
-    return { bytes, documents, ingestedMs, queryableMs, cpuSeconds, copyMs: copy.milliseconds, peakRssBytes };
+    const { bytes, milliseconds: ingestedMs } = backfill;
+    const peakRssBytes = { backfill: backfill.peakRssBytes, worker: Math.max(...workerPeaks) };
+    const times = { ingestedMs, queryableMs, copyMs: copy.milliseconds };
+    return { bytes, documents, ...times, cpuSeconds, peakRssBytes, verifiedTables };
   } finally {
     await Promise.all(workers.map((worker) => worker.stop()));
     await database.close();
@@ -83,7 +93,7 @@ export async function benchWholePath(options: WholePathOptions): Promise<WholePa
 type Backfilled = Measurement & { bytes: number; cpuSeconds: number };
 
 async function backfillInChild(connectionString: string, store: string, path: string): Promise<Backfilled> {
-  return JSON.parse(await runChild('./backfill-child.ts', connectionString, store, path)) as Backfilled;
+  return JSON.parse(await runChild('./backfill-child.ts', connectionString, store, WORKSPACE, path)) as Backfilled;
 }
 
 async function waitForSearch({ database }: DatabasePool): Promise<void> {

@@ -1,6 +1,6 @@
 import type { DatabasePool } from '@recount/db';
 import { median } from '../child.ts';
-import { readServerCpuSeconds } from '../scale/process-cpu.ts';
+import { readServerCpuSeconds } from '../scale/process-resources.ts';
 
 /** The cost of one query. */
 export interface Cost {

@@ -66,11 +66,22 @@ export async function checkRun(database: DatabasePool, fleet: ReceivedFleet): Pr
     if (found !== 0) faults.push(`${found} ${fault}`);
   }
   for (const workspaceId of fleet.workspaceIds) {
-    for (const { table, missing, surplus } of await database.withSnapshot((one) => verifyUsage(one, workspaceId))) {
-      if (missing + surplus > 0) faults.push(`${table} of ${workspaceId}: ${missing} missing, ${surplus} surplus`);
-    }
+    faults.push(...(await verifyWorkspace(database, workspaceId)).faults);
   }
   return { faults, tables: await hashTables(database) };
+}
+
+/** Counts everything again, as `recount verify` does. */
+export async function verifyWorkspace(
+  database: DatabasePool,
+  workspaceId: string,
+): Promise<{ faults: string[]; tableCount: number }> {
+  const tables = await database.withSnapshot((snapshot) => verifyUsage(snapshot, workspaceId));
+  const unequal = tables.filter(({ missing, surplus }) => missing + surplus > 0);
+  const faults = unequal.map(
+    ({ table, missing, surplus }) => `${table} of ${workspaceId}: ${missing} missing, ${surplus} surplus`,
+  );
+  return { faults, tableCount: tables.length };
 }
 
 async function hashTables({ pool }: DatabasePool): Promise<Record<string, string>> {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabasePool } from '@recount/db';
 import { INGEST_QUEUE, SMALL_INGEST_QUEUE } from '@recount/ingest/queue';
-import { readCpuSeconds } from './process-cpu.ts';
+import { readCpuSeconds } from './process-resources.ts';
 import {
   readServerCounters,
   readStatementShares,

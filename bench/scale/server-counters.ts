@@ -1,5 +1,5 @@
 import type { DatabasePool } from '@recount/db';
-import { readServerCpuSeconds } from './process-cpu.ts';
+import { readServerCpuSeconds } from './process-resources.ts';
 
 /** What the server has done since it started, in the pool's database if the server counts by database. */
 export interface ServerCounters {

@@ -34,6 +34,13 @@ export async function readServerCpuSeconds(backendPid: number): Promise<number> 
   return seconds;
 }
 
+/** The most memory that a process has had resident so far. Linux only. */
+export async function readPeakRssBytes(pid: number): Promise<number> {
+  const [, kilobytes] = /^VmHWM:\s*(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? [];
+  if (kilobytes === undefined) throw new Error(`Process ${pid} has ended`);
+  return Number(kilobytes) * 1024;
+}
+
 function parseTimes(stat: string): ProcessTimes {
   // The program's name is in parentheses and may contain spaces.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
