@@ -78,7 +78,7 @@ export async function checkAfterwards(installation: Installation, context: Conte
 
     const { putOff: putOffByFullDisk, charged } = await readFullDiskReports(installation);
     failures.push(...charged);
-    const mended = await mend(installation, context);
+    const repaired = await repair(installation, context);
     await settle(database);
     const leftovers = parseFindings(await recount(installation, 'doctor', '--json', '--min-age', '0m', '--checksums'));
     expect(leftovers.length === 0, `doctor still finds ${JSON.stringify(leftovers.slice(0, 5))}`);
@@ -117,7 +117,7 @@ export async function checkAfterwards(installation: Installation, context: Conte
     return {
       failures,
       statuses,
-      ...mended,
+      ...repaired,
       ...attempts,
       unacknowledgedThere: stored.filter(({ sha256 }) => given.has(sha256) && !acknowledged.has(sha256)).length,
       settleMs,
@@ -132,7 +132,7 @@ export async function checkAfterwards(installation: Installation, context: Conte
 }
 
 /** Does what an operator would: uploads again what is damaged, and repairs the rest. */
-async function mend(
+async function repair(
   installation: Installation,
   { damaged, source, key }: Context,
 ): Promise<Pick<Afterwards, 'healedAfterwards' | 'findings' | 'requeued'>> {
@@ -156,7 +156,7 @@ function parseFindings({ stdout, stderr }: RecountResult): Finding[] {
 
 function countFindings(findings: readonly Finding[]): Record<string, number> {
   const tally = createTally();
-  for (const { kind, fixed } of findings) tally.add(`${kind}${fixed ? ' (mended)' : ''}`);
+  for (const { kind, fixed } of findings) tally.add(`${kind}${fixed ? ' (repaired)' : ''}`);
   return tally.toObject();
 }
 

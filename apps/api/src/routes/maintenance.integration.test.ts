@@ -70,8 +70,8 @@ describe('a maintenance check', () => {
     await api.database.pool.query("UPDATE recount.transcripts SET status = 'ingested' WHERE session_id = 'checked'");
     await api.rawStore.delete(key);
     await start({ kind: 'doctor', fix: true });
-    const mended = await waitForEnd('doctor', 'workspace');
-    expect(mended).toMatchObject({ state: 'done', report_is_fix: true, doctor: { findingCount: 0 } });
+    const repaired = await waitForEnd('doctor', 'workspace');
+    expect(repaired).toMatchObject({ state: 'done', report_is_fix: true, doctor: { findingCount: 0 } });
   });
 
   it('covers one workspace, and all of them for an operator only', async () => {

@@ -115,7 +115,7 @@ async function examine(
     bar.end();
     await installation.close();
   }
-  const isMendable = (finding: Finding | RebuildFinding): boolean =>
+  const isRepairable = (finding: Finding | RebuildFinding): boolean =>
     !finding.fixed && (isHarmless(finding) || finding.kind === 'lost-job');
   const serious = findings.filter(needsAttention);
   if (serious.length > 0) context.exitCode = 1;
@@ -132,7 +132,7 @@ async function examine(
     const lines = [
       findings.length === 0
         ? 'Everything fits together.'
-        : toSummary(findings, serious.length, !fix && findings.some(isMendable)),
+        : toSummary(findings, serious.length, !fix && findings.some(isRepairable)),
       ...(rebuilt === undefined ? [] : [toRebuildSummary(rebuilt)]),
       ...describeCounts(counts, { checksums, minAgeMs }),
     ];
@@ -179,8 +179,8 @@ function toRebuildSummary({ objects, registered, registeredBytes }: RebuildProgr
   );
 }
 
-function toSummary(findings: readonly unknown[], seriousCount: number, isMendable: boolean): string {
-  const advice = isMendable ? ' `recount doctor --fix` repairs some of it.' : '';
+function toSummary(findings: readonly unknown[], seriousCount: number, isRepairable: boolean): string {
+  const advice = isRepairable ? ' `recount doctor --fix` repairs some of it.' : '';
   const attention = `${formatCount(seriousCount)} of which ${seriousCount === 1 ? 'needs' : 'need'} attention`;
   return `${formatCountOf(findings.length, 'finding')}, ${attention}.${advice}`;
 }

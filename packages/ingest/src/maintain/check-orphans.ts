@@ -37,7 +37,7 @@ export type OrphanFinding =
 /** Why an orphan cannot be received: its workspace is gone, its bytes have changed, or they are not a transcript. */
 type OrphanObstacle = 'no-workspace' | 'damaged' | 'unreadable';
 
-interface Mending {
+interface RepairResult {
   fixed: boolean;
   obstacle?: OrphanObstacle;
 }
@@ -83,12 +83,12 @@ export async function* findOrphans(
       yield* checkAttachmentObject(deps, object, fix);
       continue;
     }
-    const mending = await mend(deps, object, fix);
+    const result = await repair(deps, object, fix);
     // Someone else has deleted it in the meantime.
-    if (mending === undefined) continue;
+    if (result === undefined) continue;
     const about = { objectKey: object.key, sizeBytes: object.sizeBytes };
-    if (object.kind === 'stream') yield { kind: 'orphan-stream', ...about, fixed: mending.fixed };
-    else yield { kind: 'orphan-object', ...about, ...mending };
+    if (object.kind === 'stream') yield { kind: 'orphan-stream', ...about, fixed: result.fixed };
+    else yield { kind: 'orphan-object', ...about, ...result };
   }
 }
 
@@ -119,7 +119,11 @@ async function isNamed({ database: { database } }: IngestDependencies, object: P
 }
 
 /** Undefined if the object is gone. Without `fix`, only reports what prevents it from being received. */
-async function mend(deps: IngestDependencies, object: TranscriptObject, fix: boolean): Promise<Mending | undefined> {
+async function repair(
+  deps: IngestDependencies,
+  object: TranscriptObject,
+  fix: boolean,
+): Promise<RepairResult | undefined> {
   if (!(await hasWorkspace(deps.database.database, object.workspaceId)))
     return { fixed: false, obstacle: 'no-workspace' };
   if (!fix) return { fixed: false };
@@ -176,7 +180,7 @@ async function adopt(
   ids: RawObjectKeyParts,
   key: string,
   own: TranscriptRow | undefined,
-): Promise<Mending> {
+): Promise<RepairResult> {
   const sha256 = await hashRawObject(deps.rawStore, key);
   const known = await listTranscripts(deps.database.database, ids.workspaceId, { sha256 }, { limit: MAX_COPIES });
   for (const row of known) {

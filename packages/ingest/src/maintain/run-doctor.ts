@@ -91,7 +91,7 @@ function toSubjects(finding: Finding & { fixed: boolean }): { workspaceId: strin
   return { workspaceId: parts?.workspaceId ?? '', subjects: [objectKey] };
 }
 
-/** The doctor's steps, in order. */
+/** The doctor's steps, in order. The API serves them, and `maintenance_checks` stores the current one. */
 export type DoctorStep =
   | 'deletions'
   | 'objects'

@@ -8,7 +8,7 @@ import { formatCount } from '../../format/values.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Answered, Failure } from '../../ui/states.tsx';
-import { groupFindings, hasMendable } from './finding-words.ts';
+import { groupFindings, hasRepairable } from './finding-words.ts';
 
 const RUNNING_INTERVAL_MS = 1000;
 const IDLE_INTERVAL_MS = 15_000;
@@ -95,7 +95,7 @@ function Check({ about, check }: { about: CheckKind; check: MaintenanceCheck | u
       <div className="between">
         <h3 id={id}>{title}</h3>
         <div className="row">
-          {!isRunning && check?.doctor != null && hasMendable(check.doctor) && (
+          {!isRunning && check?.doctor != null && hasRepairable(check.doctor) && (
             <button type="button" disabled={start.isPending} onClick={() => setIsAsked(true)}>
               Repair …
             </button>

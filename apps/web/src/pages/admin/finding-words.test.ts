@@ -1,6 +1,6 @@
 import type { DoctorFinding, DoctorReport } from '@recount/contract';
 import { expect, it } from 'vitest';
-import { groupFindings, hasMendable } from './finding-words.ts';
+import { groupFindings, hasRepairable } from './finding-words.ts';
 
 const toReport = (findings: DoctorFinding[]): DoctorReport => ({
   findings,
@@ -42,6 +42,6 @@ it.each([
   [{ kind: 'lost-job', transcriptId: 't', fixed: true }, false],
   [{ kind: 'orphan-object', objectKey: 'a', fixed: false, obstacle: 'unreadable' }, false],
   [{ kind: 'missing-object', transcriptId: 't', fixed: false }, false],
-] as const)('knows whether a repair does anything: %j', (finding, isMendable) => {
-  expect(hasMendable(toReport([finding]))).toBe(isMendable);
+] as const)('knows whether a repair does anything: %j', (finding, isRepairable) => {
+  expect(hasRepairable(toReport([finding]))).toBe(isRepairable);
 });

@@ -107,10 +107,10 @@ const isHarmless = ({ kind, obstacle }: DoctorFinding): boolean =>
   kind === 'unfinished-deletion';
 
 /** Whether a repair does something about it. */
-const isMendable = (finding: DoctorFinding): boolean =>
+const isRepairable = (finding: DoctorFinding): boolean =>
   !finding.fixed && (isHarmless(finding) || finding.kind === 'lost-job');
 
-export const hasMendable = ({ findings }: DoctorReport): boolean => findings.some(isMendable);
+export const hasRepairable = ({ findings }: DoctorReport): boolean => findings.some(isRepairable);
 
 const toCount = ({ kind, count, waitingSessions }: DoctorFinding): number =>
   (kind === 'search-behind' ? waitingSessions : count) ?? 1;
