@@ -145,7 +145,9 @@ const STEPS: Readonly<Record<string, string>> = {
   objects: 'Objects in the raw store',
   transcripts: 'Raw objects of transcripts',
   streams: 'Raw objects of streams',
+  attachments: 'Attachments',
   search: 'Search',
+  database: 'Tables and indexes',
   mending: 'Repairing',
   comparing: 'Figures compared',
 };
