@@ -1,9 +1,9 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
-import { withSessions } from './group-part.ts';
+import type { GroupPart } from './group-part.ts';
 import type { ReportFilter } from './report-filter.ts';
 import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { ROLLED_UP_CALLS, toRate, toRollupSums } from './tool-call-figures.ts';
+import { ROLLED_UP_CALLS, toRate, toRollupSums, toSum } from './tool-call-figures.ts';
 
 interface DenialFigures {
   denied: number;
@@ -16,6 +16,8 @@ interface DenialFigures {
 
 type DenialKeys = { tool: string; program: string | null };
 
+const CALLS: GroupPart = { ...ROLLED_UP_CALLS, keys: { tool: sql`r.tool_name`, program: sql`r.program` } };
+
 /** Tools, and programs of shell commands, with at least one denied call; totals cover all calls. */
 export async function readPermissionDenialsReport(
   database: Database,
@@ -23,22 +25,11 @@ export async function readPermissionDenialsReport(
   page: Pick<ReportPage, 'limit'>,
 ): Promise<ReportRows<DenialFigures & DenialKeys, DenialFigures>> {
   return await readGroups<Omit<DenialFigures, 'denial_rate'>, DenialFigures, DenialKeys>(database, filter, page, {
-    parts: [
-      {
-        ...ROLLED_UP_CALLS,
-        table: (scope) => ROLLED_UP_CALLS.table(withSessions(scope)),
-        keys: { tool: sql`r.tool_name`, program: sql`r.program` },
-        groupedColumns: ['session_id'],
-        columns: {
-          session_id: sql`CASE WHEN r.denied > 0 THEN r.session_id END`,
-          ...toRollupSums(['denied', 'calls']),
-        },
-      },
-    ],
+    parts: [{ ...CALLS, columns: toRollupSums(['denied', 'calls']) }],
+    countsSessions: { ...CALLS, where: sql`r.denied > 0` },
     aggregates: {
-      denied: sql`coalesce(sum(denied), 0)::float8`,
-      calls: sql`coalesce(sum(calls), 0)::float8`,
-      sessions: sql`count(DISTINCT session_id)::float8`,
+      denied: toSum('denied'),
+      calls: toSum('calls'),
     },
     having: sql`sum(denied) > 0`,
     order: sql`denied DESC`,

@@ -33,10 +33,10 @@ export interface GroupQuery<Aggregates, Figures> {
   parts: readonly [GroupPart, ...GroupPart[]];
   /**
    * Adds the aggregate `sessions`: different sessions of the first part, which has `groupedColumns`, or of another part
-   * with the same keys that is faster to read and has exactly the first part's sessions for each key. `in total`: only
-   * over all groups together, which have no keys but the part's; rows have 0.
+   * with the same keys, whose table needs no query that the first one's has not. `in total`: only over all groups
+   * together, which have no keys but the part's; rows have 0.
    */
-  countsSessions?: true | 'in total' | (GroupPart & { table: SQL });
+  countsSessions?: true | 'in total' | GroupPart;
   /** By name; numbers as float8, which is exact to 2^53. */
   aggregates: Readonly<Record<Exclude<keyof Aggregates & string, 'sessions'>, SQL> & { sessions?: SQL }>;
   /** Which rows exist, by aggregates of the parts' columns; totals cover all of them. */

@@ -8,7 +8,7 @@ LIMIT
   $2;
 
 WITH
-  parted_r AS MATERIALIZED (
+  parted_stale_r AS MATERIALIZED (
     SELECT
       q.workspace_id,
       q.session_id,
@@ -38,14 +38,44 @@ WITH
           min(d.first_bucket_start) AS first,
           max(d.last_bucket_start) AS last
         FROM
-          "recount"."tool_day_rollup" AS d
+          (
+            SELECT
+              d.*
+            FROM
+              (
+                SELECT DISTINCT
+                  start
+                FROM
+                  unnest($1::timestamptz[]) AS start
+              ) AS day
+              CROSS JOIN LATERAL (
+                SELECT
+                  *
+                FROM
+                  "recount"."tool_day_rollup" AS t
+                WHERE
+                  t.workspace_id = $2
+                  AND t.first_bucket_start >= day.start
+                  AND t.first_bucket_start < day.start + interval '24 hours'
+                OFFSET
+                  0
+              ) AS d
+            UNION ALL
+            SELECT
+              t.*
+            FROM
+              "recount"."tool_day_rollup" AS t
+            WHERE
+              t.workspace_id = $3
+              AND t.first_bucket_start IS NULL
+          ) AS d
         WHERE
-          d.workspace_id = $1
-          AND d.last_bucket_start >= $2::timestamptz
-          AND d.first_bucket_start > $3::timestamptz - interval '24 hours'
+          d.workspace_id = $4
+          AND d.last_bucket_start >= $5::timestamptz
+          AND d.first_bucket_start > $6::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $4::timestamptz)
+            OR (d.first_bucket_start >= $7::timestamptz)
           ) IS NOT TRUE
         GROUP BY
           1
@@ -98,10 +128,11 @@ WITH
             WHERE
               q.workspace_id = (
                 SELECT
-                  $5::text
+                  $8::text
               )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
+              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($9::timestamptz[])
             WINDOW
               day AS (
                 PARTITION BY
@@ -119,11 +150,155 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $6::timestamptz)
+            OR (d.first_bucket_start >= $10::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
       ) AS q
+  ),
+  parted_r AS (
+    SELECT
+      q.workspace_id,
+      q.session_id,
+      q.bucket_start,
+      q.bucket_start AS last_bucket_start,
+      q.model,
+      q.is_subagent,
+      q.tool_name,
+      q.tool_kind,
+      q.mcp_server,
+      q.program,
+      q.subagent_type,
+      q.skill_name,
+      q.calls,
+      q.results,
+      q.errors,
+      q.denied,
+      q.input_bytes,
+      q.output_bytes,
+      q.duration_ms,
+      q.timed_calls,
+      q.durations
+    FROM
+      (
+        SELECT
+          d.session_id,
+          min(d.first_bucket_start) AS first,
+          max(d.last_bucket_start) AS last
+        FROM
+          "recount"."tool_day_rollup" AS d
+        WHERE
+          d.workspace_id = $11
+          AND d.last_bucket_start >= $12::timestamptz
+          AND d.first_bucket_start > $13::timestamptz - interval '24 hours'
+          AND (
+            d.first_bucket_start IS NULL
+            OR (d.first_bucket_start >= $14::timestamptz)
+          ) IS NOT TRUE
+        GROUP BY
+          1
+      ) AS s
+      CROSS JOIN LATERAL (
+        SELECT
+          q.*
+        FROM
+          (
+            SELECT
+              workspace_id,
+              session_id,
+              date_bin('15 minutes', "timestamp", '2000-01-01Z') AS bucket_start,
+              model,
+              is_subagent,
+              tool_name,
+              tool_kind,
+              mcp_server,
+              program,
+              subagent_type,
+              skill_name,
+              1 AS calls,
+              (is_error IS NOT NULL)::int AS results,
+              (is_error IS TRUE)::int AS errors,
+              is_denied::int AS denied,
+              input_bytes,
+              coalesce(output_bytes, 0) AS output_bytes,
+              coalesce(duration_ms, 0) AS duration_ms,
+              (duration_ms IS NOT NULL)::int AS timed_calls,
+              coalesce(
+                substring(
+                  int8send (duration_ms)
+                  FROM
+                    3
+                ),
+                ''::bytea
+              ) AS durations,
+              "timestamp"
+            FROM
+              "recount"."tool_calls"
+            WHERE
+              is_own
+          ) AS q
+        WHERE
+          q.workspace_id = (
+            SELECT
+              $15::text
+          )
+          AND q.session_id = s.session_id
+          AND q.bucket_start BETWEEN s.first AND s.last
+        OFFSET
+          0
+      ) AS q
+  ),
+  session_keys AS MATERIALIZED (
+    SELECT DISTINCT
+      r.tool_name AS "tool",
+      r.program AS "program",
+      r."session_id" AS "counted_session"
+    FROM
+      (
+        SELECT
+          d.workspace_id,
+          d.session_id,
+          d.first_bucket_start AS bucket_start,
+          d.last_bucket_start,
+          d.model,
+          d.is_subagent,
+          d.tool_name,
+          d.tool_kind,
+          d.mcp_server,
+          d.program,
+          d.subagent_type,
+          d.skill_name,
+          d.calls,
+          d.results,
+          d.errors,
+          d.denied,
+          d.input_bytes,
+          d.output_bytes,
+          d.duration_ms,
+          d.timed_calls,
+          d.durations
+        FROM
+          "recount"."tool_day_rollup" AS d
+        WHERE
+          d.workspace_id = $16
+          AND d.last_bucket_start >= $17::timestamptz
+          AND d.first_bucket_start > $18::timestamptz - interval '24 hours'
+          AND (
+            d.first_bucket_start IS NULL
+            OR (d.first_bucket_start >= $19::timestamptz)
+          )
+        UNION ALL
+        SELECT
+          *
+        FROM
+          parted_r
+      ) AS r
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $20
+      AND s.session_id = r."session_id"
+    WHERE
+      r."workspace_id" = $21
+      AND r."bucket_start" >= $22::timestamptz
+      AND r.denied > 0
   )
 SELECT
   g."denied" AS "denied",
@@ -135,9 +310,22 @@ SELECT
 FROM
   (
     SELECT
-      coalesce(sum(denied), 0)::float8 AS "denied",
-      coalesce(sum(calls), 0)::float8 AS "calls",
-      count(DISTINCT session_id)::float8 AS "sessions",
+      coalesce(recount.sum_bigint ("denied"), 0)::float8 AS "denied",
+      coalesce(recount.sum_bigint ("calls"), 0)::float8 AS "calls",
+      CASE
+        WHEN (GROUPING("tool") = 1) THEN (
+          SELECT
+            count(*)
+          FROM
+            (
+              SELECT DISTINCT
+                counted_session
+              FROM
+                session_keys
+            ) AS session
+        )
+        ELSE coalesce(max(session_count), 0)
+      END::float8 AS "sessions",
       (GROUPING("tool") = 1) AS is_total,
       "tool",
       "program"
@@ -146,61 +334,140 @@ FROM
         SELECT
           r.tool_name AS "tool",
           r.program AS "program",
-          CASE
-            WHEN r.denied > 0 THEN r.session_id
-          END AS "session_id",
           recount.sum_bigint (r."denied") AS "denied",
           recount.sum_bigint (r."calls") AS "calls",
           NULL::bigint AS session_count
         FROM
           (
             SELECT
-              d.workspace_id,
-              d.session_id,
-              d.first_bucket_start AS bucket_start,
-              d.last_bucket_start,
-              d.model,
-              d.is_subagent,
-              d.tool_name,
-              d.tool_kind,
-              d.mcp_server,
-              d.program,
-              d.subagent_type,
-              d.skill_name,
-              d.calls,
-              d.results,
-              d.errors,
-              d.denied,
-              d.input_bytes,
-              d.output_bytes,
-              d.duration_ms,
-              d.timed_calls,
-              d.durations
+              t.workspace_id,
+              NULL::text AS session_id,
+              t.first_bucket_start AS bucket_start,
+              t.last_bucket_start,
+              t.model,
+              t.is_subagent,
+              t.tool_name,
+              t.tool_kind,
+              t.mcp_server,
+              t.program,
+              t.subagent_type,
+              t.skill_name,
+              t.calls,
+              t.results,
+              t.errors,
+              t.denied,
+              t.input_bytes,
+              t.output_bytes,
+              t.duration_ms,
+              t.timed_calls,
+              t.durations
             FROM
-              "recount"."tool_day_rollup" AS d
+              "recount"."tool_day_total" AS t
             WHERE
-              d.workspace_id = $7
-              AND d.last_bucket_start >= $8::timestamptz
-              AND d.first_bucket_start > $9::timestamptz - interval '24 hours'
-              AND (
-                d.first_bucket_start IS NULL
-                OR (d.first_bucket_start >= $10::timestamptz)
-              )
+              t.workspace_id = $23
+              AND t.first_bucket_start >= $24::timestamptz
+              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($25::timestamptz[])
             UNION ALL
             SELECT
               *
             FROM
-              parted_r
+              (
+                SELECT
+                  d.workspace_id,
+                  d.session_id,
+                  d.first_bucket_start AS bucket_start,
+                  d.last_bucket_start,
+                  d.model,
+                  d.is_subagent,
+                  d.tool_name,
+                  d.tool_kind,
+                  d.mcp_server,
+                  d.program,
+                  d.subagent_type,
+                  d.skill_name,
+                  d.calls,
+                  d.results,
+                  d.errors,
+                  d.denied,
+                  d.input_bytes,
+                  d.output_bytes,
+                  d.duration_ms,
+                  d.timed_calls,
+                  d.durations
+                FROM
+                  (
+                    SELECT
+                      d.*
+                    FROM
+                      (
+                        SELECT DISTINCT
+                          start
+                        FROM
+                          unnest($26::timestamptz[]) AS start
+                      ) AS day
+                      CROSS JOIN LATERAL (
+                        SELECT
+                          *
+                        FROM
+                          "recount"."tool_day_rollup" AS t
+                        WHERE
+                          t.workspace_id = $27
+                          AND t.first_bucket_start >= day.start
+                          AND t.first_bucket_start < day.start + interval '24 hours'
+                        OFFSET
+                          0
+                      ) AS d
+                    UNION ALL
+                    SELECT
+                      t.*
+                    FROM
+                      "recount"."tool_day_rollup" AS t
+                    WHERE
+                      t.workspace_id = $28
+                      AND t.first_bucket_start IS NULL
+                  ) AS d
+                WHERE
+                  d.workspace_id = $29
+                  AND d.last_bucket_start >= $30::timestamptz
+                  AND d.first_bucket_start > $31::timestamptz - interval '24 hours'
+                  AND (
+                    d.first_bucket_start IS NULL
+                    OR (d.first_bucket_start >= $32::timestamptz)
+                  )
+                UNION ALL
+                SELECT
+                  *
+                FROM
+                  parted_stale_r
+              ) AS stale_r
           ) AS r
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $11
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $33
           AND s.session_id = r."session_id"
         WHERE
-          r."workspace_id" = $12
-          AND r."bucket_start" >= $13::timestamptz
+          r."workspace_id" = $34
+          AND r."bucket_start" >= $35::timestamptz
         GROUP BY
           1,
-          2,
-          3
+          2
+        UNION ALL
+        SELECT
+          "tool",
+          "program",
+          NULL,
+          NULL,
+          session_count
+        FROM
+          (
+            SELECT
+              "tool",
+              "program",
+              count(*) AS session_count
+            FROM
+              session_keys
+            GROUP BY
+              "tool",
+              "program"
+          ) AS counted
       ) AS x
     GROUP BY
       GROUPING SETS (("tool", "program"), ())
@@ -214,4 +481,4 @@ ORDER BY
   g."tool" NULLS FIRST,
   g."program" NULLS FIRST
 LIMIT
-  $14;
+  $36;
