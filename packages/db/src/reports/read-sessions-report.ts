@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
 import { sumOfTokens } from '../schema/usage-columns.ts';
-import type { GroupPart } from './group-part.ts';
+import { type GroupPart, toColumns } from './group-part.ts';
 import { readUsageReport } from './read-usage-report.ts';
 import { isShort, joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
@@ -91,27 +91,26 @@ function toActiveTime(workspaceId: string, idleThresholdMs: number): SQL {
     ) AS gap)`;
 }
 
-/** Own usage of the sessions `f`, for a FROM: null if they have none. */
-function joinOwnUsage(filter: ReportFilter): SQL {
-  const sums = sql`sum(cost_units) AS cost_units, sum(responses) AS responses, sum(unpriced_responses) AS unpriced`;
-  if (isShort(filter)) {
-    return sql`
-    LEFT JOIN LATERAL (
-      SELECT ${sums} FROM recount.usage_day_rollup AS u
-      WHERE u.workspace_id = ${toHiddenWorkspace(filter.workspaceId)} AND u.session_id = f.session_id AND NOT u.is_shared
-      OFFSET 0
-    ) AS own ON true`;
-  }
-  return sql`
-    LEFT JOIN (
-      SELECT session_id, ${sums} FROM recount.usage_day_rollup
-      WHERE workspace_id = ${filter.workspaceId} AND NOT is_shared GROUP BY session_id
-    ) AS own ON own.session_id = f.session_id`;
+const OWN_USAGE = {
+  own_cost_units: sql`sum(u.cost_units)`,
+  own_responses: sql`sum(u.responses)`,
+  own_unpriced_responses: sql`sum(u.unpriced_responses)`,
+};
+
+/** Sessions with their own usage: of a short time, that of each session is looked up; of a long one, all is read once. */
+function toParts(filter: ReportFilter, activeTime: SQL): readonly [GroupPart, ...GroupPart[]] {
+  if (!isShort(filter)) return [toSessions(sql`recount.sessions AS f`, activeTime, 'NULL::bigint'), toOwnUsage(filter)];
+  const table = sql`recount.sessions AS f CROSS JOIN LATERAL (
+    SELECT ${toColumns(Object.entries(OWN_USAGE))} FROM recount.usage_day_rollup AS u
+    WHERE u.workspace_id = ${toHiddenWorkspace(filter.workspaceId)} AND u.session_id = f.session_id AND NOT u.is_shared
+    OFFSET 0
+  ) AS own`;
+  return [toSessions(table, activeTime)];
 }
 
-const toPart = (filter: ReportFilter, activeTime: SQL): GroupPart => ({
+const toSessions = (table: SQL, activeTime: SQL, ownUsage?: string): GroupPart => ({
   source: SESSION_SOURCE,
-  table: sql`recount.sessions AS f ${joinOwnUsage(filter)}`,
+  table,
   columns: {
     prompts: sql`f.prompt_count`,
     turns: sql`f.turn_count`,
@@ -123,10 +122,20 @@ const toPart = (filter: ReportFilter, activeTime: SQL): GroupPart => ({
     active_ms: activeTime,
     responses: sql`f.api_response_count`,
     unpriced_responses: sql`f.unpriced_count`,
-    own_cost_units: sql`own.cost_units`,
-    own_responses: sql`own.responses`,
-    own_unpriced_responses: sql`own.unpriced`,
+    ...Object.fromEntries(Object.keys(OWN_USAGE).map((name) => [name, sql.raw(ownUsage ?? `own.${name}`)])),
   },
+});
+
+/** Converts the start of each session once (OFFSET 0), not that of each row of its usage. */
+const toOwnUsage = ({ workspaceId, timeZone }: ReportFilter): GroupPart => ({
+  source: { ...SESSION_SOURCE, localTime: sql`f.local_time` },
+  table: sql`recount.usage_day_rollup AS u JOIN (
+    SELECT workspace_id, session_id, is_subagent, first_timestamp, first_timestamp AT TIME ZONE ${timeZone} AS local_time
+    FROM recount.sessions WHERE workspace_id = ${workspaceId} OFFSET 0
+  ) AS f ON f.session_id = u.session_id`,
+  where: sql`u.workspace_id = ${workspaceId} AND NOT u.is_shared`,
+  groupedColumns: [],
+  columns: OWN_USAGE,
 });
 
 const sum = (name: string): SQL => sql`coalesce(sum(${sql.identifier(name)}), 0)::float8`;
@@ -149,9 +158,10 @@ export async function readSessionsReport(
   page: SessionsPage,
 ): Promise<ReportRows<SessionFigures & GroupValues, SessionFigures>> {
   return await readGroups<Sums, SessionFigures>(database, filter, page, {
-    parts: [toPart(filter, toActiveTime(filter.workspaceId, page.idleThresholdMs))],
+    parts: toParts(filter, toActiveTime(filter.workspaceId, page.idleThresholdMs)),
     aggregates: {
-      sessions: sql`count(*)::float8`,
+      // Rows of own usage have no prompts.
+      sessions: sql`count(prompts)::float8`,
       prompts: sum('prompts'),
       turns: sum('turns'),
       messages: sum('messages'),
@@ -159,7 +169,7 @@ export async function readSessionsReport(
       duration_ms: sum('duration_ms'),
       active_ms: sum('active_ms'),
       cost_usd: sql`sum(cost_usd)::float8`,
-      unpriced_sessions: sql`(count(*) FILTER (WHERE cost_usd IS NULL))::float8`,
+      unpriced_sessions: sql`(count(prompts) - count(cost_usd))::float8`,
       responses: sum('responses'),
       unpriced_responses: sum('unpriced_responses'),
       own_cost_units: sum('own_cost_units'),

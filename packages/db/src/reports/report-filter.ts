@@ -84,7 +84,7 @@ function toMoment(value: string | undefined, timeZone: string): SQL {
 /** Columns of a table (or of the sessions that it is joined with, alias `s`) that filters and groups use. */
 export interface ReportSource {
   time: SQL;
-  /** Local clock time, expressed as if it were UTC, if rows have it. */
+  /** Local clock time, if rows have it: expressed as if it were UTC in roll-ups, without a zone elsewhere. */
   localTime?: SQL;
   sessionId: SQL;
   workspaceId: SQL;

@@ -61,7 +61,7 @@ export const isTimeKey = (name: string): name is TimeKey => Object.hasOwn(TIME_F
 export function toKey(key: ReportKey, source: ReportSource, { timeZone, calendar }: ReportScope): SQL {
   switch (key) {
     case 'hour': {
-      const local = calendar === undefined ? sql`(${source.time} AT TIME ZONE ${timeZone})` : toLocal(source, calendar);
+      const local = calendar === undefined ? toZone(source, timeZone) : toLocal(source, calendar);
       const hour = calendar === undefined ? sql`date_trunc('hour', ${local})` : toPeriod(key, local, calendar);
       return sql`${source.time} - (${local} - ${hour})`;
     }
@@ -70,7 +70,7 @@ export function toKey(key: ReportKey, source: ReportSource, { timeZone, calendar
     case 'month': {
       if (calendar !== undefined) return toPeriod(key, toLocal(source, calendar), calendar);
       // A cast to date takes a third of the time of date_trunc.
-      const day = sql`(${source.time} AT TIME ZONE ${timeZone})::date`;
+      const day = sql`${toZone(source, timeZone)}::date`;
       return key === 'day' ? day : sql`date_trunc(${key}, ${day}::timestamp)`;
     }
     case 'project':
@@ -95,6 +95,9 @@ export function toKey(key: ReportKey, source: ReportSource, { timeZone, calendar
       return required(source.toolKind, key);
   }
 }
+
+const toZone = ({ time, localTime }: ReportSource, timeZone: string): SQL =>
+  localTime ?? sql`(${time} AT TIME ZONE ${timeZone})`;
 
 const toLocal = ({ time, localTime }: ReportSource, calendar: ReportCalendar): SQL =>
   localTime ?? toLocalTime(time, calendar);

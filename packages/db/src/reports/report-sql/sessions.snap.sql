@@ -30,7 +30,7 @@ SELECT
 FROM
   (
     SELECT
-      count(*)::float8 AS "sessions",
+      count(prompts)::float8 AS "sessions",
       coalesce(sum("prompts"), 0)::float8 AS "prompts",
       coalesce(sum("turns"), 0)::float8 AS "turns",
       coalesce(sum("messages"), 0)::float8 AS "messages",
@@ -38,12 +38,7 @@ FROM
       coalesce(sum("duration_ms"), 0)::float8 AS "duration_ms",
       coalesce(sum("active_ms"), 0)::float8 AS "active_ms",
       sum(cost_usd)::float8 AS "cost_usd",
-      (
-        count(*) FILTER (
-          WHERE
-            cost_usd IS NULL
-        )
-      )::float8 AS "unpriced_sessions",
+      (count(prompts) - count(cost_usd))::float8 AS "unpriced_sessions",
       coalesce(sum("responses"), 0)::float8 AS "responses",
       coalesce(sum("unpriced_responses"), 0)::float8 AS "unpriced_responses",
       coalesce(sum("own_cost_units"), 0)::float8 AS "own_cost_units",
@@ -89,31 +84,59 @@ FROM
           f.active_ms AS "active_ms",
           f.api_response_count AS "responses",
           f.unpriced_count AS "unpriced_responses",
-          own.cost_units AS "own_cost_units",
-          own.responses AS "own_responses",
-          own.unpriced AS "own_unpriced_responses",
+          NULL::bigint AS "own_cost_units",
+          NULL::bigint AS "own_responses",
+          NULL::bigint AS "own_unpriced_responses",
           NULL::bigint AS session_count
         FROM
           recount.sessions AS f
-          LEFT JOIN (
-            SELECT
-              session_id,
-              sum(cost_units) AS cost_units,
-              sum(responses) AS responses,
-              sum(unpriced_responses) AS unpriced
-            FROM
-              recount.usage_day_rollup
-            WHERE
-              workspace_id = $3
-              AND NOT is_shared
-            GROUP BY
-              session_id
-          ) AS own ON own.session_id = f.session_id
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $4
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $3
           AND s.session_id = f."session_id"
         WHERE
-          f."workspace_id" = $5
-          AND f."first_timestamp" >= $6::timestamptz
+          f."workspace_id" = $4
+          AND f."first_timestamp" >= $5::timestamptz
+        UNION ALL
+        SELECT
+          f.local_time::date AS "day",
+          NULL AS "prompts",
+          NULL AS "turns",
+          NULL AS "messages",
+          NULL AS "tool_uses",
+          NULL AS "total_tokens",
+          NULL AS "cost_usd",
+          NULL AS "duration_ms",
+          NULL AS "active_ms",
+          NULL AS "responses",
+          NULL AS "unpriced_responses",
+          sum(u.cost_units) AS "own_cost_units",
+          sum(u.responses) AS "own_responses",
+          sum(u.unpriced_responses) AS "own_unpriced_responses",
+          NULL::bigint AS session_count
+        FROM
+          recount.usage_day_rollup AS u
+          JOIN (
+            SELECT
+              workspace_id,
+              session_id,
+              is_subagent,
+              first_timestamp,
+              first_timestamp AT TIME ZONE $6 AS local_time
+            FROM
+              recount.sessions
+            WHERE
+              workspace_id = $7
+            OFFSET
+              0
+          ) AS f ON f.session_id = u.session_id
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $8
+          AND s.session_id = f."session_id"
+        WHERE
+          f."workspace_id" = $9
+          AND f."first_timestamp" >= $10::timestamptz
+          AND u.workspace_id = $11
+          AND NOT u.is_shared
+        GROUP BY
+          1
       ) AS x
     GROUP BY
       GROUPING SETS (("day"), ())
@@ -125,4 +148,4 @@ ORDER BY
   sessions DESC,
   g."day" NULLS FIRST
 LIMIT
-  $7;
+  $12;
