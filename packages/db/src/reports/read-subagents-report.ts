@@ -53,6 +53,7 @@ const USAGE: GroupPart = {
     return {
       table: sql`${table}
         LEFT JOIN recount.sessions AS child ON child.workspace_id = ${scope.workspaceId} AND child.session_id = u.session_id
+          AND child.parent_session_id IS NOT NULL
         LEFT JOIN (
           SELECT session_id, subagent_id, min(subagent_type) AS subagent_type FROM recount.tool_calls
           WHERE workspace_id = ${scope.workspaceId} AND subagent_id IS NOT NULL GROUP BY session_id, subagent_id
@@ -79,6 +80,8 @@ export async function readSubagentsReport(
   filter: ReportFilter,
   page: ReportPage,
 ): Promise<ReportRows<SubagentFigures & SubagentKeys & GroupValues, SubagentFigures>> {
+  // A sub-agent has one type, and so one row without further keys.
+  const count = page.groupBy?.length ? sql`count(DISTINCT (parent, subagent))` : sql`count(*)`;
   return await readGroups<Sums, SubagentFigures, SubagentKeys>(database, { ...filter, subagents: 'include' }, page, {
     parts: [CALLS, USAGE],
     countsSessions: true,
@@ -86,9 +89,8 @@ export async function readSubagentsReport(
       calls: toSum('calls'),
       errors: toSum('errors'),
       denied: toSum('denied'),
-      subagents: sql`(count(DISTINCT (parent, subagent)) FILTER (WHERE subagent IS NOT NULL))::float8`,
-      priced_subagents: sql`(count(DISTINCT (parent, subagent)) FILTER (
-        WHERE subagent IS NOT NULL AND responses > unpriced_responses))::float8`,
+      subagents: sql`(${count} FILTER (WHERE subagent IS NOT NULL))::float8`,
+      priced_subagents: sql`(${count} FILTER (WHERE subagent IS NOT NULL AND responses > unpriced_responses))::float8`,
       ...sumUsage(),
     },
     order: sql`cost_units DESC, calls DESC`,

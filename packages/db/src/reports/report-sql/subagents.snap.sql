@@ -425,13 +425,13 @@ FROM
       coalesce(recount.sum_bigint ("errors"), 0)::float8 AS "errors",
       coalesce(recount.sum_bigint ("denied"), 0)::float8 AS "denied",
       (
-        count(DISTINCT (parent, subagent)) FILTER (
+        count(*) FILTER (
           WHERE
             subagent IS NOT NULL
         )
       )::float8 AS "subagents",
       (
-        count(DISTINCT (parent, subagent)) FILTER (
+        count(*) FILTER (
           WHERE
             subagent IS NOT NULL
             AND responses > unpriced_responses
@@ -698,6 +698,7 @@ FROM
           ) AS u
           LEFT JOIN recount.sessions AS child ON child.workspace_id = $46
           AND child.session_id = u.session_id
+          AND child.parent_session_id IS NOT NULL
           LEFT JOIN (
             SELECT
               session_id,
