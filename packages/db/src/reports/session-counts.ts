@@ -49,14 +49,22 @@ export function countSessions(part: GroupPart, scope: ReportScope): SessionCount
   }
   const queries = listCountQueries(part, scope);
   if (names.length === 0) return { queries, ofAll: countAllSessions(part, scope) };
-  const isInOneGroup = names.every((name) => SESSION_KEYS.has(name));
-  const sessionKeys = isInOneGroup ? selectKeysOfSessions(part, scope) : selectSessionKeys(part, scope);
+  const countByKeys = (rows: SQL) =>
+    sql`SELECT ${toNameList(names)}, count(*) AS session_count FROM ${rows} GROUP BY ${toNameList(names)}`;
+  if (names.every((name) => SESSION_KEYS.has(name))) {
+    return {
+      queries: [
+        ...queries,
+        sql`session_counts AS MATERIALIZED (${countByKeys(sql`(${selectKeysOfSessions(part, scope)}) AS k`)})`,
+      ],
+      ofAll: sql`(SELECT coalesce(sum(session_count), 0)::bigint FROM session_counts)`,
+      byKeys: sql`SELECT * FROM session_counts`,
+    };
+  }
   return {
-    queries: [...queries, sql`session_keys AS MATERIALIZED (${sessionKeys})`],
-    ofAll: isInOneGroup
-      ? sql`(SELECT count(*) FROM session_keys)`
-      : sql`(SELECT count(*) FROM (SELECT DISTINCT counted_session FROM session_keys) AS session)`,
-    byKeys: sql`SELECT ${toNameList(names)}, count(*) AS session_count FROM session_keys GROUP BY ${toNameList(names)}`,
+    queries: [...queries, sql`session_keys AS MATERIALIZED (${selectSessionKeys(part, scope)})`],
+    ofAll: sql`(SELECT count(*) FROM (SELECT DISTINCT counted_session FROM session_keys) AS session)`,
+    byKeys: countByKeys(sql`session_keys`),
   };
 }
 
