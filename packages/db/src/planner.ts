@@ -28,15 +28,21 @@ export function isInWorkspace(alias: string, column: string, workspaceId: string
 /** The workspace's id for comparisons, as a value unknown to the planner. */
 export const toHiddenWorkspace = (workspaceId: string): SQL => sql`(SELECT ${workspaceId}::text)`;
 
+/**
+ * For each connection. While statistics are missing, an estimate may be so high that PostgreSQL compiles a short statement,
+ * which takes much longer than running it.
+ */
+export const WITHOUT_JIT = 'SET jit = off';
+
 const HIDDEN_WORKSPACE = /\(SELECT (\$\d+::text)\)/g;
 
 /**
  * Makes the nodes plan a transaction's statements without looking at parameters, including the workspace's id. The
  * coordinator must look at it, so there the setting is reverted without being sent on. Two queries, because Citus sends
- * on the whole text of a query that contains a setting.
+ * on the whole text of a query that contains a setting. The nodes do not know the setting of `WITHOUT_JIT` either.
  */
 const HIDE_PARAMETERS_FROM_NODES = [
-  'SET LOCAL citus.propagate_set_commands = local; SET LOCAL plan_cache_mode = force_generic_plan',
+  'SET LOCAL citus.propagate_set_commands = local; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL jit = off',
   'SET LOCAL citus.propagate_set_commands = none; SET LOCAL plan_cache_mode = DEFAULT',
 ];
 

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { drizzle, type NodePgDatabase } from '../drizzle.cjs';
-import { adaptToCitus } from '../planner.ts';
+import { adaptToCitus, WITHOUT_JIT } from '../planner.ts';
 import { createPreparingClient } from './preparing-client.ts';
 
 /** Any drizzle handle: of a pool, a connection, or a transaction. */
@@ -69,7 +69,7 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     onConnect: async (client) => {
-      const results: unknown = await client.query(`${KEEP_ALIVE_SETTINGS}; ${SELECT_IS_DISTRIBUTED}`);
+      const results: unknown = await client.query(`${KEEP_ALIVE_SETTINGS}; ${WITHOUT_JIT}; ${SELECT_IS_DISTRIBUTED}`);
       const last = (results as pg.QueryResult<{ is_distributed: boolean }>[]).at(-1);
       if (last?.rows[0]?.is_distributed) adaptToCitus(client);
     },
