@@ -29,8 +29,8 @@ export function isInWorkspace(alias: string, column: string, workspaceId: string
 export const toHiddenWorkspace = (workspaceId: string): SQL => sql`(SELECT ${workspaceId}::text)`;
 
 /**
- * For each connection. While statistics are missing, an estimate may be so high that PostgreSQL compiles a short statement,
- * which takes much longer than running it.
+ * For each connection. While statistics are missing, an estimate may be so high that PostgreSQL compiles a short
+ * statement, which takes much longer than running it.
  */
 export const WITHOUT_JIT = 'SET jit = off';
 
@@ -180,15 +180,8 @@ export async function preferScans<T>(transaction: Transaction, work: () => Promi
  * Settings for reports, until the end of the transaction. Sums use hashing: a report has few groups of many rows, for
  * which Postgres would otherwise sort all rows. JIT is off, because compiling a query would take longer than running
  * it. Sessions are joined by hashing too: in a workspace without statistics, each row of a roll-up would be compared
- * with every session. One process reads everything: others take as much time to start and to see the same memory as they
- * save.
+ * with every session.
  */
 export async function preferHashing(transaction: Transaction): Promise<void> {
-  await setLocally(transaction, {
-    work_mem: `'16MB'`,
-    enable_sort: 'off',
-    jit: 'off',
-    enable_nestloop: 'off',
-    max_parallel_workers_per_gather: '0',
-  });
+  await setLocally(transaction, { work_mem: `'16MB'`, enable_sort: 'off', jit: 'off', enable_nestloop: 'off' });
 }

@@ -6,8 +6,16 @@ it.each([
   [4, '512MB', '128MB'],
   [64, '1024MB', '256MB'],
 ])('%d GB of memory', (gigabytes, shared, maintenance) => {
-  expect(chooseSettings(gigabytes * 1024 ** 3)).toMatchObject({
+  expect(chooseSettings({ memoryBytes: gigabytes * 1024 ** 3, cores: 2 })).toMatchObject({
     shared_buffers: shared,
     maintenance_work_mem: maintenance,
   });
+});
+
+it.each([
+  [2, '0'],
+  [4, '0'],
+  [16, undefined],
+])('%d cores', (cores, expected) => {
+  expect(chooseSettings({ memoryBytes: 1024 ** 3, cores }).max_parallel_workers_per_gather).toBe(expected);
 });
