@@ -20,7 +20,7 @@ export interface WholePathFigures {
   readonly cpuSeconds: { readonly backfill: number; readonly worker: number; readonly postgres: number };
   /** COPY of the same rows from prepared text. */
   readonly copyMs: number;
-  /** Of the backfill, and of the worker process that had most. */
+  /** The backfill's peak, and the highest peak of any worker process. */
   readonly peakRssBytes: { readonly backfill: number; readonly worker: number };
   /** Tables in which counting everything again gave the same rows. */
   readonly verifiedTables: number;
