@@ -75,9 +75,11 @@ export function createPowerCutModel(): PowerCutModel {
       onStep();
     };
     const overrides: Partial<Record<keyof FsPromises.FileHandle, unknown>> = {
-      async writeFile(bytes: Buffer) {
-        await handle.writeFile(bytes);
-        append(bytes);
+      async writeFile(chunks: Iterable<Uint8Array>) {
+        for (const chunk of chunks) {
+          await handle.writeFile(chunk);
+          append(chunk);
+        }
       },
       async sync() {
         await handle.sync();
