@@ -30,7 +30,8 @@ export function chooseSettings(
     jit: 'off',
     // New tables are analyzed soon: until then the planner assumes that they are small.
     autovacuum_naptime: '15s',
-    // On few cores, a report that several processes read takes up to twice the processor time, and no less of the clock.
+    // On two cores, a report that several processes read took up to twice the processor time and no less of the clock; three
+    // and four were not measured.
     ...(cores <= FEW_CORES && { max_parallel_workers_per_gather: '0' }),
   };
 }
