@@ -100,7 +100,7 @@ export type DoctorStep =
   | 'attachments'
   | 'search'
   | 'database'
-  | 'mending';
+  | 'repairs';
 
 export interface DoctorOptions {
   /** Checks only this workspace; undefined: the whole installation. */
@@ -164,7 +164,7 @@ async function* findDisagreements(deps: IngestDependencies, options: DoctorOptio
     yield* checkDatabaseFiles(deps, signal);
   }
   if (!fix) return;
-  onStep('mending');
+  onStep('repairs');
   const described = await describeObjects(deps, { workspaceId, signal });
   if (described > 0) yield { kind: 'undescribed-objects', count: described, fixed: true };
   // Interrupted uploads in the store do not tell their workspace.

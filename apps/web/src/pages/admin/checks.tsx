@@ -148,7 +148,7 @@ const STEPS: Readonly<Record<string, string>> = {
   attachments: 'Attachments',
   search: 'Search',
   database: 'Tables and indexes',
-  mending: 'Repairing',
+  repairs: 'Repairs',
   comparing: 'Figures compared',
 };
 
