@@ -18,15 +18,16 @@ export interface DrainFigures extends ServerCounters {
   /** Average number of active backends, by what they wait for; `CPU`: nothing. */
   backendsByWait: Record<string, number>;
   statementShares: StatementShare[];
-  /** The cost until everything was indexed for search, including the ingestion; only if that was awaited. */
-  withSearch: (ServerCounters & { workerCpuSeconds: number }) | undefined;
+  /** From the release of the jobs until everything was indexed for search as well. */
+  secondsWithSearch: number;
+  /** The cost of that, including the ingestion. */
+  withSearch: ServerCounters & { workerCpuSeconds: number };
 }
 
 export interface DrainOptions {
   connectionString: string;
   rawStoreFolder: string;
   workers: number;
-  waitsForSearch: boolean;
 }
 
 const QUEUES = [INGEST_QUEUE, SMALL_INGEST_QUEUE];
@@ -46,17 +47,24 @@ export async function drainQueue(database: DatabasePool, options: DrainOptions):
     await database.pool.query('CHECKPOINT');
     await database.pool.query('SELECT pg_stat_statements_reset()');
     const before = await readCounters();
+    const releasedAtMs = performance.now();
     await database.pool.query('UPDATE pgboss.job SET start_after = now() WHERE name = ANY($1)', [QUEUES]);
     const backendsByWait = await sampleUntilDone(database, `SELECT FROM pgboss.job WHERE state < 'completed'`);
     const drained = subtract(await readCounters(), before);
     const statementShares = await readStatementShares(database);
-    let withSearch: DrainFigures['withSearch'];
-    if (options.waitsForSearch) {
-      await sampleUntilDone(database, 'SELECT FROM recount.search_index_state WHERE indexed_at IS NULL');
-      withSearch = subtract(await readCounters(), before);
-    }
+    await sampleUntilDone(database, 'SELECT FROM recount.search_index_state WHERE indexed_at IS NULL');
+    const secondsWithSearch = (performance.now() - releasedAtMs) / 1000;
+    const withSearch = subtract(await readCounters(), before);
     const seconds = await readSeconds(database);
-    return { workers: workerCount, seconds, ...drained, backendsByWait, statementShares, withSearch };
+    return {
+      workers: workerCount,
+      seconds,
+      ...drained,
+      backendsByWait,
+      statementShares,
+      secondsWithSearch,
+      withSearch,
+    };
   } finally {
     await Promise.all(workers.map((worker) => worker.stop()));
   }

@@ -52,8 +52,7 @@ async function runAll(server: LocalPostgres, rawStoreFolder: string, fleet: Rece
   let first: RunCheck | undefined;
   let sizes: RelationSize[] = [];
   for (const [index, workers] of workerCounts.entries()) {
-    const isLast = index === workerCounts.length - 1;
-    const run = await runOnce(server, rawStoreFolder, fleet, { number: index + 1, workers, waitsForSearch: isLast });
+    const run = await runOnce(server, rawStoreFolder, fleet, { number: index + 1, workers });
     runs.push(run.figures);
     sizes = run.sizes;
     first ??= run.check;
@@ -71,7 +70,7 @@ async function runOnce(
   server: LocalPostgres,
   rawStoreFolder: string,
   fleet: ReceivedFleet,
-  { number, workers, waitsForSearch }: { number: number; workers: number; waitsForSearch: boolean },
+  { number, workers }: { number: number; workers: number },
 ): Promise<{ figures: DrainFigures; check: RunCheck; sizes: RelationSize[] }> {
   // The received database is the template, and may have no connections while it is copied.
   const serverUrl = new URL(server.connectionString);
@@ -81,7 +80,7 @@ async function runOnce(
   const connectionString = await createDatabase(serverUrl.href, name, template);
   const database = createDatabasePool({ connectionString });
   try {
-    const figures = await drainQueue(database, { connectionString, rawStoreFolder, workers, waitsForSearch });
+    const figures = await drainQueue(database, { connectionString, rawStoreFolder, workers });
     return { figures, check: await checkRun(database, fleet), sizes: await readRelationSizes(database) };
   } finally {
     await database.close();

@@ -10,21 +10,21 @@ const MIN_BACKENDS = 0.05;
 export function toReport(fleet: ReceivedFleet, runs: readonly DrainFigures[], sizes: readonly RelationSize[]): string {
   const groups = [...Map.groupBy(runs, ({ workers }) => workers)].sort(([a], [b]) => a - b);
   const means = groups.map(([, group]) => toMean(group));
-  const megabytes = fleet.bytes / 1e6;
   const sections = [
-    `${fleet.transcripts} transcripts, ${toFixed(megabytes, 0)} MB; mean of ${runs.length / groups.length} runs each`,
+    `${fleet.transcripts} transcripts, ${toFixed(fleet.bytes / 1e6, 0)} MB; mean of ${runs.length / groups.length} runs each`,
     toRateTable(fleet, means),
     toCostTable(fleet, means),
     toWaitTable(means),
     toShareTable(fleet, runs),
-    toSearchLine(megabytes, runs),
+    toSearchTable(fleet, means),
     toSizeTable(fleet, sizes),
   ];
   return sections.filter((section) => section !== '').join('\n\n');
 }
 
-type Numbers = Omit<DrainFigures, 'backendsByWait' | 'statementShares' | 'withSearch'>;
-type Mean = Numbers & Pick<DrainFigures, 'backendsByWait'>;
+type Mean = Omit<DrainFigures, 'statementShares' | 'withSearch'> & {
+  withSearch: Pick<DrainFigures['withSearch'], 'workerCpuSeconds' | 'postgresCpuSeconds' | 'walBytes'>;
+};
 
 function toMean(group: readonly DrainFigures[]): Mean {
   const mean = (of: (run: DrainFigures) => number): number =>
@@ -43,6 +43,12 @@ function toMean(group: readonly DrainFigures[]): Mean {
     backendsByWait: Object.fromEntries(
       [...waits].map((wait) => [wait, mean(({ backendsByWait }) => backendsByWait[wait] ?? 0)]),
     ),
+    secondsWithSearch: mean((run) => run.secondsWithSearch),
+    withSearch: {
+      workerCpuSeconds: mean(({ withSearch }) => withSearch.workerCpuSeconds),
+      postgresCpuSeconds: mean(({ withSearch }) => withSearch.postgresCpuSeconds),
+      walBytes: mean(({ withSearch }) => withSearch.walBytes),
+    },
   };
 }
 
@@ -115,16 +121,23 @@ function toShareTable({ transcripts, bytes }: ReceivedFleet, runs: readonly Drai
   );
 }
 
-function toSearchLine(megabytes: number, runs: readonly DrainFigures[]): string {
-  const run = runs.find(({ withSearch }) => withSearch !== undefined);
-  if (run?.withSearch === undefined) return '';
-  const { workerCpuSeconds, postgresCpuSeconds, walBytes } = run.withSearch;
-  return [
-    'Until all was indexed for search, the ingestion included:',
-    `${toFixed((workerCpuSeconds * 1000) / megabytes, 1)} ms of worker CPU,`,
-    `${toFixed((postgresCpuSeconds * 1000) / megabytes, 1)} ms of Postgres CPU`,
-    `and ${toFixed(walBytes / 1e6 / megabytes, 2)} MB of WAL for each MB.`,
-  ].join(' ');
+/**
+ * Workers without a job index for search while others still ingest, so only this says what more workers bring in all.
+ */
+function toSearchTable({ bytes }: ReceivedFleet, means: readonly Mean[]): string {
+  const megabytes = bytes / 1e6;
+  const [first] = means;
+  return toTable(
+    ['with search, worker processes', 'MB/s', 'speed-up', 'worker CPU ms/MB', 'Postgres CPU ms/MB', 'WAL MB/MB'],
+    means.map(({ workers, secondsWithSearch, withSearch }) => [
+      `${workers}`,
+      toFixed(megabytes / secondsWithSearch, 1),
+      toFixed((first?.secondsWithSearch ?? Number.NaN) / secondsWithSearch, 2),
+      toFixed((withSearch.workerCpuSeconds * 1000) / megabytes, 1),
+      toFixed((withSearch.postgresCpuSeconds * 1000) / megabytes, 1),
+      toFixed(withSearch.walBytes / bytes, 2),
+    ]),
+  );
 }
 
 function toSizeTable({ bytes, transcripts }: ReceivedFleet, sizes: readonly RelationSize[]): string {
