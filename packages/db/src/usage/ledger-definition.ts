@@ -137,7 +137,7 @@ export function selectLedgerRows(from: SQL, where: SQL): SQL {
       copy_count::int AS copy_count, ${DISAGREEMENT}
     FROM (
       SELECT DISTINCT ON (e.agent, e.response_key) e.*,
-        first_value(e) OVER (response ORDER BY ${FIGURE_ORDER}, ${CREDIT_ORDER}) AS final,
+        first_value(e.whole) OVER (response ORDER BY ${FIGURE_ORDER}, ${CREDIT_ORDER}) AS final,
         count(*) OVER response AS copy_count, ${COPY_COMPARISON}
       FROM ${from}
       WHERE ${where}
@@ -146,6 +146,10 @@ export function selectLedgerRows(from: SQL, where: SQL): SQL {
     ) AS response`;
 }
 
+/** Usage entries for `selectLedgerRows`: their columns, and as `whole` all of them in one value. */
+export const selectEntries = (where: SQL): SQL =>
+  sql`SELECT entry.*, entry AS whole FROM ${usageEntries} AS entry WHERE ${where}`;
+
 /** Entries as `e` with their transcripts as `t`, for `selectLedgerRows`. */
 export const ALL_ENTRIES = sql`
-  ${usageEntries} AS e JOIN ${transcripts} AS t ON t.workspace_id = e.workspace_id AND t.row_set_id = e.row_set_id`;
+  (${selectEntries(sql`true`)}) AS e JOIN ${transcripts} AS t ON t.workspace_id = e.workspace_id AND t.row_set_id = e.row_set_id`;

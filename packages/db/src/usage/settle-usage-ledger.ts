@@ -10,6 +10,7 @@ import {
   KEY_COLUMNS,
   list,
   ORIGIN_COLUMNS,
+  selectEntries,
   selectLedgerRows,
 } from './ledger-definition.ts';
 import { isInvolved, isReplaced, type UsageChange } from './replaced-usage.ts';
@@ -147,11 +148,13 @@ async function recompute(
     -- Made once: while the ledger is thought to be empty, it would be made again for each row of the workspace.
     WITH response AS MATERIALIZED (
       ${selectLedgerRows(
-        // Transcripts of the entries first: if few rows are expected, the planner would pair all keys with all
-        // transcripts of the workspace, and read all entries of the transcript for each pair.
+        // By the response alone, which few entries are of: planners that expect few rows would pair all keys with all
+        // entries of the workspace.
         sql`${keysTable(keys)}
-          JOIN ${usageEntries} AS e
-            ON e.workspace_id = ${workspace} AND e.agent = k.agent AND e.response_key = k.response_key
+          JOIN LATERAL (
+            ${selectEntries(sql`workspace_id = ${workspace} AND agent = k.agent AND response_key = k.response_key`)}
+            OFFSET 0
+          ) AS e ON true
           JOIN LATERAL (
             SELECT * FROM ${transcripts} WHERE workspace_id = ${workspace} AND row_set_id = e.row_set_id OFFSET 0
           ) AS t ON true`,
