@@ -1,11 +1,14 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { fromPart, type GroupPart, restrict, withQueries } from './group-part.ts';
+import type { ReportSource } from './report-filter.ts';
 import type { ReportScope } from './report-keys.ts';
 
 /** What a page is built from. */
 export interface FoundPage {
   narrow(part: GroupPart): GroupPart;
+  /** Of the parts' last rows. */
+  until?: string;
   /** Number of sessions in all groups, if known. */
   sessionCount?: number;
 }
@@ -34,8 +37,9 @@ export async function findHours(
     ) AS quarters`);
   const lastMs = rows[0]?.last_ms ?? null;
   if (lastMs === null) return undefined;
-  const last = sql`${new Date(lastMs).toISOString()}::timestamptz`;
-  return { narrow: (part) => restrict(part, sql`(${part.source.time} IS NULL OR ${part.source.time} <= ${last})`) };
+  const until = new Date(lastMs).toISOString();
+  const isUntil = ({ time }: ReportSource) => sql`(${time} IS NULL OR ${time} <= ${until}::timestamptz)`;
+  return { until, narrow: (part) => restrict(part, isUntil(part.source)) };
 }
 
 /** Narrows parts to the sessions of a page, if more of the first part's sessions have a rank above zero. */

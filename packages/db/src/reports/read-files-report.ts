@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { sql } from '../drizzle.cjs';
+import { type SQL, sql } from '../drizzle.cjs';
 import { type GroupPart, restrict } from './group-part.ts';
 import { type ReportFilter, toReportSource } from './report-filter.ts';
 import { type ReportPage, type ReportRows, readGroups, readSessionCounts } from './report-groups.ts';
@@ -17,6 +17,9 @@ interface FileFigures {
   estimated_tokens: number;
 }
 
+/** `projects`: in how many the path of a row occurs. */
+type Sums = Omit<FileFigures, 'estimated_tokens'> & { projects: number };
+
 type FileSort = 'calls' | 'reads' | 'edits';
 
 type FileKeys = { file_path: string; project: string | null };
@@ -28,6 +31,7 @@ const CALLS = {
   table: fromRollup('file', 'r'),
   keys: { file_path: sql`r.file_path`, project: sql`s.project` },
   groupedColumns: [],
+  counted: 'files',
   columns: toRollupSums(['calls', 'reads', 'edits', 'errors', 'output_bytes']),
 } satisfies GroupPart;
 
@@ -38,8 +42,8 @@ export async function readFilesReport(
   page: Pick<ReportPage, 'limit'> & { sort: FileSort },
 ): Promise<ReportRows<FileFigures & FileKeys, FileFigures & { files: number }>> {
   const { rows, totals, truncated, groupCount } = await readGroups<
-    Omit<FileFigures, 'estimated_tokens'>,
-    FileFigures,
+    Sums,
+    FileFigures & Pick<Sums, 'projects'>,
     FileKeys
   >(database, filter, page, {
     parts: [CALLS],
@@ -50,9 +54,10 @@ export async function readFilesReport(
       edits: toSum('edits'),
       errors: toSum('errors'),
       output_bytes: toSum('output_bytes'),
+      projects: sql`count(*) OVER (PARTITION BY file_path)::float8`,
     },
     order: ORDERS[page.sort],
-    toFigures: ({ calls, reads, edits, errors, sessions, output_bytes }) => ({
+    toFigures: ({ calls, reads, edits, errors, sessions, output_bytes, projects }) => ({
       calls,
       reads,
       edits,
@@ -60,15 +65,41 @@ export async function readFilesReport(
       sessions,
       output_bytes,
       estimated_tokens: toTokenEstimate(output_bytes),
+      projects,
     }),
   });
-  // There are as many pairs of file and session as rows: only those of the page's files are looked up.
-  const paths = sql`${sql.param(rows.map(({ file_path }) => file_path))}::text[]`;
-  const onPage = truncated ? restrict(CALLS, sql`r.file_path = ANY(${paths})`) : CALLS;
-  const sessions = await readSessionCounts(database, filter, onPage);
+  const countSessions = await readSessionsOfFiles(database, filter, rows);
+  const { projects: _, ...sums } = totals;
   return {
-    rows: rows.map((row) => ({ ...row, sessions: sessions.get(JSON.stringify([row.file_path, row.project])) ?? 0 })),
-    totals: { files: groupCount, ...totals },
+    rows: rows.map(({ projects: _, ...row }) => ({ ...row, sessions: countSessions(row) })),
+    totals: { files: groupCount, ...sums },
     truncated,
   };
+}
+
+/**
+ * The number of sessions of each file of a page: there are as many pairs of file and session as rows. Projects of sessions
+ * are only looked up if a path occurs in several.
+ */
+async function readSessionsOfFiles(
+  database: Database,
+  filter: ReportFilter,
+  page: readonly (FileKeys & Pick<Sums, 'projects'>)[],
+): Promise<(file: FileKeys) => number> {
+  const { file_path, ...others } = CALLS.keys;
+  const read = async (rows: readonly FileKeys[], keys: Readonly<Record<string, SQL>>) => {
+    const paths = sql`${sql.param(rows.map((row) => row.file_path))}::text[]`;
+    const part = { ...restrict(CALLS, sql`r.file_path = ANY(${paths})`), keys };
+    return rows.length === 0 ? new Map<string, number>() : await readSessionCounts(database, filter, part);
+  };
+  const inOne = await read(
+    page.filter(({ projects }) => projects === 1),
+    { file_path },
+  );
+  const inSeveral = await read(
+    page.filter(({ projects }) => projects > 1),
+    { file_path, ...others },
+  );
+  return ({ file_path: path, project }) =>
+    inOne.get(JSON.stringify([path])) ?? inSeveral.get(JSON.stringify([path, project])) ?? 0;
 }

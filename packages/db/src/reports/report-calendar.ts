@@ -101,6 +101,32 @@ const compareDates = (a: string, b: string): number => a.length - b.length || (a
 /** The local time of a roll-up's row, expressed as if it were UTC. */
 export const toLocalTime = (time: SQL, calendar: ReportCalendar): SQL => sql`(${time} + ${toOffset(time, calendar)})`;
 
+/**
+ * The same of any moment. Those on days without roll-ups, whose offsets the calendar may not have, are converted by
+ * PostgreSQL.
+ */
+export function toLocalMoment(time: SQL, calendar: ReportCalendar, timeZone: string): SQL {
+  if ('timeZone' in calendar) return toLocalTime(time, calendar);
+  const known = listSpans(calendar.daysMs).map(
+    ([fromMs, toMs]) =>
+      sql`${time} >= ${new Date(fromMs).toISOString()}::timestamptz AND ${time} < ${new Date(toMs).toISOString()}::timestamptz`,
+  );
+  const converted = toLocalTime(time, { timeZone });
+  if (known.length === 0) return converted;
+  return sql`CASE WHEN ${sql.join(known, sql` OR `)} THEN ${toLocalTime(time, calendar)} ELSE ${converted} END`;
+}
+
+/** Spans of consecutive days, in order: the first day's beginning and the last one's end. */
+function listSpans(daysMs: readonly number[]): [fromMs: number, toMs: number][] {
+  const spans: [fromMs: number, toMs: number][] = [];
+  for (const dayMs of daysMs) {
+    const last = spans.at(-1);
+    if (last?.[1] === dayMs) last[1] = dayMs + DAY_MS;
+    else spans.push([dayMs, dayMs + DAY_MS]);
+  }
+  return spans;
+}
+
 /** How far local clocks are ahead of UTC. */
 function toOffset(time: SQL, calendar: ReportCalendar): SQL {
   if ('timeZone' in calendar) return sql`(${time} AT TIME ZONE ${calendar.timeZone} AT TIME ZONE 'UTC' - ${time})`;

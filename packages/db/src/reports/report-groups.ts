@@ -5,7 +5,7 @@ import { fromPart, type GroupPart, toColumns, toKeys, toNameList, toSelect, with
 import { readCalendar } from './report-calendar.ts';
 import { isShort, type ReportFilter } from './report-filter.ts';
 import { isTimeKey, type ReportKey, type ReportScope, SESSION_KEYS, toText } from './report-keys.ts';
-import { countAllSessions, countSessions, listCountQueries, selectSessionKeys } from './session-counts.ts';
+import { countSessions, selectSessionKeys } from './session-counts.ts';
 import { findSessionDays } from './totals-source.ts';
 
 /** What a row is about: exactly the requested keys. */
@@ -67,7 +67,7 @@ export async function readGroups<Aggregates, Figures, Keys = unknown>(
     found = await findSessions(database, scope, limit, first, query.ranking);
   }
   if (found === undefined) return await readAllGroups<Aggregates, Figures, Keys>(database, scope, limit, query);
-  const { narrow, sessionCount } = found;
+  const { narrow, until, sessionCount } = found;
   const { totals } = await readAllGroups<Aggregates, Figures>(
     database,
     await createScope(database, filter, [], query.parts),
@@ -75,7 +75,7 @@ export async function readGroups<Aggregates, Figures, Keys = unknown>(
     query,
     sessionCount,
   );
-  const rows = await readAllGroups<Aggregates, Figures, Keys>(database, scope, limit, {
+  const rows = await readAllGroups<Aggregates, Figures, Keys>(database, { ...scope, until }, limit, {
     ...query,
     parts: [narrow(first), ...others.map(narrow)],
   });
@@ -104,8 +104,10 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
     const part = typeof countsSessions === 'object' ? countsSessions : first;
     if (sessionCount !== undefined) ofAll = sql`${sessionCount}::float8`;
     else if (countsSessions === 'in total') {
-      ofAll = countAllSessions(part, scope);
-      queries.push(...listCountQueries(part, scope));
+      const { keys: _keys, ...all } = part;
+      const counts = countSessions(all, scope);
+      ofAll = counts.ofAll;
+      queries.push(...counts.queries);
     } else if (!isEachOne) {
       const counts = countSessions(part, scope);
       ofAll = counts.ofAll;

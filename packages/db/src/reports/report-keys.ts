@@ -1,5 +1,5 @@
 import { type SQL, sql } from '../drizzle.cjs';
-import { type ReportCalendar, toLocalTime, toPeriod } from './report-calendar.ts';
+import { type ReportCalendar, toLocalMoment, toPeriod } from './report-calendar.ts';
 import type { ReportFilter, ReportSource } from './report-filter.ts';
 
 /** Formats of time keys. Grouping uses local time, except by hour, because clocks may show an hour twice. */
@@ -48,6 +48,8 @@ export interface ReportScope extends ReportFilter {
   listsSessions?: boolean | undefined;
   /** Restricts roll-ups to rows on these UTC days and rows without a time. Default: all rows. */
   onlyDays?: readonly string[] | undefined;
+  /** Restricts reports by hour to quarters of an hour up to this moment and rows without a time. Default: all rows. */
+  until?: string | undefined;
   /** Restricts roll-ups to sessions that have rows on these UTC days or rows without a time. Default: all sessions. */
   onlySessionsOf?: readonly string[] | undefined;
 }
@@ -61,14 +63,14 @@ export const isTimeKey = (name: string): name is TimeKey => Object.hasOwn(TIME_F
 export function toKey(key: ReportKey, source: ReportSource, { timeZone, calendar }: ReportScope): SQL {
   switch (key) {
     case 'hour': {
-      const local = calendar === undefined ? toZone(source, timeZone) : toLocal(source, calendar);
+      const local = calendar === undefined ? toZone(source, timeZone) : toLocal(source, calendar, timeZone);
       const hour = calendar === undefined ? sql`date_trunc('hour', ${local})` : toPeriod(key, local, calendar);
       return sql`${source.time} - (${local} - ${hour})`;
     }
     case 'day':
     case 'week':
     case 'month': {
-      if (calendar !== undefined) return toPeriod(key, toLocal(source, calendar), calendar);
+      if (calendar !== undefined) return toPeriod(key, toLocal(source, calendar, timeZone), calendar);
       // A cast to date takes a third of the time of date_trunc.
       const day = sql`${toZone(source, timeZone)}::date`;
       return key === 'day' ? day : sql`date_trunc(${key}, ${day}::timestamp)`;
@@ -99,8 +101,8 @@ export function toKey(key: ReportKey, source: ReportSource, { timeZone, calendar
 const toZone = ({ time, localTime }: ReportSource, timeZone: string): SQL =>
   localTime ?? sql`(${time} AT TIME ZONE ${timeZone})`;
 
-const toLocal = ({ time, localTime }: ReportSource, calendar: ReportCalendar): SQL =>
-  localTime ?? toLocalTime(time, calendar);
+const toLocal = ({ time, localTime }: ReportSource, calendar: ReportCalendar, timeZone: string): SQL =>
+  localTime ?? toLocalMoment(time, calendar, timeZone);
 
 function required(column: SQL | undefined, key: ReportKey): SQL {
   if (column === undefined) throw new TypeError(`This report has no groups by ${key}`);

@@ -50,7 +50,7 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
     WINDOW day AS (PARTITION BY date_bin('1 day', q.bucket_start, '2000-01-01Z'), ${list('q', keys)})`;
   return (scope) => {
     const { calendar, groupBy } = scope;
-    const days = restrictToDays(dayTable, 'first_bucket_start', scope);
+    const days = restrictRows(dayTable, 'first_bucket_start', scope);
     const toLocal = (time: SQL) =>
       calendar === undefined ? sql`` : sql`, ${toLocalTime(time, calendar)} AS local_time`;
     if (groupBy.includes('hour')) {
@@ -59,7 +59,7 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
         ROLLUPS[name].quarters === undefined ? sql`${isOfWorkspace} AND ${toCallConditions(scope)}` : isOfWorkspace;
       const local = toLocal(sql`q.bucket_start`);
       const { quarters: table } = ROLLUPS[name];
-      const rows = table === undefined ? quarters : restrictToDays(table, 'bucket_start', scope);
+      const rows = table === undefined ? quarters : restrictRows(table, 'bucket_start', scope);
       return { table: sql`(SELECT ${quarterColumns} ${local} FROM ${rows} AS q WHERE ${where}) AS ${as}` };
     }
     const within = toDayConditions(scope);
@@ -75,7 +75,8 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
     }
     const condition = sql`(d.first_bucket_start IS NULL OR (${sql.join(conditions, sql` AND `)}))`;
     const where = sql.join([sql`d.workspace_id = ${scope.workspaceId}`, ...within.overlapping], sql` AND `);
-    const parted = sql.raw(`parted_${alias}`);
+    // A statement may read the roll-up as well as the sessions that are new.
+    const parted = sql.raw(`parted_${scope.onlySessionsOf === undefined ? '' : 'new_'}${alias}`);
     const isCounted = scope.isCounted === true;
     const partedQuarters = isCounted
       ? sql`SELECT q.* ${fromQuarters(scope)}`
@@ -97,11 +98,17 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
   };
 }
 
-/** All rows of a table, or those of the days or sessions that the scope is about, and of no known time. */
-function restrictToDays(table: PgTable, column: string, scope: ReportScope): SQL {
-  const { workspaceId, onlyDays, onlySessionsOf } = scope;
+/** All rows of a table, or those of the time, days or sessions that the scope is about, and of no known time. */
+function restrictRows(table: PgTable, column: string, scope: ReportScope): SQL {
+  const { workspaceId, onlyDays, onlySessionsOf, until } = scope;
   const days = onlyDays ?? onlySessionsOf;
-  if (days === undefined) return sql`${table}`;
+  if (days === undefined) {
+    if (until === undefined) return sql`${table}`;
+    const select = (condition: SQL) =>
+      sql`SELECT * FROM ${table} AS t WHERE t.workspace_id = ${workspaceId} AND ${sql.raw(`t.${column}`)} ${condition}`;
+    // Two ranges of an index: with OR, all of it would be read.
+    return sql`(${select(sql`<= ${until}::timestamptz`)} UNION ALL ${select(sql`IS NULL`)})`;
+  }
   const rows = (columns: string) => sql`
     SELECT ${sql.raw(`d.${columns}`)} FROM ${fromDays(table, column, workspaceId, days)}
     UNION ALL

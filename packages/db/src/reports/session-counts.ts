@@ -1,5 +1,5 @@
 import { type SQL, sql } from '../drizzle.cjs';
-import { ROLLUPS, SESSION_TOTALS, type SessionTotalName, sessionTotal } from '../usage/rollups-schema.ts';
+import { ROLLUPS, SESSION_TOTALS, type SessionTotalName, sessionTotal, toTotalUnit } from '../usage/rollups-schema.ts';
 import { toCounted } from '../usage/session-totals.ts';
 import { toDay, toDays } from '../usage/stale-days.ts';
 import {
@@ -102,8 +102,7 @@ function findCountedDays(part: GroupPart, scope: ReportScope): readonly string[]
   const keys = toKeys(part, scope).flatMap(([name]) => (isTimeKey(name) ? [] : [name]));
   const { rollup, key } = SESSION_TOTALS[counted];
   if (keys.some((name) => name !== key)) return undefined;
-  const unit = ROLLUPS[rollup].totals?.unit;
-  const days = unit && scope.sessionDays?.[unit];
+  const days = scope.sessionDays?.[toTotalUnit(ROLLUPS[rollup])];
   return days === undefined || days.length > MAX_SESSION_DAYS ? undefined : days;
 }
 

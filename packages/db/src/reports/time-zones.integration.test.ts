@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestFleet } from '../testing/insert-test-fleet.ts';
+import { readSessionsReport } from './read-sessions-report.ts';
 import { readUsageReport } from './read-usage-report.ts';
 import { resolveReportFilter, UnknownTimeZoneError } from './report-filter.ts';
 import type { ReportKey } from './report-keys.ts';
@@ -51,7 +52,17 @@ beforeAll(async () => {
       project: 'random',
       responses: randomMoments().map((timestamp) => ({ timestamp, tokens_out: 1 })),
     },
+    ...randomMoments().map((timestamp, index) => ({
+      ...{ session_id: `start-${index}`, project: 'starts' },
+      responses: [{ timestamp, tokens_out: 1, cost_usd: (index % 10) + 1 }],
+    })),
   ]);
+  // They began before their first response, some of them in years of which there is nothing else.
+  await pool.pool.query(`
+    UPDATE recount.sessions AS s
+    SET first_timestamp = l."timestamp" - (right(s.session_id, 1)::int % 4) * interval '511 days 3 hours'
+    FROM recount.usage_ledger AS l
+    WHERE s.project = 'starts' AND l.workspace_id = s.workspace_id AND l.session_id = s.session_id`);
 });
 afterAll(() => pool.close());
 
@@ -178,4 +189,26 @@ describe('resolveReportFilter', () => {
   it('throws for a zone that the database does not know', async () => {
     await expect(resolve('2026-01-01', 'Europe/Atlantis')).rejects.toThrow(UnknownTimeZoneError);
   });
+});
+
+describe('sessions', () => {
+  it.each(ZONES)(
+    'begin on the days that PostgreSQL converts their times to, with the usage of each (%s)',
+    async (timeZone) => {
+      const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, {
+        ...{ subagents: 'include', timeZone, project: 'starts' },
+      });
+      const page = { groupBy: ['day' as const], limit: 1000, idleThresholdMs: 300_000 };
+      const report = await readSessionsReport(pool.database, filter, page);
+      const { rows } = await pool.pool.query(
+        `SELECT (first_timestamp AT TIME ZONE $1)::date::text AS day, count(*)::int AS sessions, sum(u.cost)::float8 AS own_cost_usd
+      FROM recount.sessions AS s JOIN (
+        SELECT session_id, sum(cost_units) / 1e10 AS cost FROM recount.usage_day_rollup GROUP BY 1
+      ) AS u USING (session_id)
+      WHERE project = 'starts' GROUP BY 1 ORDER BY 1`,
+        [timeZone],
+      );
+      expect(report.rows.map(({ day, sessions, own_cost_usd }) => ({ day, sessions, own_cost_usd }))).toEqual(rows);
+    },
+  );
 });

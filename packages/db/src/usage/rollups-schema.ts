@@ -242,6 +242,9 @@ const names = <Name extends string>(columns: Record<Name, unknown>): Name[] => O
 /** Columns of the usage roll-up that are summed. */
 export const USAGE_SUMS = names(usageSums());
 
+/** The length of time that totals of a roll-up, and counts of its sessions, are kept by. */
+export const toTotalUnit = ({ quarters }: Rollup): Totals['unit'] => (quarters === undefined ? 'day' : 'hour');
+
 /** All roll-ups, by the prefix of their tables' names. */
 export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
   usage: {
@@ -272,21 +275,22 @@ export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
 export type RollupName = keyof typeof ROLLUPS;
 
 interface CountedSessions {
-  rollup: 'usage' | 'tool';
+  rollup: 'usage' | 'tool' | 'file';
   /** The rows that count, as a condition in SQL. */
   where: string;
-  /** The report key that sessions are also counted by, and its column. */
-  key: string;
-  column: string;
+  /** The report key that sessions are also counted by, and its column. Undefined: they are only counted in total. */
+  key: string | undefined;
+  column: string | undefined;
 }
 
-/** The counts of sessions: each is kept in total and by its key. */
+/** The counts of sessions: each is kept in total and by its key. Files are calls, whose days are marked as stale. */
 export const SESSION_TOTALS = {
   usage: { rollup: 'usage', where: 'true', key: 'model', column: 'model' },
   credited: { rollup: 'usage', where: 'NOT r.is_shared', key: 'model', column: 'model' },
   calls: { rollup: 'tool', where: 'true', key: 'tool', column: 'tool_name' },
   programs: { rollup: 'tool', where: 'r.program IS NOT NULL', key: 'program', column: 'program' },
   mcp_servers: { rollup: 'tool', where: 'r.mcp_server IS NOT NULL', key: 'mcp_server', column: 'mcp_server' },
+  files: { rollup: 'file', where: 'true', key: undefined, column: undefined },
 } as const satisfies Record<string, CountedSessions>;
 
 export type SessionTotalName = keyof typeof SESSION_TOTALS;

@@ -1,12 +1,12 @@
 import { type SQL, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
-import { ROLLUPS, SESSION_TOTALS, type SessionTotalName } from './rollups-schema.ts';
+import { ROLLUPS, SESSION_TOTALS, type SessionTotalName, toTotalUnit } from './rollups-schema.ts';
 import { fromDays, toDay, toDays } from './stale-days.ts';
 
 type CountedRollup = (typeof SESSION_TOTALS)[SessionTotalName]['rollup'];
 
 /** The roll-ups whose sessions are counted. */
-export const COUNTED_ROLLUPS: readonly CountedRollup[] = ['usage', 'tool'];
+export const COUNTED_ROLLUPS: readonly CountedRollup[] = ['usage', 'tool', 'file'];
 
 /** The name of a count in `session_total`: of all sessions that have such rows, or of those of each value of the key. */
 export const toCounted = (name: SessionTotalName, isByKey: boolean): string =>
@@ -14,7 +14,7 @@ export const toCounted = (name: SessionTotalName, isByKey: boolean): string =>
 
 /** A query of the rows that session_total should have from a roll-up: on some UTC days, or all of the workspace's. */
 export function selectSessionTotals(rollup: CountedRollup, workspaceId: string, days?: readonly string[]): SQL {
-  const { quarters, days: dayTable, totals } = ROLLUPS[rollup];
+  const { quarters, days: dayTable } = ROLLUPS[rollup];
   const [table, first, last] =
     quarters === undefined
       ? [dayTable, 'first_bucket_start', 'last_bucket_start']
@@ -27,7 +27,7 @@ export function selectSessionTotals(rollup: CountedRollup, workspaceId: string, 
       : sql`(SELECT DISTINCT d.session_id FROM ${fromDays(table, first, workspaceId, days)}) AS s CROSS JOIN LATERAL (
           SELECT * FROM ${table} WHERE workspace_id = ${toHiddenWorkspace(workspaceId)} AND session_id = s.session_id OFFSET 0
         ) AS r`;
-  const start = sql.raw(`date_bin('1 ${totals?.unit}', r.${first}, '2000-01-01Z')`);
+  const start = sql.raw(`date_bin('1 ${toTotalUnit(ROLLUPS[rollup])}', r.${first}, '2000-01-01Z')`);
   return sql`
     SELECT workspace_id, counted, key, period_start, previous_bucket_start, count(*)::int AS sessions FROM (
       SELECT r.workspace_id, c.counted, c.key, ${start} AS period_start,
@@ -47,9 +47,8 @@ function listCounted(rollup: CountedRollup): string {
   );
   const values = names.flatMap((name) => {
     const { where, column } = SESSION_TOTALS[name];
-    return [false, true].map(
-      (isByKey) => `('${toCounted(name, isByKey)}', ${isByKey ? `r.${column}` : 'NULL'}, ${where})`,
-    );
+    const inTotal = `('${toCounted(name, false)}', NULL::text, ${where})`;
+    return column === undefined ? [inTotal] : [inTotal, `('${toCounted(name, true)}', r.${column}, ${where})`];
   });
   return values.join(', ');
 }

@@ -98,6 +98,151 @@ WITH
         OFFSET
           0
       ) AS q
+  ),
+  parted_new_r AS MATERIALIZED (
+    SELECT
+      q.workspace_id,
+      q.session_id,
+      q.bucket_start,
+      q.bucket_start AS last_bucket_start,
+      q.model,
+      q.is_subagent,
+      q.file_path,
+      q.calls,
+      q.reads,
+      q.edits,
+      q.errors,
+      q.output_bytes
+    FROM
+      (
+        SELECT
+          d.session_id,
+          min(d.first_bucket_start) AS first,
+          max(d.last_bucket_start) AS last
+        FROM
+          (
+            SELECT
+              d.*
+            FROM
+              (
+                SELECT DISTINCT
+                  session_id
+                FROM
+                  (
+                    SELECT
+                      d.session_id
+                    FROM
+                      (
+                        SELECT DISTINCT
+                          start
+                        FROM
+                          unnest($7::timestamptz[]) AS start
+                      ) AS day
+                      CROSS JOIN LATERAL (
+                        SELECT
+                          *
+                        FROM
+                          "recount"."file_day_rollup" AS t
+                        WHERE
+                          t.workspace_id = $8
+                          AND t.first_bucket_start >= day.start
+                          AND t.first_bucket_start < day.start + interval '24 hours'
+                        OFFSET
+                          0
+                      ) AS d
+                    UNION ALL
+                    SELECT
+                      t.session_id
+                    FROM
+                      "recount"."file_day_rollup" AS t
+                    WHERE
+                      t.workspace_id = $9
+                      AND t.first_bucket_start IS NULL
+                  ) AS seen
+              ) AS s
+              CROSS JOIN LATERAL (
+                SELECT
+                  *
+                FROM
+                  "recount"."file_day_rollup"
+                WHERE
+                  workspace_id = (
+                    SELECT
+                      $10::text
+                  )
+                  AND session_id = s.session_id
+                OFFSET
+                  0
+              ) AS d
+          ) AS d
+        WHERE
+          d.workspace_id = $11
+          AND d.last_bucket_start >= $12::timestamptz
+          AND d.first_bucket_start > $13::timestamptz - interval '24 hours'
+          AND (
+            d.first_bucket_start IS NULL
+            OR (d.first_bucket_start >= $14::timestamptz)
+          ) IS NOT TRUE
+        GROUP BY
+          1
+      ) AS s
+      CROSS JOIN LATERAL (
+        SELECT
+          *
+        FROM
+          (
+            SELECT
+              q.*,
+              min(q.bucket_start) OVER day AS first_bucket_start,
+              max(q.bucket_start) OVER day AS last_bucket_start
+            FROM
+              (
+                SELECT
+                  workspace_id,
+                  session_id,
+                  date_bin('15 minutes', "timestamp", '2000-01-01Z') AS bucket_start,
+                  model,
+                  is_subagent,
+                  file_path,
+                  1 AS calls,
+                  (tool_kind = 'read')::int AS reads,
+                  (
+                    tool_kind <> 'read'
+                    AND is_error IS NOT TRUE
+                  )::int AS edits,
+                  (is_error IS TRUE)::int AS errors,
+                  coalesce(output_bytes, 0) AS output_bytes,
+                  "timestamp"
+                FROM
+                  "recount"."tool_calls"
+                WHERE
+                  is_own
+                  AND file_path IS NOT NULL
+              ) AS q
+            WHERE
+              q.workspace_id = (
+                SELECT
+                  $15::text
+              )
+              AND q.session_id = s.session_id
+              AND q.bucket_start BETWEEN s.first AND s.last
+            WINDOW
+              day AS (
+                PARTITION BY
+                  date_bin('1 day', q.bucket_start, '2000-01-01Z'),
+                  q.model,
+                  q.is_subagent,
+                  q.file_path
+              )
+          ) AS d
+        WHERE
+          (
+            d.first_bucket_start IS NULL
+            OR (d.first_bucket_start >= $16::timestamptz)
+          ) IS NOT TRUE
+        OFFSET
+          0
+      ) AS q
   )
 SELECT
   g."calls" AS "calls",
@@ -105,6 +250,7 @@ SELECT
   g."edits" AS "edits",
   g."errors" AS "errors",
   g."output_bytes" AS "output_bytes",
+  g."projects" AS "projects",
   g."sessions" AS "sessions",
   (count(*) OVER ())::float8 - 1 AS group_count,
   g."file_path" AS "key_file_path",
@@ -117,51 +263,134 @@ FROM
       coalesce(recount.sum_bigint ("edits"), 0)::float8 AS "edits",
       coalesce(recount.sum_bigint ("errors"), 0)::float8 AS "errors",
       coalesce(recount.sum_bigint ("output_bytes"), 0)::float8 AS "output_bytes",
+      count(*) OVER (
+        PARTITION BY
+          file_path
+      )::float8 AS "projects",
       CASE
         WHEN (GROUPING("file_path") = 1) THEN (
           SELECT
-            count(*)
+            coalesce(sum(session_count), 0)::bigint
           FROM
             (
-              SELECT DISTINCT
-                r."session_id" AS "counted_session"
+              SELECT
+                t.sessions AS session_count
+              FROM
+                "recount"."session_total" AS t
+              WHERE
+                t.workspace_id = $17
+                AND t.counted = $18
+                AND t.period_start >= $19::timestamptz
+                AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($20::timestamptz[])
+                AND (
+                  t.previous_bucket_start IS NULL
+                  OR t.previous_bucket_start < $21::timestamptz
+                )
+              UNION ALL
+              SELECT
+                1
               FROM
                 (
                   SELECT
-                    d.workspace_id,
-                    d.session_id,
-                    d.first_bucket_start AS bucket_start,
-                    d.last_bucket_start,
-                    d.model,
-                    d.is_subagent,
-                    d.file_path,
-                    d.calls,
-                    d.reads,
-                    d.edits,
-                    d.errors,
-                    d.output_bytes
+                    r."session_id" AS counted_session,
+                    min(r."bucket_start") AS first_seen
                   FROM
-                    "recount"."file_day_rollup" AS d
+                    (
+                      SELECT
+                        d.workspace_id,
+                        d.session_id,
+                        d.first_bucket_start AS bucket_start,
+                        d.last_bucket_start,
+                        d.model,
+                        d.is_subagent,
+                        d.file_path,
+                        d.calls,
+                        d.reads,
+                        d.edits,
+                        d.errors,
+                        d.output_bytes
+                      FROM
+                        (
+                          SELECT
+                            d.*
+                          FROM
+                            (
+                              SELECT DISTINCT
+                                session_id
+                              FROM
+                                (
+                                  SELECT
+                                    d.session_id
+                                  FROM
+                                    (
+                                      SELECT DISTINCT
+                                        start
+                                      FROM
+                                        unnest($22::timestamptz[]) AS start
+                                    ) AS day
+                                    CROSS JOIN LATERAL (
+                                      SELECT
+                                        *
+                                      FROM
+                                        "recount"."file_day_rollup" AS t
+                                      WHERE
+                                        t.workspace_id = $23
+                                        AND t.first_bucket_start >= day.start
+                                        AND t.first_bucket_start < day.start + interval '24 hours'
+                                      OFFSET
+                                        0
+                                    ) AS d
+                                  UNION ALL
+                                  SELECT
+                                    t.session_id
+                                  FROM
+                                    "recount"."file_day_rollup" AS t
+                                  WHERE
+                                    t.workspace_id = $24
+                                    AND t.first_bucket_start IS NULL
+                                ) AS seen
+                            ) AS s
+                            CROSS JOIN LATERAL (
+                              SELECT
+                                *
+                              FROM
+                                "recount"."file_day_rollup"
+                              WHERE
+                                workspace_id = (
+                                  SELECT
+                                    $25::text
+                                )
+                                AND session_id = s.session_id
+                              OFFSET
+                                0
+                            ) AS d
+                        ) AS d
+                      WHERE
+                        d.workspace_id = $26
+                        AND d.last_bucket_start >= $27::timestamptz
+                        AND d.first_bucket_start > $28::timestamptz - interval '24 hours'
+                        AND (
+                          d.first_bucket_start IS NULL
+                          OR (d.first_bucket_start >= $29::timestamptz)
+                        )
+                      UNION ALL
+                      SELECT
+                        *
+                      FROM
+                        parted_new_r
+                    ) AS r
+                    LEFT JOIN recount.sessions AS s ON s.workspace_id = $30
+                    AND s.session_id = r."session_id"
                   WHERE
-                    d.workspace_id = $7
-                    AND d.last_bucket_start >= $8::timestamptz
-                    AND d.first_bucket_start > $9::timestamptz - interval '24 hours'
-                    AND (
-                      d.first_bucket_start IS NULL
-                      OR (d.first_bucket_start >= $10::timestamptz)
-                    )
-                  UNION ALL
-                  SELECT
-                    *
-                  FROM
-                    parted_r
-                ) AS r
-                LEFT JOIN recount.sessions AS s ON s.workspace_id = $11
-                AND s.session_id = r."session_id"
+                    r."workspace_id" = $31
+                    AND r."bucket_start" >= $32::timestamptz
+                  GROUP BY
+                    1
+                ) AS seen
               WHERE
-                r."workspace_id" = $12
-                AND r."bucket_start" >= $13::timestamptz
-            ) AS session
+                first_seen IS NULL
+                OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($33::timestamptz[])
+            ) AS new
         )
         ELSE coalesce(max(session_count), 0)
       END::float8 AS "sessions",
@@ -197,12 +426,12 @@ FROM
             FROM
               "recount"."file_day_rollup" AS d
             WHERE
-              d.workspace_id = $14
-              AND d.last_bucket_start >= $15::timestamptz
-              AND d.first_bucket_start > $16::timestamptz - interval '24 hours'
+              d.workspace_id = $34
+              AND d.last_bucket_start >= $35::timestamptz
+              AND d.first_bucket_start > $36::timestamptz - interval '24 hours'
               AND (
                 d.first_bucket_start IS NULL
-                OR (d.first_bucket_start >= $17::timestamptz)
+                OR (d.first_bucket_start >= $37::timestamptz)
               )
             UNION ALL
             SELECT
@@ -210,11 +439,11 @@ FROM
             FROM
               parted_r
           ) AS r
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $18
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $38
           AND s.session_id = r."session_id"
         WHERE
-          r."workspace_id" = $19
-          AND r."bucket_start" >= $20::timestamptz
+          r."workspace_id" = $39
+          AND r."bucket_start" >= $40::timestamptz
         GROUP BY
           1,
           2
@@ -228,7 +457,7 @@ ORDER BY
   g."file_path" NULLS FIRST,
   g."project" NULLS FIRST
 LIMIT
-  $21;
+  $41;
 
 WITH
   parted_r AS MATERIALIZED (
@@ -324,13 +553,11 @@ WITH
   )
 SELECT
   "file_path",
-  "project",
   count(*)::float8 AS session_count
 FROM
   (
     SELECT DISTINCT
       r.file_path AS "file_path",
-      s.project AS "project",
       r."session_id" AS "counted_session"
     FROM
       (
@@ -368,7 +595,7 @@ FROM
     WHERE
       r."workspace_id" = $12
       AND r."bucket_start" >= $13::timestamptz
+      AND r.file_path = ANY ($14::text[])
   ) AS k
 GROUP BY
-  "file_path",
-  "project";
+  "file_path";

@@ -129,7 +129,7 @@ WITH
           0
       ) AS q
   ),
-  parted_u AS (
+  parted_new_u AS (
     SELECT
       q.workspace_id,
       q.session_id,
@@ -440,7 +440,7 @@ FROM
                       SELECT
                         *
                       FROM
-                        parted_u
+                        parted_new_u
                     ) AS u
                     LEFT JOIN recount.sessions AS s ON s.workspace_id = $33
                     AND s.session_id = u."session_id"
@@ -775,7 +775,7 @@ FROM
                         SELECT
                           *
                         FROM
-                          parted_u
+                          parted_new_u
                       ) AS u
                       LEFT JOIN recount.sessions AS s ON s.workspace_id = $63
                       AND s.session_id = u."session_id"

@@ -156,7 +156,7 @@ WITH
           0
       ) AS q
   ),
-  parted_r AS (
+  parted_new_r AS (
     SELECT
       q.workspace_id,
       q.session_id,
@@ -440,7 +440,7 @@ FROM
                       SELECT
                         *
                       FROM
-                        parted_r
+                        parted_new_r
                     ) AS r
                     LEFT JOIN recount.sessions AS s ON s.workspace_id = $33
                     AND s.session_id = r."session_id"
@@ -716,7 +716,7 @@ FROM
                         SELECT
                           *
                         FROM
-                          parted_r
+                          parted_new_r
                       ) AS r
                       LEFT JOIN recount.sessions AS s ON s.workspace_id = $63
                       AND s.session_id = r."session_id"

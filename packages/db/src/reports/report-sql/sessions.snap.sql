@@ -1,3 +1,252 @@
+WITH RECURSIVE
+  edge AS (
+    SELECT
+      least(
+        (
+          SELECT
+            min(first_bucket_start)
+          FROM
+            recount.usage_day_rollup AS d
+          WHERE
+            d.workspace_id = $1
+            AND d.first_bucket_start >= coalesce(
+              $2::timestamptz - interval '24 hours',
+              '-infinity'
+            )
+            AND d.first_bucket_start < coalesce($3::timestamptz, 'infinity')
+        ),
+        (
+          SELECT
+            min(first_bucket_start)
+          FROM
+            recount.tool_day_rollup AS d
+          WHERE
+            d.workspace_id = $4
+            AND d.first_bucket_start >= coalesce(
+              $5::timestamptz - interval '24 hours',
+              '-infinity'
+            )
+            AND d.first_bucket_start < coalesce($6::timestamptz, 'infinity')
+        ),
+        (
+          SELECT
+            min(first_bucket_start)
+          FROM
+            recount.file_day_rollup AS d
+          WHERE
+            d.workspace_id = $7
+            AND d.first_bucket_start >= coalesce(
+              $8::timestamptz - interval '24 hours',
+              '-infinity'
+            )
+            AND d.first_bucket_start < coalesce($9::timestamptz, 'infinity')
+        ),
+        (
+          SELECT
+            min(first_bucket_start)
+          FROM
+            recount.message_day_rollup AS d
+          WHERE
+            d.workspace_id = $10
+            AND d.first_bucket_start >= coalesce(
+              $11::timestamptz - interval '24 hours',
+              '-infinity'
+            )
+            AND d.first_bucket_start < coalesce($12::timestamptz, 'infinity')
+        )
+      ) AT TIME ZONE 'UTC' AS first,
+      greatest(
+        (
+          SELECT
+            max(first_bucket_start)
+          FROM
+            recount.usage_day_rollup AS d
+          WHERE
+            d.workspace_id = $13
+            AND d.first_bucket_start >= coalesce(
+              $14::timestamptz - interval '24 hours',
+              '-infinity'
+            )
+            AND d.first_bucket_start < coalesce($15::timestamptz, 'infinity')
+        ),
+        (
+          SELECT
+            max(first_bucket_start)
+          FROM
+            recount.tool_day_rollup AS d
+          WHERE
+            d.workspace_id = $16
+            AND d.first_bucket_start >= coalesce(
+              $17::timestamptz - interval '24 hours',
+              '-infinity'
+            )
+            AND d.first_bucket_start < coalesce($18::timestamptz, 'infinity')
+        ),
+        (
+          SELECT
+            max(first_bucket_start)
+          FROM
+            recount.file_day_rollup AS d
+          WHERE
+            d.workspace_id = $19
+            AND d.first_bucket_start >= coalesce(
+              $20::timestamptz - interval '24 hours',
+              '-infinity'
+            )
+            AND d.first_bucket_start < coalesce($21::timestamptz, 'infinity')
+        ),
+        (
+          SELECT
+            max(first_bucket_start)
+          FROM
+            recount.message_day_rollup AS d
+          WHERE
+            d.workspace_id = $22
+            AND d.first_bucket_start >= coalesce(
+              $23::timestamptz - interval '24 hours',
+              '-infinity'
+            )
+            AND d.first_bucket_start < coalesce($24::timestamptz, 'infinity')
+        )
+      ) AT TIME ZONE 'UTC' AS last
+  ),
+  year AS (
+    SELECT
+      date_trunc('year', first) AS start,
+      1 AS number
+    FROM
+      edge
+    UNION ALL
+    SELECT
+      date_trunc(
+        'year',
+        least(
+          (
+            SELECT
+              min(first_bucket_start)
+            FROM
+              recount.usage_day_rollup AS d
+            WHERE
+              d.workspace_id = $25
+              AND d.first_bucket_start >= (year.start + interval '1 year') AT TIME ZONE 'UTC'
+              AND d.first_bucket_start < coalesce($26::timestamptz, 'infinity')
+          ),
+          (
+            SELECT
+              min(first_bucket_start)
+            FROM
+              recount.tool_day_rollup AS d
+            WHERE
+              d.workspace_id = $27
+              AND d.first_bucket_start >= (year.start + interval '1 year') AT TIME ZONE 'UTC'
+              AND d.first_bucket_start < coalesce($28::timestamptz, 'infinity')
+          ),
+          (
+            SELECT
+              min(first_bucket_start)
+            FROM
+              recount.file_day_rollup AS d
+            WHERE
+              d.workspace_id = $29
+              AND d.first_bucket_start >= (year.start + interval '1 year') AT TIME ZONE 'UTC'
+              AND d.first_bucket_start < coalesce($30::timestamptz, 'infinity')
+          ),
+          (
+            SELECT
+              min(first_bucket_start)
+            FROM
+              recount.message_day_rollup AS d
+            WHERE
+              d.workspace_id = $31
+              AND d.first_bucket_start >= (year.start + interval '1 year') AT TIME ZONE 'UTC'
+              AND d.first_bucket_start < coalesce($32::timestamptz, 'infinity')
+          )
+        ) AT TIME ZONE 'UTC'
+      ),
+      number + 1
+    FROM
+      year
+    WHERE
+      number <= $33
+      AND year.start IS NOT NULL
+  ),
+  day AS (
+    SELECT
+      moment AS start,
+      moment AT TIME ZONE 'UTC' AT TIME ZONE $34 AS local_start,
+      (moment + interval '1 day') AT TIME ZONE 'UTC' AT TIME ZONE $35 AS local_end
+    FROM
+      edge,
+      year,
+      generate_series(
+        greatest(year.start, date_trunc('day', first)),
+        least(
+          year.start + interval '1 year' - interval '1 day',
+          last
+        ),
+        '1 day'
+      ) AS moment
+      -- After the last year comes a null, of which greatest and least would make all days from the first to the last.
+    WHERE
+      year.start IS NOT NULL
+      AND (
+        SELECT
+          count(start)
+        FROM
+          year
+      ) <= $36
+  ),
+  sample AS (
+    SELECT
+      start AS moment,
+      local_start AS local
+    FROM
+      day
+    UNION
+    SELECT
+      moment,
+      moment AT TIME ZONE 'UTC' AT TIME ZONE $37
+    FROM
+      day,
+      generate_series(start, start + interval '23:45', '15 minutes') AS moment
+    WHERE
+      local_end - local_start <> '24 hours'
+  )
+SELECT
+  (
+    SELECT
+      count(start)::int
+    FROM
+      year
+  ) AS years,
+  json_agg(
+    json_build_array(
+      extract(
+        epoch
+        FROM
+          moment
+      ) * 1000,
+      extract(
+        epoch
+        FROM
+          local
+      ) * 1000
+    )
+    ORDER BY
+      moment
+  ) AS samples
+FROM
+  sample;
+
+SELECT DISTINCT
+  day::text AS day
+FROM
+  "recount"."stale_days"
+WHERE
+  workspace_id = $1
+LIMIT
+  $2;
+
 SELECT
   g."sessions" AS "sessions",
   g."prompts" AS "prompts",
@@ -26,7 +275,7 @@ SELECT
   g."active_ms_max" AS "active_ms_max",
   g."active_ms_mean" AS "active_ms_mean",
   (count(*) OVER ())::float8 - 1 AS group_count,
-  to_char(g."day", $1) AS "key_day"
+  to_char(g."day" AT TIME ZONE 'UTC', $1) AS "key_day"
 FROM
   (
     SELECT
@@ -46,26 +295,26 @@ FROM
       coalesce(sum("own_unpriced_responses"), 0)::float8 AS "own_unpriced_responses",
       percentile_disc(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (
         ORDER BY
-          "total_tokens"
-      )::float8[] AS "total_tokens_percentiles",
+          "total_tokens"::float8
+      ) AS "total_tokens_percentiles",
       max("total_tokens")::float8 AS "total_tokens_max",
       avg("total_tokens")::float8 AS "total_tokens_mean",
       percentile_disc(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (
         ORDER BY
-          "cost_usd"
-      )::float8[] AS "cost_usd_percentiles",
+          "cost_usd"::float8
+      ) AS "cost_usd_percentiles",
       max("cost_usd")::float8 AS "cost_usd_max",
       avg("cost_usd")::float8 AS "cost_usd_mean",
       percentile_disc(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (
         ORDER BY
-          "duration_ms"
-      )::float8[] AS "duration_ms_percentiles",
+          "duration_ms"::float8
+      ) AS "duration_ms_percentiles",
       max("duration_ms")::float8 AS "duration_ms_max",
       avg("duration_ms")::float8 AS "duration_ms_mean",
       percentile_disc(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (
         ORDER BY
-          "active_ms"
-      )::float8[] AS "active_ms_percentiles",
+          "active_ms"::float8
+      ) AS "active_ms_percentiles",
       max("active_ms")::float8 AS "active_ms_max",
       avg("active_ms")::float8 AS "active_ms_mean",
       (GROUPING("day") = 1) AS is_total,
@@ -73,7 +322,19 @@ FROM
     FROM
       (
         SELECT
-          (f."first_timestamp" AT TIME ZONE $2)::date AS "day",
+          date_bin(
+            '24 hours',
+            CASE
+              WHEN f."first_timestamp" >= $2::timestamptz
+              AND f."first_timestamp" < $3::timestamptz THEN (f."first_timestamp" + $4::interval)
+              ELSE (
+                f."first_timestamp" + (
+                  f."first_timestamp" AT TIME ZONE $5 AT TIME ZONE 'UTC' - f."first_timestamp"
+                )
+              )
+            END,
+            '2000-01-01Z'
+          ) AS "day",
           f.prompt_count AS "prompts",
           f.turn_count AS "turns",
           f.total_messages AS "messages",
@@ -90,14 +351,14 @@ FROM
           NULL::bigint AS session_count
         FROM
           recount.sessions AS f
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $3
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $6
           AND s.session_id = f."session_id"
         WHERE
-          f."workspace_id" = $4
-          AND f."first_timestamp" >= $5::timestamptz
+          f."workspace_id" = $7
+          AND f."first_timestamp" >= $8::timestamptz
         UNION ALL
         SELECT
-          f.local_time::date AS "day",
+          date_bin('24 hours', f.local_time, '2000-01-01Z') AS "day",
           NULL AS "prompts",
           NULL AS "turns",
           NULL AS "messages",
@@ -120,20 +381,28 @@ FROM
               session_id,
               is_subagent,
               first_timestamp,
-              first_timestamp AT TIME ZONE $6 AS local_time
+              CASE
+                WHEN first_timestamp >= $9::timestamptz
+                AND first_timestamp < $10::timestamptz THEN (first_timestamp + $11::interval)
+                ELSE (
+                  first_timestamp + (
+                    first_timestamp AT TIME ZONE $12 AT TIME ZONE 'UTC' - first_timestamp
+                  )
+                )
+              END AS local_time
             FROM
               recount.sessions
             WHERE
-              workspace_id = $7
+              workspace_id = $13
             OFFSET
               0
           ) AS f ON f.session_id = u.session_id
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $8
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $14
           AND s.session_id = f."session_id"
         WHERE
-          f."workspace_id" = $9
-          AND f."first_timestamp" >= $10::timestamptz
-          AND u.workspace_id = $11
+          f."workspace_id" = $15
+          AND f."first_timestamp" >= $16::timestamptz
+          AND u.workspace_id = $17
           AND NOT u.is_shared
         GROUP BY
           1
@@ -148,4 +417,4 @@ ORDER BY
   sessions DESC,
   g."day" NULLS FIRST
 LIMIT
-  $12;
+  $18;
