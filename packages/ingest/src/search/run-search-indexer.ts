@@ -45,16 +45,22 @@ const REST_STEP_MS = 50;
  * other. Any number of processes may run it; batches take different sessions. Never rejects.
  */
 export async function runSearchIndexer(deps: SearchIndexerDeps, options: SearchIndexerOptions): Promise<void> {
-  await Promise.all([
-    runLoop(deps, options, { worksBesideIngestion: true }),
-    runLoop(deps, options, { worksBesideIngestion: false }),
-  ]);
+  const first: Loop = { worksBesideIngestion: true, hasWork: false };
+  const second: Loop = { worksBesideIngestion: false, hasWork: false };
+  await Promise.all([runLoop(deps, options, first, second), runLoop(deps, options, second, first)]);
+}
+
+interface Loop {
+  readonly worksBesideIngestion: boolean;
+  /** Its last batch had sessions. */
+  hasWork: boolean;
 }
 
 async function runLoop(
   deps: SearchIndexerDeps,
   options: SearchIndexerOptions,
-  { worksBesideIngestion }: { worksBesideIngestion: boolean },
+  loop: Loop,
+  other: Readonly<Loop>,
 ): Promise<void> {
   const { signal, idleMs = DEFAULT_IDLE_MS, busyRestFactor = DEFAULT_BUSY_REST_FACTOR } = options;
   const pause = (ms: number): Promise<void> => sleep(ms, undefined, { signal }).catch(() => undefined);
@@ -66,7 +72,7 @@ async function runLoop(
   let nextRoundAt = 0;
   while (!signal.aborted) {
     await deps.outages?.pass(signal);
-    if (!worksBesideIngestion && deps.isBusy()) {
+    if (!loop.worksBesideIngestion && deps.isBusy()) {
       await pause(REST_STEP_MS);
       continue;
     }
@@ -75,6 +81,9 @@ async function runLoop(
     let pauseMs = idleMs;
     try {
       const batch = await indexSearchBatch(deps.database, { signal, workspaces, looksEverywhere });
+      loop.hasWork = batch !== undefined;
+      // What the other one has not taken is there, but cannot be seen while it chooses sessions.
+      if (batch === undefined && other.hasWork) pauseMs = REST_STEP_MS;
       if (batch === undefined && looksEverywhere) nextRoundAt = startedAt + IDLE_PERIODS_BETWEEN_ROUNDS * idleMs;
       const durationMs = performance.now() - startedAt;
       if (batch !== undefined) {
