@@ -58,11 +58,15 @@ beforeAll(async () => {
     })),
   ]);
   // They began before their first response, some of them in years of which there is nothing else.
-  await pool.pool.query(`
-    UPDATE recount.sessions AS s
-    SET first_timestamp = l."timestamp" - (right(s.session_id, 1)::int % 4) * interval '511 days 3 hours'
-    FROM recount.usage_ledger AS l
-    WHERE s.project = 'starts' AND l.workspace_id = s.workspace_id AND l.session_id = s.session_id`);
+  const starts = randomMoments().map((moment, index) =>
+    new Date(Date.parse(moment) - (index % 4) * 511.125 * 86_400_000).toISOString(),
+  );
+  await pool.pool.query(
+    `UPDATE recount.sessions AS s SET first_timestamp = begun.at
+    FROM unnest($2::text[], $3::timestamptz[]) AS begun (session_id, at)
+    WHERE s.workspace_id = $1 AND s.session_id = begun.session_id`,
+    [TEST_WORKSPACE, starts.map((_, index) => `start-${index}`), starts],
+  );
 });
 afterAll(() => pool.close());
 
