@@ -114,7 +114,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     } catch (error) {
       if (!(error instanceof SchemaVersionError)) return false;
       fail(error);
-      // Other workers get its work meanwhile.
+      // Other workers get the jobs meanwhile.
       await sleep(SCHEMA_PAUSE_MS, undefined, { signal: shutdown.signal }).catch(() => undefined);
       return true;
     }
@@ -158,7 +158,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     { signal: endOfIndexing.signal },
   );
   const totals = runTotals(
-    { database, isOutdated: hasOtherSchema, onFailure: (reason) => log.warn({ reason }, 'totals not made') },
+    { database, onFailure: (reason) => log.warn({ reason }, 'totals not made') },
     { signal: endOfIndexing.signal },
   );
   log.info({ concurrency: config.concurrency }, 'worker ready');

@@ -7,7 +7,7 @@ import type { ReportScope } from './report-keys.ts';
 /** What a page is built from. */
 export interface FoundPage {
   narrow(part: GroupPart): GroupPart;
-  /** Of the parts' last rows. */
+  /** The last moment of the narrowed parts' rows, ISO 8601. */
   until?: string;
   /** Number of sessions in all groups, if known. */
   sessionCount?: number;

@@ -17,7 +17,7 @@ interface FileFigures {
   estimated_tokens: number;
 }
 
-/** `projects`: in how many the path of a row occurs. */
+/** `projects`: the number of projects in which the row's path occurs. */
 type Sums = Omit<FileFigures, 'estimated_tokens'> & { projects: number };
 
 type FileSort = 'calls' | 'reads' | 'edits';
@@ -78,8 +78,8 @@ export async function readFilesReport(
 }
 
 /**
- * The number of sessions of each file of a page: there are as many pairs of file and session as rows. Projects of sessions
- * are only looked up if a path occurs in several.
+ * Counts the sessions of a page's files; of all files, it would be nearly a group for each row. Where a path occurs in one
+ * project only, the projects of sessions need not be looked up.
  */
 async function readSessionsOfFiles(
   database: Database,

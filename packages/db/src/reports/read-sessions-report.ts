@@ -148,7 +148,7 @@ const DISTRIBUTION_AGGREGATES = Object.fromEntries(
   DISTRIBUTED.flatMap((name): [string, SQL][] => [
     [
       `${name}_percentiles`,
-      // Sorting costs as numerics takes longer, and finds the same.
+      // Numerics, which costs are, take longer to sort; their order is the same.
       sql`percentile_disc(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (ORDER BY ${sql.identifier(name)}::float8)`,
     ],
     [`${name}_max`, sql`max(${sql.identifier(name)})::float8`],

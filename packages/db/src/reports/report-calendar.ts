@@ -98,31 +98,34 @@ const toMonthStart = (date: Date): string =>
 /** Years have four or five digits. */
 const compareDates = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : 1);
 
-/** The local time of a roll-up's row, expressed as if it were UTC. */
+/** The local time of a roll-up's quarter of an hour, expressed as if it were UTC. */
 export const toLocalTime = (time: SQL, calendar: ReportCalendar): SQL => sql`(${time} + ${toOffset(time, calendar)})`;
 
 /**
- * The same of any moment. Those on days without roll-ups, whose offsets the calendar may not have, are converted by
- * PostgreSQL.
+ * The local time of any moment, expressed as if it were UTC. On a day that the calendar does not have, as nothing is
+ * rolled up in its year, PostgreSQL converts it.
  */
 export function toLocalMoment(time: SQL, calendar: ReportCalendar, timeZone: string): SQL {
   if ('timeZone' in calendar) return toLocalTime(time, calendar);
   const known = listSpans(calendar.daysMs).map(
-    ([fromMs, toMs]) =>
-      sql`${time} >= ${new Date(fromMs).toISOString()}::timestamptz AND ${time} < ${new Date(toMs).toISOString()}::timestamptz`,
+    ([firstMs, lastMs]) =>
+      sql`${time} BETWEEN ${new Date(firstMs).toISOString()}::timestamptz AND ${new Date(lastMs).toISOString()}::timestamptz`,
   );
   const converted = toLocalTime(time, { timeZone });
   if (known.length === 0) return converted;
   return sql`CASE WHEN ${sql.join(known, sql` OR `)} THEN ${toLocalTime(time, calendar)} ELSE ${converted} END`;
 }
 
-/** Spans of consecutive days, in order: the first day's beginning and the last one's end. */
-function listSpans(daysMs: readonly number[]): [fromMs: number, toMs: number][] {
-  const spans: [fromMs: number, toMs: number][] = [];
+/**
+ * First and last milliseconds of runs of consecutive days, given in order. The last one and not the end, which may lie in
+ * the year 10000, which PostgreSQL does not read.
+ */
+function listSpans(daysMs: readonly number[]): [firstMs: number, lastMs: number][] {
+  const spans: [firstMs: number, lastMs: number][] = [];
   for (const dayMs of daysMs) {
     const last = spans.at(-1);
-    if (last?.[1] === dayMs) last[1] = dayMs + DAY_MS;
-    else spans.push([dayMs, dayMs + DAY_MS]);
+    if (last?.[1] === dayMs - 1) last[1] = dayMs + DAY_MS - 1;
+    else spans.push([dayMs, dayMs + DAY_MS - 1]);
   }
   return spans;
 }

@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestFleet } from '../testing/insert-test-fleet.ts';
+import { refreshTotals } from '../usage/refresh-totals.ts';
 import { writeRollups } from '../usage/write-rollups.ts';
 import { workspaces } from '../workspaces/schema.ts';
 import { readBlocksReport } from './read-blocks-report.ts';
 import { readDurations } from './read-durations.ts';
 import { readFilesReport } from './read-files-report.ts';
+import { readSessionsReport } from './read-sessions-report.ts';
 import { readToolsReport } from './read-tools-report.ts';
+import { readUsageReport } from './read-usage-report.ts';
 import { resolveReportFilter } from './report-filter.ts';
 import { withReportSnapshot } from './with-report-snapshot.ts';
 
@@ -96,7 +99,8 @@ describe('calls in the first year and in the last one', () => {
     await pool.database.insert(workspaces).values({ id: workspaceId, name: workspaceId });
     const timestamps = ['1970-01-01T00:30:00.000Z', '2026-03-29T00:30:00.000Z', '9999-12-31T23:30:00.000Z'];
     const calls = timestamps.map((timestamp) => ({ tool_name: 'Bash', timestamp }));
-    await insertTestFleet(pool, [{ session_id: 'c', calls }], workspaceId);
+    const responses = timestamps.map((timestamp) => ({ timestamp, tokens_out: 1 }));
+    await insertTestFleet(pool, [{ session_id: 'c', responses, calls }], workspaceId);
   });
 
   it('cost no time for the days between them', async () => {
@@ -105,6 +109,23 @@ describe('calls in the first year and in the last one', () => {
     const { rows } = await withReportSnapshot(pool, (snapshot) => readToolsReport(snapshot, filter, page), 2000);
     // The last one is on the first day of the following year.
     expect(rows.map(({ day }) => day)).toEqual(['1970-01-01', '2026-03-29', '10000-01-01']);
+  });
+
+  it.each(['UTC', 'Europe/Berlin'])('are counted by totals and starts of sessions in %s', async (timeZone) => {
+    await refreshTotals(pool, workspaceId);
+    await pool.pool.query(
+      `UPDATE recount.sessions SET first_timestamp = '9999-12-31T22:30:00Z' WHERE workspace_id = $1`,
+      [workspaceId],
+    );
+    const filter = await resolve(timeZone, workspaceId);
+    for (const key of ['hour', 'day', 'week', 'month'] as const) {
+      const page = { groupBy: [key], limit: 10 };
+      const tools = await readToolsReport(pool.database, filter, { ...page, hasPercentiles: false });
+      expect(tools.rows.map(({ sessions }) => sessions)).toEqual([1, 1, 1]);
+      expect((await readUsageReport(pool.database, filter, page)).totals.sessions).toBe(1);
+      const sessions = await readSessionsReport(pool.database, filter, { ...page, idleThresholdMs: 300_000 });
+      expect(sessions.rows.map((row) => row.sessions)).toEqual([1]);
+    }
   });
 });
 

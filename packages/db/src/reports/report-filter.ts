@@ -86,6 +86,8 @@ export interface ReportSource {
   time: SQL;
   /** Local clock time, if rows have it: expressed as if it were UTC in roll-ups, without a zone elsewhere. */
   localTime?: SQL;
+  /** `time` may be any moment, not only the start of a quarter of an hour that is rolled up. */
+  isMoment?: true;
   sessionId: SQL;
   workspaceId: SQL;
   isSubagent: SQL;
@@ -106,7 +108,7 @@ export function toReportSource(
   const has = (name: OwnColumn) => columns.own?.includes(name) === true;
   return {
     time: column(columns.time),
-    ...(columns.time === 'bucket_start' && { localTime: column('local_time') }),
+    ...(columns.time === 'bucket_start' ? { localTime: column('local_time') } : { isMoment: true }),
     sessionId: column('session_id'),
     workspaceId: column('workspace_id'),
     isSubagent: column('is_subagent'),

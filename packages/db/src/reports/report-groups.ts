@@ -101,14 +101,11 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
   const queries: SQL[] = [];
   if (countsSessions !== undefined) {
     let ofAll = sql`NULL`;
-    const part = typeof countsSessions === 'object' ? countsSessions : first;
+    const { keys: _keys, ...firstWithoutKeys } = first;
+    const counted = countsSessions === 'in total' ? firstWithoutKeys : first;
+    const part = typeof countsSessions === 'object' ? countsSessions : counted;
     if (sessionCount !== undefined) ofAll = sql`${sessionCount}::float8`;
-    else if (countsSessions === 'in total') {
-      const { keys: _keys, ...all } = part;
-      const counts = countSessions(all, scope);
-      ofAll = counts.ofAll;
-      queries.push(...counts.queries);
-    } else if (!isEachOne) {
+    else if (!isEachOne) {
       const counts = countSessions(part, scope);
       ofAll = counts.ofAll;
       queries.push(...counts.queries);

@@ -1,5 +1,5 @@
 import { type SQL, sql } from '../drizzle.cjs';
-import { type ReportCalendar, toLocalMoment, toPeriod } from './report-calendar.ts';
+import { type ReportCalendar, toLocalMoment, toLocalTime, toPeriod } from './report-calendar.ts';
 import type { ReportFilter, ReportSource } from './report-filter.ts';
 
 /** Formats of time keys. Grouping uses local time, except by hour, because clocks may show an hour twice. */
@@ -48,7 +48,7 @@ export interface ReportScope extends ReportFilter {
   listsSessions?: boolean | undefined;
   /** Restricts roll-ups to rows on these UTC days and rows without a time. Default: all rows. */
   onlyDays?: readonly string[] | undefined;
-  /** Restricts reports by hour to quarters of an hour up to this moment and rows without a time. Default: all rows. */
+  /** The parts' conditions leave only rows up to this moment, and without a time: a range that an index can serve. */
   until?: string | undefined;
   /** Restricts roll-ups to sessions that have rows on these UTC days or rows without a time. Default: all sessions. */
   onlySessionsOf?: readonly string[] | undefined;
@@ -70,7 +70,10 @@ export function toKey(key: ReportKey, source: ReportSource, { timeZone, calendar
     case 'day':
     case 'week':
     case 'month': {
-      if (calendar !== undefined) return toPeriod(key, toLocal(source, calendar, timeZone), calendar);
+      if (calendar !== undefined) {
+        // The calendar has the months of what is rolled up.
+        return toPeriod(key, toLocal(source, calendar, timeZone), source.isMoment ? { timeZone } : calendar);
+      }
       // A cast to date takes a third of the time of date_trunc.
       const day = sql`${toZone(source, timeZone)}::date`;
       return key === 'day' ? day : sql`date_trunc(${key}, ${day}::timestamp)`;
@@ -101,8 +104,8 @@ export function toKey(key: ReportKey, source: ReportSource, { timeZone, calendar
 const toZone = ({ time, localTime }: ReportSource, timeZone: string): SQL =>
   localTime ?? sql`(${time} AT TIME ZONE ${timeZone})`;
 
-const toLocal = ({ time, localTime }: ReportSource, calendar: ReportCalendar, timeZone: string): SQL =>
-  localTime ?? toLocalMoment(time, calendar, timeZone);
+const toLocal = ({ time, localTime, isMoment }: ReportSource, calendar: ReportCalendar, timeZone: string): SQL =>
+  localTime ?? (isMoment ? toLocalMoment(time, calendar, timeZone) : toLocalTime(time, calendar));
 
 function required(column: SQL | undefined, key: ReportKey): SQL {
   if (column === undefined) throw new TypeError(`This report has no groups by ${key}`);

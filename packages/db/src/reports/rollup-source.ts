@@ -75,7 +75,7 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
     }
     const condition = sql`(d.first_bucket_start IS NULL OR (${sql.join(conditions, sql` AND `)}))`;
     const where = sql.join([sql`d.workspace_id = ${scope.workspaceId}`, ...within.overlapping], sql` AND `);
-    // A statement may read the roll-up as well as the sessions that are new.
+    // One statement may read the roll-up both for its sums and to count sessions.
     const parted = sql.raw(`parted_${scope.onlySessionsOf === undefined ? '' : 'new_'}${alias}`);
     const isCounted = scope.isCounted === true;
     const partedQuarters = isCounted

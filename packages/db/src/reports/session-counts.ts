@@ -69,7 +69,7 @@ export function countSessions(part: GroupPart, scope: ReportScope): SessionCount
 }
 
 /** A scalar: the distinct sessions of a part, ignoring all keys. */
-export const countAllSessions = ({ keys: _keys, ...part }: GroupPart, scope: ReportScope): SQL => sql`(
+const countAllSessions = ({ keys: _keys, ...part }: GroupPart, scope: ReportScope): SQL => sql`(
   SELECT count(*) FROM (${selectSessionKeys(part, { ...scope, groupBy: [] })}) AS session)`;
 
 /** The distinct sessions of each group of a part. */
@@ -90,7 +90,7 @@ const toCountScope = ({ table }: Pick<RowsOfPart, 'table'>, scope: ReportScope):
   typeof table === 'function' && table(scope).hasTotals === true ? { ...withSessions(scope), isCounted: true } : scope;
 
 /** Queries for the WITH clause that `countAllSessions` and `selectSessionKeys` need besides those of the parts. */
-export function listCountQueries(part: RowsOfPart, scope: ReportScope): SQL[] {
+function listCountQueries(part: RowsOfPart, scope: ReportScope): SQL[] {
   const countScope = toCountScope(part, scope);
   return countScope === scope ? [] : listQueries([part], countScope);
 }

@@ -195,24 +195,27 @@ describe('resolveReportFilter', () => {
   });
 });
 
-describe('sessions', () => {
-  it.each(ZONES)(
-    'begin on the days that PostgreSQL converts their times to, with the usage of each (%s)',
-    async (timeZone) => {
-      const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, {
-        ...{ subagents: 'include', timeZone, project: 'starts' },
-      });
-      const page = { groupBy: ['day' as const], limit: 1000, idleThresholdMs: 300_000 };
-      const report = await readSessionsReport(pool.database, filter, page);
-      const { rows } = await pool.pool.query(
-        `SELECT (first_timestamp AT TIME ZONE $1)::date::text AS day, count(*)::int AS sessions, sum(u.cost)::float8 AS own_cost_usd
+describe.each(ZONES)('sessions in %s', (timeZone) => {
+  it.each(['day', 'week', 'month'] as const)('by %s are those that PostgreSQL finds, with their usage', async (key) => {
+    const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, {
+      ...{ subagents: 'include', timeZone, project: 'starts' },
+    });
+    const page = { groupBy: [key], limit: 1000, idleThresholdMs: 300_000 };
+    const report = await readSessionsReport(pool.database, filter, page);
+    const { rows } = await pool.pool.query(
+      `SELECT to_char(date_trunc($2, first_timestamp AT TIME ZONE $1), $3) AS start, count(*)::int AS sessions,
+        sum(u.cost)::float8 AS own_cost_usd
       FROM recount.sessions AS s JOIN (
         SELECT session_id, sum(cost_units) / 1e10 AS cost FROM recount.usage_day_rollup GROUP BY 1
       ) AS u USING (session_id)
       WHERE project = 'starts' GROUP BY 1 ORDER BY 1`,
-        [timeZone],
-      );
-      expect(report.rows.map(({ day, sessions, own_cost_usd }) => ({ day, sessions, own_cost_usd }))).toEqual(rows);
-    },
-  );
+      [timeZone, key, key === 'month' ? 'YYYY-MM' : 'YYYY-MM-DD'],
+    );
+    const found = report.rows.map(({ sessions, own_cost_usd, ...row }) => ({
+      start: row[key],
+      sessions,
+      own_cost_usd,
+    }));
+    expect(found).toEqual(rows);
+  });
 });

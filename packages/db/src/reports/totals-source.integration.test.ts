@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../database/database.ts';
+import { SchemaVersionError } from '../migrations/migrate-database.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestFleet } from '../testing/insert-test-fleet.ts';
 import { refreshTotals } from '../usage/refresh-totals.ts';
@@ -153,6 +154,18 @@ it('reads totals if it may', async () => {
   expect(await read(['project'])).toEqual(ofProjects);
 });
 
+it('leaves days stale that a newer program has marked', async () => {
+  await mark('true');
+  const { rowCount } = await pool.pool.query('SELECT FROM recount.stale_days');
+  await pool.pool.query(`INSERT INTO drizzle.__drizzle_migrations (hash, created_at) VALUES ('newer', 1e15)`);
+  try {
+    await expect(refreshTotals(pool, TEST_WORKSPACE)).rejects.toThrow(SchemaVersionError);
+    expect((await pool.pool.query('SELECT FROM recount.stale_days')).rowCount).toBe(rowCount);
+  } finally {
+    await pool.pool.query(`DELETE FROM drizzle.__drizzle_migrations WHERE hash = 'newer'`);
+  }
+});
+
 it('counts sessions by totals where it may', async () => {
   await mark('true');
   await refreshTotals(pool, TEST_WORKSPACE);
@@ -167,14 +180,15 @@ it('counts sessions by totals where it may', async () => {
   const byTool: Read = (database, filter) =>
     readToolsReport(database, filter, { groupBy: ['tool'], limit, hasPercentiles: false });
   const reports = Object.entries({ ...REPORTS, byDay, byTool }).filter(([name]) =>
-    ['byDay', 'byTool', 'models', 'programs', 'mcp-servers'].includes(name),
+    ['byDay', 'byTool', 'models', 'programs', 'mcp-servers', 'files'].includes(name),
   );
   const readCounts = async () => {
     const counts: Record<string, number> = {};
     for (const [name, report] of reports) {
       const { totals, rows } = await read(report);
       counts[name] = totals.sessions;
-      counts[`rows of ${name}`] = rows.reduce((sum, { sessions }) => sum + sessions, 0);
+      // Files are only counted together.
+      if (name !== 'files') counts[`rows of ${name}`] = rows.reduce((sum, { sessions }) => sum + sessions, 0);
     }
     return counts;
   };

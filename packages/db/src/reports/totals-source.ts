@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { ROLLUPS, type RollupName } from '../usage/rollups-schema.ts';
+import { ROLLUPS, type RollupName, toTotalUnit } from '../usage/rollups-schema.ts';
 import { listStaleDays, toDay, toDays } from '../usage/stale-days.ts';
 import { findPartedDays, toLocalTime } from './report-calendar.ts';
 import type { ReportFilter } from './report-filter.ts';
@@ -62,7 +62,7 @@ export function fromTotals(name: RollupName, alias: string): TableSource {
   );
   return (scope): ScopedTable => {
     const { workspaceId, from, to, calendar, sessionDays } = scope;
-    const days = sessionDays?.[totals.unit];
+    const days = sessionDays?.[toTotalUnit(ROLLUPS[name])];
     if (days === undefined) return fromAll(scope);
     const conditions: SQL[] = [sql`t.workspace_id = ${workspaceId}`];
     if (from !== null) conditions.push(sql`t.first_bucket_start >= ${from}::timestamptz`);

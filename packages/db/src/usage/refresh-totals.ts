@@ -1,7 +1,8 @@
 import type { Database, DatabasePool } from '../database/database.ts';
 import { lockWorkspace } from '../database/locks.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
-import { ROLLUPS, type RollupName, sessionTotal, staleDays } from './rollups-schema.ts';
+import { checkSchemaVersion } from '../migrations/migrate-database.ts';
+import { ROLLUPS, type RollupName, sessionTotal, staleDays, toTotalUnit } from './rollups-schema.ts';
 import { COUNTED_ROLLUPS, selectSessionTotals } from './session-totals.ts';
 import { fromDays, listStaleDays, toDay, toDays } from './stale-days.ts';
 
@@ -16,7 +17,7 @@ export function selectTotals(name: RollupName, workspaceId: string, days?: reado
   const { quarters, days: dayTable, totals, sums, lists } = ROLLUPS[name];
   if (totals === undefined) throw new TypeError(`There are no totals of ${name}`);
   const [table, first, last] =
-    totals.unit === 'hour' && quarters !== undefined
+    quarters !== undefined
       ? [quarters, 'bucket_start', 'bucket_start']
       : [dayTable, 'first_bucket_start', 'last_bucket_start'];
   const types = Object.fromEntries(
@@ -37,10 +38,13 @@ export function selectTotals(name: RollupName, workspaceId: string, days?: reado
       )}
     FROM ${rows}
     GROUP BY d.workspace_id, ${sql.raw(totals.keys.map((key) => `d.${key}`).join(', '))},
-      date_bin(${sql.raw(`'1 ${totals.unit}'`)}, ${sql.raw(`d.${first}`)}, '2000-01-01Z')`;
+      date_bin(${sql.raw(`'1 ${toTotalUnit(ROLLUPS[name])}'`)}, ${sql.raw(`d.${first}`)}, '2000-01-01Z')`;
 }
 
-/** Rebuilds the totals of the workspace's stale days, after any refresh that is already running. Returns the number of days. */
+/**
+ * Rebuilds the totals of the workspace's stale days, after any refresh that is already running. Returns the number of days.
+ * Throws SchemaVersionError, and leaves days stale, if a newer program has migrated the database.
+ */
 export async function refreshTotals(
   { withTransaction }: Pick<DatabasePool, 'withTransaction'>,
   workspaceId: string,
@@ -63,6 +67,8 @@ async function refreshDays(transaction: Database, workspaceId: string): Promise<
   await transaction.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`totals/${workspaceId}`}, 0))`);
   const days = await listStaleDays(transaction, workspaceId, DAYS_PER_STEP);
   if (days.length === 0) return 0;
+  // A migration that adds to the totals marks days: whoever sees these marks sees that it lacks what was added.
+  await checkSchemaVersion(transaction);
   await transaction.execute(sql`
     DELETE FROM ${staleDays} WHERE workspace_id = ${workspaceId} AND day = ANY(${toDays(days)})`);
   const clear = async (table: PgTable, time: string) =>

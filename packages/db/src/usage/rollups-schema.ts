@@ -218,8 +218,6 @@ export const staleDays = recountSchema.table(
 
 interface Totals {
   table: PgTable;
-  /** The length of time that a row covers. */
-  unit: 'hour' | 'day';
   keys: readonly string[];
 }
 
@@ -242,8 +240,8 @@ const names = <Name extends string>(columns: Record<Name, unknown>): Name[] => O
 /** Columns of the usage roll-up that are summed. */
 export const USAGE_SUMS = names(usageSums());
 
-/** The length of time that totals of a roll-up, and counts of its sessions, are kept by. */
-export const toTotalUnit = ({ quarters }: Rollup): Totals['unit'] => (quarters === undefined ? 'day' : 'hour');
+/** The length of time that a row of a roll-up's totals, or of the counts of its sessions, covers. */
+export const toTotalUnit = ({ quarters }: Rollup): 'hour' | 'day' => (quarters === undefined ? 'day' : 'hour');
 
 /** All roll-ups, by the prefix of their tables' names. */
 export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
@@ -253,14 +251,14 @@ export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
     keys: names(usageKey()),
     sums: USAGE_SUMS,
     lists: [],
-    totals: { table: usageHourTotal, unit: 'hour', keys: names(usageTotalKey()) },
+    totals: { table: usageHourTotal, keys: names(usageTotalKey()) },
   },
   tool: {
     days: toolDayRollup,
     keys: names(toolKey()),
     sums: names(toolSums()),
     lists: names(toolLists()),
-    totals: { table: toolDayTotal, unit: 'day', keys: names(toolKey()) },
+    totals: { table: toolDayTotal, keys: names(toolKey()) },
   },
   file: { days: fileDayRollup, keys: names(fileKey()), sums: names(fileSums()), lists: [] },
   message: {
@@ -269,7 +267,7 @@ export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
     keys: names(messageKey()),
     sums: names(messageSums()),
     lists: [],
-    totals: { table: messageHourTotal, unit: 'hour', keys: names(messageKey()) },
+    totals: { table: messageHourTotal, keys: names(messageKey()) },
   },
 };
 export type RollupName = keyof typeof ROLLUPS;
@@ -283,7 +281,10 @@ interface CountedSessions {
   column: string | undefined;
 }
 
-/** The counts of sessions: each is kept in total and by its key. Files are calls, whose days are marked as stale. */
+/**
+ * The counts of sessions: each is kept in total and by its key. Roll-ups of files have no totals, but their rows are of tool
+ * calls, so whoever changes them marks these days as stale.
+ */
 export const SESSION_TOTALS = {
   usage: { rollup: 'usage', where: 'true', key: 'model', column: 'model' },
   credited: { rollup: 'usage', where: 'NOT r.is_shared', key: 'model', column: 'model' },

@@ -12,7 +12,7 @@ import { selectActiveTimes } from '../transcripts/transcript-figures.ts';
 import { COST_OF_ENTRIES, SEARCHES_OF_ENTRIES } from '../transcripts/transcript-totals.ts';
 import { ALL_ENTRIES, IS_CREDITED_CALL, list, selectLedgerRows } from './ledger-definition.ts';
 import { selectTotals, TOTALLED } from './refresh-totals.ts';
-import { ROLLUPS, type RollupName, sessionTotal, staleDays } from './rollups-schema.ts';
+import { ROLLUPS, type RollupName, sessionTotal, staleDays, toTotalUnit } from './rollups-schema.ts';
 import { sessionEvents, toolCalls, usageEntries, usageLedger } from './schema.ts';
 import { COUNTED_ROLLUPS, selectSessionTotals } from './session-totals.ts';
 import { toDay } from './stale-days.ts';
@@ -189,7 +189,9 @@ export async function verifyUsage(
     if (totals === undefined) continue;
     const where = isFresh('t.first_bucket_start');
     const recounted = sql`SELECT * FROM (${selectTotals(name, workspaceId)}) AS t WHERE ${where}`;
-    checks.push(await compare(`${name}_${totals.unit}_total`, { stored: totals.table, where, recounted }));
+    checks.push(
+      await compare(`${name}_${toTotalUnit(ROLLUPS[name])}_total`, { stored: totals.table, where, recounted }),
+    );
   }
   const where = isFresh('t.period_start');
   const counts = sql.join(

@@ -103,6 +103,7 @@ function selectDays(
   return sql`SELECT day::text AS day FROM (${sql.join(days, sql` UNION `)}) AS each WHERE day IS NOT NULL`;
 }
 
+/** Days of files are days of tools, which have totals. */
 const hasTotals = (name: RollupName): boolean => ROLLUPS[name].totals !== undefined;
 
 /**

@@ -43,16 +43,3 @@ it('updates the totals of new data until it is stopped', async () => {
   await running;
   expect(onFailure).not.toHaveBeenCalled();
 });
-
-it('leaves totals to newer programs', async () => {
-  const { database } = installation;
-  await installation.receive(toTranscript('three', 6));
-  await installation.work();
-  const end = new AbortController();
-  const isOutdated = vi.fn(async () => true);
-  const running = runTotals({ database, isOutdated, onFailure: vi.fn() }, { signal: end.signal, intervalMs: 20 });
-  await vi.waitFor(() => expect(isOutdated.mock.calls.length).toBeGreaterThan(1));
-  end.abort();
-  await running;
-  expect((await database.pool.query('SELECT FROM recount.stale_days')).rowCount).toBeGreaterThan(0);
-});

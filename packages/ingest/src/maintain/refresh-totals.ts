@@ -14,18 +14,12 @@ const DEFAULT_INTERVAL_MS = 30_000;
  */
 const PAUSE_FACTOR = 20;
 
-export interface TotalsDeps extends Deps {
-  onFailure: (reason: string) => void;
-  /** Whether a newer program has migrated the database: its totals may have more in them. Default: no. */
-  isOutdated?: () => Promise<boolean>;
-}
-
 /**
  * Rebuilds the totals of days on which roll-ups changed, immediately and then every half a minute, in one process at a
  * time, until `signal` aborts. Never rejects.
  */
 export async function runTotals(
-  { database, onFailure, isOutdated = async () => false }: TotalsDeps,
+  { database, onFailure }: Deps & { onFailure: (reason: string) => void },
   { signal, intervalMs = DEFAULT_INTERVAL_MS }: { signal: AbortSignal; intervalMs?: number },
 ): Promise<void> {
   while (!signal.aborted) {
@@ -37,8 +31,7 @@ export async function runTotals(
     await attempt(() =>
       withAdvisoryLock(database, TOTALS_LOCK, async () => {
         for (const { id } of await listWorkspaces(database.database)) {
-          if (signal.aborted || (await isOutdated())) return;
-          await attempt(() => refreshTotals(database, id, signal));
+          if (!signal.aborted) await attempt(() => refreshTotals(database, id, signal));
         }
       }),
     );

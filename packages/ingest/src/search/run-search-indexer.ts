@@ -36,7 +36,7 @@ const DEFAULT_IDLE_MS = 1000;
 const IDLE_PERIODS_BETWEEN_ROUNDS = 10;
 const FAILURE_PAUSE_MS = 1000;
 const DEFAULT_BUSY_REST_FACTOR = 4;
-/** The next batch begins this long after the last ingestion. */
+/** How soon the end of ingestion, or of what the other loop has locked, is noticed. */
 const REST_STEP_MS = 50;
 
 /**
@@ -52,7 +52,7 @@ export async function runSearchIndexer(deps: SearchIndexerDeps, options: SearchI
 
 interface Loop {
   readonly worksBesideIngestion: boolean;
-  /** Its last batch had sessions. */
+  /** Its last batch had sessions, and it looks for the next one. */
   hasWork: boolean;
 }
 
@@ -73,6 +73,7 @@ async function runLoop(
   while (!signal.aborted) {
     await deps.outages?.pass(signal);
     if (!loop.worksBesideIngestion && deps.isBusy()) {
+      loop.hasWork = false;
       await pause(REST_STEP_MS);
       continue;
     }
@@ -82,7 +83,7 @@ async function runLoop(
     try {
       const batch = await indexSearchBatch(deps.database, { signal, workspaces, looksEverywhere });
       loop.hasWork = batch !== undefined;
-      // What the other one has not taken is there, but cannot be seen while it chooses sessions.
+      // While the other one chooses sessions it has taken the workspace, or locked more sessions than fill its batch.
       if (batch === undefined && other.hasWork) pauseMs = REST_STEP_MS;
       if (batch === undefined && looksEverywhere) nextRoundAt = startedAt + IDLE_PERIODS_BETWEEN_ROUNDS * idleMs;
       const durationMs = performance.now() - startedAt;
@@ -92,6 +93,7 @@ async function runLoop(
         await restWhileBusy(busyRestFactor * durationMs);
       }
     } catch (error) {
+      loop.hasWork = false;
       if (signal.aborted) return;
       deps.onFailure(toFailureReason(error));
       await deps.outages?.isShared(error);

@@ -325,8 +325,7 @@ FROM
           date_bin(
             '24 hours',
             CASE
-              WHEN f."first_timestamp" >= $2::timestamptz
-              AND f."first_timestamp" < $3::timestamptz THEN (f."first_timestamp" + $4::interval)
+              WHEN f."first_timestamp" BETWEEN $2::timestamptz AND $3::timestamptz THEN (f."first_timestamp" + $4::interval)
               ELSE (
                 f."first_timestamp" + (
                   f."first_timestamp" AT TIME ZONE $5 AT TIME ZONE 'UTC' - f."first_timestamp"
@@ -382,8 +381,7 @@ FROM
               is_subagent,
               first_timestamp,
               CASE
-                WHEN first_timestamp >= $9::timestamptz
-                AND first_timestamp < $10::timestamptz THEN (first_timestamp + $11::interval)
+                WHEN first_timestamp BETWEEN $9::timestamptz AND $10::timestamptz THEN (first_timestamp + $11::interval)
                 ELSE (
                   first_timestamp + (
                     first_timestamp AT TIME ZONE $12 AT TIME ZONE 'UTC' - first_timestamp

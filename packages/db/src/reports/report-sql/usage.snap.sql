@@ -1478,51 +1478,27 @@ FROM
                 SELECT
                   date_bin(
                     '24 hours',
-                    CASE
-                      WHEN t.period_start >= $98::timestamptz
-                      AND t.period_start < $99::timestamptz THEN (t.period_start + $100::interval)
-                      ELSE (
-                        t.period_start + (
-                          t.period_start AT TIME ZONE $101 AT TIME ZONE 'UTC' - t.period_start
-                        )
-                      )
-                    END,
+                    (t.period_start + $98::interval),
                     '2000-01-01Z'
                   ) AS "day",
                   t.sessions AS session_count
                 FROM
                   "recount"."session_total" AS t
                 WHERE
-                  t.workspace_id = $102
-                  AND t.counted = $103
-                  AND t.period_start >= $104::timestamptz
-                  AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($105::timestamptz[])
+                  t.workspace_id = $99
+                  AND t.counted = $100
+                  AND t.period_start >= $101::timestamptz
+                  AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($102::timestamptz[])
                   AND (
                     t.previous_bucket_start IS NULL
-                    OR t.previous_bucket_start < $106::timestamptz
+                    OR t.previous_bucket_start < $103::timestamptz
                     OR date_bin(
                       '24 hours',
-                      CASE
-                        WHEN t.previous_bucket_start >= $107::timestamptz
-                        AND t.previous_bucket_start < $108::timestamptz THEN (t.previous_bucket_start + $109::interval)
-                        ELSE (
-                          t.previous_bucket_start + (
-                            t.previous_bucket_start AT TIME ZONE $110 AT TIME ZONE 'UTC' - t.previous_bucket_start
-                          )
-                        )
-                      END,
+                      (t.previous_bucket_start + $104::interval),
                       '2000-01-01Z'
                     ) <> date_bin(
                       '24 hours',
-                      CASE
-                        WHEN t.period_start >= $111::timestamptz
-                        AND t.period_start < $112::timestamptz THEN (t.period_start + $113::interval)
-                        ELSE (
-                          t.period_start + (
-                            t.period_start AT TIME ZONE $114 AT TIME ZONE 'UTC' - t.period_start
-                          )
-                        )
-                      END,
+                      (t.period_start + $105::interval),
                       '2000-01-01Z'
                     )
                   )
@@ -1569,7 +1545,7 @@ FROM
                           d.unpriced_responses,
                           d.unpriced_tokens,
                           d.default_priced_responses,
-                          (d.first_bucket_start + $115::interval) AS local_time
+                          (d.first_bucket_start + $106::interval) AS local_time
                         FROM
                           (
                             SELECT
@@ -1587,7 +1563,7 @@ FROM
                                         SELECT DISTINCT
                                           start
                                         FROM
-                                          unnest($116::timestamptz[]) AS start
+                                          unnest($107::timestamptz[]) AS start
                                       ) AS day
                                       CROSS JOIN LATERAL (
                                         SELECT
@@ -1595,7 +1571,7 @@ FROM
                                         FROM
                                           "recount"."usage_day_rollup" AS t
                                         WHERE
-                                          t.workspace_id = $117
+                                          t.workspace_id = $108
                                           AND t.first_bucket_start >= day.start
                                           AND t.first_bucket_start < day.start + interval '24 hours'
                                         OFFSET
@@ -1607,7 +1583,7 @@ FROM
                                     FROM
                                       "recount"."usage_day_rollup" AS t
                                     WHERE
-                                      t.workspace_id = $118
+                                      t.workspace_id = $109
                                       AND t.first_bucket_start IS NULL
                                   ) AS seen
                               ) AS s
@@ -1619,7 +1595,7 @@ FROM
                                 WHERE
                                   workspace_id = (
                                     SELECT
-                                      $119::text
+                                      $110::text
                                   )
                                   AND session_id = s.session_id
                                 OFFSET
@@ -1627,24 +1603,24 @@ FROM
                               ) AS d
                           ) AS d
                         WHERE
-                          d.workspace_id = $120
-                          AND d.last_bucket_start >= $121::timestamptz
-                          AND d.first_bucket_start > $122::timestamptz - interval '24 hours'
+                          d.workspace_id = $111
+                          AND d.last_bucket_start >= $112::timestamptz
+                          AND d.first_bucket_start > $113::timestamptz - interval '24 hours'
                           AND (
                             d.first_bucket_start IS NULL
                             OR (
                               (
                                 date_bin(
                                   '24 hours',
-                                  (d.first_bucket_start + $123::interval),
+                                  (d.first_bucket_start + $114::interval),
                                   '2000-01-01Z'
                                 ) = date_bin(
                                   '24 hours',
-                                  (d.last_bucket_start + $124::interval),
+                                  (d.last_bucket_start + $115::interval),
                                   '2000-01-01Z'
                                 )
                               )
-                              AND d.first_bucket_start >= $125::timestamptz
+                              AND d.first_bucket_start >= $116::timestamptz
                             )
                           )
                         UNION ALL
@@ -1653,18 +1629,18 @@ FROM
                         FROM
                           parted_new_u
                       ) AS u
-                      LEFT JOIN recount.sessions AS s ON s.workspace_id = $126
+                      LEFT JOIN recount.sessions AS s ON s.workspace_id = $117
                       AND s.session_id = u."session_id"
                     WHERE
-                      u."workspace_id" = $127
-                      AND u."bucket_start" >= $128::timestamptz
+                      u."workspace_id" = $118
+                      AND u."bucket_start" >= $119::timestamptz
                     GROUP BY
                       1,
                       2
                   ) AS seen
                 WHERE
                   first_seen IS NULL
-                  OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($129::timestamptz[])
+                  OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($120::timestamptz[])
               ) AS new
             GROUP BY
               "day"
@@ -1680,4 +1656,4 @@ ORDER BY
   own_responses DESC,
   g."day" NULLS FIRST
 LIMIT
-  $130;
+  $121;
