@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabasePool } from '@recount/db';
 import type { Finding } from '@recount/ingest';
 import { parseWorkspaceRecordKey } from '@recount/storage';
-import { compareHashes, hashWorkspace, type TableHash } from './compare-workspaces.ts';
+import { compareHashes, hashWorkspace, listOwnRows, type TableHash } from './compare-workspaces.ts';
 import { type Damaged, findDamaged, healAll } from './damage.ts';
 import { readFullDiskReports } from './full-disk-reports.ts';
 import type { Installation } from './installation.ts';
@@ -97,7 +97,13 @@ export async function checkAfterwards(installation: Installation, context: Conte
       await hashWorkspace(database, CHAOS_WORKSPACE),
       await hashWorkspace(database, QUIET_WORKSPACE),
     ];
-    failures.push(...compareHashes(disturbed, quiet, 'an undisturbed run'));
+    const different = compareHashes(disturbed, quiet, 'an undisturbed run');
+    failures.push(...different);
+    for (const table of different.map((failure) => failure.split(':')[0] ?? '')) {
+      const own = await listOwnRows(database, table, [CHAOS_WORKSPACE, QUIET_WORKSPACE]);
+      const others = await listOwnRows(database, table, [QUIET_WORKSPACE, CHAOS_WORKSPACE]);
+      failures.push(...own.map((row) => `${table} has ${row}`), ...others.map((row) => `${table} lacks ${row}`));
+    }
 
     context.onProgress('The rebuild of a lost database');
     const rebuildStartedAtMs = performance.now();

@@ -55,6 +55,27 @@ export async function hashWorkspace({ pool }: DatabasePool, workspaceId: string)
   return hashes;
 }
 
+const MAX_SHOWN_ROWS = 5;
+
+/** Some rows of a table that only the first of two workspaces has, long texts cut. */
+export async function listOwnRows(
+  { pool }: DatabasePool,
+  table: string,
+  [workspaceId, otherId]: readonly [string, string],
+): Promise<string[]> {
+  const select = (id: string) => `
+    SELECT to_jsonb(r) - $1::text[] AS row FROM recount.${table} AS r WHERE workspace_id = ${id}`;
+  const { rows } = await pool.query<{ row: Record<string, unknown> }>(
+    `SELECT row FROM (${select('$2')} EXCEPT ALL ${select('$3')}) AS own LIMIT ${MAX_SHOWN_ROWS}`,
+    [[...ACCIDENTAL, ...(TABLES[table] ?? [])], workspaceId, otherId],
+  );
+  return rows.map(({ row }) =>
+    JSON.stringify(row, (_key, value) =>
+      typeof value === 'string' ? value.slice(0, 60) : Array.isArray(value) ? value.length : value,
+    ),
+  );
+}
+
 /** Describes the tables whose rows differ from those of `origin`. */
 export function compareHashes(
   found: Record<string, TableHash>,

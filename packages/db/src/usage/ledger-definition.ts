@@ -152,4 +152,5 @@ export const selectEntries = (where: SQL): SQL =>
 
 /** Entries as `e` with their transcripts as `t`, for `selectLedgerRows`. */
 export const ALL_ENTRIES = sql`
-  (${selectEntries(sql`true`)}) AS e JOIN ${transcripts} AS t ON t.workspace_id = e.workspace_id AND t.row_set_id = e.row_set_id`;
+  (${selectEntries(sql`true`)}) AS e
+  JOIN ${transcripts} AS t ON t.workspace_id = e.workspace_id AND t.row_set_id = e.row_set_id`;
