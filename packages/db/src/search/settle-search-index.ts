@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
-import { sql } from '../drizzle.cjs';
+import { type SQL, sql } from '../drizzle.cjs';
+import { transcriptMessages } from '../messages/schema.ts';
 import { toHiddenWorkspace } from '../planner.ts';
 import { sessions, transcripts } from '../transcripts/schema.ts';
 import type { RowSet } from '../transcripts/transcript-rows.ts';
@@ -9,7 +10,7 @@ import { searchDocuments, searchIndexState } from './schema.ts';
 /**
  * Deletes the search documents of sessions whose rows were removed or replaced, and queues the sessions for indexing.
  * Documents of a session that only grew stay, as its old rows are the beginning of the new ones, whether these were
- * rewritten or appended. To be called after the sessions' rows were refreshed; the caller holds the sessions' locks.
+ * rewritten or appended; only their times follow later lines of a message with an earlier time. To be called after the sessions' rows were refreshed; the caller holds the sessions' locks.
  * Waits at most for one running batch of indexing. `storedIds`: the sessions that may be indexed already; default all.
  */
 export async function settleSearchIndex(
@@ -36,7 +37,7 @@ export async function settleSearchIndex(
         SELECT FROM (${primary}) AS p
         WHERE p.session_id = state.session_id AND p.parser_version = state.parser_version AND (
           (p.row_set_id = state.row_set_id AND p.row_set_id <> ALL(${rewrittenIds}))
-          OR (p.row_set_id = ANY(${rewrittenIds}) AND state.row_set_id = ANY(${sql.param([...change.removedRowSetIds])}::text[]))
+          OR (p.row_set_id = ANY(${rewrittenIds}) AND state.row_set_id = ANY(${sql.param([...(change.beginningRowSetIds ?? [])])}::text[]))
         ))
       RETURNING session_id`);
     const outdatedIds = outdated.map(({ session_id }) => session_id);
@@ -51,4 +52,31 @@ export async function settleSearchIndex(
     SET row_set_id = excluded.row_set_id, after_message_id = '', after_block_order = -1, failure_count = 0,
       waiting_since = excluded.waiting_since, next_attempt_at = excluded.next_attempt_at, indexed_at = NULL
     WHERE state.row_set_id <> excluded.row_set_id OR state.row_set_id = ANY(${writtenIds})`);
+  // The sessions' state is held now, so that no batch adds documents with the old times any more.
+  if (indexedIds.length > 0) await updateTimes(transaction, change, primary);
+}
+
+/** Sets the times of kept documents whose messages were written again. */
+async function updateTimes(
+  transaction: Database,
+  { workspaceId, written, beginningRowSetIds = [] }: UsageChange,
+  primary: SQL,
+): Promise<void> {
+  const rewritten = written.filter(
+    ({ kept, firstRewrittenMessageId }) =>
+      firstRewrittenMessageId !== undefined || (kept === undefined && beginningRowSetIds.length > 0),
+  );
+  if (rewritten.length === 0) return;
+  const workspace = toHiddenWorkspace(workspaceId);
+  const rowSetIds = sql.param(rewritten.map(({ rowSetId }) => rowSetId));
+  const firstIds = sql.param(rewritten.map(({ firstRewrittenMessageId = '' }) => firstRewrittenMessageId));
+  await transaction.execute(sql`
+    UPDATE ${searchDocuments} AS d SET "timestamp" = m."timestamp"
+    FROM (${primary}) AS p
+    JOIN unnest(${rowSetIds}::text[], ${firstIds}::text[]) AS w (row_set_id, first_id) ON w.row_set_id = p.row_set_id
+    JOIN LATERAL (
+      SELECT * FROM ${transcriptMessages} WHERE workspace_id = ${workspace} AND row_set_id = w.row_set_id AND id >= w.first_id OFFSET 0
+    ) AS m ON true
+    WHERE d.workspace_id = ${workspace} AND d.session_id = p.session_id AND d.message_id = m.id
+      AND d."timestamp" IS DISTINCT FROM m."timestamp"`);
 }

@@ -139,6 +139,8 @@ export interface RowSet extends RowSetKey {
    * unknown, and all sums of the session's rows are computed again.
    */
   messageQuarters?: readonly number[] | undefined;
+  /** Of the messages that were written again, as later lines may have changed them. Undefined: all are new, or none is. */
+  firstRewrittenMessageId?: string | undefined;
   /** Ids of tool calls that stay as they are, while texts of theirs may have come. Undefined: it may be any. */
   toolIdsOfTexts?: readonly string[] | undefined;
 }

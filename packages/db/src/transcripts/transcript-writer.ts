@@ -90,11 +90,13 @@ export function createTranscriptWriter(
   let checkpoint: WrittenCheckpoint | undefined;
   let summary: TranscriptSummary | undefined;
   let mayReplace = kept !== undefined;
+  let firstRewrittenMessageId: string | undefined;
 
   const addMessages = async (messages: TranscriptBatch['messages']): Promise<void> => {
     const [first] = messages;
     if (mayReplace && first !== undefined) {
       mayReplace = false;
+      firstRewrittenMessageId = first.id;
       await copier.sendAll();
       for (const timeMs of await deleteMessagesFrom(transaction, rowSet, first.id)) quarters.add(timeMs);
     }
@@ -133,7 +135,12 @@ export function createTranscriptWriter(
       if (summary === undefined) throw new Error('The last batch has not been written');
       const messageQuarters = kept && quarters.toQuarters();
       const toolIdsOfTexts = kept && toolIds.toOthers();
-      return { rowSet: { ...rowSet, messageQuarters, toolIdsOfTexts }, summary, counts, checkpoint };
+      return {
+        rowSet: { ...rowSet, messageQuarters, firstRewrittenMessageId, toolIdsOfTexts },
+        summary,
+        counts,
+        checkpoint,
+      };
     },
   };
 }

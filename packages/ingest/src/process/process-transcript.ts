@@ -24,7 +24,7 @@ import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
 import { hashRedacted, redactRawObject } from '../redact/redact-raw-object.ts';
 import { createRedaction, readEarlierSecrets, toRowsVersion } from '../redact/redaction.ts';
 import { parseRawObject } from './parse-raw-object.ts';
-import { findResumePoint, toKeptRows } from './resume-point.ts';
+import { findResumePoint, haveEqualRows, toKeptRows } from './resume-point.ts';
 import { findExtension } from './session-versions.ts';
 import { toRowSetIds, writeTranscripts } from './write-transcripts.ts';
 
@@ -157,7 +157,8 @@ async function ingest(
   const arrivals = await findArrivals(transaction, transcript);
   const parsing = { ...options, prices, arrivals, redaction, resumePoint };
   const parsed = await parseRawObject(rawStore, transcript, others, parsing);
-  const planned = { transcript, rowSet, others, resumePoint, redaction, ...parsed };
+  const equalOthers = others.filter((other) => haveEqualRows(other, transcript));
+  const planned = { transcript, rowSet, others, equalOthers, resumePoint, redaction, ...parsed };
   const superseded = await writeTranscripts({ transaction, client }, workspaceId, [planned], versions, options.signal);
   return { hasSecrets: redaction.hasChanged, isSuperseded: superseded.has(transcript.id) };
 }

@@ -19,6 +19,15 @@ const EQUAL_COLUMNS = [
   'agent_id',
 ] as const satisfies readonly (keyof TranscriptRow)[];
 
+/** Whether two transcripts, one of which begins with the other's bytes, have equal rows there. */
+export const haveEqualRows = (
+  one: Pick<TranscriptRow, (typeof EQUAL_COLUMNS)[number] | 'stored_sha256'>,
+  other: Pick<TranscriptRow, (typeof EQUAL_COLUMNS)[number] | 'stored_sha256'>,
+): boolean =>
+  one.stored_sha256 === null &&
+  other.stored_sha256 === null &&
+  EQUAL_COLUMNS.every((column) => one[column] === other[column]);
+
 /**
  * The version of the session that the transcript may have grown from, if its rows can be extended: it is the only one
  * with rows, they are complete, and they were made by the same parser at the same rates.
@@ -30,16 +39,15 @@ export function findUsableBeginning(
 ): ResumePoint['beginning'] | undefined {
   const [beginning, another] = others;
   if (beginning === undefined || another !== undefined) return undefined;
-  if (transcript.ingested_at !== null || transcript.stored_sha256 !== null) return undefined;
+  if (transcript.ingested_at !== null) return undefined;
   const { row_set_id } = beginning;
   const isUsable =
     beginning.size_bytes < transcript.size_bytes &&
     beginning.status === 'ingested' &&
     beginning.rows_deleted_at === null &&
-    beginning.stored_sha256 === null &&
     beginning.parser_version === versions.parser &&
     beginning.price_version === versions.prices &&
-    EQUAL_COLUMNS.every((column) => beginning[column] === transcript[column]);
+    haveEqualRows(beginning, transcript);
   return row_set_id !== null && isUsable ? { ...beginning, row_set_id } : undefined;
 }
 

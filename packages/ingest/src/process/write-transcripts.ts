@@ -29,6 +29,8 @@ export interface PlannedTranscript {
    * last batch.
    */
   others?: readonly TranscriptRow[];
+  /** Of these, the ones that have equal rows where they have equal bytes. */
+  equalOthers?: readonly TranscriptRow[];
   hashesByLength?: ReadonlyMap<number, string>;
   /** The shorter version whose rows the transcript takes over. */
   resumePoint?: ResumePoint | undefined;
@@ -71,12 +73,13 @@ export async function writeTranscripts(
     if (rowSet.kept === undefined && checkpoint === undefined) continue;
     await replaceCheckpoint(transaction, rowSet, transcript.size_bytes, checkpoint);
   }
-  const removedRowSetIds: string[] = [];
-  for (const { resumePoint, transcript, hashesByLength, others } of all) {
+  const [removedRowSetIds, beginningRowSetIds]: [string[], string[]] = [[], []];
+  for (const { resumePoint, transcript, hashesByLength, others, equalOthers = [] } of all) {
     if (resumePoint !== undefined || hashesByLength === undefined) continue;
     const replaced = findBeginnings(transcript, hashesByLength, others ?? []);
     await supersedeTranscripts(transaction, workspaceId, replaced, transcript.id);
     removedRowSetIds.push(...toRowSetIds(replaced));
+    beginningRowSetIds.push(...toRowSetIds(replaced.filter((beginning) => equalOthers.includes(beginning))));
   }
   const superseded = new Set<string>();
   const rowSets = all.map(({ rowSet }) => rowSet);
@@ -93,6 +96,7 @@ export async function writeTranscripts(
     sessionIds: all.map(({ transcript }) => transcript.session_id),
     written: rowSets.filter(({ rowSetId }) => !removedRowSetIds.includes(rowSetId)),
     removedRowSetIds,
+    beginningRowSetIds,
   });
   return superseded;
 }

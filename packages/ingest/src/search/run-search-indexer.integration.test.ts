@@ -215,6 +215,26 @@ describe('a session that changes', () => {
     }
   });
 
+  it.each([0, 300])('and grows by a line with an earlier time has that time, after %d long lines', async (count) => {
+    const toAnswerLine = (seconds: number, text: string) =>
+      toLine('a', seconds, {
+        ...{ requestId: 'request', message: { id: 'msg', role: 'assistant', content: [{ type: 'text', text }] } },
+      });
+    const beginning = toLongTranscript('a', count) + toLine('a', 1000) + toAnswerLine(1005, 'an answer');
+    await installation.receive(beginning, path('a'));
+    await installation.work();
+    await indexWaitingSessions(installation.database);
+    await installation.receive(beginning + toAnswerLine(1003, 'that goes on'), path('a'));
+    await installation.work();
+    expect((await search('answer')).map(({ timestamp }) => timestamp)).toEqual(['2026-01-01T00:16:43.000Z']);
+    expect(await indexWaitingSessions(installation.database)).toBe(1);
+    const grown = await readDocuments();
+    await installation.database.pool.query('DELETE FROM recount.search_documents');
+    await installation.database.pool.query('UPDATE recount.search_index_state SET indexed_at = NULL');
+    await indexWaitingSessions(installation.database);
+    expect(await readDocuments()).toEqual(grown);
+  });
+
   it('and is parsed differently the second time is not found by its old texts', async () => {
     const { transcript } = await installation.receive(toTranscript('a', 'a needle'), path('a'));
     await installation.work();
