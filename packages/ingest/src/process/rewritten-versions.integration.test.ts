@@ -1,6 +1,7 @@
 import { createApiKey, verifyUsage } from '@recount/db';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deleteTranscript } from '../maintain/deletions.ts';
+import { indexWaitingSessions } from '../search/run-search-indexer.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '../testing/test-installation.ts';
 
 let installation: TestInstallation;
@@ -104,6 +105,20 @@ describe('versions of a session that its agent rewrites', () => {
         ledger: { responses: 3, tokens_in: 300, tokens_out: 60 },
       });
     }
+  });
+
+  it('are found by the texts of the latest', async () => {
+    const { database } = installation;
+    const versions = [toChat('searched', [10], ' before it was rewritten'), toChat('searched', [10, 20])];
+    for (const version of versions) {
+      await installation.receive(version, { sessionId: 'searched' });
+      await installation.work();
+      await indexWaitingSessions(database);
+    }
+    const { rows } = await database.pool.query(
+      `SELECT text FROM recount.search_documents WHERE session_id = 'searched' AND kind = 'prompt' ORDER BY message_id`,
+    );
+    expect(rows.map(({ text }) => text)).toEqual(['prompt 10', 'prompt 20']);
   });
 
   it('keep what the latest has lost: it is shown, and every response counts', async () => {
