@@ -139,7 +139,7 @@ export interface RowSet extends RowSetKey {
    * unknown, and all sums of the session's rows are computed again.
    */
   messageQuarters?: readonly number[] | undefined;
-  /** Of the messages that were written again, as later lines may have changed them. Undefined: all are new, or none is. */
+  /** If a shorter version's rows are kept: the first message that was written again, because later lines may change it. */
   firstRewrittenMessageId?: string | undefined;
   /** Ids of tool calls that stay as they are, while texts of theirs may have come. Undefined: it may be any. */
   toolIdsOfTexts?: readonly string[] | undefined;

@@ -16,7 +16,7 @@ export interface UsageChange {
   written: readonly RowSet[];
   /** Row sets that lose all their entries and calls. */
   removedRowSetIds: readonly string[];
-  /** Of these, the ones whose rows are the beginning of those of a transcript that was written. Default: none. */
+  /** Removed row sets with which a written transcript begins, row by row. Default: none. */
   beginningRowSetIds?: readonly string[];
 }
 

@@ -29,7 +29,7 @@ export interface PlannedTranscript {
    * last batch.
    */
   others?: readonly TranscriptRow[];
-  /** Of these, the ones that have equal rows where they have equal bytes. */
+  /** The `others` that give the same rows for the same bytes. */
   equalOthers?: readonly TranscriptRow[];
   hashesByLength?: ReadonlyMap<number, string>;
   /** The shorter version whose rows the transcript takes over. */
