@@ -175,11 +175,12 @@ async function deleteWithoutCopy(transaction: Database, change: UsageChange, key
   const workspace = toHiddenWorkspace(change.workspaceId);
   await transaction.execute(sql`
     DELETE FROM ${usageLedger} AS l USING ${keysTable(keys)}
+    LEFT JOIN LATERAL (
+      SELECT row_set_id, entry_number FROM ${usageEntries}
+      WHERE workspace_id = ${workspace} AND agent = k.agent AND response_key = k.response_key OFFSET 0
+    ) AS e ON NOT ${isReplaced(change, 'e', 'entry')}
     WHERE l.workspace_id = ${workspace} AND l.agent = k.agent AND l.response_key = k.response_key
-      AND NOT EXISTS (
-        SELECT FROM ${usageEntries} AS e
-        WHERE e.workspace_id = ${workspace} AND e.agent = l.agent AND e.response_key = l.response_key
-          AND NOT ${isReplaced(change, 'e', 'entry')})`);
+      AND e.row_set_id IS NULL`);
 }
 
 /** Of the copies of a tool call, the one in the best credited transcript counts. */

@@ -149,12 +149,20 @@ export function selectDayRollup(name: RollupName, quarters: SQL): SQL {
       ${sql.raw(
         [
           ...summed.map((column) => `sum(${column.name})::${column.getSQLType()} AS ${column.name}`),
-          ...lists.map((list) => `string_agg(${list}, ''::bytea ORDER BY bucket_start, ${list}) AS ${list}`),
+          ...lists.map(concatenateInOrder),
         ].join(', '),
       )}
     FROM ${quarters} AS quarter
     GROUP BY ${group}, date_bin('1 day', bucket_start, '2000-01-01Z')`;
 }
+
+/**
+ * Sorts each group's lists on their own: an ordered aggregate would have all rows sorted by every key, and most rows of
+ * a long session have equal keys.
+ */
+const concatenateInOrder = (list: string): string => `(
+  SELECT string_agg(list, ''::bytea ORDER BY bucket, list)
+  FROM unnest(array_agg(quarter.bucket_start), array_agg(quarter.${list})) AS each (bucket, list)) AS ${list}`;
 
 /** Condition on the rows of a table: they belong to some sessions, or to any. */
 const ofSessions = (alias: string, workspaceId: string, scope: RollupScope | undefined): SQL =>
