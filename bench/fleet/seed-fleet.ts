@@ -37,7 +37,8 @@ export async function seedFleet(database: DatabasePool, size: FleetSize): Promis
   );
   await refreshTotals(database, FLEET_WORKSPACE);
   await database.pool.query(
-    'VACUUM ANALYZE recount.usage_hour_total, recount.message_hour_total, recount.tool_day_total, recount.stale_days',
+    `VACUUM ANALYZE recount.usage_hour_total, recount.message_hour_total, recount.tool_day_total,
+     recount.usage_attribution_total, recount.message_attribution_total, recount.session_total, recount.stale_days`,
   );
 }
 

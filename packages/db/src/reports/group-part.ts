@@ -3,7 +3,7 @@ import { toHiddenWorkspace } from '../planner.ts';
 import type { SessionTotalName } from '../usage/rollups-schema.ts';
 import { joinSessions, type ReportFilter, type ReportSource, toConditions } from './report-filter.ts';
 import { type ReportScope, toKey } from './report-keys.ts';
-import type { TableSource } from './rollup-source.ts';
+import type { ScopedTable, TableSource } from './rollup-source.ts';
 
 /** Rows of a table that are aggregated. */
 export interface GroupPart {
@@ -90,9 +90,12 @@ function listReportedSessions(parts: readonly RowsOfPart[], scope: ReportScope):
 }
 
 /** FROM and WHERE clauses of a part. */
-export const fromPart = ({ source, table, where }: RowsOfPart, scope: ReportScope): SQL => sql`
-  FROM ${typeof table === 'function' ? table(scope).table : table} ${joinReportedSessions(source, scope)}
-  WHERE ${toConditions(scope, source)} ${where === undefined ? sql`` : sql`AND ${where}`}`;
+export const fromPart = ({ source, table, where }: RowsOfPart, scope: ReportScope): SQL => {
+  const rows: ScopedTable = typeof table === 'function' ? table(scope) : { table };
+  return sql`
+    FROM ${rows.table} ${rows.sessions ?? joinReportedSessions(source, scope)}
+    WHERE ${toConditions(scope, source)} ${where === undefined ? sql`` : sql`AND ${where}`}`;
+};
 
 /** Queries for a WITH clause that the parts' tables need. */
 export const listQueries = (parts: readonly Pick<GroupPart, 'table'>[], scope: ReportScope): SQL[] =>

@@ -1,10 +1,11 @@
 import type { Database } from '../database/database.ts';
-import { type SQL, sql } from '../drizzle.cjs';
+import { sql } from '../drizzle.cjs';
 import { sessions } from '../transcripts/schema.ts';
 import { type DisagreementFigures, readDisagreements } from './read-disagreements-report.ts';
 import { SESSION_SOURCE } from './read-sessions-report.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
 import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
+import type { ScopedTable } from './rollup-source.ts';
 import { findSessionDays } from './totals-source.ts';
 
 const MAX_NAMED_MODELS = 100;
@@ -40,17 +41,17 @@ interface Row extends Record<string, unknown> {
 export async function readCaveats(database: Database, filter: ReportFilter): Promise<ReportCaveats> {
   const atAnyTime = { ...filter, from: null, to: null };
   const scope = { ...filter, groupBy: [] };
-  const { table, query } = USAGE_TABLE({ ...scope, sessionDays: await findSessionDays(database, scope) });
+  const usage = USAGE_TABLE({ ...scope, sessionDays: await findSessionDays(database, scope) });
   const anyTime = USAGE_TABLE({ ...atAnyTime, groupBy: [] });
-  const fromUsage = (of: ReportFilter, from: SQL) => sql`
-    FROM ${from} ${joinSessions(USAGE_SOURCE, filter)} WHERE ${toConditions(of, USAGE_SOURCE)} AND NOT u.is_shared`;
+  const fromUsage = (of: ReportFilter, { table, sessions }: ScopedTable) => sql`
+    FROM ${table} ${sessions ?? joinSessions(USAGE_SOURCE, filter)} WHERE ${toConditions(of, USAGE_SOURCE)} AND NOT u.is_shared`;
   const { rows } = await database.execute<Row>(sql`
-    WITH ${query === undefined ? sql`` : sql`${query},`} usage AS (
+    WITH ${usage.query === undefined ? sql`` : sql`${usage.query},`} usage AS (
       SELECT u.model, sum(u.unfinalised_responses) AS unfinalised_responses,
         sum(u.unfinalised_tokens_out) AS unfinalised_tokens_out, sum(u.estimated_tokens_out) AS estimated_tokens_out,
         sum(u.unpriced_responses) AS unpriced_responses, sum(u.unpriced_tokens) AS unpriced_tokens,
         sum(u.default_priced_responses) AS default_priced_responses
-      ${fromUsage(filter, table)}
+      ${fromUsage(filter, usage)}
       GROUP BY u.model
     )
     SELECT
@@ -65,7 +66,7 @@ export async function readCaveats(database: Database, filter: ReportFilter): Pro
         ORDER BY unpriced_tokens DESC, model LIMIT ${MAX_NAMED_MODELS}
       ) AS models,
       (
-        SELECT coalesce(sum(u.responses), 0)::float8 ${fromUsage(atAnyTime, anyTime.table)} AND u.bucket_start IS NULL
+        SELECT coalesce(sum(u.responses), 0)::float8 ${fromUsage(atAnyTime, anyTime)} AND u.bucket_start IS NULL
       ) AS without_timestamp
     FROM usage`);
   const [row] = rows;

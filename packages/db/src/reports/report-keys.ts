@@ -1,4 +1,5 @@
 import { type SQL, sql } from '../drizzle.cjs';
+import { ATTRIBUTION, type TotalsKind } from '../usage/rollups-schema.ts';
 import { type ReportCalendar, toLocalMoment, toLocalTime, toPeriod } from './report-calendar.ts';
 import type { ReportFilter, ReportSource } from './report-filter.ts';
 
@@ -25,13 +26,16 @@ export type ReportKey =
   | 'tool_kind';
 
 /** Keys that are columns of the session, and so have one value for all of its rows. */
-export const SESSION_KEYS: ReadonlySet<string> = new Set<ReportKey>(['project', 'agent', 'person', 'machine']);
+export const SESSION_KEYS: ReadonlySet<string> = new Set(ATTRIBUTION);
 
 /** The length of time that a row of totals covers. */
 export type TotalUnit = 'hour' | 'day';
 
 /** The UTC days that a report reads from the sessions' rows instead of from totals; undefined: all days. */
-export type SessionDays = Readonly<Record<TotalUnit, readonly string[] | undefined>>;
+export interface SessionDays extends Readonly<Record<TotalUnit, readonly string[] | undefined>> {
+  /** The kind of totals that have the report's keys and filters. */
+  kind: TotalsKind;
+}
 
 /** The data of a report, and its keys. */
 export interface ReportScope extends ReportFilter {

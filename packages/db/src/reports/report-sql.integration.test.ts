@@ -40,6 +40,7 @@ type Read = (database: Database, filter: ReportFilter) => Promise<unknown>;
 const REPORTS: Record<string, Read> = {
   caveats: readCaveats,
   usage: (database, filter) => readUsageReport(database, filter, { groupBy, limit }),
+  'usage-by-project': (database, filter) => readUsageReport(database, filter, { groupBy: ['project'], limit }),
   models: (database, filter) => readModelsReport(database, filter, { limit }),
   sessions: (database, filter) => readSessionsReport(database, filter, { groupBy, limit, idleThresholdMs }),
   'expensive-sessions': (database, filter) => listExpensiveSessions(database, filter, { idleThresholdMs, top: 10 }),

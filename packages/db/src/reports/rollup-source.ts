@@ -17,6 +17,8 @@ export interface ScopedTable {
   query?: SQL;
   /** Rows have no sessions. */
   hasTotals?: true;
+  /** What rows without sessions have of them, as `s`, in place of a join with the sessions. */
+  sessions?: SQL;
 }
 
 /** What lies within one day lies within one week and one month; a week may lie in two months. */

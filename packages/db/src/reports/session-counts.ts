@@ -98,11 +98,13 @@ function listCountQueries(part: RowsOfPart, scope: ReportScope): SQL[] {
 /** The days on which sessions must be counted from their rows; undefined if totals cannot count the part's sessions at all. */
 function findCountedDays(part: GroupPart, scope: ReportScope): readonly string[] | undefined {
   const { counted } = part;
+  const { sessionDays } = scope;
   if (counted === undefined || scope.model !== undefined || scope.subagents !== 'include') return undefined;
+  if (sessionDays === undefined || sessionDays.kind === 'attributed') return undefined;
   const keys = toKeys(part, scope).flatMap(([name]) => (isTimeKey(name) ? [] : [name]));
   const { rollup, key } = SESSION_TOTALS[counted];
   if (keys.some((name) => name !== key)) return undefined;
-  const days = scope.sessionDays?.[toTotalUnit(ROLLUPS[rollup])];
+  const days = sessionDays[toTotalUnit(ROLLUPS[rollup])];
   return days === undefined || days.length > MAX_SESSION_DAYS ? undefined : days;
 }
 

@@ -31,6 +31,8 @@ const GROUPS: readonly ReportKey[][] = [
   ['month', 'model'],
   ['model'],
   ['project'],
+  ['month', 'project', 'agent'],
+  ['person', 'machine', 'model'],
   ['session'],
 ];
 type Read = (database: Database, filter: ReportFilter) => Promise<unknown>;
@@ -63,6 +65,8 @@ const REQUESTS: readonly Partial<ReportRequest>[] = [
   { subagents: 'only' },
   { project: 'one' },
   { agent: 'codex' },
+  { machine: 'desk', model: 'model-1' },
+  { person: 'ada', from: '2026-03-28T10:20:00Z', to: '2026-03-30T23:10:00Z' },
   { from: '2026-03-28', to: '2026-04-02' },
   { from: '2026-03-28T10:20:00Z', to: '2026-03-30T23:10:00Z', subagents: 'exclude' },
 ];
@@ -84,6 +88,8 @@ beforeAll(async () => {
         session_id,
         agent: session === 2 ? 'codex' : 'claude-code',
         project: session === 0 ? 'one' : 'two',
+        machine: session === 1 ? 'desk' : null,
+        person: session < 2 ? 'ada' : null,
         responses: [
           { timestamp: null, tokens_out: 1000 },
           ...own.map((timestamp, index) => ({
@@ -108,6 +114,15 @@ beforeAll(async () => {
       };
     }),
   );
+  await pool.pool.query(`
+    INSERT INTO recount.message_rollup
+    SELECT workspace_id, session_id, bucket_start, model, is_subagent, sum(responses) + 1, 1 FROM recount.usage_rollup
+    GROUP BY workspace_id, session_id, bucket_start, model, is_subagent`);
+  await pool.pool.query(`
+    INSERT INTO recount.message_day_rollup (workspace_id, session_id, first_bucket_start, last_bucket_start, is_subagent, messages, user_messages)
+    SELECT workspace_id, session_id, min(bucket_start), max(bucket_start), is_subagent, sum(messages), sum(user_messages)
+    FROM recount.message_rollup
+    GROUP BY workspace_id, session_id, is_subagent, date_bin('1 day', bucket_start, '2000-01-01Z')`);
 });
 afterAll(() => pool.close());
 
@@ -136,9 +151,11 @@ it.each(ZONES)('answers in %s are the same with totals, without them and with so
   expect(await readAll(timeZone)).toEqual(expected);
   // What stands in the totals of stale days is not read.
   await mark('extract(day FROM first_bucket_start)::int % 2 = 0');
-  await pool.pool.query(`
-    UPDATE recount.usage_hour_total AS t SET tokens_out = 1e9 WHERE EXISTS (
-      SELECT FROM recount.stale_days AS s WHERE s.workspace_id = t.workspace_id AND s.day = date_bin('1 day', first_bucket_start, '2000-01-01Z'))`);
+  for (const table of ['usage_hour_total', 'usage_attribution_total']) {
+    await pool.pool.query(`
+      UPDATE recount.${table} AS t SET tokens_out = 1e9 WHERE EXISTS (
+        SELECT FROM recount.stale_days AS s WHERE s.workspace_id = t.workspace_id AND s.day = date_bin('1 day', first_bucket_start, '2000-01-01Z'))`);
+  }
   expect(await readAll(timeZone)).toEqual(expected);
 });
 
@@ -148,10 +165,16 @@ it('reads totals if it may', async () => {
   const request = { subagents: 'include' as const, timeZone: 'Europe/Berlin' };
   const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, request);
   const read = (groupBy: ReportKey[]) => readUsageReport(pool.database, filter, { groupBy, limit });
-  const [before, ofProjects] = [await read(['day']), await read(['project'])];
-  await pool.pool.query('UPDATE recount.usage_hour_total SET tokens_out = tokens_out + 1');
-  expect((await read(['day'])).totals.own.tokens_out).toBeGreaterThan(before.totals.own.tokens_out);
-  expect(await read(['project'])).toEqual(ofProjects);
+  const [before, ofBranches] = [await read(['day']), await read(['git_branch'])];
+  for (const table of ['usage_hour_total', 'usage_attribution_total']) {
+    await pool.pool.query(`UPDATE recount.${table} SET tokens_out = tokens_out + 1`);
+    const groupBy: ReportKey[] = table === 'usage_hour_total' ? ['day'] : ['project'];
+    expect((await read(groupBy)).totals.own.tokens_out).toBeGreaterThan(before.totals.own.tokens_out);
+  }
+  const { filter: ofOne } = await resolveReportFilter(pool.database, TEST_WORKSPACE, { ...request, project: 'one' });
+  const [inTotal] = (await read(['project'])).rows.filter(({ project }) => project === 'one');
+  expect((await readUsageReport(pool.database, ofOne, { limit })).totals.own).toEqual({ ...inTotal?.own });
+  expect(await read(['git_branch'])).toEqual(ofBranches);
 });
 
 it('leaves days stale that a newer program has marked', async () => {

@@ -1,10 +1,24 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { ROLLUPS, type RollupName, toTotalUnit } from '../usage/rollups-schema.ts';
+import { joinAttribution } from '../usage/attribution.ts';
+import {
+  ATTRIBUTION,
+  ROLLUPS,
+  type RollupName,
+  type Totals,
+  type TotalsKind,
+  toTotalUnit,
+} from '../usage/rollups-schema.ts';
 import { listStaleDays, toDay, toDays } from '../usage/stale-days.ts';
 import { findPartedDays, toLocalTime } from './report-calendar.ts';
-import type { ReportFilter } from './report-filter.ts';
-import { isTimeKey, type ReportKey, type ReportScope, type SessionDays, type TotalUnit } from './report-keys.ts';
+import {
+  isTimeKey,
+  type ReportKey,
+  type ReportScope,
+  SESSION_KEYS,
+  type SessionDays,
+  type TotalUnit,
+} from './report-keys.ts';
 import { fromRollup, type ScopedTable, type TableSource } from './rollup-source.ts';
 
 const UNIT_MS = { hour: 60 * 60_000, day: 24 * 60 * 60_000 } as const satisfies Record<TotalUnit, number>;
@@ -12,7 +26,10 @@ const UNIT_MS = { hour: 60 * 60_000, day: 24 * 60 * 60_000 } as const satisfies 
 /** If more days than this must be read from the sessions' rows, a report reads all of these rows: looking days up takes as long. */
 const MAX_SESSION_DAYS = 200;
 
-/** Keys that totals have. They have no sessions, and so nothing that a session tells. */
+/** If more days than this must be read from the sessions' rows by attribution, all are: each row's session is looked up. */
+const MAX_ATTRIBUTED_DAYS = 50;
+
+/** Keys that totals have, besides SESSION_KEYS if they are attributed. */
 const TOTAL_KEYS: ReadonlySet<ReportKey> = new Set(['hour', 'day', 'week', 'month', 'model', 'tool', 'tool_kind']);
 
 /**
@@ -21,18 +38,28 @@ const TOTAL_KEYS: ReadonlySet<ReportKey> = new Set(['hour', 'day', 'week', 'mont
  * Returns undefined if the report has keys or filters that totals do not have. Must run in the report's own snapshot.
  */
 export async function findSessionDays(database: Database, scope: ReportScope): Promise<SessionDays | undefined> {
-  if (!isOfWholeWorkspace(scope) || !scope.groupBy.every((key) => TOTAL_KEYS.has(key))) return undefined;
-  const stale = await listStaleDays(database, scope.workspaceId, MAX_SESSION_DAYS + 1);
+  const kind = chooseTotals(scope);
+  if (kind === undefined) return undefined;
+  const maxDays = kind === 'attributed' ? MAX_ATTRIBUTED_DAYS : MAX_SESSION_DAYS;
+  const stale = await listStaleDays(database, scope.workspaceId, maxDays + 1);
   const of = (unit: TotalUnit): readonly string[] | undefined => {
     const cut = listCutDays(scope, UNIT_MS[unit]);
     const days = cut === undefined ? undefined : [...stale, ...cut];
-    return days === undefined || days.length > MAX_SESSION_DAYS ? undefined : days;
+    return days === undefined || days.length > maxDays ? undefined : days;
   };
-  return { hour: of('hour'), day: of('day') };
+  return { kind, hour: of('hour'), day: of('day') };
 }
 
-const isOfWholeWorkspace = ({ agent, project, gitBranch, machine, person, sessionId }: ReportFilter): boolean =>
-  [agent, project, gitBranch, machine, person, sessionId].every((value) => value === undefined);
+/** The kind of totals that have all keys and filters of a report. */
+function chooseTotals(scope: ReportScope): TotalsKind | undefined {
+  const { agent, project, gitBranch, machine, person, sessionId, groupBy } = scope;
+  const keys = groupBy.filter((key) => !SESSION_KEYS.has(key));
+  if (gitBranch !== undefined || sessionId !== undefined || !keys.every((key) => TOTAL_KEYS.has(key))) return undefined;
+  const isFiltered = [agent, project, machine, person].some((value) => value !== undefined);
+  if (!isFiltered && keys.length === groupBy.length) return 'totals';
+  // Those of a day have no hours, and the sessions of a short time are listed anyway.
+  return groupBy.includes('hour') || scope.listsSessions === true ? undefined : 'attributed';
+}
 
 /** Days with an hour or day that falls into two groups or is partly outside the time range. Undefined if that is unknown. */
 function listCutDays({ from, to, groupBy, calendar }: ReportScope, unitMs: number): string[] | undefined {
@@ -45,38 +72,50 @@ function listCutDays({ from, to, groupBy, calendar }: ReportScope, unitMs: numbe
 
 const modulo = (value: number, divisor: number): number => ((value % divisor) + divisor) % divisor;
 
+const listAttribution = (alias: string): SQL => sql.raw(ATTRIBUTION.map((key) => `${alias}.${key}`).join(', '));
+
 /**
  * The rows that `fromRollup` returns, or, if the scope allows it, sums of the whole workspace by hour or day with no
  * sessions. Stale and split days then still come from the sessions' rows.
  */
 export function fromTotals(name: RollupName, alias: string): TableSource {
-  const { totals, keys, sums, lists } = ROLLUPS[name];
-  if (totals === undefined) throw new TypeError(`There are no totals of ${name}`);
+  const { keys, sums, lists } = ROLLUPS[name];
   const fromAll = fromRollup(name, alias);
   const fromStale = fromRollup(name, `stale_${alias}`);
-  const columns = sql.raw(
-    [
-      ...keys.map((key) => (totals.keys.includes(key) ? `t.${key}` : `NULL::text AS ${key}`)),
-      ...[...sums, ...lists].map((column) => `t.${column}`),
-    ].join(', '),
-  );
+  const listColumns = (totals: Totals) =>
+    sql.raw(
+      [
+        ...keys.map((key) => (totals.keys.includes(key) ? `t.${key}` : `NULL::text AS ${key}`)),
+        ...[...sums, ...lists].map((column) => `t.${column}`),
+      ].join(', '),
+    );
   return (scope): ScopedTable => {
     const { workspaceId, from, to, calendar, sessionDays } = scope;
-    const days = sessionDays?.[toTotalUnit(ROLLUPS[name])];
-    if (days === undefined) return fromAll(scope);
+    const { kind = 'totals' } = sessionDays ?? {};
+    const isAttributed = kind === 'attributed';
+    const totals = ROLLUPS[name][kind];
+    const days = sessionDays?.[toTotalUnit(ROLLUPS[name], kind)];
+    if (totals === undefined || days === undefined || (isAttributed && scope.groupBy.includes('hour'))) {
+      return fromAll(scope);
+    }
     const conditions: SQL[] = [sql`t.workspace_id = ${workspaceId}`];
     if (from !== null) conditions.push(sql`t.first_bucket_start >= ${from}::timestamptz`);
     if (to !== null) conditions.push(sql`t.first_bucket_start < ${to}::timestamptz`);
     if (days.length > 0) conditions.push(sql`${toDay('t.first_bucket_start')} <> ALL(${toDays(days)})`);
     const local = calendar && sql`, ${toLocalTime(sql`t.first_bucket_start`, calendar)} AS local_time`;
     const { table, query } = fromStale({ ...scope, onlyDays: days });
+    const stale = isAttributed
+      ? sql`SELECT ${sql.raw(`stale_${alias}`)}.*, ${listAttribution('s')} FROM ${table} ${joinAttribution(`stale_${alias}`, workspaceId)}`
+      : sql`SELECT * FROM ${table}`;
     return {
       table: sql`(
-        SELECT t.workspace_id, NULL::text AS session_id, t.first_bucket_start AS bucket_start, t.last_bucket_start, ${columns} ${local ?? sql``}
+        SELECT t.workspace_id, NULL::text AS session_id, t.first_bucket_start AS bucket_start, t.last_bucket_start,
+          ${listColumns(totals)} ${local ?? sql``} ${isAttributed ? sql`, ${listAttribution('t')}` : sql``}
         FROM ${totals.table} AS t WHERE ${sql.join(conditions, sql` AND `)}
-        UNION ALL SELECT * FROM ${table}
+        UNION ALL ${stale}
       ) AS ${sql.raw(alias)}`,
       ...(query !== undefined && { query }),
+      ...(isAttributed && { sessions: sql`CROSS JOIN LATERAL (SELECT ${listAttribution(alias)}) AS s` }),
       hasTotals: true,
     };
   };

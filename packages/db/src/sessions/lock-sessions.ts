@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { sessions } from '../transcripts/schema.ts';
+import { ATTRIBUTION_COLUMNS, type AttributionRow, type Attributions, toAttributions } from '../usage/attribution.ts';
 
 /**
  * Waits for the session's lock and holds it until the transaction ends. Everyone who writes or deletes a session's rows
@@ -25,17 +26,17 @@ export async function lockFreeSessions(
 const toLockKey = (name: SQL): SQL => sql`hashtextextended(${name}, 0)`;
 
 /**
- * Waits for the rows of sessions, in the order of their ids, and locks them until the transaction ends. Returns the
- * sessions that have one: nothing is derived from the others yet.
+ * Waits for the rows of sessions, in the order of their ids, and locks them until the transaction ends. Returns what the
+ * sessions that have one are attributed to: nothing is derived from the others yet.
  */
 export async function lockSessionRows(
   transaction: Database,
   workspaceId: string,
   sessionIds: readonly string[],
-): Promise<Set<string>> {
-  const { rows } = await transaction.execute<{ session_id: string }>(sql`
-    SELECT session_id FROM ${sessions}
+): Promise<Attributions> {
+  const { rows } = await transaction.execute<AttributionRow>(sql`
+    SELECT ${ATTRIBUTION_COLUMNS} FROM ${sessions}
     WHERE workspace_id = ${workspaceId} AND session_id = ANY(${sql.param([...sessionIds])}::text[])
     ORDER BY session_id FOR NO KEY UPDATE`);
-  return new Set(rows.map(({ session_id }) => session_id));
+  return toAttributions(rows);
 }

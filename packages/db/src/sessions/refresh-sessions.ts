@@ -3,6 +3,7 @@ import { type SQL, sql } from '../drizzle.cjs';
 import { isInWorkspace } from '../planner.ts';
 import { OPERATOR, sessions, transcripts } from '../transcripts/schema.ts';
 import { transcriptFigures } from '../transcripts/transcript-figures.ts';
+import { ATTRIBUTION_COLUMNS, type AttributionRow, type Attributions, toAttributions } from '../usage/attribution.ts';
 import { list } from '../usage/ledger-definition.ts';
 
 /** Columns that a session takes over from its primary transcript. */
@@ -61,32 +62,34 @@ export function selectSessions(version: SQL): SQL {
 /**
  * Derives the rows of sessions from their ingested transcripts, regardless of their order of arrival: one is primary,
  * the others are marked diverged. Deletes the row if none is left. The caller holds the sessions' locks. `storedIds`:
- * the sessions that may have other versions; default all.
+ * the sessions that may have other versions; default all. Returns what those that are left are attributed to.
  */
 export async function refreshSessions(
   transaction: Database,
   workspaceId: string,
   sessionIds: readonly string[],
   storedIds: ReadonlySet<string> = new Set(sessionIds),
-): Promise<void> {
+): Promise<Attributions> {
   const toVersions = (ids: readonly string[]) =>
     sql`(${selectVersions(isInWorkspace('t', 'session_id', workspaceId, ids))})`;
-  const { rows } = await transaction.execute<{ session_id: string }>(sql`
+  const { rows } = await transaction.execute<AttributionRow>(sql`
     INSERT INTO ${sessions} (${list(SESSION_COLUMNS, (name) => name)})
     ${selectSessions(toVersions(sessionIds))} ORDER BY session_id
     ON CONFLICT (workspace_id, session_id) DO UPDATE
     SET ${list(DERIVED, (name) => `${name} = excluded.${name}`)}, updated_at = excluded.updated_at
-    RETURNING session_id`);
+    RETURNING ${ATTRIBUTION_COLUMNS}`);
   const versionedIds = sessionIds.filter((id) => storedIds.has(id));
   if (versionedIds.length > 0) {
     await transaction.execute(sql`
       UPDATE ${transcripts} AS t SET is_diverged = NOT v.is_primary FROM ${toVersions(versionedIds)} AS v
       WHERE ${isInWorkspace('t', 'session_id', workspaceId, versionedIds)} AND t.id = v.id AND t.is_diverged = v.is_primary`);
   }
-  const found = new Set(rows.map(({ session_id }) => session_id));
+  const found = toAttributions(rows);
   const emptyIds = sessionIds.filter((id) => !found.has(id));
-  if (emptyIds.length === 0) return;
-  await transaction.execute(
-    sql`DELETE FROM ${sessions} AS s WHERE ${isInWorkspace('s', 'session_id', workspaceId, emptyIds)}`,
-  );
+  if (emptyIds.length > 0) {
+    await transaction.execute(
+      sql`DELETE FROM ${sessions} AS s WHERE ${isInWorkspace('s', 'session_id', workspaceId, emptyIds)}`,
+    );
+  }
+  return found;
 }

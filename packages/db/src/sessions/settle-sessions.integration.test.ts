@@ -162,7 +162,18 @@ async function insertRows(
   ]);
   await insertTestTranscript(
     { ...pool, database: transaction as typeof pool.database },
-    { id, agent, row_set_id: id, session_id: sessionId, size_bytes: sizeBytes, first_timestamp: toTime(startMinute) },
+    {
+      ...{
+        id,
+        agent,
+        row_set_id: id,
+        session_id: sessionId,
+        size_bytes: sizeBytes,
+        first_timestamp: toTime(startMinute),
+      },
+      // Another version of the session may have others.
+      ...{ project: sizeBytes > 1 ? 'one' : 'two', machine: startMinute > 1 ? null : `machine ${startMinute}` },
+    },
   );
   const key = { workspaceId: TEST_WORKSPACE, rowSetId: id };
   const rowSet = { ...key, firstNumbers: await findNextUsageNumbers(transaction, key) };
@@ -336,7 +347,8 @@ async function readActual() {
 async function clear(): Promise<void> {
   await pool.pool.query(
     `TRUNCATE recount.content_blocks, recount.usage_entries, recount.usage_ledger, recount.usage_rollup, recount.tool_calls,
-     recount.message_rollup, recount.usage_day_rollup, recount.tool_day_rollup, recount.file_day_rollup, recount.message_day_rollup, recount.findings, recount.transcripts, recount.usage_hour_total, recount.message_hour_total, recount.tool_day_total, recount.session_total, recount.stale_days, recount.sessions`,
+     recount.message_rollup, recount.usage_day_rollup, recount.tool_day_rollup, recount.file_day_rollup, recount.message_day_rollup, recount.findings, recount.transcripts, recount.usage_hour_total, recount.message_hour_total, recount.tool_day_total,
+     recount.usage_attribution_total, recount.message_attribution_total, recount.session_total, recount.stale_days, recount.sessions`,
   );
 }
 
@@ -347,13 +359,22 @@ const REPORTS: readonly ReportFilter[] = [
   REPORT,
   { ...REPORT, from: '2026-01-01T00:15:00.000Z', to: '2026-01-03T02:30:00.000Z', timeZone: 'Asia/Kolkata' },
   { ...REPORT, from: '2026-01-02T00:00:00.000Z', timeZone: 'UTC' },
+  { ...REPORT, project: 'one' },
 ];
 
 /** Reports are the same whether totals are read or the rows of sessions, of all days and of one. */
 async function expectTotals(filter: ReportFilter): Promise<void> {
   const read = async (database: Database) => {
     const answers: unknown[] = [];
-    for (const groupBy of [[], ['day'], ['hour'], ['month', 'model']] satisfies ReportKey[][]) {
+    const groups = [
+      [],
+      ['day'],
+      ['hour'],
+      ['month', 'model'],
+      ['project'],
+      ['machine', 'month'],
+    ] satisfies ReportKey[][];
+    for (const groupBy of groups) {
       answers.push(await readUsageReport(database, filter, { groupBy, limit: 100 }));
     }
     const page = { groupBy: ['tool'], limit: 100, hasPercentiles: true } satisfies Parameters<

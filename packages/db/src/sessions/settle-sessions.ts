@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { writeFindings, writeTouchedFindings } from '../findings/write-findings.ts';
 import { settleSearchIndex } from '../search/settle-search-index.ts';
+import { markReattributed } from '../usage/attribution.ts';
 import { deleteReplacedUsage, type UsageChange } from '../usage/replaced-usage.ts';
 import { settleUsageLedger } from '../usage/settle-usage-ledger.ts';
 import { findTouchedRows, type TouchedRows } from '../usage/touched-rows.ts';
@@ -21,10 +22,12 @@ export async function settleSessions(transaction: Database, change: UsageChange)
   const affected = await settleUsageLedger(transaction, change);
   for (const sessionId of sessionIds) affected.add(sessionId);
   const affectedIds = [...affected].sort();
-  const storedIds = await lockSessionRows(transaction, workspaceId, affectedIds);
+  const stored = await lockSessionRows(transaction, workspaceId, affectedIds);
+  const storedIds = new Set(stored.keys());
   const touched = await findTouchedRows(transaction, change);
   await deleteReplacedUsage(transaction, change);
-  await refreshSessions(transaction, workspaceId, sessionIds, storedIds);
+  const refreshed = await refreshSessions(transaction, workspaceId, sessionIds, storedIds);
+  await markReattributed(transaction, workspaceId, stored, refreshed);
   if (touched === undefined) {
     await writeRollups(transaction, change, affectedIds, { storedIds });
     await writeFindings(transaction, workspaceId, affectedIds, storedIds);

@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { and, eq, or, sql } from '../drizzle.cjs';
-import { lockSession } from '../sessions/lock-sessions.ts';
+import { lockSession, lockSessionRows } from '../sessions/lock-sessions.ts';
+import { markReattributed, toAttributions } from '../usage/attribution.ts';
 import { sessions, type TranscriptRow, transcripts } from './schema.ts';
 
 type TranscriptOrigin = Pick<TranscriptRow, 'machine' | 'person'>;
@@ -30,10 +31,13 @@ export async function completeOrigin(
     .where(and(eq(transcripts.workspace_id, workspace_id), eq(transcripts.id, id), lacks(transcripts)))
     .returning();
   if (row === undefined) return undefined;
+  const before = await lockSessionRows(transaction, workspace_id, [session_id]);
   const isItsSession = and(eq(sessions.workspace_id, workspace_id), eq(sessions.session_id, session_id));
-  await transaction
+  const after = await transaction
     .update(sessions)
     .set(completed(sessions))
-    .where(and(isItsSession, eq(sessions.primary_transcript_id, id)));
+    .where(and(isItsSession, eq(sessions.primary_transcript_id, id)))
+    .returning();
+  await markReattributed(transaction, workspace_id, before, toAttributions(after));
   return row;
 }

@@ -2,7 +2,17 @@ import type { Database, DatabasePool } from '../database/database.ts';
 import { lockWorkspace } from '../database/locks.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { checkSchemaVersion } from '../migrations/migrate-database.ts';
-import { ROLLUPS, type RollupName, sessionTotal, staleDays, toTotalUnit } from './rollups-schema.ts';
+import { joinAttribution } from './attribution.ts';
+import {
+  ATTRIBUTION,
+  ROLLUPS,
+  type RollupName,
+  sessionTotal,
+  staleDays,
+  TOTALS_KINDS,
+  type TotalsKind,
+  toTotalUnit,
+} from './rollups-schema.ts';
 import { COUNTED_ROLLUPS, selectSessionTotals } from './session-totals.ts';
 import { fromDays, listStaleDays, toDay, toDays } from './stale-days.ts';
 
@@ -12,33 +22,41 @@ export const TOTALLED = (Object.keys(ROLLUPS) as RollupName[]).filter((name) => 
 /** Days refreshed in one transaction. */
 const DAYS_PER_STEP = 50;
 
+/** The roll-ups' totals of a kind. */
+export const listTotals = (kind: TotalsKind): { name: RollupName; table: PgTable }[] =>
+  TOTALLED.flatMap((name) => {
+    const totals = ROLLUPS[name][kind];
+    return totals === undefined ? [] : [{ name, table: totals.table }];
+  });
+
 /** A query of the rows that totals should have: on some UTC days, or all of the workspace's. */
-export function selectTotals(name: RollupName, workspaceId: string, days?: readonly string[]): SQL {
-  const { quarters, days: dayTable, totals, sums, lists } = ROLLUPS[name];
-  if (totals === undefined) throw new TypeError(`There are no totals of ${name}`);
+export function selectTotals(name: RollupName, kind: TotalsKind, workspaceId: string, days?: readonly string[]): SQL {
+  const { quarters, days: dayTable, sums, lists } = ROLLUPS[name];
+  const totals = ROLLUPS[name][kind];
+  if (totals === undefined) throw new TypeError(`There are no such totals of ${name}`);
+  const unit = toTotalUnit(ROLLUPS[name], kind);
   const [table, first, last] =
-    quarters !== undefined
+    quarters !== undefined && unit === 'hour'
       ? [quarters, 'bucket_start', 'bucket_start']
       : [dayTable, 'first_bucket_start', 'last_bucket_start'];
   const types = Object.fromEntries(
     Object.values(getTableColumns(totals.table)).map((column) => [column.name, column.getSQLType()]),
   );
-  const rows =
-    days === undefined
-      ? sql`${table} AS d WHERE d.workspace_id = ${workspaceId} AND ${sql.raw(`d.${first}`)} IS NOT NULL`
-      : fromDays(table, first, workspaceId, days);
+  const rows = days === undefined ? sql`${table} AS d` : fromDays(table, first, workspaceId, days);
+  const isAttributed = kind === 'attributed';
+  const keys = [...(isAttributed ? ATTRIBUTION.map((key) => `s.${key}`) : []), ...totals.keys.map((key) => `d.${key}`)];
   return sql`
     SELECT d.workspace_id, min(${sql.raw(`d.${first}`)}) AS first_bucket_start, max(${sql.raw(`d.${last}`)}) AS last_bucket_start,
       ${sql.raw(
         [
-          ...totals.keys.map((key) => `d.${key}`),
+          ...keys,
           ...sums.map((sum) => `sum(d.${sum})::${types[sum]} AS ${sum}`),
           ...lists.map((list) => `string_agg(d.${list}, ''::bytea ORDER BY d.${list}) AS ${list}`),
         ].join(', '),
       )}
-    FROM ${rows}
-    GROUP BY d.workspace_id, ${sql.raw(totals.keys.map((key) => `d.${key}`).join(', '))},
-      date_bin(${sql.raw(`'1 ${toTotalUnit(ROLLUPS[name])}'`)}, ${sql.raw(`d.${first}`)}, '2000-01-01Z')`;
+    FROM ${rows} ${isAttributed ? joinAttribution('d', workspaceId) : sql``}
+    WHERE d.workspace_id = ${workspaceId} AND ${sql.raw(`d.${first}`)} IS NOT NULL
+    GROUP BY d.workspace_id, ${sql.raw(keys.join(', '))}, date_bin(${sql.raw(`'1 ${unit}'`)}, ${sql.raw(`d.${first}`)}, '2000-01-01Z')`;
 }
 
 /**
@@ -74,11 +92,11 @@ async function refreshDays(transaction: Database, workspaceId: string): Promise<
   const clear = async (table: PgTable, time: string) =>
     await transaction.execute(sql`
       DELETE FROM ${table} WHERE workspace_id = ${workspaceId} AND ${toDay(time)} = ANY(${toDays(days)})`);
-  for (const name of TOTALLED) {
-    const { totals } = ROLLUPS[name];
-    if (totals === undefined) continue;
-    await clear(totals.table, 'first_bucket_start');
-    await insert(transaction, totals.table, selectTotals(name, workspaceId, days));
+  for (const kind of TOTALS_KINDS) {
+    for (const { name, table } of listTotals(kind)) {
+      await clear(table, 'first_bucket_start');
+      await insert(transaction, table, selectTotals(name, kind, workspaceId, days));
+    }
   }
   await clear(sessionTotal, 'period_start');
   for (const rollup of COUNTED_ROLLUPS) {

@@ -186,6 +186,24 @@ export const toolDayTotal = recountSchema.table(
   (table) => [index('tool_day_total_time').on(table.workspace_id, table.first_bucket_start)],
 );
 
+/** What of a session reports attribute its usage to. */
+const attribution = () => ({ agent: text(), project: text(), person: text(), machine: text() });
+export const ATTRIBUTION = Object.keys(attribution()) as (keyof ReturnType<typeof attribution>)[];
+
+/** Sums of usage_day_rollup over the sessions of the same agent, project, person and machine, by UTC day. */
+export const usageAttributionTotal = recountSchema.table(
+  'usage_attribution_total',
+  { ...total(), ...attribution(), ...usageTotalKey(), ...usageSums() },
+  (table) => [index('usage_attribution_total_time').on(table.workspace_id, table.first_bucket_start)],
+);
+
+/** Sums of message_day_rollup over the same sessions. */
+export const messageAttributionTotal = recountSchema.table(
+  'message_attribution_total',
+  { ...total(), ...attribution(), ...messageKey(), ...messageSums() },
+  (table) => [index('message_attribution_total_time').on(table.workspace_id, table.first_bucket_start)],
+);
+
 /**
  * The number of sessions of a workspace that have rows of a roll-up in an hour or day (UTC), by the time of their last such
  * row before it; see `SESSION_TOTALS`. A session is new in a period, or in a group of a report, in the hour or day whose
@@ -216,7 +234,7 @@ export const staleDays = recountSchema.table(
   (table) => [index('stale_days_workspace').on(table.workspace_id, table.day)],
 );
 
-interface Totals {
+export interface Totals {
   table: PgTable;
   keys: readonly string[];
 }
@@ -228,6 +246,8 @@ interface Rollup {
   days: PgTable;
   /** Sums of them over all sessions. */
   totals?: Totals;
+  /** The same by UTC day and ATTRIBUTION. */
+  attributed?: Totals;
   /** Keys of rows in addition to session and time. */
   keys: readonly string[];
   /** Columns that are summed or concatenated. */
@@ -240,8 +260,13 @@ const names = <Name extends string>(columns: Record<Name, unknown>): Name[] => O
 /** Columns of the usage roll-up that are summed. */
 export const USAGE_SUMS = names(usageSums());
 
+/** Sums over all sessions, and over those of each agent, project, person and machine. */
+export const TOTALS_KINDS = ['totals', 'attributed'] as const;
+export type TotalsKind = (typeof TOTALS_KINDS)[number];
+
 /** The length of time that a row of a roll-up's totals, or of the counts of its sessions, covers. */
-export const toTotalUnit = ({ quarters }: Rollup): 'hour' | 'day' => (quarters === undefined ? 'day' : 'hour');
+export const toTotalUnit = ({ quarters }: Rollup, kind: TotalsKind = 'totals'): 'hour' | 'day' =>
+  quarters === undefined || kind === 'attributed' ? 'day' : 'hour';
 
 /** All roll-ups, by the prefix of their tables' names. */
 export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
@@ -252,6 +277,7 @@ export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
     sums: USAGE_SUMS,
     lists: [],
     totals: { table: usageHourTotal, keys: names(usageTotalKey()) },
+    attributed: { table: usageAttributionTotal, keys: names(usageTotalKey()) },
   },
   tool: {
     days: toolDayRollup,
@@ -268,6 +294,7 @@ export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
     sums: names(messageSums()),
     lists: [],
     totals: { table: messageHourTotal, keys: names(messageKey()) },
+    attributed: { table: messageAttributionTotal, keys: names(messageKey()) },
   },
 };
 export type RollupName = keyof typeof ROLLUPS;

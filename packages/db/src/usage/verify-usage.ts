@@ -11,8 +11,8 @@ import { sessions, transcripts } from '../transcripts/schema.ts';
 import { selectActiveTimes } from '../transcripts/transcript-figures.ts';
 import { COST_OF_ENTRIES, SEARCHES_OF_ENTRIES } from '../transcripts/transcript-totals.ts';
 import { ALL_ENTRIES, IS_CREDITED_CALL, list, selectLedgerRows } from './ledger-definition.ts';
-import { selectTotals, TOTALLED } from './refresh-totals.ts';
-import { ROLLUPS, type RollupName, sessionTotal, staleDays, toTotalUnit } from './rollups-schema.ts';
+import { listTotals, selectTotals } from './refresh-totals.ts';
+import { ROLLUPS, type RollupName, sessionTotal, staleDays, TOTALS_KINDS, toTotalUnit } from './rollups-schema.ts';
 import { sessionEvents, toolCalls, usageEntries, usageLedger } from './schema.ts';
 import { COUNTED_ROLLUPS, selectSessionTotals } from './session-totals.ts';
 import { toDay } from './stale-days.ts';
@@ -111,7 +111,7 @@ function selectRecountedFigures(workspaceId: string): SQL {
  */
 export const VERIFIED_TABLE_COUNT =
   6 +
-  TOTALLED.length +
+  TOTALS_KINDS.flatMap(listTotals).length +
   Object.values(ROLLUPS).reduce((count, { quarters }) => count + (quarters === undefined ? 1 : 2), 0);
 
 /** How the rows of a derived table compare with a full recount. */
@@ -124,7 +124,7 @@ export interface DerivedTableCheck {
     | 'findings'
     | `${RollupName}_rollup`
     | `${RollupName}_day_rollup`
-    | `${RollupName}_${'hour' | 'day'}_total`
+    | `${RollupName}_${'hour' | 'day' | 'attribution'}_total`
     | 'session_total';
   rows: number;
   /** Rows of the recount that the table lacks. */
@@ -184,14 +184,13 @@ export async function verifyUsage(
   }
   const isFresh = (time: string) => sql`NOT EXISTS (
     SELECT FROM ${staleDays} AS s WHERE s.workspace_id = ${workspaceId} AND s.day = ${toDay(time)})`;
-  for (const name of TOTALLED) {
-    const { totals } = ROLLUPS[name];
-    if (totals === undefined) continue;
-    const where = isFresh('t.first_bucket_start');
-    const recounted = sql`SELECT * FROM (${selectTotals(name, workspaceId)}) AS t WHERE ${where}`;
-    checks.push(
-      await compare(`${name}_${toTotalUnit(ROLLUPS[name])}_total`, { stored: totals.table, where, recounted }),
-    );
+  for (const kind of TOTALS_KINDS) {
+    for (const { name, table: stored } of listTotals(kind)) {
+      const where = isFresh('t.first_bucket_start');
+      const recounted = sql`SELECT * FROM (${selectTotals(name, kind, workspaceId)}) AS t WHERE ${where}`;
+      const type = kind === 'attributed' ? 'attribution' : toTotalUnit(ROLLUPS[name]);
+      checks.push(await compare(`${name}_${type}_total`, { stored, where, recounted }));
+    }
   }
   const where = isFresh('t.period_start');
   const counts = sql.join(

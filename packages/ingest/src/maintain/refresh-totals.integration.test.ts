@@ -1,9 +1,11 @@
-import { readUsageReport } from '@recount/db';
+import { readUsageReport, refreshTotals, verifyUsage } from '@recount/db';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { handleJob } from '../process/handle-job.ts';
 import {
   createTestInstallation,
   TEST_WORKSPACE,
   type TestInstallation,
+  toLine,
   toTranscript,
 } from '../testing/test-installation.ts';
 import { runTotals } from './refresh-totals.ts';
@@ -42,4 +44,58 @@ it('updates the totals of new data until it is stopped', async () => {
   end.abort();
   await running;
   expect(onFailure).not.toHaveBeenCalled();
+});
+
+/** Machines with their output tokens in the report by machine, with all totals refreshed; compares every table, too. */
+async function readMachines(session: string): Promise<Record<string, number>> {
+  const { database } = installation;
+  const read = async () => {
+    const filter = {
+      ...{ workspaceId: TEST_WORKSPACE, from: '2020-01-01T00:00:00Z', to: '2021-01-01T00:00:00Z', timeZone: 'UTC' },
+      subagents: 'include' as const,
+    };
+    const { rows } = await readUsageReport(database.database, filter, { groupBy: ['machine', 'model'], limit: 10 });
+    return Object.fromEntries(rows.map(({ machine, own }) => [String(machine), own.tokens_out]));
+  };
+  const stale = await read();
+  await refreshTotals(database, TEST_WORKSPACE);
+  expect(await read(), session).toEqual(stale);
+  const checks = await database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
+  expect(checks.filter(({ missing, surplus }) => missing + surplus > 0)).toEqual([]);
+  return stale;
+}
+
+const toAnswer = (session: string, day: number): string =>
+  toLine(session, day, {
+    type: 'assistant',
+    timestamp: `2020-01-${String(day).padStart(2, '0')}T12:00:00.000Z`,
+    message: {
+      ...{ id: `msg_${session}${day}`, role: 'assistant', model: 'claude-sonnet-4-5', content: [] },
+      usage: { input_tokens: 3, output_tokens: 20 },
+    },
+  });
+
+it('attributes all days of a session to the machine of a version that grew by another day', async () => {
+  for (const [days, machine, tokens] of [
+    [5, 'desk', 100],
+    [6, 'laptop', 120],
+  ] as const) {
+    const lines = Array.from({ length: days }, (_, index) => toAnswer('moved', index + 1));
+    await installation.receive(lines.join(''), { machine });
+    for (const job of installation.jobs.splice(0)) {
+      // So that most of the messages are kept from the version before.
+      const options = { maxLineBytes: 1024 * 1024, minCheckpointBytes: 0, maxOpenMessages: 2 };
+      const outcome = await handleJob({ ...installation, onReport: () => undefined }, job, options);
+      expect(outcome).toMatchObject({ status: 'done' });
+    }
+    expect(await readMachines('moved')).toEqual({ [machine]: tokens });
+  }
+});
+
+it('attributes a session to the machine that a duplicate names', async () => {
+  await installation.receive(toAnswer('unnamed', 7));
+  await installation.work();
+  expect(await readMachines('unnamed')).toEqual({ laptop: 120, null: 20 });
+  await installation.receive(toAnswer('unnamed', 7), { machine: 'server' });
+  expect(await readMachines('unnamed')).toEqual({ laptop: 120, server: 20 });
 });
