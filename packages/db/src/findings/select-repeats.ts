@@ -19,20 +19,24 @@ export const selectSessionsWithRepeats = (scope: FindingScope): SQL => sql`
     FROM call
   ) AS c WHERE may_be_found`;
 
+/** Columns that are equal in a run of calls or errors, before their texts are compared: what neighbours are compared by. */
+const CALL_COLUMNS = 'tool_name, input_bytes, file_path, program';
+const ERROR_COLUMNS = 'tool_name, output_bytes';
+
 /**
  * Queries for a WITH. The last three, `repeated_call`, `repeated_error` and `repeated_read`, have one row per finding.
  * Inputs and results are read only of calls that resemble their neighbours, which are few.
  */
 export const repeatQueries = (scope: FindingScope): SQL => sql`
   ${callQuery(scope)},
-  ${runQuery('alike_call', sql`(SELECT * FROM call WHERE may_repeat)`, 'tool_name, input_bytes, file_path, program')},
+  ${runQuery('alike_call', sql`(SELECT * FROM call WHERE may_repeat)`, CALL_COLUMNS)},
   ${inputQuery('call_input', 'alike_call', scope)},
-  ${runQuery('same_call', sql`call_input`, 'tool_name, input')},
-  ${findingQuery('repeated_call', 'same_call', 'is_subagent, tool_name, input, same_call_run')},
-  ${runQuery('alike_error', sql`(SELECT * FROM call WHERE may_fail_again)`, 'tool_name, is_failed, output_bytes')},
+  ${runQuery('same_call', sql`call_input`, `${CALL_COLUMNS}, input`)},
+  ${findingQuery('repeated_call', 'same_call', `is_subagent, ${CALL_COLUMNS}, input, same_call_run`)},
+  ${runQuery('alike_error', sql`(SELECT * FROM call WHERE may_fail_again)`, `${ERROR_COLUMNS}, is_failed`)},
   ${errorQuery(scope)},
-  ${runQuery('same_error', sql`failed`, 'tool_name, error')},
-  ${findingQuery('repeated_error', 'same_error', 'is_subagent, tool_name, error, same_error_run')},
+  ${runQuery('same_error', sql`failed`, `${ERROR_COLUMNS}, error`)},
+  ${findingQuery('repeated_error', 'same_error', `is_subagent, ${ERROR_COLUMNS}, error, same_error_run`)},
   ${readQuery(scope)},
   ${findingQuery('repeated_read', 'same_read', 'file_path, epoch, input')}`;
 

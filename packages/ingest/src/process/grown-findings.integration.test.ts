@@ -191,22 +191,39 @@ it('findings of a session that grew, split anywhere, equal those of one uploaded
   expect(resumedCount).toBeGreaterThan(8);
 });
 
+const FAILED: MadeCall = {
+  ...{ tool: 'shell', input: 0, resultAfter: 0, error: 'abc', copyAfter: null, times: 3, hasShortId: true },
+  ...{ isTwice: false, isSidechain: false, pauseMinutes: 0, cacheWrite: 0, cacheRead: 0 },
+};
+
+/** More messages than a checkpoint keeps open, without errors. */
+const OTHERS = Array.from({ length: 147 }, (_, index): MadeCall => {
+  const tool = index % 2 === 0 ? 'read' : 'edit';
+  return { ...FAILED, tool, error: null, times: 1, hasShortId: false };
+});
+
+const countErrors = async (): Promise<number> =>
+  (await readFindings()).filter((finding) => String(finding).includes('repeated-error')).length;
+
 it('compares errors again if a call of another response has an earlier one’s id and text', async () => {
-  const failed: MadeCall = {
-    ...{ tool: 'shell', input: 0, resultAfter: 0, error: 'abc', copyAfter: null, times: 3, hasShortId: true },
-    ...{ isTwice: false, isSidechain: false, pauseMinutes: 0, cacheWrite: 0, cacheRead: 0 },
-  };
-  const others = Array.from({ length: 147 }, (_, index): MadeCall => {
-    const tool = index % 2 === 0 ? 'read' : 'edit';
-    return { ...failed, tool, error: null, times: 1, hasShortId: false };
-  });
-  const countErrors = async (): Promise<number> =>
-    (await readFindings()).filter((finding) => String(finding).includes('repeated-error')).length;
   await clear();
-  const lines = toLines([failed, ...others, { ...failed, times: 1, error: 'xhl' }]);
+  const lines = toLines([FAILED, ...OTHERS, { ...FAILED, times: 1, error: 'xhl' }]);
   await upload(toText('grown', lines.slice(0, -2)));
   expect(await countErrors()).toBe(1);
   expect(await upload(toText('grown', lines))).toBe(true);
   await expectVerified();
   expect(await countErrors()).toBe(0);
+});
+
+it('does not join errors of different lengths to one run if a later text makes them equal', async () => {
+  await clear();
+  const longer: MadeCall = { ...FAILED, error: 'longer' };
+  const ofOneLength: MadeCall = { ...FAILED, error: 'xhl', hasShortId: false };
+  // Ids of the longer ones come again, with the text of those before them, which is the least of each id's texts.
+  const lines = toLines([ofOneLength, longer, ...OTHERS, { ...FAILED, error: 'xhl' }]);
+  await upload(toText('grown', lines.slice(0, -6)));
+  expect(await countErrors()).toBe(2);
+  expect(await upload(toText('grown', lines))).toBe(true);
+  await expectVerified();
+  expect(await countErrors()).toBe(3);
 });
