@@ -76,8 +76,10 @@ BEGIN
 END
 $$;
 --> statement-breakpoint
--- Whoever writes roll-ups just now does not mark the days of sessions that are attributed to something else: they end first.
-LOCK TABLE recount.usage_day_rollup, recount.message_day_rollup IN SHARE MODE;
+COMMENT ON TABLE recount.stale_days IS 'UTC days of which the totals may not be the sums of the roll-ups: added to by whoever changes these, or what a session is attributed to, until a worker makes the totals again. A day may stand here many times.';
+--> statement-breakpoint
+-- Whoever changes sessions or roll-ups just now does not mark all of the days that this is about: they end first.
+LOCK TABLE recount.sessions, recount.usage_day_rollup, recount.message_day_rollup IN SHARE MODE;
 --> statement-breakpoint
 -- A worker makes the totals.
 INSERT INTO recount.stale_days (workspace_id, day)

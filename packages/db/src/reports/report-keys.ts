@@ -26,7 +26,7 @@ export type ReportKey =
   | 'tool_kind';
 
 /** Keys that are columns of the session, and so have one value for all of its rows. */
-export const SESSION_KEYS: ReadonlySet<string> = new Set(ATTRIBUTION);
+export const SESSION_KEYS: ReadonlySet<string> = new Set<ReportKey>(ATTRIBUTION);
 
 /** The length of time that a row of totals covers. */
 export type TotalUnit = 'hour' | 'day';

@@ -17,7 +17,7 @@ export interface ScopedTable {
   query?: SQL;
   /** Rows have no sessions. */
   hasTotals?: true;
-  /** What rows without sessions have of them, as `s`, in place of a join with the sessions. */
+  /** In place of a join with the sessions, as `s`: what rows have of them themselves. */
   sessions?: SQL;
 }
 
@@ -100,9 +100,12 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
   };
 }
 
-/** All rows of a table, or those of the time, days or sessions that the scope is about, and of no known time. */
+/**
+ * All rows of a table, or those of the time, days or sessions that the scope is about, and of no known time unless the filter
+ * asks for a time.
+ */
 function restrictRows(table: PgTable, column: string, scope: ReportScope): SQL {
-  const { workspaceId, onlyDays, onlySessionsOf, until } = scope;
+  const { workspaceId, onlyDays, onlySessionsOf, until, from, to } = scope;
   const days = onlyDays ?? onlySessionsOf;
   if (days === undefined) {
     if (until === undefined) return sql`${table}`;
@@ -111,10 +114,13 @@ function restrictRows(table: PgTable, column: string, scope: ReportScope): SQL {
     // Two ranges of an index: with OR, all of it would be read.
     return sql`(${select(sql`<= ${until}::timestamptz`)} UNION ALL ${select(sql`IS NULL`)})`;
   }
+  const withoutTime = (columns: string) =>
+    from !== null || to !== null
+      ? sql``
+      : sql`UNION ALL
+          SELECT ${sql.raw(`t.${columns}`)} FROM ${table} AS t WHERE t.workspace_id = ${workspaceId} AND ${sql.raw(`t.${column}`)} IS NULL`;
   const rows = (columns: string) => sql`
-    SELECT ${sql.raw(`d.${columns}`)} FROM ${fromDays(table, column, workspaceId, days)}
-    UNION ALL
-    SELECT ${sql.raw(`t.${columns}`)} FROM ${table} AS t WHERE t.workspace_id = ${workspaceId} AND ${sql.raw(`t.${column}`)} IS NULL`;
+    SELECT ${sql.raw(`d.${columns}`)} FROM ${fromDays(table, column, workspaceId, days)} ${withoutTime(columns)}`;
   if (onlyDays !== undefined) return sql`(${rows('*')})`;
   return sql`(
     SELECT d.* FROM (SELECT DISTINCT session_id FROM (${rows('session_id')}) AS seen) AS s CROSS JOIN LATERAL (

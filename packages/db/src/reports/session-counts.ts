@@ -100,7 +100,7 @@ function findCountedDays(part: GroupPart, scope: ReportScope): readonly string[]
   const { counted } = part;
   const { sessionDays } = scope;
   if (counted === undefined || scope.model !== undefined || scope.subagents !== 'include') return undefined;
-  if (sessionDays === undefined || sessionDays.kind === 'attributed') return undefined;
+  if (sessionDays === undefined || sessionDays.kind !== 'whole') return undefined;
   const keys = toKeys(part, scope).flatMap(([name]) => (isTimeKey(name) ? [] : [name]));
   const { rollup, key } = SESSION_TOTALS[counted];
   if (keys.some((name) => name !== key)) return undefined;

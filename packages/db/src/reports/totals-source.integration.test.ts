@@ -31,6 +31,7 @@ const GROUPS: readonly ReportKey[][] = [
   ['month', 'model'],
   ['model'],
   ['project'],
+  ['day', 'project'],
   ['month', 'project', 'agent'],
   ['person', 'machine', 'model'],
   ['session'],
@@ -145,15 +146,26 @@ const mark = (condition: string) =>
     WHERE first_bucket_start IS NOT NULL AND ${condition}`);
 
 it.each(ZONES)('answers in %s are the same with totals, without them and with some of them', async (timeZone) => {
+  // So many that all rows are read.
+  await pool.pool.query(
+    `INSERT INTO recount.stale_days SELECT $1, '2000-01-01Z'::timestamptz + n * interval '1 day' FROM generate_series(1, 300) AS n`,
+    [TEST_WORKSPACE],
+  );
   await mark('true');
   const expected = await readAll(timeZone);
+  await pool.pool.query(`DELETE FROM recount.stale_days WHERE day < '2001-01-01Z'`);
+  expect(await readAll(timeZone)).toEqual(expected);
   await refreshTotals(pool, TEST_WORKSPACE);
   expect(await readAll(timeZone)).toEqual(expected);
   // What stands in the totals of stale days is not read.
   await mark('extract(day FROM first_bucket_start)::int % 2 = 0');
-  for (const table of ['usage_hour_total', 'usage_attribution_total']) {
+  for (const [table, column] of [
+    ['usage_hour_total', 'tokens_out'],
+    ['usage_attribution_total', 'tokens_out'],
+    ['message_attribution_total', 'messages'],
+  ]) {
     await pool.pool.query(`
-      UPDATE recount.${table} AS t SET tokens_out = 1e9 WHERE EXISTS (
+      UPDATE recount.${table} AS t SET ${column} = 1e9 WHERE EXISTS (
         SELECT FROM recount.stale_days AS s WHERE s.workspace_id = t.workspace_id AND s.day = date_bin('1 day', first_bucket_start, '2000-01-01Z'))`);
   }
   expect(await readAll(timeZone)).toEqual(expected);

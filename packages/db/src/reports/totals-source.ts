@@ -11,6 +11,7 @@ import {
 } from '../usage/rollups-schema.ts';
 import { listStaleDays, toDay, toDays } from '../usage/stale-days.ts';
 import { findPartedDays, toLocalTime } from './report-calendar.ts';
+import { joinSessions } from './report-filter.ts';
 import {
   isTimeKey,
   type ReportKey,
@@ -47,7 +48,7 @@ export async function findSessionDays(database: Database, scope: ReportScope): P
     const days = cut === undefined ? undefined : [...stale, ...cut];
     return days === undefined || days.length > maxDays ? undefined : days;
   };
-  return { kind, hour: of('hour'), day: of('day') };
+  return { kind, hour: kind === 'attributed' ? undefined : of('hour'), day: of('day') };
 }
 
 /** The kind of totals that have all keys and filters of a report. */
@@ -56,7 +57,7 @@ function chooseTotals(scope: ReportScope): TotalsKind | undefined {
   const keys = groupBy.filter((key) => !SESSION_KEYS.has(key));
   if (gitBranch !== undefined || sessionId !== undefined || !keys.every((key) => TOTAL_KEYS.has(key))) return undefined;
   const isFiltered = [agent, project, machine, person].some((value) => value !== undefined);
-  if (!isFiltered && keys.length === groupBy.length) return 'totals';
+  if (!isFiltered && keys.length === groupBy.length) return 'whole';
   // Those of a day have no hours, and the sessions of a short time are listed anyway.
   return groupBy.includes('hour') || scope.listsSessions === true ? undefined : 'attributed';
 }
@@ -75,8 +76,8 @@ const modulo = (value: number, divisor: number): number => ((value % divisor) + 
 const listAttribution = (alias: string): SQL => sql.raw(ATTRIBUTION.map((key) => `${alias}.${key}`).join(', '));
 
 /**
- * The rows that `fromRollup` returns, or, if the scope allows it, sums of the whole workspace by hour or day with no
- * sessions. Stale and split days then still come from the sessions' rows.
+ * The rows that `fromRollup` returns, or, if the scope allows it, sums of the whole workspace by hour or day, or by day and
+ * what sessions are attributed to, with no sessions. Stale and split days then still come from the sessions' rows.
  */
 export function fromTotals(name: RollupName, alias: string): TableSource {
   const { keys, sums, lists } = ROLLUPS[name];
@@ -91,28 +92,34 @@ export function fromTotals(name: RollupName, alias: string): TableSource {
     );
   return (scope): ScopedTable => {
     const { workspaceId, from, to, calendar, sessionDays } = scope;
-    const { kind = 'totals' } = sessionDays ?? {};
+    const { kind = 'whole' } = sessionDays ?? {};
     const isAttributed = kind === 'attributed';
-    const totals = ROLLUPS[name][kind];
+    const totals = ROLLUPS[name].totals?.[kind];
     const days = sessionDays?.[toTotalUnit(ROLLUPS[name], kind)];
-    if (totals === undefined || days === undefined || (isAttributed && scope.groupBy.includes('hour'))) {
-      return fromAll(scope);
-    }
+    // A part may need hours for other keys than those of its report.
+    const needsHours = isAttributed && scope.groupBy.includes('hour');
+    if (totals === undefined || days === undefined || needsHours) return fromAll(scope);
     const conditions: SQL[] = [sql`t.workspace_id = ${workspaceId}`];
     if (from !== null) conditions.push(sql`t.first_bucket_start >= ${from}::timestamptz`);
     if (to !== null) conditions.push(sql`t.first_bucket_start < ${to}::timestamptz`);
     if (days.length > 0) conditions.push(sql`${toDay('t.first_bucket_start')} <> ALL(${toDays(days)})`);
     const local = calendar && sql`, ${toLocalTime(sql`t.first_bucket_start`, calendar)} AS local_time`;
     const { table, query } = fromStale({ ...scope, onlyDays: days });
-    const stale = isAttributed
-      ? sql`SELECT ${sql.raw(`stale_${alias}`)}.*, ${listAttribution('s')} FROM ${table} ${joinAttribution(`stale_${alias}`, workspaceId)}`
+    const stale = sql.raw(`stale_${alias}`);
+    // Most sessions have messages without a time: those of any time are joined with all sessions.
+    const withAttribution =
+      from === null && to === null
+        ? joinSessions({ sessionId: sql`${stale}.session_id` }, scope)
+        : joinAttribution(`stale_${alias}`, workspaceId);
+    const fromSessions = isAttributed
+      ? sql`SELECT ${stale}.*, ${listAttribution('s')} FROM ${table} ${withAttribution}`
       : sql`SELECT * FROM ${table}`;
     return {
       table: sql`(
         SELECT t.workspace_id, NULL::text AS session_id, t.first_bucket_start AS bucket_start, t.last_bucket_start,
           ${listColumns(totals)} ${local ?? sql``} ${isAttributed ? sql`, ${listAttribution('t')}` : sql``}
         FROM ${totals.table} AS t WHERE ${sql.join(conditions, sql` AND `)}
-        UNION ALL ${stale}
+        UNION ALL ${fromSessions}
       ) AS ${sql.raw(alias)}`,
       ...(query !== undefined && { query }),
       ...(isAttributed && { sessions: sql`CROSS JOIN LATERAL (SELECT ${listAttribution(alias)}) AS s` }),

@@ -37,7 +37,13 @@ export async function completeOrigin(
     .update(sessions)
     .set(completed(sessions))
     .where(and(isItsSession, eq(sessions.primary_transcript_id, id)))
-    .returning();
+    .returning({
+      session_id: sessions.session_id,
+      agent: sessions.agent,
+      project: sessions.project,
+      person: sessions.person,
+      machine: sessions.machine,
+    });
   await markReattributed(transaction, workspace_id, before, toAttributions(after));
   return row;
 }

@@ -19,7 +19,7 @@ export type AttributionRow = Attribution & { session_id: string };
 export const toAttributions = (rows: readonly AttributionRow[]): Attributions =>
   new Map(rows.map((row) => [row.session_id, row]));
 
-/** Joins what the sessions of a roll-up's rows are attributed to, as `s`. Looked up row by row: for some days only. */
+/** Joins what the sessions of a roll-up's rows are attributed to, as `s`. Looked up row by row, as days have few sessions. */
 export const joinAttribution = (alias: string, workspaceId: string): SQL => sql`
   LEFT JOIN LATERAL (
     SELECT ${sql.raw(ATTRIBUTION.join(', '))} FROM ${sessions}

@@ -25,14 +25,14 @@ const DAYS_PER_STEP = 50;
 /** The roll-ups' totals of a kind. */
 export const listTotals = (kind: TotalsKind): { name: RollupName; table: PgTable }[] =>
   TOTALLED.flatMap((name) => {
-    const totals = ROLLUPS[name][kind];
+    const totals = ROLLUPS[name].totals?.[kind];
     return totals === undefined ? [] : [{ name, table: totals.table }];
   });
 
 /** A query of the rows that totals should have: on some UTC days, or all of the workspace's. */
 export function selectTotals(name: RollupName, kind: TotalsKind, workspaceId: string, days?: readonly string[]): SQL {
   const { quarters, days: dayTable, sums, lists } = ROLLUPS[name];
-  const totals = ROLLUPS[name][kind];
+  const totals = ROLLUPS[name].totals?.[kind];
   if (totals === undefined) throw new TypeError(`There are no such totals of ${name}`);
   const unit = toTotalUnit(ROLLUPS[name], kind);
   const [table, first, last] =

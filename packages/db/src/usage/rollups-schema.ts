@@ -226,13 +226,18 @@ export const sessionTotal = recountSchema.table(
 
 /**
  * UTC days whose totals may differ from the sessions' roll-ups. A transaction that changes roll-ups adds a row for each day
- * that it changes; as it only inserts, it never waits for another. Reports read these days from the sessions' rows.
+ * that it changes, and one that changes what a session is attributed to a row for each of its days; as they only insert,
+ * they never wait for another. Reports read these days from the sessions' rows.
  */
 export const staleDays = recountSchema.table(
   'stale_days',
   { workspace_id: identifier().notNull(), day: isoTimestamp().notNull() },
   (table) => [index('stale_days_workspace').on(table.workspace_id, table.day)],
 );
+
+/** Sums over all sessions of a workspace, and over those of each agent, project, person and machine. */
+export const TOTALS_KINDS = ['whole', 'attributed'] as const;
+export type TotalsKind = (typeof TOTALS_KINDS)[number];
 
 export interface Totals {
   table: PgTable;
@@ -244,10 +249,8 @@ interface Rollup {
   quarters?: PgTable;
   /** The same by UTC days. */
   days: PgTable;
-  /** Sums of them over all sessions. */
-  totals?: Totals;
-  /** The same by UTC day and ATTRIBUTION. */
-  attributed?: Totals;
+  /** Sums of them over sessions. Those of files have none. */
+  totals?: Partial<Record<TotalsKind, Totals>>;
   /** Keys of rows in addition to session and time. */
   keys: readonly string[];
   /** Columns that are summed or concatenated. */
@@ -260,12 +263,8 @@ const names = <Name extends string>(columns: Record<Name, unknown>): Name[] => O
 /** Columns of the usage roll-up that are summed. */
 export const USAGE_SUMS = names(usageSums());
 
-/** Sums over all sessions, and over those of each agent, project, person and machine. */
-export const TOTALS_KINDS = ['totals', 'attributed'] as const;
-export type TotalsKind = (typeof TOTALS_KINDS)[number];
-
 /** The length of time that a row of a roll-up's totals, or of the counts of its sessions, covers. */
-export const toTotalUnit = ({ quarters }: Rollup, kind: TotalsKind = 'totals'): 'hour' | 'day' =>
+export const toTotalUnit = ({ quarters }: Rollup, kind: TotalsKind = 'whole'): 'hour' | 'day' =>
   quarters === undefined || kind === 'attributed' ? 'day' : 'hour';
 
 /** All roll-ups, by the prefix of their tables' names. */
@@ -276,15 +275,17 @@ export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
     keys: names(usageKey()),
     sums: USAGE_SUMS,
     lists: [],
-    totals: { table: usageHourTotal, keys: names(usageTotalKey()) },
-    attributed: { table: usageAttributionTotal, keys: names(usageTotalKey()) },
+    totals: {
+      whole: { table: usageHourTotal, keys: names(usageTotalKey()) },
+      attributed: { table: usageAttributionTotal, keys: names(usageTotalKey()) },
+    },
   },
   tool: {
     days: toolDayRollup,
     keys: names(toolKey()),
     sums: names(toolSums()),
     lists: names(toolLists()),
-    totals: { table: toolDayTotal, keys: names(toolKey()) },
+    totals: { whole: { table: toolDayTotal, keys: names(toolKey()) } },
   },
   file: { days: fileDayRollup, keys: names(fileKey()), sums: names(fileSums()), lists: [] },
   message: {
@@ -293,8 +294,10 @@ export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
     keys: names(messageKey()),
     sums: names(messageSums()),
     lists: [],
-    totals: { table: messageHourTotal, keys: names(messageKey()) },
-    attributed: { table: messageAttributionTotal, keys: names(messageKey()) },
+    totals: {
+      whole: { table: messageHourTotal, keys: names(messageKey()) },
+      attributed: { table: messageAttributionTotal, keys: names(messageKey()) },
+    },
   },
 };
 export type RollupName = keyof typeof ROLLUPS;

@@ -69,22 +69,14 @@ WITH
                 OFFSET
                   0
               ) AS d
-            UNION ALL
-            SELECT
-              t.*
-            FROM
-              "recount"."usage_day_rollup" AS t
-            WHERE
-              t.workspace_id = $3
-              AND t.first_bucket_start IS NULL
           ) AS d
         WHERE
-          d.workspace_id = $4
-          AND d.last_bucket_start >= $5::timestamptz
-          AND d.first_bucket_start > $6::timestamptz - interval '24 hours'
+          d.workspace_id = $3
+          AND d.last_bucket_start >= $4::timestamptz
+          AND d.first_bucket_start > $5::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $7::timestamptz)
+            OR (d.first_bucket_start >= $6::timestamptz)
           ) IS NOT TRUE
         GROUP BY
           1
@@ -103,11 +95,11 @@ WITH
             WHERE
               q.workspace_id = (
                 SELECT
-                  $8::text
+                  $7::text
               )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
-              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($9::timestamptz[])
+              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($8::timestamptz[])
             WINDOW
               day AS (
                 PARTITION BY
@@ -123,7 +115,7 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $10::timestamptz)
+            OR (d.first_bucket_start >= $9::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
@@ -174,9 +166,9 @@ WITH
         FROM
           "recount"."usage_hour_total" AS t
         WHERE
-          t.workspace_id = $11
-          AND t.first_bucket_start >= $12::timestamptz
-          AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($13::timestamptz[])
+          t.workspace_id = $10
+          AND t.first_bucket_start >= $11::timestamptz
+          AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($12::timestamptz[])
         UNION ALL
         SELECT
           *
@@ -222,7 +214,7 @@ WITH
                     SELECT DISTINCT
                       start
                     FROM
-                      unnest($14::timestamptz[]) AS start
+                      unnest($13::timestamptz[]) AS start
                   ) AS day
                   CROSS JOIN LATERAL (
                     SELECT
@@ -230,28 +222,20 @@ WITH
                     FROM
                       "recount"."usage_day_rollup" AS t
                     WHERE
-                      t.workspace_id = $15
+                      t.workspace_id = $14
                       AND t.first_bucket_start >= day.start
                       AND t.first_bucket_start < day.start + interval '24 hours'
                     OFFSET
                       0
                   ) AS d
-                UNION ALL
-                SELECT
-                  t.*
-                FROM
-                  "recount"."usage_day_rollup" AS t
-                WHERE
-                  t.workspace_id = $16
-                  AND t.first_bucket_start IS NULL
               ) AS d
             WHERE
-              d.workspace_id = $17
-              AND d.last_bucket_start >= $18::timestamptz
-              AND d.first_bucket_start > $19::timestamptz - interval '24 hours'
+              d.workspace_id = $15
+              AND d.last_bucket_start >= $16::timestamptz
+              AND d.first_bucket_start > $17::timestamptz - interval '24 hours'
               AND (
                 d.first_bucket_start IS NULL
-                OR (d.first_bucket_start >= $20::timestamptz)
+                OR (d.first_bucket_start >= $18::timestamptz)
               )
             UNION ALL
             SELECT
@@ -260,11 +244,11 @@ WITH
               parted_stale_u
           ) AS stale_u
       ) AS u
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = $21
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $19
       AND s.session_id = u."session_id"
     WHERE
-      u."workspace_id" = $22
-      AND u."bucket_start" >= $23::timestamptz
+      u."workspace_id" = $20
+      AND u."bucket_start" >= $21::timestamptz
       AND NOT u.is_shared
     GROUP BY
       u.model
@@ -288,7 +272,7 @@ SELECT
       unpriced_tokens DESC,
       model
     LIMIT
-      $24
+      $22
   ) AS models,
   (
     SELECT
@@ -329,12 +313,12 @@ SELECT
         FROM
           "recount"."usage_day_rollup" AS d
         WHERE
-          d.workspace_id = $25
+          d.workspace_id = $23
       ) AS u
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = $26
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $24
       AND s.session_id = u."session_id"
     WHERE
-      u."workspace_id" = $27
+      u."workspace_id" = $25
       AND NOT u.is_shared
       AND u.bucket_start IS NULL
   ) AS without_timestamp

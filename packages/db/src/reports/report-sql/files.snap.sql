@@ -150,14 +150,6 @@ WITH
                         OFFSET
                           0
                       ) AS d
-                    UNION ALL
-                    SELECT
-                      t.session_id
-                    FROM
-                      "recount"."file_day_rollup" AS t
-                    WHERE
-                      t.workspace_id = $9
-                      AND t.first_bucket_start IS NULL
                   ) AS seen
               ) AS s
               CROSS JOIN LATERAL (
@@ -168,7 +160,7 @@ WITH
                 WHERE
                   workspace_id = (
                     SELECT
-                      $10::text
+                      $9::text
                   )
                   AND session_id = s.session_id
                 OFFSET
@@ -176,12 +168,12 @@ WITH
               ) AS d
           ) AS d
         WHERE
-          d.workspace_id = $11
-          AND d.last_bucket_start >= $12::timestamptz
-          AND d.first_bucket_start > $13::timestamptz - interval '24 hours'
+          d.workspace_id = $10
+          AND d.last_bucket_start >= $11::timestamptz
+          AND d.first_bucket_start > $12::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $14::timestamptz)
+            OR (d.first_bucket_start >= $13::timestamptz)
           ) IS NOT TRUE
         GROUP BY
           1
@@ -222,7 +214,7 @@ WITH
             WHERE
               q.workspace_id = (
                 SELECT
-                  $15::text
+                  $14::text
               )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
@@ -238,7 +230,7 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $16::timestamptz)
+            OR (d.first_bucket_start >= $15::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
@@ -278,13 +270,13 @@ FROM
               FROM
                 "recount"."session_total" AS t
               WHERE
-                t.workspace_id = $17
-                AND t.counted = $18
-                AND t.period_start >= $19::timestamptz
-                AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($20::timestamptz[])
+                t.workspace_id = $16
+                AND t.counted = $17
+                AND t.period_start >= $18::timestamptz
+                AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($19::timestamptz[])
                 AND (
                   t.previous_bucket_start IS NULL
-                  OR t.previous_bucket_start < $21::timestamptz
+                  OR t.previous_bucket_start < $20::timestamptz
                 )
               UNION ALL
               SELECT
@@ -326,7 +318,7 @@ FROM
                                       SELECT DISTINCT
                                         start
                                       FROM
-                                        unnest($22::timestamptz[]) AS start
+                                        unnest($21::timestamptz[]) AS start
                                     ) AS day
                                     CROSS JOIN LATERAL (
                                       SELECT
@@ -334,20 +326,12 @@ FROM
                                       FROM
                                         "recount"."file_day_rollup" AS t
                                       WHERE
-                                        t.workspace_id = $23
+                                        t.workspace_id = $22
                                         AND t.first_bucket_start >= day.start
                                         AND t.first_bucket_start < day.start + interval '24 hours'
                                       OFFSET
                                         0
                                     ) AS d
-                                  UNION ALL
-                                  SELECT
-                                    t.session_id
-                                  FROM
-                                    "recount"."file_day_rollup" AS t
-                                  WHERE
-                                    t.workspace_id = $24
-                                    AND t.first_bucket_start IS NULL
                                 ) AS seen
                             ) AS s
                             CROSS JOIN LATERAL (
@@ -358,7 +342,7 @@ FROM
                               WHERE
                                 workspace_id = (
                                   SELECT
-                                    $25::text
+                                    $23::text
                                 )
                                 AND session_id = s.session_id
                               OFFSET
@@ -366,12 +350,12 @@ FROM
                             ) AS d
                         ) AS d
                       WHERE
-                        d.workspace_id = $26
-                        AND d.last_bucket_start >= $27::timestamptz
-                        AND d.first_bucket_start > $28::timestamptz - interval '24 hours'
+                        d.workspace_id = $24
+                        AND d.last_bucket_start >= $25::timestamptz
+                        AND d.first_bucket_start > $26::timestamptz - interval '24 hours'
                         AND (
                           d.first_bucket_start IS NULL
-                          OR (d.first_bucket_start >= $29::timestamptz)
+                          OR (d.first_bucket_start >= $27::timestamptz)
                         )
                       UNION ALL
                       SELECT
@@ -379,17 +363,17 @@ FROM
                       FROM
                         parted_new_r
                     ) AS r
-                    LEFT JOIN recount.sessions AS s ON s.workspace_id = $30
+                    LEFT JOIN recount.sessions AS s ON s.workspace_id = $28
                     AND s.session_id = r."session_id"
                   WHERE
-                    r."workspace_id" = $31
-                    AND r."bucket_start" >= $32::timestamptz
+                    r."workspace_id" = $29
+                    AND r."bucket_start" >= $30::timestamptz
                   GROUP BY
                     1
                 ) AS seen
               WHERE
                 first_seen IS NULL
-                OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($33::timestamptz[])
+                OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($31::timestamptz[])
             ) AS new
         )
         ELSE coalesce(max(session_count), 0)
@@ -426,12 +410,12 @@ FROM
             FROM
               "recount"."file_day_rollup" AS d
             WHERE
-              d.workspace_id = $34
-              AND d.last_bucket_start >= $35::timestamptz
-              AND d.first_bucket_start > $36::timestamptz - interval '24 hours'
+              d.workspace_id = $32
+              AND d.last_bucket_start >= $33::timestamptz
+              AND d.first_bucket_start > $34::timestamptz - interval '24 hours'
               AND (
                 d.first_bucket_start IS NULL
-                OR (d.first_bucket_start >= $37::timestamptz)
+                OR (d.first_bucket_start >= $35::timestamptz)
               )
             UNION ALL
             SELECT
@@ -439,11 +423,11 @@ FROM
             FROM
               parted_r
           ) AS r
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $38
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $36
           AND s.session_id = r."session_id"
         WHERE
-          r."workspace_id" = $39
-          AND r."bucket_start" >= $40::timestamptz
+          r."workspace_id" = $37
+          AND r."bucket_start" >= $38::timestamptz
         GROUP BY
           1,
           2
@@ -457,7 +441,7 @@ ORDER BY
   g."file_path" NULLS FIRST,
   g."project" NULLS FIRST
 LIMIT
-  $41;
+  $39;
 
 WITH
   parted_r AS MATERIALIZED (

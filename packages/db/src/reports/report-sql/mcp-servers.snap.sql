@@ -60,22 +60,14 @@ WITH
                 OFFSET
                   0
               ) AS d
-            UNION ALL
-            SELECT
-              t.*
-            FROM
-              "recount"."tool_day_rollup" AS t
-            WHERE
-              t.workspace_id = $3
-              AND t.first_bucket_start IS NULL
           ) AS d
         WHERE
-          d.workspace_id = $4
-          AND d.last_bucket_start >= $5::timestamptz
-          AND d.first_bucket_start > $6::timestamptz - interval '24 hours'
+          d.workspace_id = $3
+          AND d.last_bucket_start >= $4::timestamptz
+          AND d.first_bucket_start > $5::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $7::timestamptz)
+            OR (d.first_bucket_start >= $6::timestamptz)
           ) IS NOT TRUE
         GROUP BY
           1
@@ -128,11 +120,11 @@ WITH
             WHERE
               q.workspace_id = (
                 SELECT
-                  $8::text
+                  $7::text
               )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
-              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($9::timestamptz[])
+              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($8::timestamptz[])
             WINDOW
               day AS (
                 PARTITION BY
@@ -150,7 +142,7 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $10::timestamptz)
+            OR (d.first_bucket_start >= $9::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
@@ -202,7 +194,7 @@ WITH
                         SELECT DISTINCT
                           start
                         FROM
-                          unnest($11::timestamptz[]) AS start
+                          unnest($10::timestamptz[]) AS start
                       ) AS day
                       CROSS JOIN LATERAL (
                         SELECT
@@ -210,20 +202,12 @@ WITH
                         FROM
                           "recount"."tool_day_rollup" AS t
                         WHERE
-                          t.workspace_id = $12
+                          t.workspace_id = $11
                           AND t.first_bucket_start >= day.start
                           AND t.first_bucket_start < day.start + interval '24 hours'
                         OFFSET
                           0
                       ) AS d
-                    UNION ALL
-                    SELECT
-                      t.session_id
-                    FROM
-                      "recount"."tool_day_rollup" AS t
-                    WHERE
-                      t.workspace_id = $13
-                      AND t.first_bucket_start IS NULL
                   ) AS seen
               ) AS s
               CROSS JOIN LATERAL (
@@ -234,7 +218,7 @@ WITH
                 WHERE
                   workspace_id = (
                     SELECT
-                      $14::text
+                      $12::text
                   )
                   AND session_id = s.session_id
                 OFFSET
@@ -242,12 +226,12 @@ WITH
               ) AS d
           ) AS d
         WHERE
-          d.workspace_id = $15
-          AND d.last_bucket_start >= $16::timestamptz
-          AND d.first_bucket_start > $17::timestamptz - interval '24 hours'
+          d.workspace_id = $13
+          AND d.last_bucket_start >= $14::timestamptz
+          AND d.first_bucket_start > $15::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $18::timestamptz)
+            OR (d.first_bucket_start >= $16::timestamptz)
           ) IS NOT TRUE
         GROUP BY
           1
@@ -294,7 +278,7 @@ WITH
         WHERE
           q.workspace_id = (
             SELECT
-              $19::text
+              $17::text
           )
           AND q.session_id = s.session_id
           AND q.bucket_start BETWEEN s.first AND s.last
@@ -332,13 +316,13 @@ FROM
               FROM
                 "recount"."session_total" AS t
               WHERE
-                t.workspace_id = $20
-                AND t.counted = $21
-                AND t.period_start >= $22::timestamptz
-                AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($23::timestamptz[])
+                t.workspace_id = $18
+                AND t.counted = $19
+                AND t.period_start >= $20::timestamptz
+                AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($21::timestamptz[])
                 AND (
                   t.previous_bucket_start IS NULL
-                  OR t.previous_bucket_start < $24::timestamptz
+                  OR t.previous_bucket_start < $22::timestamptz
                 )
               UNION ALL
               SELECT
@@ -389,7 +373,7 @@ FROM
                                       SELECT DISTINCT
                                         start
                                       FROM
-                                        unnest($25::timestamptz[]) AS start
+                                        unnest($23::timestamptz[]) AS start
                                     ) AS day
                                     CROSS JOIN LATERAL (
                                       SELECT
@@ -397,20 +381,12 @@ FROM
                                       FROM
                                         "recount"."tool_day_rollup" AS t
                                       WHERE
-                                        t.workspace_id = $26
+                                        t.workspace_id = $24
                                         AND t.first_bucket_start >= day.start
                                         AND t.first_bucket_start < day.start + interval '24 hours'
                                       OFFSET
                                         0
                                     ) AS d
-                                  UNION ALL
-                                  SELECT
-                                    t.session_id
-                                  FROM
-                                    "recount"."tool_day_rollup" AS t
-                                  WHERE
-                                    t.workspace_id = $27
-                                    AND t.first_bucket_start IS NULL
                                 ) AS seen
                             ) AS s
                             CROSS JOIN LATERAL (
@@ -421,7 +397,7 @@ FROM
                               WHERE
                                 workspace_id = (
                                   SELECT
-                                    $28::text
+                                    $25::text
                                 )
                                 AND session_id = s.session_id
                               OFFSET
@@ -429,12 +405,12 @@ FROM
                             ) AS d
                         ) AS d
                       WHERE
-                        d.workspace_id = $29
-                        AND d.last_bucket_start >= $30::timestamptz
-                        AND d.first_bucket_start > $31::timestamptz - interval '24 hours'
+                        d.workspace_id = $26
+                        AND d.last_bucket_start >= $27::timestamptz
+                        AND d.first_bucket_start > $28::timestamptz - interval '24 hours'
                         AND (
                           d.first_bucket_start IS NULL
-                          OR (d.first_bucket_start >= $32::timestamptz)
+                          OR (d.first_bucket_start >= $29::timestamptz)
                         )
                       UNION ALL
                       SELECT
@@ -442,18 +418,18 @@ FROM
                       FROM
                         parted_new_r
                     ) AS r
-                    LEFT JOIN recount.sessions AS s ON s.workspace_id = $33
+                    LEFT JOIN recount.sessions AS s ON s.workspace_id = $30
                     AND s.session_id = r."session_id"
                   WHERE
-                    r."workspace_id" = $34
-                    AND r."bucket_start" >= $35::timestamptz
+                    r."workspace_id" = $31
+                    AND r."bucket_start" >= $32::timestamptz
                     AND r.mcp_server IS NOT NULL
                   GROUP BY
                     1
                 ) AS seen
               WHERE
                 first_seen IS NULL
-                OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($36::timestamptz[])
+                OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($33::timestamptz[])
             ) AS new
         )
         ELSE coalesce(max(session_count), 0)
@@ -498,9 +474,9 @@ FROM
             FROM
               "recount"."tool_day_total" AS t
             WHERE
-              t.workspace_id = $37
-              AND t.first_bucket_start >= $38::timestamptz
-              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($39::timestamptz[])
+              t.workspace_id = $34
+              AND t.first_bucket_start >= $35::timestamptz
+              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($36::timestamptz[])
             UNION ALL
             SELECT
               *
@@ -537,7 +513,7 @@ FROM
                         SELECT DISTINCT
                           start
                         FROM
-                          unnest($40::timestamptz[]) AS start
+                          unnest($37::timestamptz[]) AS start
                       ) AS day
                       CROSS JOIN LATERAL (
                         SELECT
@@ -545,28 +521,20 @@ FROM
                         FROM
                           "recount"."tool_day_rollup" AS t
                         WHERE
-                          t.workspace_id = $41
+                          t.workspace_id = $38
                           AND t.first_bucket_start >= day.start
                           AND t.first_bucket_start < day.start + interval '24 hours'
                         OFFSET
                           0
                       ) AS d
-                    UNION ALL
-                    SELECT
-                      t.*
-                    FROM
-                      "recount"."tool_day_rollup" AS t
-                    WHERE
-                      t.workspace_id = $42
-                      AND t.first_bucket_start IS NULL
                   ) AS d
                 WHERE
-                  d.workspace_id = $43
-                  AND d.last_bucket_start >= $44::timestamptz
-                  AND d.first_bucket_start > $45::timestamptz - interval '24 hours'
+                  d.workspace_id = $39
+                  AND d.last_bucket_start >= $40::timestamptz
+                  AND d.first_bucket_start > $41::timestamptz - interval '24 hours'
                   AND (
                     d.first_bucket_start IS NULL
-                    OR (d.first_bucket_start >= $46::timestamptz)
+                    OR (d.first_bucket_start >= $42::timestamptz)
                   )
                 UNION ALL
                 SELECT
@@ -575,11 +543,11 @@ FROM
                   parted_stale_r
               ) AS stale_r
           ) AS r
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $47
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $43
           AND s.session_id = r."session_id"
         WHERE
-          r."workspace_id" = $48
-          AND r."bucket_start" >= $49::timestamptz
+          r."workspace_id" = $44
+          AND r."bucket_start" >= $45::timestamptz
           AND r.mcp_server IS NOT NULL
         GROUP BY
           1,
@@ -607,13 +575,13 @@ FROM
                 FROM
                   "recount"."session_total" AS t
                 WHERE
-                  t.workspace_id = $50
-                  AND t.counted = $51
-                  AND t.period_start >= $52::timestamptz
-                  AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($53::timestamptz[])
+                  t.workspace_id = $46
+                  AND t.counted = $47
+                  AND t.period_start >= $48::timestamptz
+                  AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($49::timestamptz[])
                   AND (
                     t.previous_bucket_start IS NULL
-                    OR t.previous_bucket_start < $54::timestamptz
+                    OR t.previous_bucket_start < $50::timestamptz
                   )
                 UNION ALL
                 SELECT
@@ -666,7 +634,7 @@ FROM
                                         SELECT DISTINCT
                                           start
                                         FROM
-                                          unnest($55::timestamptz[]) AS start
+                                          unnest($51::timestamptz[]) AS start
                                       ) AS day
                                       CROSS JOIN LATERAL (
                                         SELECT
@@ -674,20 +642,12 @@ FROM
                                         FROM
                                           "recount"."tool_day_rollup" AS t
                                         WHERE
-                                          t.workspace_id = $56
+                                          t.workspace_id = $52
                                           AND t.first_bucket_start >= day.start
                                           AND t.first_bucket_start < day.start + interval '24 hours'
                                         OFFSET
                                           0
                                       ) AS d
-                                    UNION ALL
-                                    SELECT
-                                      t.session_id
-                                    FROM
-                                      "recount"."tool_day_rollup" AS t
-                                    WHERE
-                                      t.workspace_id = $57
-                                      AND t.first_bucket_start IS NULL
                                   ) AS seen
                               ) AS s
                               CROSS JOIN LATERAL (
@@ -698,7 +658,7 @@ FROM
                                 WHERE
                                   workspace_id = (
                                     SELECT
-                                      $58::text
+                                      $53::text
                                   )
                                   AND session_id = s.session_id
                                 OFFSET
@@ -706,12 +666,12 @@ FROM
                               ) AS d
                           ) AS d
                         WHERE
-                          d.workspace_id = $59
-                          AND d.last_bucket_start >= $60::timestamptz
-                          AND d.first_bucket_start > $61::timestamptz - interval '24 hours'
+                          d.workspace_id = $54
+                          AND d.last_bucket_start >= $55::timestamptz
+                          AND d.first_bucket_start > $56::timestamptz - interval '24 hours'
                           AND (
                             d.first_bucket_start IS NULL
-                            OR (d.first_bucket_start >= $62::timestamptz)
+                            OR (d.first_bucket_start >= $57::timestamptz)
                           )
                         UNION ALL
                         SELECT
@@ -719,11 +679,11 @@ FROM
                         FROM
                           parted_new_r
                       ) AS r
-                      LEFT JOIN recount.sessions AS s ON s.workspace_id = $63
+                      LEFT JOIN recount.sessions AS s ON s.workspace_id = $58
                       AND s.session_id = r."session_id"
                     WHERE
-                      r."workspace_id" = $64
-                      AND r."bucket_start" >= $65::timestamptz
+                      r."workspace_id" = $59
+                      AND r."bucket_start" >= $60::timestamptz
                       AND r.mcp_server IS NOT NULL
                     GROUP BY
                       1,
@@ -731,7 +691,7 @@ FROM
                   ) AS seen
                 WHERE
                   first_seen IS NULL
-                  OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($66::timestamptz[])
+                  OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($61::timestamptz[])
               ) AS new
             GROUP BY
               "mcp_server"
@@ -745,4 +705,4 @@ ORDER BY
   calls DESC,
   g."mcp_server" NULLS FIRST
 LIMIT
-  $67;
+  $62;

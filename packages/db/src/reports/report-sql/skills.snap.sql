@@ -60,22 +60,14 @@ WITH
                 OFFSET
                   0
               ) AS d
-            UNION ALL
-            SELECT
-              t.*
-            FROM
-              "recount"."tool_day_rollup" AS t
-            WHERE
-              t.workspace_id = $3
-              AND t.first_bucket_start IS NULL
           ) AS d
         WHERE
-          d.workspace_id = $4
-          AND d.last_bucket_start >= $5::timestamptz
-          AND d.first_bucket_start > $6::timestamptz - interval '24 hours'
+          d.workspace_id = $3
+          AND d.last_bucket_start >= $4::timestamptz
+          AND d.first_bucket_start > $5::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $7::timestamptz)
+            OR (d.first_bucket_start >= $6::timestamptz)
           ) IS NOT TRUE
         GROUP BY
           1
@@ -128,11 +120,11 @@ WITH
             WHERE
               q.workspace_id = (
                 SELECT
-                  $8::text
+                  $7::text
               )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
-              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($9::timestamptz[])
+              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($8::timestamptz[])
             WINDOW
               day AS (
                 PARTITION BY
@@ -150,7 +142,7 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $10::timestamptz)
+            OR (d.first_bucket_start >= $9::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
@@ -188,12 +180,12 @@ WITH
         FROM
           "recount"."tool_day_rollup" AS d
         WHERE
-          d.workspace_id = $11
-          AND d.last_bucket_start >= $12::timestamptz
-          AND d.first_bucket_start > $13::timestamptz - interval '24 hours'
+          d.workspace_id = $10
+          AND d.last_bucket_start >= $11::timestamptz
+          AND d.first_bucket_start > $12::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $14::timestamptz)
+            OR (d.first_bucket_start >= $13::timestamptz)
           ) IS NOT TRUE
         GROUP BY
           1
@@ -240,7 +232,7 @@ WITH
         WHERE
           q.workspace_id = (
             SELECT
-              $15::text
+              $14::text
           )
           AND q.session_id = s.session_id
           AND q.bucket_start BETWEEN s.first AND s.last
@@ -279,12 +271,12 @@ WITH
         FROM
           "recount"."tool_day_rollup" AS d
         WHERE
-          d.workspace_id = $16
-          AND d.last_bucket_start >= $17::timestamptz
-          AND d.first_bucket_start > $18::timestamptz - interval '24 hours'
+          d.workspace_id = $15
+          AND d.last_bucket_start >= $16::timestamptz
+          AND d.first_bucket_start > $17::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $19::timestamptz)
+            OR (d.first_bucket_start >= $18::timestamptz)
           )
         UNION ALL
         SELECT
@@ -292,11 +284,11 @@ WITH
         FROM
           parted_r
       ) AS r
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = $20
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $19
       AND s.session_id = r."session_id"
     WHERE
-      r."workspace_id" = $21
-      AND r."bucket_start" >= $22::timestamptz
+      r."workspace_id" = $20
+      AND r."bucket_start" >= $21::timestamptz
       AND r.skill_name IS NOT NULL
   )
 SELECT
@@ -369,9 +361,9 @@ FROM
             FROM
               "recount"."tool_day_total" AS t
             WHERE
-              t.workspace_id = $23
-              AND t.first_bucket_start >= $24::timestamptz
-              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($25::timestamptz[])
+              t.workspace_id = $22
+              AND t.first_bucket_start >= $23::timestamptz
+              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($24::timestamptz[])
             UNION ALL
             SELECT
               *
@@ -408,7 +400,7 @@ FROM
                         SELECT DISTINCT
                           start
                         FROM
-                          unnest($26::timestamptz[]) AS start
+                          unnest($25::timestamptz[]) AS start
                       ) AS day
                       CROSS JOIN LATERAL (
                         SELECT
@@ -416,28 +408,20 @@ FROM
                         FROM
                           "recount"."tool_day_rollup" AS t
                         WHERE
-                          t.workspace_id = $27
+                          t.workspace_id = $26
                           AND t.first_bucket_start >= day.start
                           AND t.first_bucket_start < day.start + interval '24 hours'
                         OFFSET
                           0
                       ) AS d
-                    UNION ALL
-                    SELECT
-                      t.*
-                    FROM
-                      "recount"."tool_day_rollup" AS t
-                    WHERE
-                      t.workspace_id = $28
-                      AND t.first_bucket_start IS NULL
                   ) AS d
                 WHERE
-                  d.workspace_id = $29
-                  AND d.last_bucket_start >= $30::timestamptz
-                  AND d.first_bucket_start > $31::timestamptz - interval '24 hours'
+                  d.workspace_id = $27
+                  AND d.last_bucket_start >= $28::timestamptz
+                  AND d.first_bucket_start > $29::timestamptz - interval '24 hours'
                   AND (
                     d.first_bucket_start IS NULL
-                    OR (d.first_bucket_start >= $32::timestamptz)
+                    OR (d.first_bucket_start >= $30::timestamptz)
                   )
                 UNION ALL
                 SELECT
@@ -446,11 +430,11 @@ FROM
                   parted_stale_r
               ) AS stale_r
           ) AS r
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $33
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $31
           AND s.session_id = r."session_id"
         WHERE
-          r."workspace_id" = $34
-          AND r."bucket_start" >= $35::timestamptz
+          r."workspace_id" = $32
+          AND r."bucket_start" >= $33::timestamptz
           AND r.skill_name IS NOT NULL
         GROUP BY
           1
@@ -482,4 +466,4 @@ ORDER BY
   calls DESC,
   g."skill_name" NULLS FIRST
 LIMIT
-  $36;
+  $34;

@@ -60,22 +60,14 @@ WITH
                 OFFSET
                   0
               ) AS d
-            UNION ALL
-            SELECT
-              t.*
-            FROM
-              "recount"."tool_day_rollup" AS t
-            WHERE
-              t.workspace_id = $3
-              AND t.first_bucket_start IS NULL
           ) AS d
         WHERE
-          d.workspace_id = $4
-          AND d.last_bucket_start >= $5::timestamptz
-          AND d.first_bucket_start > $6::timestamptz - interval '24 hours'
+          d.workspace_id = $3
+          AND d.last_bucket_start >= $4::timestamptz
+          AND d.first_bucket_start > $5::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $7::timestamptz)
+            OR (d.first_bucket_start >= $6::timestamptz)
           ) IS NOT TRUE
         GROUP BY
           1
@@ -128,11 +120,11 @@ WITH
             WHERE
               q.workspace_id = (
                 SELECT
-                  $8::text
+                  $7::text
               )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
-              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($9::timestamptz[])
+              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($8::timestamptz[])
             WINDOW
               day AS (
                 PARTITION BY
@@ -150,7 +142,7 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $10::timestamptz)
+            OR (d.first_bucket_start >= $9::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
@@ -197,12 +189,12 @@ WITH
         FROM
           "recount"."usage_day_rollup" AS d
         WHERE
-          d.workspace_id = $11
-          AND d.last_bucket_start >= $12::timestamptz
-          AND d.first_bucket_start > $13::timestamptz - interval '24 hours'
+          d.workspace_id = $10
+          AND d.last_bucket_start >= $11::timestamptz
+          AND d.first_bucket_start > $12::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $14::timestamptz)
+            OR (d.first_bucket_start >= $13::timestamptz)
           ) IS NOT TRUE
         GROUP BY
           1
@@ -221,7 +213,7 @@ WITH
             WHERE
               q.workspace_id = (
                 SELECT
-                  $15::text
+                  $14::text
               )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
@@ -240,7 +232,7 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $16::timestamptz)
+            OR (d.first_bucket_start >= $15::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
@@ -278,12 +270,12 @@ WITH
         FROM
           "recount"."tool_day_rollup" AS d
         WHERE
-          d.workspace_id = $17
-          AND d.last_bucket_start >= $18::timestamptz
-          AND d.first_bucket_start > $19::timestamptz - interval '24 hours'
+          d.workspace_id = $16
+          AND d.last_bucket_start >= $17::timestamptz
+          AND d.first_bucket_start > $18::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $20::timestamptz)
+            OR (d.first_bucket_start >= $19::timestamptz)
           ) IS NOT TRUE
         GROUP BY
           1
@@ -330,7 +322,7 @@ WITH
         WHERE
           q.workspace_id = (
             SELECT
-              $21::text
+              $20::text
           )
           AND q.session_id = s.session_id
           AND q.bucket_start BETWEEN s.first AND s.last
@@ -369,12 +361,12 @@ WITH
         FROM
           "recount"."tool_day_rollup" AS d
         WHERE
-          d.workspace_id = $22
-          AND d.last_bucket_start >= $23::timestamptz
-          AND d.first_bucket_start > $24::timestamptz - interval '24 hours'
+          d.workspace_id = $21
+          AND d.last_bucket_start >= $22::timestamptz
+          AND d.first_bucket_start > $23::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $25::timestamptz)
+            OR (d.first_bucket_start >= $24::timestamptz)
           )
         UNION ALL
         SELECT
@@ -382,11 +374,11 @@ WITH
         FROM
           parted_r
       ) AS r
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = $26
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $25
       AND s.session_id = r."session_id"
     WHERE
-      r."workspace_id" = $27
-      AND r."bucket_start" >= $28::timestamptz
+      r."workspace_id" = $26
+      AND r."bucket_start" >= $27::timestamptz
       AND r.tool_kind = 'agent'
   )
 SELECT
@@ -533,9 +525,9 @@ FROM
             FROM
               "recount"."tool_day_total" AS t
             WHERE
-              t.workspace_id = $29
-              AND t.first_bucket_start >= $30::timestamptz
-              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($31::timestamptz[])
+              t.workspace_id = $28
+              AND t.first_bucket_start >= $29::timestamptz
+              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($30::timestamptz[])
             UNION ALL
             SELECT
               *
@@ -572,7 +564,7 @@ FROM
                         SELECT DISTINCT
                           start
                         FROM
-                          unnest($32::timestamptz[]) AS start
+                          unnest($31::timestamptz[]) AS start
                       ) AS day
                       CROSS JOIN LATERAL (
                         SELECT
@@ -580,28 +572,20 @@ FROM
                         FROM
                           "recount"."tool_day_rollup" AS t
                         WHERE
-                          t.workspace_id = $33
+                          t.workspace_id = $32
                           AND t.first_bucket_start >= day.start
                           AND t.first_bucket_start < day.start + interval '24 hours'
                         OFFSET
                           0
                       ) AS d
-                    UNION ALL
-                    SELECT
-                      t.*
-                    FROM
-                      "recount"."tool_day_rollup" AS t
-                    WHERE
-                      t.workspace_id = $34
-                      AND t.first_bucket_start IS NULL
                   ) AS d
                 WHERE
-                  d.workspace_id = $35
-                  AND d.last_bucket_start >= $36::timestamptz
-                  AND d.first_bucket_start > $37::timestamptz - interval '24 hours'
+                  d.workspace_id = $33
+                  AND d.last_bucket_start >= $34::timestamptz
+                  AND d.first_bucket_start > $35::timestamptz - interval '24 hours'
                   AND (
                     d.first_bucket_start IS NULL
-                    OR (d.first_bucket_start >= $38::timestamptz)
+                    OR (d.first_bucket_start >= $36::timestamptz)
                   )
                 UNION ALL
                 SELECT
@@ -610,11 +594,11 @@ FROM
                   parted_stale_r
               ) AS stale_r
           ) AS r
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $39
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $37
           AND s.session_id = r."session_id"
         WHERE
-          r."workspace_id" = $40
-          AND r."bucket_start" >= $41::timestamptz
+          r."workspace_id" = $38
+          AND r."bucket_start" >= $39::timestamptz
           AND r.tool_kind = 'agent'
         GROUP BY
           1
@@ -683,12 +667,12 @@ FROM
             FROM
               "recount"."usage_day_rollup" AS d
             WHERE
-              d.workspace_id = $42
-              AND d.last_bucket_start >= $43::timestamptz
-              AND d.first_bucket_start > $44::timestamptz - interval '24 hours'
+              d.workspace_id = $40
+              AND d.last_bucket_start >= $41::timestamptz
+              AND d.first_bucket_start > $42::timestamptz - interval '24 hours'
               AND (
                 d.first_bucket_start IS NULL
-                OR (d.first_bucket_start >= $45::timestamptz)
+                OR (d.first_bucket_start >= $43::timestamptz)
               )
             UNION ALL
             SELECT
@@ -696,7 +680,7 @@ FROM
             FROM
               parted_u
           ) AS u
-          LEFT JOIN recount.sessions AS child ON child.workspace_id = $46
+          LEFT JOIN recount.sessions AS child ON child.workspace_id = $44
           AND child.session_id = u.session_id
           AND child.parent_session_id IS NOT NULL
           LEFT JOIN (
@@ -707,18 +691,18 @@ FROM
             FROM
               recount.tool_calls
             WHERE
-              workspace_id = $47
+              workspace_id = $45
               AND subagent_id IS NOT NULL
             GROUP BY
               session_id,
               subagent_id
           ) AS kind ON kind.session_id = coalesce(child.parent_session_id, u.session_id)
           AND kind.subagent_id = u.agent_id
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $48
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $46
           AND s.session_id = coalesce(child.parent_session_id, u.session_id)
         WHERE
-          u."workspace_id" = $49
-          AND u."bucket_start" >= $50::timestamptz
+          u."workspace_id" = $47
+          AND u."bucket_start" >= $48::timestamptz
           AND u.is_subagent
           AND NOT u.is_shared
         GROUP BY
@@ -774,4 +758,4 @@ ORDER BY
   calls DESC,
   g."subagent_type" NULLS FIRST
 LIMIT
-  $51;
+  $49;

@@ -69,22 +69,14 @@ WITH
                 OFFSET
                   0
               ) AS d
-            UNION ALL
-            SELECT
-              t.*
-            FROM
-              "recount"."usage_day_rollup" AS t
-            WHERE
-              t.workspace_id = $3
-              AND t.first_bucket_start IS NULL
           ) AS d
         WHERE
-          d.workspace_id = $4
-          AND d.last_bucket_start >= $5::timestamptz
-          AND d.first_bucket_start > $6::timestamptz - interval '24 hours'
+          d.workspace_id = $3
+          AND d.last_bucket_start >= $4::timestamptz
+          AND d.first_bucket_start > $5::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $7::timestamptz)
+            OR (d.first_bucket_start >= $6::timestamptz)
           ) IS NOT TRUE
         GROUP BY
           1
@@ -103,11 +95,11 @@ WITH
             WHERE
               q.workspace_id = (
                 SELECT
-                  $8::text
+                  $7::text
               )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
-              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($9::timestamptz[])
+              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($8::timestamptz[])
             WINDOW
               day AS (
                 PARTITION BY
@@ -123,7 +115,7 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $10::timestamptz)
+            OR (d.first_bucket_start >= $9::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
@@ -153,7 +145,7 @@ WITH
                 SELECT DISTINCT
                   start
                 FROM
-                  unnest($11::timestamptz[]) AS start
+                  unnest($10::timestamptz[]) AS start
               ) AS day
               CROSS JOIN LATERAL (
                 SELECT
@@ -161,28 +153,20 @@ WITH
                 FROM
                   "recount"."message_day_rollup" AS t
                 WHERE
-                  t.workspace_id = $12
+                  t.workspace_id = $11
                   AND t.first_bucket_start >= day.start
                   AND t.first_bucket_start < day.start + interval '24 hours'
                 OFFSET
                   0
               ) AS d
-            UNION ALL
-            SELECT
-              t.*
-            FROM
-              "recount"."message_day_rollup" AS t
-            WHERE
-              t.workspace_id = $13
-              AND t.first_bucket_start IS NULL
           ) AS d
         WHERE
-          d.workspace_id = $14
-          AND d.last_bucket_start >= $15::timestamptz
-          AND d.first_bucket_start > $16::timestamptz - interval '24 hours'
+          d.workspace_id = $12
+          AND d.last_bucket_start >= $13::timestamptz
+          AND d.first_bucket_start > $14::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $17::timestamptz)
+            OR (d.first_bucket_start >= $15::timestamptz)
           ) IS NOT TRUE
         GROUP BY
           1
@@ -201,11 +185,11 @@ WITH
             WHERE
               q.workspace_id = (
                 SELECT
-                  $18::text
+                  $16::text
               )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
-              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($19::timestamptz[])
+              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($17::timestamptz[])
             WINDOW
               day AS (
                 PARTITION BY
@@ -216,7 +200,7 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $20::timestamptz)
+            OR (d.first_bucket_start >= $18::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
@@ -263,12 +247,12 @@ WITH
         FROM
           "recount"."usage_day_rollup" AS d
         WHERE
-          d.workspace_id = $21
-          AND d.last_bucket_start >= $22::timestamptz
-          AND d.first_bucket_start > $23::timestamptz - interval '24 hours'
+          d.workspace_id = $19
+          AND d.last_bucket_start >= $20::timestamptz
+          AND d.first_bucket_start > $21::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $24::timestamptz)
+            OR (d.first_bucket_start >= $22::timestamptz)
           ) IS NOT TRUE
         GROUP BY
           1
@@ -281,7 +265,7 @@ WITH
         WHERE
           q.workspace_id = (
             SELECT
-              $25::text
+              $23::text
           )
           AND q.session_id = s.session_id
           AND q.bucket_start BETWEEN s.first AND s.last
@@ -338,12 +322,12 @@ WITH
                 FROM
                   "recount"."usage_day_rollup" AS d
                 WHERE
-                  d.workspace_id = $26
-                  AND d.last_bucket_start >= $27::timestamptz
-                  AND d.first_bucket_start > $28::timestamptz - interval '24 hours'
+                  d.workspace_id = $24
+                  AND d.last_bucket_start >= $25::timestamptz
+                  AND d.first_bucket_start > $26::timestamptz - interval '24 hours'
                   AND (
                     d.first_bucket_start IS NULL
-                    OR (d.first_bucket_start >= $29::timestamptz)
+                    OR (d.first_bucket_start >= $27::timestamptz)
                   )
                 UNION ALL
                 SELECT
@@ -351,13 +335,13 @@ WITH
                 FROM
                   parted_u
               ) AS u
-              LEFT JOIN recount.sessions AS s ON s.workspace_id = $30
+              LEFT JOIN recount.sessions AS s ON s.workspace_id = $28
               AND s.session_id = u."session_id"
             WHERE
-              u."workspace_id" = $31
-              AND u."bucket_start" >= $32::timestamptz
+              u."workspace_id" = $29
+              AND u."bucket_start" >= $30::timestamptz
           ) AS k
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $33
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $31
           AND s.session_id = k.counted_session
       ) AS k
     GROUP BY
@@ -773,9 +757,9 @@ FROM
             FROM
               "recount"."usage_attribution_total" AS t
             WHERE
-              t.workspace_id = $34
-              AND t.first_bucket_start >= $35::timestamptz
-              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($36::timestamptz[])
+              t.workspace_id = $32
+              AND t.first_bucket_start >= $33::timestamptz
+              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($34::timestamptz[])
             UNION ALL
             SELECT
               stale_u.*,
@@ -825,7 +809,7 @@ FROM
                         SELECT DISTINCT
                           start
                         FROM
-                          unnest($37::timestamptz[]) AS start
+                          unnest($35::timestamptz[]) AS start
                       ) AS day
                       CROSS JOIN LATERAL (
                         SELECT
@@ -833,28 +817,20 @@ FROM
                         FROM
                           "recount"."usage_day_rollup" AS t
                         WHERE
-                          t.workspace_id = $38
+                          t.workspace_id = $36
                           AND t.first_bucket_start >= day.start
                           AND t.first_bucket_start < day.start + interval '24 hours'
                         OFFSET
                           0
                       ) AS d
-                    UNION ALL
-                    SELECT
-                      t.*
-                    FROM
-                      "recount"."usage_day_rollup" AS t
-                    WHERE
-                      t.workspace_id = $39
-                      AND t.first_bucket_start IS NULL
                   ) AS d
                 WHERE
-                  d.workspace_id = $40
-                  AND d.last_bucket_start >= $41::timestamptz
-                  AND d.first_bucket_start > $42::timestamptz - interval '24 hours'
+                  d.workspace_id = $37
+                  AND d.last_bucket_start >= $38::timestamptz
+                  AND d.first_bucket_start > $39::timestamptz - interval '24 hours'
                   AND (
                     d.first_bucket_start IS NULL
-                    OR (d.first_bucket_start >= $43::timestamptz)
+                    OR (d.first_bucket_start >= $40::timestamptz)
                   )
                 UNION ALL
                 SELECT
@@ -873,7 +849,7 @@ FROM
                 WHERE
                   workspace_id = (
                     SELECT
-                      $44::text
+                      $41::text
                   )
                   AND session_id = stale_u.session_id
                 OFFSET
@@ -888,8 +864,8 @@ FROM
               u.machine
           ) AS s
         WHERE
-          u."workspace_id" = $45
-          AND u."bucket_start" >= $46::timestamptz
+          u."workspace_id" = $42
+          AND u."bucket_start" >= $43::timestamptz
         GROUP BY
           1,
           2
@@ -937,9 +913,9 @@ FROM
             FROM
               "recount"."message_attribution_total" AS t
             WHERE
-              t.workspace_id = $47
-              AND t.first_bucket_start >= $48::timestamptz
-              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($49::timestamptz[])
+              t.workspace_id = $44
+              AND t.first_bucket_start >= $45::timestamptz
+              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($46::timestamptz[])
             UNION ALL
             SELECT
               stale_m.*,
@@ -966,7 +942,7 @@ FROM
                         SELECT DISTINCT
                           start
                         FROM
-                          unnest($50::timestamptz[]) AS start
+                          unnest($47::timestamptz[]) AS start
                       ) AS day
                       CROSS JOIN LATERAL (
                         SELECT
@@ -974,28 +950,20 @@ FROM
                         FROM
                           "recount"."message_day_rollup" AS t
                         WHERE
-                          t.workspace_id = $51
+                          t.workspace_id = $48
                           AND t.first_bucket_start >= day.start
                           AND t.first_bucket_start < day.start + interval '24 hours'
                         OFFSET
                           0
                       ) AS d
-                    UNION ALL
-                    SELECT
-                      t.*
-                    FROM
-                      "recount"."message_day_rollup" AS t
-                    WHERE
-                      t.workspace_id = $52
-                      AND t.first_bucket_start IS NULL
                   ) AS d
                 WHERE
-                  d.workspace_id = $53
-                  AND d.last_bucket_start >= $54::timestamptz
-                  AND d.first_bucket_start > $55::timestamptz - interval '24 hours'
+                  d.workspace_id = $49
+                  AND d.last_bucket_start >= $50::timestamptz
+                  AND d.first_bucket_start > $51::timestamptz - interval '24 hours'
                   AND (
                     d.first_bucket_start IS NULL
-                    OR (d.first_bucket_start >= $56::timestamptz)
+                    OR (d.first_bucket_start >= $52::timestamptz)
                   )
                 UNION ALL
                 SELECT
@@ -1014,7 +982,7 @@ FROM
                 WHERE
                   workspace_id = (
                     SELECT
-                      $57::text
+                      $53::text
                   )
                   AND session_id = stale_m.session_id
                 OFFSET
@@ -1029,8 +997,8 @@ FROM
               m.machine
           ) AS s
         WHERE
-          m."workspace_id" = $58
-          AND m."bucket_start" >= $59::timestamptz
+          m."workspace_id" = $54
+          AND m."bucket_start" >= $55::timestamptz
         GROUP BY
           1
         UNION ALL
@@ -1077,4 +1045,4 @@ ORDER BY
   own_responses DESC,
   g."project" NULLS FIRST
 LIMIT
-  $60;
+  $56;

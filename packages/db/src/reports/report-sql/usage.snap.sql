@@ -310,34 +310,26 @@ WITH
                 OFFSET
                   0
               ) AS d
-            UNION ALL
-            SELECT
-              t.*
-            FROM
-              "recount"."usage_day_rollup" AS t
-            WHERE
-              t.workspace_id = $4
-              AND t.first_bucket_start IS NULL
           ) AS d
         WHERE
-          d.workspace_id = $5
-          AND d.last_bucket_start >= $6::timestamptz
-          AND d.first_bucket_start > $7::timestamptz - interval '24 hours'
+          d.workspace_id = $4
+          AND d.last_bucket_start >= $5::timestamptz
+          AND d.first_bucket_start > $6::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
             OR (
               (
                 date_bin(
                   '24 hours',
-                  (d.first_bucket_start + $8::interval),
+                  (d.first_bucket_start + $7::interval),
                   '2000-01-01Z'
                 ) = date_bin(
                   '24 hours',
-                  (d.last_bucket_start + $9::interval),
+                  (d.last_bucket_start + $8::interval),
                   '2000-01-01Z'
                 )
               )
-              AND d.first_bucket_start >= $10::timestamptz
+              AND d.first_bucket_start >= $9::timestamptz
             )
           ) IS NOT TRUE
         GROUP BY
@@ -357,11 +349,11 @@ WITH
             WHERE
               q.workspace_id = (
                 SELECT
-                  $11::text
+                  $10::text
               )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
-              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($12::timestamptz[])
+              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($11::timestamptz[])
             WINDOW
               day AS (
                 PARTITION BY
@@ -381,15 +373,15 @@ WITH
               (
                 date_bin(
                   '24 hours',
-                  (d.first_bucket_start + $13::interval),
+                  (d.first_bucket_start + $12::interval),
                   '2000-01-01Z'
                 ) = date_bin(
                   '24 hours',
-                  (d.last_bucket_start + $14::interval),
+                  (d.last_bucket_start + $13::interval),
                   '2000-01-01Z'
                 )
               )
-              AND d.first_bucket_start >= $15::timestamptz
+              AND d.first_bucket_start >= $14::timestamptz
             )
           ) IS NOT TRUE
         OFFSET
@@ -405,7 +397,7 @@ WITH
       q.is_subagent,
       q.messages,
       q.user_messages,
-      (q.bucket_start + $16::interval) AS local_time
+      (q.bucket_start + $15::interval) AS local_time
     FROM
       (
         SELECT
@@ -421,7 +413,7 @@ WITH
                 SELECT DISTINCT
                   start
                 FROM
-                  unnest($17::timestamptz[]) AS start
+                  unnest($16::timestamptz[]) AS start
               ) AS day
               CROSS JOIN LATERAL (
                 SELECT
@@ -429,40 +421,32 @@ WITH
                 FROM
                   "recount"."message_day_rollup" AS t
                 WHERE
-                  t.workspace_id = $18
+                  t.workspace_id = $17
                   AND t.first_bucket_start >= day.start
                   AND t.first_bucket_start < day.start + interval '24 hours'
                 OFFSET
                   0
               ) AS d
-            UNION ALL
-            SELECT
-              t.*
-            FROM
-              "recount"."message_day_rollup" AS t
-            WHERE
-              t.workspace_id = $19
-              AND t.first_bucket_start IS NULL
           ) AS d
         WHERE
-          d.workspace_id = $20
-          AND d.last_bucket_start >= $21::timestamptz
-          AND d.first_bucket_start > $22::timestamptz - interval '24 hours'
+          d.workspace_id = $18
+          AND d.last_bucket_start >= $19::timestamptz
+          AND d.first_bucket_start > $20::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
             OR (
               (
                 date_bin(
                   '24 hours',
-                  (d.first_bucket_start + $23::interval),
+                  (d.first_bucket_start + $21::interval),
                   '2000-01-01Z'
                 ) = date_bin(
                   '24 hours',
-                  (d.last_bucket_start + $24::interval),
+                  (d.last_bucket_start + $22::interval),
                   '2000-01-01Z'
                 )
               )
-              AND d.first_bucket_start >= $25::timestamptz
+              AND d.first_bucket_start >= $23::timestamptz
             )
           ) IS NOT TRUE
         GROUP BY
@@ -482,11 +466,11 @@ WITH
             WHERE
               q.workspace_id = (
                 SELECT
-                  $26::text
+                  $24::text
               )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
-              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($27::timestamptz[])
+              AND date_bin('1 day', q.bucket_start, '2000-01-01Z') = ANY ($25::timestamptz[])
             WINDOW
               day AS (
                 PARTITION BY
@@ -501,15 +485,15 @@ WITH
               (
                 date_bin(
                   '24 hours',
-                  (d.first_bucket_start + $28::interval),
+                  (d.first_bucket_start + $26::interval),
                   '2000-01-01Z'
                 ) = date_bin(
                   '24 hours',
-                  (d.last_bucket_start + $29::interval),
+                  (d.last_bucket_start + $27::interval),
                   '2000-01-01Z'
                 )
               )
-              AND d.first_bucket_start >= $30::timestamptz
+              AND d.first_bucket_start >= $28::timestamptz
             )
           ) IS NOT TRUE
         OFFSET
@@ -548,7 +532,7 @@ WITH
       q.unpriced_responses,
       q.unpriced_tokens,
       q.default_priced_responses,
-      (q.bucket_start + $31::interval) AS local_time
+      (q.bucket_start + $29::interval) AS local_time
     FROM
       (
         SELECT
@@ -572,7 +556,7 @@ WITH
                         SELECT DISTINCT
                           start
                         FROM
-                          unnest($32::timestamptz[]) AS start
+                          unnest($30::timestamptz[]) AS start
                       ) AS day
                       CROSS JOIN LATERAL (
                         SELECT
@@ -580,20 +564,12 @@ WITH
                         FROM
                           "recount"."usage_day_rollup" AS t
                         WHERE
-                          t.workspace_id = $33
+                          t.workspace_id = $31
                           AND t.first_bucket_start >= day.start
                           AND t.first_bucket_start < day.start + interval '24 hours'
                         OFFSET
                           0
                       ) AS d
-                    UNION ALL
-                    SELECT
-                      t.session_id
-                    FROM
-                      "recount"."usage_day_rollup" AS t
-                    WHERE
-                      t.workspace_id = $34
-                      AND t.first_bucket_start IS NULL
                   ) AS seen
               ) AS s
               CROSS JOIN LATERAL (
@@ -604,7 +580,7 @@ WITH
                 WHERE
                   workspace_id = (
                     SELECT
-                      $35::text
+                      $32::text
                   )
                   AND session_id = s.session_id
                 OFFSET
@@ -612,24 +588,24 @@ WITH
               ) AS d
           ) AS d
         WHERE
-          d.workspace_id = $36
-          AND d.last_bucket_start >= $37::timestamptz
-          AND d.first_bucket_start > $38::timestamptz - interval '24 hours'
+          d.workspace_id = $33
+          AND d.last_bucket_start >= $34::timestamptz
+          AND d.first_bucket_start > $35::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
             OR (
               (
                 date_bin(
                   '24 hours',
-                  (d.first_bucket_start + $39::interval),
+                  (d.first_bucket_start + $36::interval),
                   '2000-01-01Z'
                 ) = date_bin(
                   '24 hours',
-                  (d.last_bucket_start + $40::interval),
+                  (d.last_bucket_start + $37::interval),
                   '2000-01-01Z'
                 )
               )
-              AND d.first_bucket_start >= $41::timestamptz
+              AND d.first_bucket_start >= $38::timestamptz
             )
           ) IS NOT TRUE
         GROUP BY
@@ -643,7 +619,7 @@ WITH
         WHERE
           q.workspace_id = (
             SELECT
-              $42::text
+              $39::text
           )
           AND q.session_id = s.session_id
           AND q.bucket_start BETWEEN s.first AND s.last
@@ -696,7 +672,7 @@ SELECT
   g."shared_default_priced_responses" AS "shared_default_priced_responses",
   g."sessions" AS "sessions",
   (count(*) OVER ())::float8 - 1 AS group_count,
-  to_char(g."day" AT TIME ZONE 'UTC', $43) AS "key_day"
+  to_char(g."day" AT TIME ZONE 'UTC', $40) AS "key_day"
 FROM
   (
     SELECT
@@ -993,13 +969,13 @@ FROM
               FROM
                 "recount"."session_total" AS t
               WHERE
-                t.workspace_id = $44
-                AND t.counted = $45
-                AND t.period_start >= $46::timestamptz
-                AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($47::timestamptz[])
+                t.workspace_id = $41
+                AND t.counted = $42
+                AND t.period_start >= $43::timestamptz
+                AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($44::timestamptz[])
                 AND (
                   t.previous_bucket_start IS NULL
-                  OR t.previous_bucket_start < $48::timestamptz
+                  OR t.previous_bucket_start < $45::timestamptz
                 )
               UNION ALL
               SELECT
@@ -1042,7 +1018,7 @@ FROM
                         d.unpriced_responses,
                         d.unpriced_tokens,
                         d.default_priced_responses,
-                        (d.first_bucket_start + $49::interval) AS local_time
+                        (d.first_bucket_start + $46::interval) AS local_time
                       FROM
                         (
                           SELECT
@@ -1060,7 +1036,7 @@ FROM
                                       SELECT DISTINCT
                                         start
                                       FROM
-                                        unnest($50::timestamptz[]) AS start
+                                        unnest($47::timestamptz[]) AS start
                                     ) AS day
                                     CROSS JOIN LATERAL (
                                       SELECT
@@ -1068,20 +1044,12 @@ FROM
                                       FROM
                                         "recount"."usage_day_rollup" AS t
                                       WHERE
-                                        t.workspace_id = $51
+                                        t.workspace_id = $48
                                         AND t.first_bucket_start >= day.start
                                         AND t.first_bucket_start < day.start + interval '24 hours'
                                       OFFSET
                                         0
                                     ) AS d
-                                  UNION ALL
-                                  SELECT
-                                    t.session_id
-                                  FROM
-                                    "recount"."usage_day_rollup" AS t
-                                  WHERE
-                                    t.workspace_id = $52
-                                    AND t.first_bucket_start IS NULL
                                 ) AS seen
                             ) AS s
                             CROSS JOIN LATERAL (
@@ -1092,7 +1060,7 @@ FROM
                               WHERE
                                 workspace_id = (
                                   SELECT
-                                    $53::text
+                                    $49::text
                                 )
                                 AND session_id = s.session_id
                               OFFSET
@@ -1100,24 +1068,24 @@ FROM
                             ) AS d
                         ) AS d
                       WHERE
-                        d.workspace_id = $54
-                        AND d.last_bucket_start >= $55::timestamptz
-                        AND d.first_bucket_start > $56::timestamptz - interval '24 hours'
+                        d.workspace_id = $50
+                        AND d.last_bucket_start >= $51::timestamptz
+                        AND d.first_bucket_start > $52::timestamptz - interval '24 hours'
                         AND (
                           d.first_bucket_start IS NULL
                           OR (
                             (
                               date_bin(
                                 '24 hours',
-                                (d.first_bucket_start + $57::interval),
+                                (d.first_bucket_start + $53::interval),
                                 '2000-01-01Z'
                               ) = date_bin(
                                 '24 hours',
-                                (d.last_bucket_start + $58::interval),
+                                (d.last_bucket_start + $54::interval),
                                 '2000-01-01Z'
                               )
                             )
-                            AND d.first_bucket_start >= $59::timestamptz
+                            AND d.first_bucket_start >= $55::timestamptz
                           )
                         )
                       UNION ALL
@@ -1126,17 +1094,17 @@ FROM
                       FROM
                         parted_new_u
                     ) AS u
-                    LEFT JOIN recount.sessions AS s ON s.workspace_id = $60
+                    LEFT JOIN recount.sessions AS s ON s.workspace_id = $56
                     AND s.session_id = u."session_id"
                   WHERE
-                    u."workspace_id" = $61
-                    AND u."bucket_start" >= $62::timestamptz
+                    u."workspace_id" = $57
+                    AND u."bucket_start" >= $58::timestamptz
                   GROUP BY
                     1
                 ) AS seen
               WHERE
                 first_seen IS NULL
-                OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($63::timestamptz[])
+                OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($59::timestamptz[])
             ) AS new
         )
         ELSE coalesce(max(session_count), 0)
@@ -1204,13 +1172,13 @@ FROM
               t.unpriced_responses,
               t.unpriced_tokens,
               t.default_priced_responses,
-              (t.first_bucket_start + $64::interval) AS local_time
+              (t.first_bucket_start + $60::interval) AS local_time
             FROM
               "recount"."usage_hour_total" AS t
             WHERE
-              t.workspace_id = $65
-              AND t.first_bucket_start >= $66::timestamptz
-              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($67::timestamptz[])
+              t.workspace_id = $61
+              AND t.first_bucket_start >= $62::timestamptz
+              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($63::timestamptz[])
             UNION ALL
             SELECT
               *
@@ -1247,7 +1215,7 @@ FROM
                   d.unpriced_responses,
                   d.unpriced_tokens,
                   d.default_priced_responses,
-                  (d.first_bucket_start + $68::interval) AS local_time
+                  (d.first_bucket_start + $64::interval) AS local_time
                 FROM
                   (
                     SELECT
@@ -1257,7 +1225,7 @@ FROM
                         SELECT DISTINCT
                           start
                         FROM
-                          unnest($69::timestamptz[]) AS start
+                          unnest($65::timestamptz[]) AS start
                       ) AS day
                       CROSS JOIN LATERAL (
                         SELECT
@@ -1265,40 +1233,32 @@ FROM
                         FROM
                           "recount"."usage_day_rollup" AS t
                         WHERE
-                          t.workspace_id = $70
+                          t.workspace_id = $66
                           AND t.first_bucket_start >= day.start
                           AND t.first_bucket_start < day.start + interval '24 hours'
                         OFFSET
                           0
                       ) AS d
-                    UNION ALL
-                    SELECT
-                      t.*
-                    FROM
-                      "recount"."usage_day_rollup" AS t
-                    WHERE
-                      t.workspace_id = $71
-                      AND t.first_bucket_start IS NULL
                   ) AS d
                 WHERE
-                  d.workspace_id = $72
-                  AND d.last_bucket_start >= $73::timestamptz
-                  AND d.first_bucket_start > $74::timestamptz - interval '24 hours'
+                  d.workspace_id = $67
+                  AND d.last_bucket_start >= $68::timestamptz
+                  AND d.first_bucket_start > $69::timestamptz - interval '24 hours'
                   AND (
                     d.first_bucket_start IS NULL
                     OR (
                       (
                         date_bin(
                           '24 hours',
-                          (d.first_bucket_start + $75::interval),
+                          (d.first_bucket_start + $70::interval),
                           '2000-01-01Z'
                         ) = date_bin(
                           '24 hours',
-                          (d.last_bucket_start + $76::interval),
+                          (d.last_bucket_start + $71::interval),
                           '2000-01-01Z'
                         )
                       )
-                      AND d.first_bucket_start >= $77::timestamptz
+                      AND d.first_bucket_start >= $72::timestamptz
                     )
                   )
                 UNION ALL
@@ -1308,11 +1268,11 @@ FROM
                   parted_stale_u
               ) AS stale_u
           ) AS u
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $78
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $73
           AND s.session_id = u."session_id"
         WHERE
-          u."workspace_id" = $79
-          AND u."bucket_start" >= $80::timestamptz
+          u."workspace_id" = $74
+          AND u."bucket_start" >= $75::timestamptz
         GROUP BY
           1,
           2
@@ -1353,13 +1313,13 @@ FROM
               t.is_subagent,
               t.messages,
               t.user_messages,
-              (t.first_bucket_start + $81::interval) AS local_time
+              (t.first_bucket_start + $76::interval) AS local_time
             FROM
               "recount"."message_hour_total" AS t
             WHERE
-              t.workspace_id = $82
-              AND t.first_bucket_start >= $83::timestamptz
-              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($84::timestamptz[])
+              t.workspace_id = $77
+              AND t.first_bucket_start >= $78::timestamptz
+              AND date_bin('1 day', t.first_bucket_start, '2000-01-01Z') <> ALL ($79::timestamptz[])
             UNION ALL
             SELECT
               *
@@ -1373,7 +1333,7 @@ FROM
                   d.is_subagent,
                   d.messages,
                   d.user_messages,
-                  (d.first_bucket_start + $85::interval) AS local_time
+                  (d.first_bucket_start + $80::interval) AS local_time
                 FROM
                   (
                     SELECT
@@ -1383,7 +1343,7 @@ FROM
                         SELECT DISTINCT
                           start
                         FROM
-                          unnest($86::timestamptz[]) AS start
+                          unnest($81::timestamptz[]) AS start
                       ) AS day
                       CROSS JOIN LATERAL (
                         SELECT
@@ -1391,40 +1351,32 @@ FROM
                         FROM
                           "recount"."message_day_rollup" AS t
                         WHERE
-                          t.workspace_id = $87
+                          t.workspace_id = $82
                           AND t.first_bucket_start >= day.start
                           AND t.first_bucket_start < day.start + interval '24 hours'
                         OFFSET
                           0
                       ) AS d
-                    UNION ALL
-                    SELECT
-                      t.*
-                    FROM
-                      "recount"."message_day_rollup" AS t
-                    WHERE
-                      t.workspace_id = $88
-                      AND t.first_bucket_start IS NULL
                   ) AS d
                 WHERE
-                  d.workspace_id = $89
-                  AND d.last_bucket_start >= $90::timestamptz
-                  AND d.first_bucket_start > $91::timestamptz - interval '24 hours'
+                  d.workspace_id = $83
+                  AND d.last_bucket_start >= $84::timestamptz
+                  AND d.first_bucket_start > $85::timestamptz - interval '24 hours'
                   AND (
                     d.first_bucket_start IS NULL
                     OR (
                       (
                         date_bin(
                           '24 hours',
-                          (d.first_bucket_start + $92::interval),
+                          (d.first_bucket_start + $86::interval),
                           '2000-01-01Z'
                         ) = date_bin(
                           '24 hours',
-                          (d.last_bucket_start + $93::interval),
+                          (d.last_bucket_start + $87::interval),
                           '2000-01-01Z'
                         )
                       )
-                      AND d.first_bucket_start >= $94::timestamptz
+                      AND d.first_bucket_start >= $88::timestamptz
                     )
                   )
                 UNION ALL
@@ -1434,11 +1386,11 @@ FROM
                   parted_stale_m
               ) AS stale_m
           ) AS m
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $95
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $89
           AND s.session_id = m."session_id"
         WHERE
-          m."workspace_id" = $96
-          AND m."bucket_start" >= $97::timestamptz
+          m."workspace_id" = $90
+          AND m."bucket_start" >= $91::timestamptz
         GROUP BY
           1
         UNION ALL
@@ -1478,27 +1430,27 @@ FROM
                 SELECT
                   date_bin(
                     '24 hours',
-                    (t.period_start + $98::interval),
+                    (t.period_start + $92::interval),
                     '2000-01-01Z'
                   ) AS "day",
                   t.sessions AS session_count
                 FROM
                   "recount"."session_total" AS t
                 WHERE
-                  t.workspace_id = $99
-                  AND t.counted = $100
-                  AND t.period_start >= $101::timestamptz
-                  AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($102::timestamptz[])
+                  t.workspace_id = $93
+                  AND t.counted = $94
+                  AND t.period_start >= $95::timestamptz
+                  AND date_bin('1 day', t.period_start, '2000-01-01Z') <> ALL ($96::timestamptz[])
                   AND (
                     t.previous_bucket_start IS NULL
-                    OR t.previous_bucket_start < $103::timestamptz
+                    OR t.previous_bucket_start < $97::timestamptz
                     OR date_bin(
                       '24 hours',
-                      (t.previous_bucket_start + $104::interval),
+                      (t.previous_bucket_start + $98::interval),
                       '2000-01-01Z'
                     ) <> date_bin(
                       '24 hours',
-                      (t.period_start + $105::interval),
+                      (t.period_start + $99::interval),
                       '2000-01-01Z'
                     )
                   )
@@ -1545,7 +1497,7 @@ FROM
                           d.unpriced_responses,
                           d.unpriced_tokens,
                           d.default_priced_responses,
-                          (d.first_bucket_start + $106::interval) AS local_time
+                          (d.first_bucket_start + $100::interval) AS local_time
                         FROM
                           (
                             SELECT
@@ -1563,7 +1515,7 @@ FROM
                                         SELECT DISTINCT
                                           start
                                         FROM
-                                          unnest($107::timestamptz[]) AS start
+                                          unnest($101::timestamptz[]) AS start
                                       ) AS day
                                       CROSS JOIN LATERAL (
                                         SELECT
@@ -1571,20 +1523,12 @@ FROM
                                         FROM
                                           "recount"."usage_day_rollup" AS t
                                         WHERE
-                                          t.workspace_id = $108
+                                          t.workspace_id = $102
                                           AND t.first_bucket_start >= day.start
                                           AND t.first_bucket_start < day.start + interval '24 hours'
                                         OFFSET
                                           0
                                       ) AS d
-                                    UNION ALL
-                                    SELECT
-                                      t.session_id
-                                    FROM
-                                      "recount"."usage_day_rollup" AS t
-                                    WHERE
-                                      t.workspace_id = $109
-                                      AND t.first_bucket_start IS NULL
                                   ) AS seen
                               ) AS s
                               CROSS JOIN LATERAL (
@@ -1595,7 +1539,7 @@ FROM
                                 WHERE
                                   workspace_id = (
                                     SELECT
-                                      $110::text
+                                      $103::text
                                   )
                                   AND session_id = s.session_id
                                 OFFSET
@@ -1603,24 +1547,24 @@ FROM
                               ) AS d
                           ) AS d
                         WHERE
-                          d.workspace_id = $111
-                          AND d.last_bucket_start >= $112::timestamptz
-                          AND d.first_bucket_start > $113::timestamptz - interval '24 hours'
+                          d.workspace_id = $104
+                          AND d.last_bucket_start >= $105::timestamptz
+                          AND d.first_bucket_start > $106::timestamptz - interval '24 hours'
                           AND (
                             d.first_bucket_start IS NULL
                             OR (
                               (
                                 date_bin(
                                   '24 hours',
-                                  (d.first_bucket_start + $114::interval),
+                                  (d.first_bucket_start + $107::interval),
                                   '2000-01-01Z'
                                 ) = date_bin(
                                   '24 hours',
-                                  (d.last_bucket_start + $115::interval),
+                                  (d.last_bucket_start + $108::interval),
                                   '2000-01-01Z'
                                 )
                               )
-                              AND d.first_bucket_start >= $116::timestamptz
+                              AND d.first_bucket_start >= $109::timestamptz
                             )
                           )
                         UNION ALL
@@ -1629,18 +1573,18 @@ FROM
                         FROM
                           parted_new_u
                       ) AS u
-                      LEFT JOIN recount.sessions AS s ON s.workspace_id = $117
+                      LEFT JOIN recount.sessions AS s ON s.workspace_id = $110
                       AND s.session_id = u."session_id"
                     WHERE
-                      u."workspace_id" = $118
-                      AND u."bucket_start" >= $119::timestamptz
+                      u."workspace_id" = $111
+                      AND u."bucket_start" >= $112::timestamptz
                     GROUP BY
                       1,
                       2
                   ) AS seen
                 WHERE
                   first_seen IS NULL
-                  OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($120::timestamptz[])
+                  OR date_bin('1 day', first_seen, '2000-01-01Z') = ANY ($113::timestamptz[])
               ) AS new
             GROUP BY
               "day"
@@ -1656,4 +1600,4 @@ ORDER BY
   own_responses DESC,
   g."day" NULLS FIRST
 LIMIT
-  $121;
+  $114;
