@@ -3,7 +3,7 @@ import { transcriptMessages } from '../messages/schema.ts';
 import { type AnalyzedTable, refreshShardStatistics } from '../planner.ts';
 import { searchIndexState } from '../search/schema.ts';
 import { sessions, transcripts } from '../transcripts/schema.ts';
-import { ROLLUPS } from '../usage/rollups-schema.ts';
+import { ROLLUPS } from '../usage/rollups.ts';
 import { toolCalls, usageEntries, usageLedger } from '../usage/schema.ts';
 import type { Database } from './database.ts';
 

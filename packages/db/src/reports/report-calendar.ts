@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { getTableName, type SQL, sql } from '../drizzle.cjs';
-import { ROLLUPS } from '../usage/rollups-schema.ts';
+import { ROLLUPS } from '../usage/rollups.ts';
 import type { ReportFilter } from './report-filter.ts';
 
 /**

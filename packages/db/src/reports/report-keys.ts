@@ -1,5 +1,6 @@
 import { type SQL, sql } from '../drizzle.cjs';
-import { ATTRIBUTION, type TotalsKind } from '../usage/rollups-schema.ts';
+import type { TotalsKind } from '../usage/rollups.ts';
+import { ATTRIBUTION } from '../usage/rollups-schema.ts';
 import { type ReportCalendar, toLocalMoment, toLocalTime, toPeriod } from './report-calendar.ts';
 import type { ReportFilter, ReportSource } from './report-filter.ts';
 

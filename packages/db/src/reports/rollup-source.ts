@@ -1,8 +1,8 @@
 import { type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
-import { ROLLUPS, type RollupName } from '../usage/rollups-schema.ts';
+import { CALLS } from '../usage/rollup-definitions.ts';
+import { ROLLUPS, type RollupName } from '../usage/rollups.ts';
 import { fromDays, toDay, toDays } from '../usage/stale-days.ts';
-import { CALLS } from '../usage/write-rollups.ts';
 import { isWithinPeriod, toLocalTime } from './report-calendar.ts';
 import type { ReportFilter } from './report-filter.ts';
 import type { ReportKey, ReportScope } from './report-keys.ts';

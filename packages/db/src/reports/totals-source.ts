@@ -1,14 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { joinAttribution } from '../usage/attribution.ts';
-import {
-  ATTRIBUTION,
-  ROLLUPS,
-  type RollupName,
-  type Totals,
-  type TotalsKind,
-  toTotalUnit,
-} from '../usage/rollups-schema.ts';
+import { ROLLUPS, type RollupName, type Totals, type TotalsKind, toTotalUnit } from '../usage/rollups.ts';
+import { ATTRIBUTION } from '../usage/rollups-schema.ts';
 import { listStaleDays, toDay, toDays } from '../usage/stale-days.ts';
 import { findPartedDays, toLocalTime } from './report-calendar.ts';
 import { joinSessions } from './report-filter.ts';

@@ -1,6 +1,6 @@
 import { type SQL, sql } from '../drizzle.cjs';
 import { COST_UNIT_COLUMNS } from '../schema/usage-columns.ts';
-import { USAGE_SUMS } from '../usage/rollups-schema.ts';
+import { USAGE_SUMS } from '../usage/rollups.ts';
 
 export type UsageSums = Record<(typeof USAGE_SUMS)[number], number>;
 

@@ -3,16 +3,8 @@ import { lockWorkspace } from '../database/locks.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { checkSchemaVersion } from '../migrations/migrate-database.ts';
 import { joinAttribution } from './attribution.ts';
-import {
-  ATTRIBUTION,
-  ROLLUPS,
-  type RollupName,
-  sessionTotal,
-  staleDays,
-  TOTALS_KINDS,
-  type TotalsKind,
-  toTotalUnit,
-} from './rollups-schema.ts';
+import { ROLLUPS, type RollupName, TOTALS_KINDS, type TotalsKind, toTotalUnit } from './rollups.ts';
+import { ATTRIBUTION, sessionTotal, staleDays } from './rollups-schema.ts';
 import { COUNTED_ROLLUPS, selectSessionTotals } from './session-totals.ts';
 import { fromDays, listStaleDays, toDay, toDays } from './stale-days.ts';
 

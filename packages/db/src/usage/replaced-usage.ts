@@ -4,7 +4,8 @@ import { findings } from '../findings/schema.ts';
 import { toHiddenWorkspace } from '../planner.ts';
 import { sessions } from '../transcripts/schema.ts';
 import type { RowSet, RowSetKey, UsageNumbers } from '../transcripts/transcript-rows.ts';
-import { ROLLUPS, staleDays } from './rollups-schema.ts';
+import { ROLLUPS } from './rollups.ts';
+import { staleDays } from './rollups-schema.ts';
 import { toolCalls, usageEntries, usageLedger } from './schema.ts';
 import { toDay } from './stale-days.ts';
 

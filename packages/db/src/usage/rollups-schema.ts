@@ -1,5 +1,5 @@
 import type { ToolKind } from '@recount/core';
-import { type AnyPgColumn, boolean, index, integer, numeric, type PgTable, type SQL, sql, text } from '../drizzle.cjs';
+import { type AnyPgColumn, boolean, index, integer, numeric, type SQL, sql, text } from '../drizzle.cjs';
 import { bytes, identifier, isoTimestamp, recountSchema, tokens } from '../schema/column-types.ts';
 import { COST_UNIT_COLUMNS, SUMMED_TOKENS, toColumns } from '../schema/usage-columns.ts';
 
@@ -11,7 +11,7 @@ const daySpan = () => ({ first_bucket_start: isoTimestamp(), last_bucket_start: 
 
 const rollupSession = () => ({ workspace_id: identifier().notNull(), session_id: identifier().notNull() });
 
-const usageKey = () => ({
+export const usageKey = () => ({
   model: text(),
   is_subagent: boolean().notNull(),
   agent_id: text(),
@@ -22,7 +22,7 @@ const usageKey = () => ({
 });
 
 /** The part of the key that reports of a whole workspace need. */
-const usageTotalKey = () => {
+export const usageTotalKey = () => {
   const { model, is_subagent, is_shared } = usageKey();
   return { model, is_subagent, is_shared };
 };
@@ -36,7 +36,7 @@ const costUnits = () => numeric().notNull().default('0');
  * The others are sums of figures that packages/core bounds: 1e8 tokens, 30 days or 1000 searches each. A bigint holds
  * more of them than `responses` and `calls` can count.
  */
-const usageSums = () => ({
+export const usageSums = () => ({
   responses: integer().notNull(),
   ...toColumns([...SUMMED_TOKENS, 'web_search_requests'], tokens),
   ...toColumns(COST_UNIT_COLUMNS, costUnits),
@@ -71,8 +71,8 @@ export const usageDayRollup = recountSchema.table(
   ],
 );
 
-const messageKey = () => ({ is_subagent: boolean().notNull() });
-const messageSums = () => ({ messages: integer().notNull(), user_messages: integer().notNull() });
+export const messageKey = () => ({ is_subagent: boolean().notNull() });
+export const messageSums = () => ({ messages: integer().notNull(), user_messages: integer().notNull() });
 
 /** Messages of a session's primary transcript by quarter of an hour. */
 export const messageRollup = recountSchema.table(
@@ -94,7 +94,7 @@ export const messageDayRollup = recountSchema.table(
   ],
 );
 
-const toolKey = () => ({
+export const toolKey = () => ({
   model: text(),
   is_subagent: boolean().notNull(),
   tool_name: text().notNull(),
@@ -105,7 +105,7 @@ const toolKey = () => ({
   skill_name: text(),
 });
 
-const toolSums = () => ({
+export const toolSums = () => ({
   calls: integer().notNull(),
   results: integer().notNull(),
   errors: integer().notNull(),
@@ -120,7 +120,7 @@ const toolSums = () => ({
  * Durations of the timed calls in milliseconds, as unsigned 6-byte big-endian integers: percentiles cannot be computed
  * from sums.
  */
-const toolLists = () => ({ durations: bytes().notNull() });
+export const toolLists = () => ({ durations: bytes().notNull() });
 
 /** Tool calls that count, by session, UTC day, tool, and the call's subject if it is one of a few. */
 export const toolDayRollup = recountSchema.table(
@@ -138,9 +138,9 @@ export const toolDayRollup = recountSchema.table(
   ],
 );
 
-const fileKey = () => ({ model: text(), is_subagent: boolean().notNull(), file_path: text().notNull() });
+export const fileKey = () => ({ model: text(), is_subagent: boolean().notNull(), file_path: text().notNull() });
 
-const fileSums = () => ({
+export const fileSums = () => ({
   calls: integer().notNull(),
   reads: integer().notNull(),
   /** Edits and writes that did not fail. */
@@ -234,94 +234,3 @@ export const staleDays = recountSchema.table(
   { workspace_id: identifier().notNull(), day: isoTimestamp().notNull() },
   (table) => [index('stale_days_workspace').on(table.workspace_id, table.day)],
 );
-
-/** Sums over all sessions of a workspace, and over those of each agent, project, person and machine. */
-export const TOTALS_KINDS = ['whole', 'attributed'] as const;
-export type TotalsKind = (typeof TOTALS_KINDS)[number];
-
-export interface Totals {
-  table: PgTable;
-  keys: readonly string[];
-}
-
-interface Rollup {
-  /** Rows by quarters of an hour. Tools and files have none except the calls themselves, which are hardly more. */
-  quarters?: PgTable;
-  /** The same by UTC days. */
-  days: PgTable;
-  /** Sums of them over sessions. Those of files have none. */
-  totals?: Partial<Record<TotalsKind, Totals>>;
-  /** Keys of rows in addition to session and time. */
-  keys: readonly string[];
-  /** Columns that are summed or concatenated. */
-  sums: readonly string[];
-  lists: readonly string[];
-}
-
-const names = <Name extends string>(columns: Record<Name, unknown>): Name[] => Object.keys(columns) as Name[];
-
-/** Columns of the usage roll-up that are summed. */
-export const USAGE_SUMS = names(usageSums());
-
-/** The length of time that a row of a roll-up's totals, or of the counts of its sessions, covers. */
-export const toTotalUnit = ({ quarters }: Rollup, kind: TotalsKind = 'whole'): 'hour' | 'day' =>
-  quarters === undefined || kind === 'attributed' ? 'day' : 'hour';
-
-/** All roll-ups, by the prefix of their tables' names. */
-export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
-  usage: {
-    quarters: usageRollup,
-    days: usageDayRollup,
-    keys: names(usageKey()),
-    sums: USAGE_SUMS,
-    lists: [],
-    totals: {
-      whole: { table: usageHourTotal, keys: names(usageTotalKey()) },
-      attributed: { table: usageAttributionTotal, keys: names(usageTotalKey()) },
-    },
-  },
-  tool: {
-    days: toolDayRollup,
-    keys: names(toolKey()),
-    sums: names(toolSums()),
-    lists: names(toolLists()),
-    totals: { whole: { table: toolDayTotal, keys: names(toolKey()) } },
-  },
-  file: { days: fileDayRollup, keys: names(fileKey()), sums: names(fileSums()), lists: [] },
-  message: {
-    quarters: messageRollup,
-    days: messageDayRollup,
-    keys: names(messageKey()),
-    sums: names(messageSums()),
-    lists: [],
-    totals: {
-      whole: { table: messageHourTotal, keys: names(messageKey()) },
-      attributed: { table: messageAttributionTotal, keys: names(messageKey()) },
-    },
-  },
-};
-export type RollupName = keyof typeof ROLLUPS;
-
-interface CountedSessions {
-  rollup: 'usage' | 'tool' | 'file';
-  /** The rows that count, as a condition in SQL. */
-  where: string;
-  /** The report key that sessions are also counted by, and its column. Undefined: they are only counted in total. */
-  key: string | undefined;
-  column: string | undefined;
-}
-
-/**
- * The counts of sessions: each is kept in total and by its key. Roll-ups of files have no totals, but their rows are of tool
- * calls, so whoever changes them marks these days as stale.
- */
-export const SESSION_TOTALS = {
-  usage: { rollup: 'usage', where: 'true', key: 'model', column: 'model' },
-  credited: { rollup: 'usage', where: 'NOT r.is_shared', key: 'model', column: 'model' },
-  calls: { rollup: 'tool', where: 'true', key: 'tool', column: 'tool_name' },
-  programs: { rollup: 'tool', where: 'r.program IS NOT NULL', key: 'program', column: 'program' },
-  mcp_servers: { rollup: 'tool', where: 'r.mcp_server IS NOT NULL', key: 'mcp_server', column: 'mcp_server' },
-  files: { rollup: 'file', where: 'true', key: undefined, column: undefined },
-} as const satisfies Record<string, CountedSessions>;
-
-export type SessionTotalName = keyof typeof SESSION_TOTALS;

@@ -12,11 +12,12 @@ import { selectActiveTimes } from '../transcripts/transcript-figures.ts';
 import { COST_OF_ENTRIES, SEARCHES_OF_ENTRIES } from '../transcripts/transcript-totals.ts';
 import { ALL_ENTRIES, IS_CREDITED_CALL, list, selectLedgerRows } from './ledger-definition.ts';
 import { listTotals, selectTotals } from './refresh-totals.ts';
-import { ROLLUPS, type RollupName, sessionTotal, staleDays, TOTALS_KINDS, toTotalUnit } from './rollups-schema.ts';
+import { selectCalls, selectDayRollup, selectMessageRollup, selectUsageRollup } from './rollup-definitions.ts';
+import { ROLLUPS, type RollupName, TOTALS_KINDS, toTotalUnit } from './rollups.ts';
+import { sessionTotal, staleDays } from './rollups-schema.ts';
 import { sessionEvents, toolCalls, usageEntries, usageLedger } from './schema.ts';
 import { COUNTED_ROLLUPS, selectSessionTotals } from './session-totals.ts';
 import { toDay } from './stale-days.ts';
-import { selectCalls, selectDayRollup, selectMessageRollup, selectUsageRollup } from './write-rollups.ts';
 
 /** Derived from messages and blocks, which retention deletes without changing the figures. */
 const TEXT_FIGURES = [

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { getTableName } from '../drizzle.cjs';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
-import { ROLLUPS } from './rollups-schema.ts';
+import { ROLLUPS } from './rollups.ts';
 import { writeRollups } from './write-rollups.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;

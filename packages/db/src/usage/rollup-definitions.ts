@@ -1,0 +1,211 @@
+import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
+import { transcriptMessages } from '../messages/schema.ts';
+import { toHiddenWorkspace } from '../planner.ts';
+import { COST_COLUMNS, COST_UNIT_COLUMNS, SUMMED_TOKENS, sumOfTokens } from '../schema/usage-columns.ts';
+import { sessions, transcripts } from '../transcripts/schema.ts';
+import { FIGURE_ORDER } from './ledger-definition.ts';
+import { ROLLUPS, type RollupName } from './rollups.ts';
+import { messageRollup } from './rollups-schema.ts';
+import { toolCalls, usageEntries, usageLedger } from './schema.ts';
+
+/** Start of the quarter of an hour of a column `timestamp`. */
+export const BUCKET_START = sql.raw(`date_bin('15 minutes', "timestamp", '2000-01-01Z')`);
+
+export const DAY_MS = 24 * 60 * 60_000;
+
+const COST_UNITS_PER_USD = '1e10';
+
+/** In place of quarters of an hour for tools and files: one row for each call. */
+export const CALLS: Readonly<Partial<Record<RollupName, SQL>>> = {
+  tool: sql`(
+    SELECT
+      workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent, tool_name, tool_kind, mcp_server, program,
+      subagent_type, skill_name, 1 AS calls, (is_error IS NOT NULL)::int AS results, (is_error IS TRUE)::int AS errors,
+      is_denied::int AS denied, input_bytes, coalesce(output_bytes, 0) AS output_bytes,
+      coalesce(duration_ms, 0) AS duration_ms, (duration_ms IS NOT NULL)::int AS timed_calls,
+      coalesce(substring(int8send(duration_ms) FROM 3), ''::bytea) AS durations, "timestamp"
+    FROM ${toolCalls} WHERE is_own)`,
+  file: sql`(
+    SELECT
+      workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent, file_path, 1 AS calls,
+      (tool_kind = 'read')::int AS reads, (tool_kind <> 'read' AND is_error IS NOT TRUE)::int AS edits,
+      (is_error IS TRUE)::int AS errors, coalesce(output_bytes, 0) AS output_bytes, "timestamp"
+    FROM ${toolCalls} WHERE is_own AND file_path IS NOT NULL)`,
+};
+
+/**
+ * The source rows of roll-ups: those of some sessions, or of these only in some quarters of an hour and without a time.
+ */
+export interface RollupScope {
+  sessionIds: readonly string[];
+  /** Starts of quarters of an hour, milliseconds since 1970. Undefined: all. */
+  quarters?: readonly number[] | undefined;
+}
+
+/** Rows of a roll-up by UTC days, by their definition, from `quarters`, the rows by quarters of an hour. */
+export function selectDayRollup(name: RollupName, quarters: SQL): SQL {
+  const { days, keys, sums, lists } = ROLLUPS[name];
+  const summed = Object.values(getTableColumns(days)).filter((column) => sums.includes(column.name));
+  const group = sql.raw(['workspace_id', 'session_id', ...keys].join(', '));
+  return sql`
+    SELECT ${group}, min(bucket_start) AS first_bucket_start, max(bucket_start) AS last_bucket_start,
+      ${sql.raw(
+        [
+          ...summed.map((column) => `sum(${column.name})::${column.getSQLType()} AS ${column.name}`),
+          ...lists.map(concatenateInOrder),
+        ].join(', '),
+      )}
+    FROM ${quarters} AS quarter
+    GROUP BY ${group}, date_bin('1 day', bucket_start, '2000-01-01Z')`;
+}
+
+/**
+ * Sorts each group's lists on their own: an ordered aggregate would have all rows sorted by every key, and most rows of
+ * a long session have equal keys.
+ */
+const concatenateInOrder = (list: string): string => `(
+  SELECT string_agg(list, ''::bytea ORDER BY bucket, list)
+  FROM unnest(array_agg(quarter.bucket_start), array_agg(quarter.${list})) AS each (bucket, list)) AS ${list}`;
+
+/** Condition on the rows of a table: they belong to some sessions, or to any. */
+export const ofSessions = (alias: string, workspaceId: string, scope: RollupScope | undefined): SQL =>
+  scope === undefined
+    ? sql`${sql.raw(alias)}.workspace_id = ${workspaceId}`
+    : sql`${sql.raw(alias)}.workspace_id = ${toHiddenWorkspace(workspaceId)}
+        AND ${sql.raw(alias)}.session_id = ANY(${sql.param([...scope.sessionIds])}::text[])`;
+
+/** Condition on the start of a quarter of an hour: it is in the scope, or unknown. */
+const isInQuarters = (bucketStart: SQL, scope: RollupScope | undefined): SQL =>
+  scope?.quarters === undefined
+    ? sql`true`
+    : sql`(${bucketStart} IS NULL OR ${bucketStart} = ANY(${toTimes(scope.quarters)}))`;
+
+export const ofQuarters = (alias: string, bucketStart: SQL, workspaceId: string, scope: RollupScope | undefined): SQL =>
+  sql`${ofSessions(alias, workspaceId, scope)} AND ${isInQuarters(bucketStart, scope)}`;
+
+/** Condition on the rows of a table: they are in a UTC day of the scope's quarters of an hour, or have no time. */
+export const ofDays = (alias: string, column: string, workspaceId: string, scope: RollupScope | undefined): SQL => {
+  const isOfSessions = ofSessions(alias, workspaceId, scope);
+  if (scope?.quarters === undefined) return isOfSessions;
+  const days = new Set(scope.quarters.map(toDayStart));
+  const time = sql.raw(`${alias}.${column}`);
+  return sql`${isOfSessions}
+    AND (${time} IS NULL OR date_bin('1 day', ${time}, '2000-01-01Z') = ANY(${sql.param([...days])}::timestamptz[]))`;
+};
+
+/** The UTC day, as ISO 8601, of a time in milliseconds since 1970. */
+export const toDayStart = (timeMs: number): string => new Date(Math.floor(timeMs / DAY_MS) * DAY_MS).toISOString();
+
+const toTimes = (timesMs: Iterable<number>): SQL =>
+  sql`${sql.param(Array.from(timesMs, (timeMs) => new Date(timeMs).toISOString()))}::timestamptz[]`;
+
+/** Rows of usage_rollup by their definition: for a scope, or all of a workspace. */
+export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL {
+  const workspace = toHiddenWorkspace(workspaceId);
+  return sql`
+    SELECT
+      workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent,
+      agent_id, git_branch, agent_version, is_shared, count(*)::int AS responses,
+      ${sums([...SUMMED_TOKENS, 'web_search_requests'], 'bigint')},
+      ${sql.raw(
+        COST_COLUMNS.map(
+          (column, index) =>
+            `round(coalesce(sum(${column}), 0) * ${COST_UNITS_PER_USD}) AS ${COST_UNIT_COLUMNS[index]}`,
+        ).join(', '),
+      )},
+      count(*) FILTER (WHERE is_unfinalised)::int AS unfinalised_responses,
+      coalesce(sum(tokens_out) FILTER (WHERE is_unfinalised), 0)::bigint AS unfinalised_tokens_out,
+      coalesce(sum(estimated_tokens_out) FILTER (WHERE is_unfinalised), 0)::bigint AS estimated_tokens_out,
+      count(*) FILTER (WHERE price_basis = 'unpriced')::int AS unpriced_responses,
+      coalesce(sum(${sql.raw(sumOfTokens())}) FILTER (WHERE price_basis = 'unpriced'), 0)::bigint
+        AS unpriced_tokens,
+      count(*) FILTER (WHERE price_basis = 'default')::int AS default_priced_responses
+    FROM (
+      SELECT false AS is_shared, ${rolledUpColumns('l')} FROM ${usageLedger} AS l
+      WHERE ${ofQuarters('l', BUCKET_START, workspaceId, scope)}
+      UNION ALL
+      SELECT true, * FROM (
+        SELECT DISTINCT ON (e.session_id, e.agent, e.response_key) ${rolledUpColumns('e')}
+        FROM ${transcripts} AS t
+        -- Looked up one by one: while a workspace is filled nobody has counted its rows, and a join would read them all.
+        JOIN LATERAL (
+          SELECT * FROM ${usageEntries}
+          WHERE workspace_id = ${workspace} AND row_set_id = t.row_set_id AND ${isInQuarters(BUCKET_START, scope)}
+          OFFSET 0
+        ) AS e ON true
+        JOIN LATERAL (
+          SELECT l.session_id FROM ${usageLedger} AS l
+          WHERE l.workspace_id = ${workspace} AND l.agent = e.agent AND l.response_key = e.response_key OFFSET 0
+        ) AS credited ON credited.session_id <> e.session_id
+        WHERE ${ofSessions('t', workspaceId, scope)}
+        ORDER BY e.session_id, e.agent, e.response_key, ${FIGURE_ORDER}, t.sha256, e.entry_number
+      ) AS shared
+    ) AS response
+    GROUP BY workspace_id, session_id, 3, model, is_subagent, agent_id, git_branch, agent_version, is_shared`;
+}
+
+/**
+ * The source rows of daily sums of tools or files: one row for each call, in the days of a scope, or all of a
+ * workspace.
+ */
+export function selectCalls(name: 'tool' | 'file', workspaceId: string, scope?: RollupScope): SQL {
+  return sql`SELECT * FROM ${CALLS[name]} AS c WHERE ${ofDays('c', 'bucket_start', workspaceId, scope)}`;
+}
+
+const sums = (columns: readonly string[], type: string): SQL =>
+  sql.raw(columns.map((column) => `coalesce(sum(${column}), 0)::${type} AS ${column}`).join(', '));
+
+const rolledUpColumns = (alias: string) =>
+  sql.raw(
+    [
+      'workspace_id',
+      'session_id',
+      'timestamp',
+      'model',
+      'is_subagent',
+      'agent_id',
+      'git_branch',
+      'agent_version',
+      ...SUMMED_TOKENS,
+      'web_search_requests',
+      ...COST_COLUMNS,
+      'is_unfinalised',
+      'estimated_tokens_out',
+      'price_basis',
+    ]
+      .map((column) => `${alias}."${column}"`)
+      .join(', '),
+  );
+
+/** For a row `r` of message_rollup: its session's messages are gone, and it is their only record. */
+export const isOnlyRolledUp = (workspaceId: string): SQL => sql`EXISTS (
+  SELECT FROM ${sessions} AS s
+  JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
+  WHERE s.workspace_id = ${toHiddenWorkspace(workspaceId)} AND s.session_id = r.session_id
+    AND t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND t.rows_deleted_at IS NOT NULL)`;
+
+/** Messages to count: for a scope, or all of a workspace. */
+export function selectMessageCounts(workspaceId: string, scope?: RollupScope): SQL {
+  return sql`
+    SELECT s.workspace_id, s.session_id, ${BUCKET_START} AS bucket_start, m.model,
+      s.is_subagent OR m.is_sidechain AS is_subagent,
+      count(*)::int AS messages, count(*) FILTER (WHERE m.message_type = 'user')::int AS user_messages
+    FROM ${sessions} AS s
+    JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
+    JOIN ${transcriptMessages} AS m ON m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id
+    WHERE ${ofQuarters('s', BUCKET_START, workspaceId, scope)}
+    GROUP BY s.workspace_id, s.session_id, 3, m.model, 5`;
+}
+
+/**
+ * Rows of a workspace's message_rollup by their definition. If retention has deleted the messages, the stored counts
+ * are kept.
+ */
+export function selectMessageRollup(workspaceId: string): SQL {
+  return sql`
+    ${selectMessageCounts(workspaceId)}
+    UNION ALL
+    SELECT r.workspace_id, r.session_id, r.bucket_start, r.model, r.is_subagent, r.messages, r.user_messages
+    FROM ${messageRollup} AS r
+    WHERE r.workspace_id = ${workspaceId} AND ${isOnlyRolledUp(workspaceId)}`;
+}
