@@ -8,15 +8,12 @@ import { ATTRIBUTION, sessionTotal, staleDays } from './rollups-schema.ts';
 import { COUNTED_ROLLUPS, selectSessionTotals } from './session-totals.ts';
 import { fromDays, listStaleDays, toDay, toDays } from './stale-days.ts';
 
-/** Names of the roll-ups that have totals. */
-export const TOTALLED = (Object.keys(ROLLUPS) as RollupName[]).filter((name) => ROLLUPS[name].totals !== undefined);
-
 /** Days refreshed in one transaction. */
 const DAYS_PER_STEP = 50;
 
 /** The roll-ups' totals of a kind. */
 export const listTotals = (kind: TotalsKind): { name: RollupName; table: PgTable }[] =>
-  TOTALLED.flatMap((name) => {
+  (Object.keys(ROLLUPS) as RollupName[]).flatMap((name) => {
     const totals = ROLLUPS[name].totals?.[kind];
     return totals === undefined ? [] : [{ name, table: totals.table }];
   });
