@@ -55,8 +55,9 @@ async function verify(context: CliContext, options: VerifyOptions): Promise<void
   });
   if (checks.some(({ missing, surplus }) => missing + surplus > 0)) context.exitCode = 1;
   if (options.json) return print(context, JSON.stringify(checks, null, 2));
+  const width = Math.max(...checks.map(({ table }) => table.length));
   for (const { table, rows, missing, surplus } of checks) {
     const finding = missing + surplus === 0 ? 'equal to a full recount' : `${missing} missing, ${surplus} surplus`;
-    print(context, `${table.padEnd(18)} ${String(rows).padStart(9)} rows  ${finding}`);
+    print(context, `${table.padEnd(width)} ${String(rows).padStart(9)} rows  ${finding}`);
   }
 }
