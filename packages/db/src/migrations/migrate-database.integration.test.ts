@@ -82,15 +82,24 @@ describe('migrateDatabase', () => {
   });
 });
 
-/** A database as 0.2.0 left it: forks, diverged versions, a sub-agent, a session whose texts retention has deleted. */
-async function createDatabaseOf020() {
+/** A database with the first so many migrations. */
+async function createDatabaseAt(migrationCount: number) {
   const empty = await createEmptyDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'recount-migrations-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   await cp(fileURLToPath(new URL('../../../../drizzle', import.meta.url)), folder, { recursive: true });
   const journal = JSON.parse(await readFile(`${folder}/meta/_journal.json`, 'utf8')) as { entries: unknown[] };
-  await writeFile(`${folder}/meta/_journal.json`, JSON.stringify({ ...journal, entries: journal.entries.slice(0, 8) }));
+  await writeFile(
+    `${folder}/meta/_journal.json`,
+    JSON.stringify({ ...journal, entries: journal.entries.slice(0, migrationCount) }),
+  );
   await migrate(drizzle(empty.pool), { migrationsFolder: folder });
+  return empty;
+}
+
+/** A database as 0.2.0 left it: forks, diverged versions, a sub-agent, a session whose texts retention has deleted. */
+async function createDatabaseOf020() {
+  const empty = await createDatabaseAt(8);
   const fixture = await readFile(new URL('./fixtures/rows-of-0.2.0.json', import.meta.url), 'utf8');
   const rowsByTable = JSON.parse(fixture) as Record<string, unknown[]>;
   const { workspaces, transcripts, ...others } = rowsByTable;
@@ -254,4 +263,33 @@ describe('the migrated schema', () => {
     expect(rows.length).toBeGreaterThan(300);
     expect(rows.filter(({ description }) => !description).map(({ name }) => name)).toEqual([]);
   });
+});
+
+it('counts a session for the machine that an upload names while totals by machine are added', async () => {
+  const { connectionString, pool, withSnapshot, withTransaction } = await createDatabaseAt(33);
+  await pool.query(`
+    INSERT INTO recount.workspaces (id, name) VALUES ('team', 'team');
+    INSERT INTO recount.sessions (workspace_id, session_id, agent, primary_transcript_id) VALUES ('team', 'one', 'codex', 'id');
+    INSERT INTO recount.message_day_rollup (workspace_id, session_id, first_bucket_start, last_bucket_start, is_subagent, messages, user_messages)
+    VALUES ('team', 'one', '2026-01-05T10:00Z', '2026-01-05T10:00Z', false, 3, 1)`);
+  const upload = await pool.connect();
+  await upload.query('BEGIN');
+  await upload.query(`UPDATE recount.sessions SET machine = 'desk'`);
+  const migrating = migrateDatabase(connectionString);
+  const isWaiting = `SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'recount migrate' AND wait_event_type = 'Lock'`;
+  try {
+    await vi.waitFor(async () => expect((await pool.query(isWaiting)).rowCount).toBe(1), { timeout: 30_000 });
+  } finally {
+    await upload.query('COMMIT');
+    upload.release();
+  }
+  await migrating;
+  await refreshTotals({ withTransaction }, 'team');
+  const { rows } = await pool.query('SELECT machine, messages FROM recount.message_attribution_total');
+  expect(rows).toEqual([{ machine: 'desk', messages: 3 }]);
+  const checks = await withSnapshot((snapshot) => verifyUsage(snapshot, 'team'));
+  expect(checks.filter(({ table }) => table === 'message_attribution_total')).toEqual([
+    { table: 'message_attribution_total', rows: 1, missing: 0, surplus: 0 },
+  ]);
 });
