@@ -21,7 +21,7 @@ const UNIT_MS = { hour: 60 * 60_000, day: 24 * 60 * 60_000 } as const satisfies 
 /** If more days than this must be read from the sessions' rows, a report reads all of these rows: looking days up takes as long. */
 const MAX_SESSION_DAYS = 200;
 
-/** If more days than this must be read from the sessions' rows by attribution, all are: each row's session is looked up. */
+/** The same for attributed totals, which look up the session of each row of such a day. */
 const MAX_ATTRIBUTED_DAYS = 50;
 
 /** Keys that totals have, besides SESSION_KEYS if they are attributed. */
@@ -52,7 +52,7 @@ function chooseTotals(scope: ReportScope): TotalsKind | undefined {
   if (gitBranch !== undefined || sessionId !== undefined || !keys.every((key) => TOTAL_KEYS.has(key))) return undefined;
   const isFiltered = [agent, project, machine, person].some((value) => value !== undefined);
   if (!isFiltered && keys.length === groupBy.length) return 'whole';
-  // Those of a day have no hours, and the sessions of a short time are listed anyway.
+  // Attributed totals have no hours. The sessions of a short time are looked up anyway, to list or count them.
   return groupBy.includes('hour') || scope.listsSessions === true ? undefined : 'attributed';
 }
 
