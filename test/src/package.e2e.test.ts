@@ -130,7 +130,7 @@ describe('the npm package, installed', () => {
     for (const stream of [up.stdout, up.stderr]) stream.on('data', (chunk) => (output += chunk));
     const exited = new Promise((done) => up.once('exit', done));
     try {
-      await vi.waitFor(() => expect(`${output}\n${up.exitCode}`).toMatch(/\brk_\w+|\n\d+$/));
+      await vi.waitFor(() => expect(`${output}\n${up.exitCode}`).toMatch(/\brk_[\w-]+|\n\d+$/));
       expect(up.exitCode, output).toBeNull();
       expect((await call('upload', transcript)).stdout).toContain(SESSION);
       const { stdout } = await call('backfill', transcript);

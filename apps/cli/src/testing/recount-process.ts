@@ -43,7 +43,8 @@ export async function removeHome(home: string): Promise<void> {
   const note = await readFile(join(home, '.recount/postgres/where-the-data-are.txt'), 'utf8').catch(() => '');
   const [, place] = /^Its data are in (\/var\/lib\/recount\/postgres-[0-9a-f]+)$/m.exec(note) ?? [];
   if (place !== undefined) await rm(place, { recursive: true, force: true });
-  await rm(home, { recursive: true, force: true });
+  // What sends in the background may just be ending.
+  await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }
 
 /** Whether the account can read the program, i.e. the checkout is not below somebody's private folder. */
