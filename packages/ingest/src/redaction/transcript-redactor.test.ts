@@ -162,9 +162,12 @@ describe('createTranscriptRedactor', () => {
 
   it('keeps any JSON valid, its lines in place and its other text, however it is split into chunks', async () => {
     const secret = fc.constantFrom(GITHUB_TOKEN, SLACK_TOKEN, PRIVATE_KEY, DATABASE_URL, `_authToken=${PASSWORD}`);
-    const text = fc.string({ unit: fc.constantFrom('é', '"', '\\', '\n', 'n', ' ', '密', '\u{1f600}', '\u0000') });
+    const units = ['é', '"', '\n', 'n', ' ', '密', '\u{1f600}', '\u0000'];
+    const text = fc.string({ unit: fc.constantFrom(...units, '\\') });
+    // V8 13.6 parses a key that is a quote as a backslash if a similar object before had a backslash there.
+    const key = fc.string({ unit: fc.constantFrom(...units) });
     const withSecret = fc.tuple(text, secret, text).map(([a, b, c]) => `${a} ${b} ${c}`);
-    const value = fc.dictionary(text, fc.oneof(text, withSecret, fc.array(withSecret, { maxLength: 3 })));
+    const value = fc.dictionary(key, fc.oneof(text, withSecret, fc.array(withSecret, { maxLength: 3 })));
     await fc.assert(
       fc.asyncProperty(
         fc.array(value, { maxLength: 4 }),
