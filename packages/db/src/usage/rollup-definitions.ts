@@ -127,7 +127,7 @@ export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL
       SELECT true, * FROM (
         SELECT DISTINCT ON (e.session_id, e.agent, e.response_key) ${rolledUpColumns('e')}
         FROM ${transcripts} AS t
-        -- Looked up one by one: while a workspace is filled nobody has counted its rows, and a join would read them all.
+        -- Entries are looked up one by one. While a workspace is filled it has no statistics, and a join would read all.
         JOIN LATERAL (
           SELECT * FROM ${usageEntries}
           WHERE workspace_id = ${workspace} AND row_set_id = t.row_set_id AND ${isInQuarters(BUCKET_START, scope)}

@@ -211,7 +211,7 @@ function selectOwnCalls(workspaceId: string): SQL {
     SELECT row_set_id, call_number, bool_or(is_own) AS is_own FROM (
       SELECT c.row_set_id, c.call_number, e.row_set_id IS NULL OR ${IS_CREDITED_CALL} AS is_own
       FROM ${toolCalls} AS c
-      -- Looked up one by one: while a workspace is filled nobody has counted its rows, and a join would read all for each.
+      -- Rows are looked up one by one. While a workspace is filled it has no statistics, and a join would read all for each.
       LEFT JOIN LATERAL (
         SELECT * FROM ${transcripts} WHERE workspace_id = ${workspace} AND row_set_id = c.row_set_id OFFSET 0
       ) AS t ON true
