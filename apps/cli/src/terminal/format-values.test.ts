@@ -28,7 +28,13 @@ describe('values for people', () => {
       } as const;
       expect(formatDecimal(amount, decimals)).toBe(new Intl.NumberFormat('en-US', format).format(amount));
     });
-    fc.assert(property, { examples: [[1005, 3, 2]] });
+    fc.assert(property, {
+      examples: [
+        [1005, 3, 2],
+        [-799_948_574_750, 4, 2],
+        [1, 10, 4],
+      ],
+    });
   });
 
   it.each([

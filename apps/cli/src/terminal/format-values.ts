@@ -10,8 +10,9 @@ export function formatCount(count: number): string {
  * printing a table.
  */
 export function formatDecimal(value: number, decimals: number): string {
-  // Ten decimals distinguish all amounts: 1.005 is then 1.0050000000 rather than 1.00499999999999989.
-  const rounded = Math.round(Number(`${Math.abs(value).toFixed(10)}e${decimals}`));
+  // The shortest decimals that mean this number: 1.005 rather than the 1.00499999999999989 nearest to it.
+  const [coefficient, exponent = '0'] = String(Math.abs(value)).split('e');
+  const rounded = Math.round(Number(`${coefficient}e${Number(exponent) + decimals}`));
   const digits = String(rounded).padStart(decimals + 1, '0');
   const whole = digits.slice(0, digits.length - decimals).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
   return `${value < 0 && rounded > 0 ? '-' : ''}${whole}${decimals > 0 ? `.${digits.slice(-decimals)}` : ''}`;
