@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
-import { detailNumber, EVENT_SOURCE, EVENT_TABLE } from './read-compactions-report.ts';
+import { detailNumber, readEvents } from './event-source.ts';
 import type { ReportFilter } from './report-filter.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 
@@ -23,11 +23,9 @@ export async function readApiErrorsReport(
   return await readGroups<ApiErrorFigures, ApiErrorFigures, ApiErrorKeys>(database, filter, page, {
     parts: [
       {
-        source: EVENT_SOURCE,
-        table: EVENT_TABLE,
+        ...readEvents(filter, ['api_error', 'api_retry']),
         keys: { error: sql`e.name` },
         columns: { session_id: sql`e.session_id`, kind: sql`e.kind`, wait_ms: detailNumber('retryInMs') },
-        where: sql`e.kind IN ('api_error', 'api_retry')`,
       },
     ],
     aggregates: {

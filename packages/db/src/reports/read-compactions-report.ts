@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
-import { type ReportFilter, toReportSource } from './report-filter.ts';
+import { detailNumber, readEvents } from './event-source.ts';
+import type { ReportFilter } from './report-filter.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 
 export interface CompactionFigures {
@@ -13,14 +14,6 @@ export interface CompactionFigures {
 
 type CompactionKeys = { trigger: string | null };
 
-/** The view that has each event once, however many transcripts have a copy of its line. */
-export const EVENT_SOURCE = toReportSource('e', { time: 'timestamp' });
-export const EVENT_TABLE = sql`analytics.session_events AS e`;
-
-/** A number in an event's details; null if missing. */
-export const detailNumber = (name: string) =>
-  sql.raw(`CASE WHEN jsonb_typeof(e.details -> '${name}') = 'number' THEN (e.details ->> '${name}')::float8 END`);
-
 /** Compactions of the context by their trigger. */
 export async function readCompactionsReport(
   database: Database,
@@ -30,11 +23,9 @@ export async function readCompactionsReport(
   return await readGroups<CompactionFigures, CompactionFigures, CompactionKeys>(database, filter, page, {
     parts: [
       {
-        source: EVENT_SOURCE,
-        table: EVENT_TABLE,
+        ...readEvents(filter, ['compaction']),
         keys: { trigger: sql`e.name` },
         columns: { session_id: sql`e.session_id`, pre_tokens: detailNumber('preTokens') },
-        where: sql`e.kind = 'compaction'`,
       },
     ],
     aggregates: {

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import { sumOfTokens } from '../schema/usage-columns.ts';
-import { detailNumber, EVENT_SOURCE, EVENT_TABLE } from './read-compactions-report.ts';
+import { detailNumber, readEvents } from './event-source.ts';
 import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
 import type { ReportPage, ReportRows } from './report-groups.ts';
 import { toKnownCost, toUsd } from './usage-figures.ts';
@@ -47,12 +47,13 @@ export async function readPullRequestsReport(
   filter: ReportFilter,
   { limit }: Pick<ReportPage, 'limit'>,
 ): Promise<ReportRows<PullRequest, PullRequestFigures & { pull_requests: number; mean_cost_usd: number | null }>> {
+  const links = readEvents(filter, ['pull_request']);
   const { rows } = await database.execute<Row>(sql`
     WITH link AS MATERIALIZED (
       SELECT e.name AS url, e.session_id, min(e."timestamp") AS first_linked, max(e."timestamp") AS last_linked,
         max(e.details ->> 'repository') AS repository, max(${detailNumber('number')}) AS number
-      FROM ${EVENT_TABLE} ${joinSessions(EVENT_SOURCE, filter)}
-      WHERE ${toConditions(filter, EVENT_SOURCE)} AND e.kind = 'pull_request' AND e.name IS NOT NULL
+      FROM ${links.table} ${joinSessions(links.source, filter)}
+      WHERE ${toConditions(filter, links.source)} AND ${links.where} AND e.name IS NOT NULL
       GROUP BY e.name, e.session_id
     ), member AS (
       SELECT url, session_id FROM link
@@ -91,11 +92,11 @@ export async function readPullRequestsReport(
       FROM link LEFT JOIN cost USING (url)
       GROUP BY url ORDER BY last_ms DESC NULLS LAST, url LIMIT ${limit + 1}
     )`);
-  const [total, ...links] = rows;
+  const [total, ...pullRequests] = rows;
   if (total === undefined) throw new Error('An aggregate without a row');
   const { pull_requests, priced_pull_requests: priced } = total;
   return {
-    rows: links.slice(0, limit).map((row) => ({
+    rows: pullRequests.slice(0, limit).map((row) => ({
       url: row.url ?? '',
       repository: row.repository,
       number: row.number,
@@ -108,7 +109,7 @@ export async function readPullRequestsReport(
       mean_cost_usd: priced === 0 ? null : toUsd(Math.round(total.cost_units / priced)),
       ...toFigures(total),
     },
-    truncated: links.length > limit,
+    truncated: pullRequests.length > limit,
   };
 }
 

@@ -1,6 +1,13 @@
 import { isOnCitus } from '@recount/local-postgres/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../database/database.ts';
+import {
+  type ReportFilter,
+  readApiErrorsReport,
+  readCompactionsReport,
+  readPullRequestsReport,
+  resolveReportFilter,
+} from '../reports/index.ts';
 import { parseSearchTarget } from '../search/parse-search-query.ts';
 import { searchTranscripts } from '../search/search-documents.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
@@ -38,13 +45,15 @@ beforeAll(async () => {
     SELECT workspace_id, session_id, first_timestamp, first_timestamp, false,
       CASE WHEN n % 500 = 0 THEN '${LONG_PATH}' ELSE '/src/' || n END, 1, 1, 0, 0
     FROM recount.sessions, LATERAL (SELECT substr(session_id, 2)::int AS n) AS number;
-    INSERT INTO recount.session_events (workspace_id, row_set_id, event_number, session_id, event_key, kind, is_subagent, name, details, line_number)
-    SELECT workspace_id, primary_transcript_id, 1, session_id, session_id, CASE WHEN n % 100 = 3 THEN 'pull_request' ELSE 'api_error' END, false,
-      'https://example.org/pull/' || n, '{}', 1
+    INSERT INTO recount.session_events (workspace_id, row_set_id, event_number, session_id, event_key, kind, "timestamp",
+      is_subagent, name, details, line_number)
+    SELECT workspace_id, primary_transcript_id, 1, session_id, session_id, CASE WHEN n % 100 = 3 THEN 'pull_request' ELSE 'api_error' END,
+      first_timestamp, false, 'https://example.org/pull/' || n, '{}', 1
     FROM recount.sessions, LATERAL (SELECT substr(session_id, 2)::int AS n) AS number WHERE n % 100 <= 3 OR n % 10 = 5;
     -- A copy of the link of s203, in a session that began later.
-    INSERT INTO recount.session_events (workspace_id, row_set_id, event_number, session_id, event_key, kind, is_subagent, name, details, line_number)
-    VALUES ('${TEST_WORKSPACE}', 't303', 2, 's303', 's203', 'pull_request', false, 'https://example.org/pull/203', '{}', 2);
+    INSERT INTO recount.session_events (workspace_id, row_set_id, event_number, session_id, event_key, kind, "timestamp",
+      is_subagent, name, details, line_number)
+    VALUES ('${TEST_WORKSPACE}', 't303', 2, 's303', 's203', 'pull_request', '2026-01-03Z', false, 'https://example.org/pull/203', '{}', 2);
     INSERT INTO recount.search_documents (workspace_id, session_id, message_id, block_order, kind, "timestamp", is_subagent, line_number,
       byte_offset, copy_key, is_cut, text, words, grams)
     SELECT workspace_id, session_id, 'm' || d, 0, 'prompt', first_timestamp, false, 1, 0, hashtextextended(session_id || d, 0), false, 'heron',
@@ -150,4 +159,19 @@ it.skipIf(isOnCitus())('searches the newest documents for a word that all contai
   expect(answer.isMatchCountCapped).toBe(true);
   // 2,000 documents are ranked, of 40,000, and the session of each looked up.
   expect(rows).toBeLessThan(10_000);
+});
+
+it
+  .skipIf(isOnCitus())
+  .each<[string, (database: Database, filter: ReportFilter) => Promise<{ rows: readonly object[] }>]>([
+    ['API errors', (database, filter) => readApiErrorsReport(database, filter, { limit: 20 })],
+    ['compactions', (database, filter) => readCompactionsReport(database, filter, { limit: 20 })],
+    ['pull requests', (database, filter) => readPullRequestsReport(database, filter, { limit: 20 })],
+  ])('reads only the %s of the hour that a report is about', async (name, read) => {
+  const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, {
+    ...{ from: '2026-01-02T01:00Z', to: '2026-01-02T02:00Z', timeZone: 'UTC', subagents: 'include' },
+  });
+  const { rows, answer } = await countRowsRead((database) => read(database, filter));
+  expect(answer.rows).toHaveLength(name === 'API errors' ? 9 : name === 'pull requests' ? 1 : 0);
+  expect(rows).toBeLessThan(60);
 });

@@ -141,6 +141,9 @@ export const toolCalls = recountSchema.table(
   ],
 );
 
+/** Events that reports select by time. The others, mostly prompts, cost no index. */
+const isReportedKind = sql`kind IN ('api_error', 'api_retry', 'compaction', 'pull_request')`;
+
 /** Bulk table: prompts, compactions, API errors, retries, pull requests, commands. */
 export const sessionEvents = recountSchema.table(
   'session_events',
@@ -159,7 +162,8 @@ export const sessionEvents = recountSchema.table(
   },
   (table) => [
     primaryKey({ name: 'session_events_pk', columns: [table.workspace_id, table.row_set_id, table.event_number] }),
-    index('session_events_kind').on(table.workspace_id, table.kind),
+    index('session_events_time').on(table.workspace_id, table.kind, table.timestamp).where(isReportedKind),
+    index('session_events_key').on(table.workspace_id, table.event_key).where(isReportedKind),
     index('session_events_api_error').on(table.workspace_id, table.session_id).where(sql`kind = 'api_error'`),
     index('session_events_pull_request').on(table.workspace_id, table.name).where(sql`kind = 'pull_request'`),
   ],

@@ -18,7 +18,7 @@ WITH
     WHERE
       e."workspace_id" = $2
       AND e."timestamp" >= $3::timestamptz
-      AND e.kind = 'pull_request'
+      AND e.kind IN ('pull_request')
       AND e.name IS NOT NULL
     GROUP BY
       e.name,

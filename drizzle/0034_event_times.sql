@@ -1,0 +1,3 @@
+DROP INDEX "recount"."session_events_kind";--> statement-breakpoint
+CREATE INDEX "session_events_time" ON "recount"."session_events" USING btree ("workspace_id","kind","timestamp") WHERE kind IN ('api_error', 'api_retry', 'compaction', 'pull_request');--> statement-breakpoint
+CREATE INDEX "session_events_key" ON "recount"."session_events" USING btree ("workspace_id","event_key") WHERE kind IN ('api_error', 'api_retry', 'compaction', 'pull_request');
