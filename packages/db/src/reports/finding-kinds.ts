@@ -33,10 +33,12 @@ const readStored =
     WHERE ${toConditions(filter, source)} AND x.kind = ${sql.raw(`'${kind}'`)}`;
   };
 
+/** Sessions of a short time are fewer than findings of all times: they are not looked up by these, but found by their index. */
 const readUnfinishedSessions: FindingQuery = (filter, { nowMs }) => sql`
     SELECT ${STORED_COLUMNS} FROM recount.findings AS x
     JOIN LATERAL (
-      SELECT * FROM recount.sessions WHERE workspace_id = ${filter.workspaceId} AND session_id = x.session_id OFFSET 0
+      SELECT * FROM recount.sessions
+      WHERE workspace_id = ${filter.workspaceId} AND session_id = x.session_id ${isShort(filter) ? sql`` : sql`OFFSET 0`}
     ) AS f ON true ${joinSessions(SESSION_SOURCE, filter)}
     WHERE ${toConditions(filter, SESSION_SOURCE)} AND x.workspace_id = ${filter.workspaceId} AND x.kind = 'unfinished-session'
       AND f.last_timestamp < ${new Date(nowMs).toISOString()}::timestamptz - ${RUNNING_TIME}`;

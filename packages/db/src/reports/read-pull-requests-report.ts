@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import { sumOfTokens } from '../schema/usage-columns.ts';
 import { detailNumber, readEvents } from './event-source.ts';
-import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
+import { joinSessions, lookUpIfShort, type ReportFilter, toConditions } from './report-filter.ts';
 import type { ReportPage, ReportRows } from './report-groups.ts';
 import { toKnownCost, toUsd } from './usage-figures.ts';
 
@@ -58,16 +58,18 @@ export async function readPullRequestsReport(
     ), member AS (
       SELECT url, session_id FROM link
       UNION
-      SELECT link.url, child.session_id FROM link
-      JOIN recount.sessions AS child
-        ON child.workspace_id = ${filter.workspaceId} AND child.parent_session_id = link.session_id
+      SELECT link.url, child.session_id FROM link CROSS JOIN LATERAL (
+        SELECT session_id FROM recount.sessions
+        WHERE workspace_id = ${filter.workspaceId} AND parent_session_id = link.session_id ${lookUpIfShort(filter)}
+      ) AS child
     ), usage AS MATERIALIZED (
       SELECT u.session_id, sum(u.responses) AS responses, sum(u.cost_units) AS cost_units,
         sum(u.unpriced_responses) AS unpriced,
         sum(${sql.raw(sumOfTokens('u'))}) AS total_tokens
-      FROM recount.usage_day_rollup AS u
-      WHERE u.workspace_id = ${filter.workspaceId} AND NOT u.is_shared
-        AND u.session_id IN (SELECT session_id FROM member)
+      FROM (SELECT DISTINCT session_id FROM member) AS m CROSS JOIN LATERAL (
+        SELECT * FROM recount.usage_day_rollup
+        WHERE workspace_id = ${filter.workspaceId} AND session_id = m.session_id AND NOT is_shared ${lookUpIfShort(filter)}
+      ) AS u
       GROUP BY u.session_id
     ), cost AS (
       SELECT url, sum(responses) AS responses, sum(cost_units) AS cost_units, sum(unpriced) AS unpriced,

@@ -3,10 +3,18 @@ import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
 import { sumOfTokens } from '../schema/usage-columns.ts';
+import { lastActivity } from '../transcripts/schema.ts';
 import { type GroupPart, toColumns } from './group-part.ts';
 import { readUsageReport } from './read-usage-report.ts';
 import { toLocalMoment } from './report-calendar.ts';
-import { isShort, joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
+import {
+  isShort,
+  joinSessions,
+  type ReportFilter,
+  type ReportSource,
+  toConditions,
+  toReportSource,
+} from './report-filter.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { toKnownCost } from './usage-figures.ts';
 
@@ -75,7 +83,10 @@ type Sums = Omit<SessionFigures, 'distribution' | 'own_cost_usd'> &
   Distributions &
   Record<'responses' | 'own_cost_units' | 'own_responses', number>;
 
-export const SESSION_SOURCE = toReportSource('f', { time: 'first_timestamp' });
+export const SESSION_SOURCE: ReportSource = {
+  ...toReportSource('f', { time: 'first_timestamp' }),
+  indexedTime: lastActivity(sql`f.first_timestamp`),
+};
 /** Title of a session (alias `f`), or else the beginning of its first prompt. */
 export const SESSION_TITLE = sql.raw('coalesce(f.title, left(f.initial_prompt, 80))');
 const TOTAL_TOKENS = sql.raw(sumOfTokens('f'));

@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
-import { sql } from '../drizzle.cjs';
+import { type SQL, sql } from '../drizzle.cjs';
 import { type GroupPart, withSessions } from './group-part.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
-import type { ReportFilter } from './report-filter.ts';
+import { isShort, lookUpIfShort, type ReportFilter } from './report-filter.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { ROLLED_UP_CALLS, toRollupSums, toSum } from './tool-call-figures.ts';
 import {
@@ -46,18 +46,30 @@ const CALLS: GroupPart = {
 const PARENT = sql.raw(`coalesce(child.parent_session_id, u.session_id)`);
 
 /** Calls state a sub-agent's type by its id, which is unique only within its parent. */
+const joinKinds = ({ workspaceId }: ReportFilter): SQL => sql`
+  LEFT JOIN (
+    SELECT session_id, subagent_id, min(subagent_type) AS subagent_type FROM recount.tool_calls
+    WHERE workspace_id = ${workspaceId} AND subagent_id IS NOT NULL GROUP BY session_id, subagent_id
+  ) AS kind ON kind.session_id = ${PARENT} AND kind.subagent_id = u.agent_id`;
+
+/** The same for the sub-agents of a short time. */
+const lookUpKind = ({ workspaceId }: ReportFilter): SQL => sql`
+  CROSS JOIN LATERAL (
+    SELECT min(subagent_type) AS subagent_type FROM recount.tool_calls
+    WHERE workspace_id = ${workspaceId} AND session_id = ${PARENT} AND subagent_id = u.agent_id
+  ) AS kind`;
+
 const USAGE: GroupPart = {
   source: { ...USAGE_SOURCE, sessionId: PARENT },
   table: (scope) => {
     const { table, query } = USAGE_TABLE(withSessions(scope));
     return {
       table: sql`${table}
-        LEFT JOIN recount.sessions AS child ON child.workspace_id = ${scope.workspaceId} AND child.session_id = u.session_id
-          AND child.parent_session_id IS NOT NULL
-        LEFT JOIN (
-          SELECT session_id, subagent_id, min(subagent_type) AS subagent_type FROM recount.tool_calls
-          WHERE workspace_id = ${scope.workspaceId} AND subagent_id IS NOT NULL GROUP BY session_id, subagent_id
-        ) AS kind ON kind.session_id = ${PARENT} AND kind.subagent_id = u.agent_id`,
+        LEFT JOIN LATERAL (
+          SELECT parent_session_id FROM recount.sessions
+          WHERE workspace_id = ${scope.workspaceId} AND session_id = u.session_id AND parent_session_id IS NOT NULL
+          ${lookUpIfShort(scope)}
+        ) AS child ON true ${isShort(scope) ? lookUpKind(scope) : joinKinds(scope)}`,
       ...(query !== undefined && { query }),
     };
   },

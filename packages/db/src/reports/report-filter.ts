@@ -86,6 +86,8 @@ export interface ReportSource {
   time: SQL;
   /** Local clock time, if rows have it: expressed as if it were UTC in roll-ups, without a zone elsewhere. */
   localTime?: SQL;
+  /** Has an index, and is `time` where that is known. */
+  indexedTime?: SQL;
   /** `time` may be any moment, not only the start of a quarter of an hour that is rolled up. */
   isMoment?: true;
   sessionId: SQL;
@@ -135,12 +137,22 @@ const MAX_LOOKED_UP_MS = 100 * 24 * 60 * 60_000;
 export const isShort = ({ from, to }: Pick<ReportFilter, 'from' | 'to'>): boolean =>
   from !== null && (to === null ? Date.now() : Date.parse(to)) - Date.parse(from) <= MAX_LOOKED_UP_MS;
 
+/**
+ * Ends a LATERAL subquery. In a short time, each of its rows is looked up by itself; in a long one, PostgreSQL may join all
+ * rows of the workspace at once.
+ */
+export const lookUpIfShort = (filter: Pick<ReportFilter, 'from' | 'to'>): SQL =>
+  isShort(filter) ? sql`OFFSET 0` : sql``;
+
 /** The conditions of a filter, for a WHERE. */
 export function toConditions(filter: ReportFilter, source: ReportSource): SQL {
   const { from, to, agent, project, gitBranch, machine, person, model, sessionId, subagents } = filter;
   const conditions = [sql`${source.workspaceId} = ${filter.workspaceId}`];
-  if (from !== null) conditions.push(sql`${source.time} >= ${from}::timestamptz`);
-  if (to !== null) conditions.push(sql`${source.time} < ${to}::timestamptz`);
+  const times = source.indexedTime !== undefined && isShort(filter) ? [source.time, source.indexedTime] : [source.time];
+  for (const time of times) {
+    if (from !== null) conditions.push(sql`${time} >= ${from}::timestamptz`);
+    if (to !== null) conditions.push(sql`${time} < ${to}::timestamptz`);
+  }
   if (agent !== undefined) conditions.push(sql`s.agent = ${agent}`);
   if (project !== undefined) conditions.push(sql`s.project = ${project}`);
   if (machine !== undefined) conditions.push(sql`s.machine = ${machine}`);

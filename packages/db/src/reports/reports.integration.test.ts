@@ -12,6 +12,7 @@ import {
   readCaveats,
   readCompactionsReport,
   readFilesReport,
+  readFindingsReport,
   readMcpServersReport,
   readModelsReport,
   readPermissionDenialsReport,
@@ -196,6 +197,8 @@ async function toFilter(request: Partial<ReportRequest> = {}): Promise<ReportFil
 }
 
 const limit = 100;
+const idleThresholdMs = 300_000;
+const FINDING_THRESHOLDS = { minResultBytes: 100, minSessionCostUsd: 0.01, nowMs: Date.UTC(2026, 5) };
 
 describe('usage', () => {
   const readUsage = async (request: Partial<ReportRequest> = {}) =>
@@ -317,7 +320,7 @@ it('lists models, unpriced ones with their counts', async () => {
 });
 
 describe('sessions', () => {
-  const page = { limit, idleThresholdMs: 300_000 };
+  const page = { limit, idleThresholdMs };
 
   it('are counted by their start, with the distribution of their figures', async () => {
     const filter = await toFilter({ timeZone: 'Europe/Berlin', subagents: 'exclude' });
@@ -359,7 +362,7 @@ describe('sessions', () => {
   });
 
   it('lists the most expensive first', async () => {
-    const found = await listExpensiveSessions(pool.database, await toFilter(), { idleThresholdMs: 300_000, top: 2 });
+    const found = await listExpensiveSessions(pool.database, await toFilter(), { idleThresholdMs, top: 2 });
     expect(found).toMatchObject([
       { session_id: 'fork', title: 'Carry on', cost_usd: 0.6, own_cost_usd: 0.4, shared_cost_usd: 0.2 },
       { session_id: 'main', title: 'Main', cost_usd: 0.3000000003, first_timestamp: '2026-05-04T10:00:00.000Z' },
@@ -565,4 +568,28 @@ describe('blocks', () => {
     expect((await read(request)).blocks).toEqual([['2026-07-01T15:00:00.000Z', '2026-07-01T20:00:00.000Z', 12]]);
     expect((await read({ agent: 'amp', from: '2027-01-01' })).totals).toMatchObject({ blocks: 0, responses: 0 });
   });
+});
+
+// They are read by different statements: up to a hundred days, rows are looked up by the sessions and events of the time.
+it.each<[string, (filter: ReportFilter) => Promise<unknown>]>([
+  ['usage by project', (filter) => readUsageReport(pool.database, filter, { groupBy: ['project', 'model'], limit })],
+  ['sessions', (filter) => readSessionsReport(pool.database, filter, { limit, idleThresholdMs })],
+  [
+    'sessions by day',
+    (filter) => readSessionsReport(pool.database, filter, { groupBy: ['day'], limit, idleThresholdMs }),
+  ],
+  ['expensive sessions', (filter) => listExpensiveSessions(pool.database, filter, { idleThresholdMs, top: 10 })],
+  ['sub-agents', (filter) => readSubagentsReport(pool.database, filter, { limit })],
+  ['sub-agents by project', (filter) => readSubagentsReport(pool.database, filter, { groupBy: ['project'], limit })],
+  ['compactions', (filter) => readCompactionsReport(pool.database, filter, { groupBy: ['project'], limit })],
+  ['API errors', (filter) => readApiErrorsReport(pool.database, filter, { limit })],
+  ['pull requests', (filter) => readPullRequestsReport(pool.database, filter, { limit })],
+  ['findings', (filter) => readFindingsReport(pool.database, filter, { limit, ...FINDING_THRESHOLDS })],
+  ['reconciliation', (filter) => readReconciliationReport(pool.database, filter, { limit })],
+  ['caveats', (filter) => readCaveats(pool.database, filter)],
+])('%s of a month are those of a year with the same sessions', async (_name, read) => {
+  for (const request of [{}, { project: '/app' }, { subagents: 'exclude' }] as const) {
+    const month = await read(await toFilter({ ...request, from: '2026-05-01', to: '2026-06-01' }));
+    expect(month).toEqual(await read(await toFilter({ ...request, from: '2025-06-01', to: '2026-06-01' })));
+  }
 });

@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, ilike, isNotNull, lte, type PgColumn, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { knownCost, lastActivity, sessions, transcripts } from '../transcripts/schema.ts';
+import { selectFirstCopies } from '../usage/event-copies.ts';
 import { fileDayRollup, indexedPath, toolDayRollup } from '../usage/rollups-schema.ts';
 import { sessionEvents, usageEntries, usageLedger } from '../usage/schema.ts';
 import { hasErrors } from './session-errors.ts';
@@ -127,16 +128,12 @@ function toConditions(filter: SessionFilter, workspaceId: string): (SQL | undefi
   ];
 }
 
-/** Of the copies of a link the earliest counts, as in the view `analytics.session_events`. */
+/** Of the copies of a link the earliest counts. */
 const isLinkedTo = (workspaceId: string, url: string): SQL => sql`${sessions.session_id} IN (
-  SELECT session_id FROM (
-    SELECT DISTINCT ON (e.event_key) e.session_id
-    FROM ${sessionEvents} AS e
-    JOIN ${transcripts} AS t ON t.workspace_id = ${workspaceId} AND t.row_set_id = e.row_set_id
-    WHERE e.workspace_id = ${workspaceId} AND e.kind = 'pull_request' AND e.name = ${url}
-    ORDER BY e.event_key, e."timestamp" NULLS LAST, t.first_timestamp NULLS LAST, e.session_id, t.size_bytes DESC, t.sha256,
-      e.event_number
-  ) AS link)`;
+  SELECT session_id FROM (${selectFirstCopies(
+    sql`SELECT * FROM ${sessionEvents} WHERE workspace_id = ${workspaceId} AND kind = 'pull_request' AND name = ${url}`,
+    workspaceId,
+  )}) AS link)`;
 
 /** Sessions with a matching row in a daily roll-up; undefined if there is no condition. */
 function hasCalls(

@@ -47,7 +47,7 @@ FROM
         WHERE
           e."workspace_id" = $2
           AND e."timestamp" >= $3::timestamptz
-          AND e.kind IN ('api_error', 'api_retry')
+          AND kind IN ('api_error', 'api_retry')
       ) AS x
     GROUP BY
       GROUPING SETS (("error"), ())

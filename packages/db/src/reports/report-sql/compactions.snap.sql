@@ -33,7 +33,7 @@ FROM
         WHERE
           e."workspace_id" = $2
           AND e."timestamp" >= $3::timestamptz
-          AND e.kind IN ('compaction')
+          AND kind IN ('compaction')
       ) AS x
     GROUP BY
       GROUPING SETS (("trigger"), ())

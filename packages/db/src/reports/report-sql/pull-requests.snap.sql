@@ -18,7 +18,7 @@ WITH
     WHERE
       e."workspace_id" = $2
       AND e."timestamp" >= $3::timestamptz
-      AND e.kind IN ('pull_request')
+      AND kind IN ('pull_request')
       AND e.name IS NOT NULL
     GROUP BY
       e.name,
@@ -36,8 +36,15 @@ WITH
       child.session_id
     FROM
       link
-      JOIN recount.sessions AS child ON child.workspace_id = $4
-      AND child.parent_session_id = link.session_id
+      CROSS JOIN LATERAL (
+        SELECT
+          session_id
+        FROM
+          recount.sessions
+        WHERE
+          workspace_id = $4
+          AND parent_session_id = link.session_id
+      ) AS child
   ),
   usage AS MATERIALIZED (
     SELECT
@@ -49,16 +56,22 @@ WITH
         u.tokens_in + u.tokens_out + u.cache_read + u.cache_write
       ) AS total_tokens
     FROM
-      recount.usage_day_rollup AS u
-    WHERE
-      u.workspace_id = $5
-      AND NOT u.is_shared
-      AND u.session_id IN (
-        SELECT
+      (
+        SELECT DISTINCT
           session_id
         FROM
           member
-      )
+      ) AS m
+      CROSS JOIN LATERAL (
+        SELECT
+          *
+        FROM
+          recount.usage_day_rollup
+        WHERE
+          workspace_id = $5
+          AND session_id = m.session_id
+          AND NOT is_shared
+      ) AS u
     GROUP BY
       u.session_id
   ),

@@ -680,9 +680,16 @@ FROM
             FROM
               parted_u
           ) AS u
-          LEFT JOIN recount.sessions AS child ON child.workspace_id = $44
-          AND child.session_id = u.session_id
-          AND child.parent_session_id IS NOT NULL
+          LEFT JOIN LATERAL (
+            SELECT
+              parent_session_id
+            FROM
+              recount.sessions
+            WHERE
+              workspace_id = $44
+              AND session_id = u.session_id
+              AND parent_session_id IS NOT NULL
+          ) AS child ON true
           LEFT JOIN (
             SELECT
               session_id,
