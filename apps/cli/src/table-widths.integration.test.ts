@@ -129,7 +129,8 @@ it.each(
   const commandLine = words.map((word) => (word === 'litellm.json' ? join(home, word) : word));
   const { exitCode: actual, out, err } = await type(commandLine, { columns: 80, hasServer });
   expect({ words, actual, err }).toEqual({ words, actual: exitCode, err });
-  const lines = stripVTControlCharacters(out + err).split('\n');
+  // Each state of a progress line is a line of its own.
+  const lines = stripVTControlCharacters(out + err).split(/[\r\n]+/);
   expect(lines.length).toBeGreaterThan(1);
   for (const line of lines) {
     // Text to be copied stays complete.
