@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createApiKey, ensureWorkspace } from '@recount/db';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { runRecount } from './chaos/run-recount.ts';
@@ -109,11 +108,13 @@ it.skipIf(library === undefined)(NAME, async () => {
       expect((await readAll()).every(({ status }) => ['ingested', 'superseded'].includes(status))).toBe(true);
     }, WAIT);
   }
-  await sleep(2000);
-  const { rows: jobs } = await backend.database.pool.query(
-    `SELECT DISTINCT state, retry_count FROM pgboss.job WHERE name LIKE 'ingest-transcript%'`,
-  );
-  expect(jobs).toEqual([{ state: 'completed', retry_count: 0 }]);
+  // A job is completed after its transcript.
+  await vi.waitFor(async () => {
+    const { rows: jobs } = await backend.database.pool.query(
+      `SELECT DISTINCT state, retry_count FROM pgboss.job WHERE name LIKE 'ingest-transcript%'`,
+    );
+    expect(jobs).toEqual([{ state: 'completed', retry_count: 0 }]);
+  }, WAIT);
   const all = await readAll();
   expect(new Set(all.map(({ id }) => id)).size).toBe(2 * OFFSETS.length);
   for (const session of ['growing', 'other']) {
