@@ -156,13 +156,20 @@ const issueSchema = z
   .object({
     issue_number: countField,
     code: z.string(),
-    severity: z.enum(['error', 'warning']),
+    severity: z
+      .enum(['error', 'warning', 'notice'])
+      .describe(
+        '`error`: part of a line was lost. `warning`: repaired or noted. `notice`: recount does not read or know it',
+      ),
     message: z.string(),
     line_number: z.int().min(1),
     byte_offset: countField.describe('Where the line starts in the raw transcript'),
-    occurrence_count: z.int().min(1).describe('How often it occurs on this line'),
+    occurrence_count: z
+      .int()
+      .min(1)
+      .describe('How often it occurs on this line, or in the transcript for notices and `total_mismatch`'),
   })
-  .meta({ id: 'Issue', description: 'A fault at a place of a transcript' });
+  .meta({ id: 'Issue', description: 'What recount noticed at a place of a transcript' });
 
 export type Issue = z.infer<typeof issueSchema>;
 

@@ -15,7 +15,7 @@ function usedMemory(): number {
 
 describe('names that mean something to JavaScript', () => {
   it('are data wherever they occur', async () => {
-    const { messages, contentBlocks, errors, metadata } = await parseTranscript(
+    const { messages, contentBlocks, errors, notices, metadata } = await parseTranscript(
       's',
       toJsonl(
         '{"__proto__":{"type":"user"}}',
@@ -27,7 +27,11 @@ describe('names that mean something to JavaScript', () => {
         '{"type":"user","message":{"content":[{"type":"tool_use","input":{"__proto__":{"a":1},"constructor":2}}]}}',
       ),
     );
-    expect(errors.map(({ error }) => error)).toEqual(['Missing type field', 'Unknown line type: __proto__']);
+    expect(errors.map(({ error }) => error)).toEqual(['Missing type field']);
+    expect(notices.map(({ error }) => error)).toEqual([
+      'Unknown line type: __proto__',
+      'Unknown type of content block: __proto__',
+    ]);
     expect(messages.map(({ provider_message_id, tokens_in }) => [provider_message_id, tokens_in])).toEqual([
       [null, null],
       [null, null],

@@ -42,7 +42,7 @@ export type {
   SessionTable,
 } from './agents/session-places.ts';
 export type { TranscriptInput } from './input-chunks.ts';
-export type { Issue, IssueCode, IssueSeverity } from './issues.ts';
+export { type Issue, type IssueCode, type IssueSeverity, isTranscriptIssue, NOTICE_CODES } from './issues.ts';
 export { readUncutLength } from './lines/cut-mark.ts';
 export { createLineSplitter } from './lines/line-splitter.ts';
 export { MAX_ACTIVE_GAP_MS } from './messages/active-time.ts';

@@ -1,6 +1,6 @@
 /**
- * What can be wrong at a place of a transcript. Errors lost part of a line; warnings were repaired or merely noted. The
- * raw bytes are kept in either case.
+ * What recount noticed at a place of a transcript. Errors lost part of a line; warnings were repaired or merely noted;
+ * notices name what recount does not read or does not know. The raw bytes are kept in each case.
  */
 export type IssueCode =
   | 'invalid_json'
@@ -25,9 +25,36 @@ export type IssueCode =
   | 'late_line'
   | 'grouping_window_exceeded'
   | 'uncounted_response'
+  | 'total_mismatch'
+  | 'unread_content'
+  | 'unknown_block_type'
+  | 'unknown_usage'
   | 'secret_redacted';
 
-export type IssueSeverity = 'error' | 'warning';
+/** Severity of all issues with one of NOTICE_CODES is `notice`; no other issue has it. */
+export type IssueSeverity = 'error' | 'warning' | 'notice';
+
+/**
+ * `unknown_line_type`: a type of lines that recount does not know. `unread_content`: text or usage in lines or fields
+ * that are not read. `unknown_block_type`: a type of content blocks that is stored as it is. `unknown_usage`: a part of
+ * a response's usage, such as a tier or an iteration, that recount has no rule for.
+ */
+export const NOTICE_CODES = [
+  'unknown_line_type',
+  'unread_content',
+  'unknown_block_type',
+  'unknown_usage',
+] as const satisfies readonly IssueCode[];
+
+const TRANSCRIPT_CODES = new Set<string>([...NOTICE_CODES, 'total_mismatch']);
+
+/**
+ * Whether issues with the code say something about the whole transcript: each text is listed once, at the first line
+ * that it is about, with the number of times, and only when the transcript has ended.
+ */
+export function isTranscriptIssue(code: string): boolean {
+  return TRANSCRIPT_CODES.has(code);
+}
 
 /** A fault at a place of a transcript. `error` never quotes the transcript, except for the name of an unknown type. */
 export interface Issue {
@@ -39,6 +66,6 @@ export interface Issue {
   lineNumber: number;
   /** Where the line begins in the raw object. */
   byteOffset: number;
-  /** How often it occurs on this line, e.g. characters replaced. */
+  /** How often it occurs: on this line, e.g. characters replaced, or in the transcript (`isTranscriptIssue`). */
   count: number;
 }

@@ -31,7 +31,7 @@ export interface ParseOptions {
    * texts cut as they stream past, and elements dropped if there are hundreds of thousands.
    */
   longLines?: LongLines | undefined;
-  /** Called for each error as it is found, in the order of the lines; not for warnings. */
+  /** Called for each error as it is found, in the order of the lines; not for warnings and notices. */
   onLineError?: ((lineNumber: number, error: string) => void) | undefined;
   /** Ends the parse early; the result then holds what was read so far. */
   signal?: AbortSignal | undefined;

@@ -142,8 +142,11 @@ describe('any lines', () => {
         const count = (kind: string) => lines.filter((candidate) => candidate.kind === kind).length;
         expect(result.metadata.lineCount).toBe(lines.length);
         expect(messageRecordCount(result)).toBe(count('message'));
+        const unknownCount = lines.filter(({ text }) => text.includes('new-type')).length;
+        const unknown = result.notices.find(({ code }) => code === 'unknown_line_type');
+        expect(unknown?.count ?? 0).toBe(unknownCount);
         expect(result.errors.map(({ lineNumber }) => lineNumber)).toEqual(
-          lines.flatMap(({ kind }, index) => (kind === 'error' ? [index + 1] : [])),
+          lines.flatMap(({ kind, text }, index) => (kind === 'error' && !text.includes('new-type') ? [index + 1] : [])),
         );
         const { progress = 0, mode = 0, 'pr-link': links = 0 } = result.metadata.lineTypes;
         expect(progress + mode + links).toBe(count('metadata'));

@@ -36,6 +36,8 @@ export interface ParseResult {
   errors: LineIssue[];
   /** Repairs and remarks, e.g. replaced characters. */
   warnings: LineIssue[];
+  /** Types of lines, blocks and usage that recount does not read or does not know, each once. */
+  notices: LineIssue[];
   metadata: TranscriptMetadata;
 }
 
@@ -55,6 +57,8 @@ export async function parseTranscript(
   const events: SessionEvent[] = [];
   const errors: LineIssue[] = [];
   const warnings: LineIssue[] = [];
+  const notices: LineIssue[] = [];
+  const listOf = { error: errors, warning: warnings, notice: notices };
   let summary: TranscriptSummary | undefined;
   for await (const batch of streamTranscript(sessionId, input, options)) {
     for (const message of batch.messages) messages.push(message);
@@ -62,10 +66,10 @@ export async function parseTranscript(
     for (const response of batch.apiResponses) apiResponses.push(response);
     for (const call of batch.toolCalls) toolCalls.push(call);
     for (const event of batch.events) events.push(event);
-    for (const { severity, ...issue } of batch.issues) (severity === 'error' ? errors : warnings).push(issue);
+    for (const { severity, ...issue } of batch.issues) listOf[severity].push(issue);
     summary = batch.summary;
   }
   if (summary === undefined) throw new Error('The last batch has no summary');
   const { stats, metadata } = summary;
-  return { messages, contentBlocks, apiResponses, toolCalls, events, stats, errors, warnings, metadata };
+  return { messages, contentBlocks, apiResponses, toolCalls, events, stats, errors, warnings, notices, metadata };
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { deserialize, serialize } from 'node:v8';
 import type { UlidState } from './ids/ulid-sequence.ts';
+import type { Issue } from './issues.ts';
 import type { LinePosition } from './lines/line-splitter.ts';
 import { type AssemblerState, createAssemblerState } from './messages/message-assembler.ts';
 import { createSessionFactsState, type SessionFactsState } from './messages/session-facts.ts';
@@ -20,6 +21,8 @@ interface ParserState {
   /** Identities of the session events emitted so far. */
   eventKeys: Set<string>;
   prompts: { initial: string | undefined; sidechain: string | undefined };
+  /** Issues about the whole transcript so far, by their texts. */
+  transcriptIssues: Map<string, Issue>;
   /** Whether late lines of the oldest responses would be counted again. */
   areKeysForgotten: boolean;
 }
@@ -34,12 +37,13 @@ export function createParserState(): ParserState {
     reader: undefined,
     eventKeys: new Set(),
     prompts: { initial: undefined, sidechain: undefined },
+    transcriptIssues: new Map(),
     areKeysForgotten: false,
   };
 }
 
 /** Increase it whenever ParserState, or what a part keeps in it, changes: older checkpoints are then rejected. */
-const CHECKPOINT_VERSION = 8;
+const CHECKPOINT_VERSION = 9;
 
 /** Sessions with thousands of responses take a few hundred KiB; beyond this limit, parsing again is cheaper. */
 const MAX_CHECKPOINT_BYTES = 4 * 1024 * 1024;

@@ -45,7 +45,7 @@ async function parseGrown(
 }
 
 async function collect(kept: ParseResult, input: AsyncIterable<Uint8Array>, options: ParseOptions): Promise<Stored> {
-  const result: ParseResult = structuredClone(kept);
+  const result: ParseResult = structuredClone({ ...kept, notices: [] });
   let checkpoint: Stored['checkpoint'];
   const add = (batch: TranscriptBatch): void => {
     result.messages.push(...batch.messages);
@@ -62,9 +62,8 @@ async function collect(kept: ParseResult, input: AsyncIterable<Uint8Array>, opti
     result.apiResponses.push(...batch.apiResponses);
     result.toolCalls.push(...batch.toolCalls);
     result.events.push(...batch.events);
-    for (const { severity, ...issue } of batch.issues) {
-      (severity === 'error' ? result.errors : result.warnings).push(issue);
-    }
+    const listOf = { error: result.errors, warning: result.warnings, notice: result.notices };
+    for (const { severity, ...issue } of batch.issues) listOf[severity].push(issue);
   };
   let summary: TranscriptBatch['summary'];
   for await (const batch of streamTranscript('s', input, { ...options, makeCheckpoint: true })) {

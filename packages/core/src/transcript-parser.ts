@@ -1,8 +1,9 @@
 import type { ReaderContext } from './agents/agent.ts';
 import type { ResponseRecord, TranscriptRecord } from './agents/records.ts';
 import { createTranscriptReader, findFormat } from './agents/registry.ts';
+import { reportUnreadContent } from './agents/unread-lines.ts';
 import { createUlidSequence } from './ids/ulid-sequence.ts';
-import type { Issue, IssueCode, IssueSeverity } from './issues.ts';
+import { type Issue, type IssueCode, type IssueSeverity, isTranscriptIssue } from './issues.ts';
 import { createDocumentSplitter, toEntryObject } from './lines/document-splitter.ts';
 import { readJsonLine } from './lines/json-line.ts';
 import type { LineCut } from './lines/line-cutter.ts';
@@ -14,7 +15,7 @@ import { createSessionEventTracker, createSessionFacts, type SessionFacts } from
 import { createTranscriptTotals } from './messages/transcript-totals.ts';
 import { createArrivalClock, type ParseOptions, resolveOptions } from './parse-options.ts';
 import { createParserState, readCheckpoint, writeCheckpoint } from './parser-state.ts';
-import { isJsonObject } from './records/fields.ts';
+import { cutCharacters, isJsonObject, MAX_TYPE_LENGTH } from './records/fields.ts';
 import {
   type JsonValue,
   type SessionEvent,
@@ -62,6 +63,9 @@ interface TranscriptParser {
   toSummary(): TranscriptSummary;
 }
 
+/** Different texts of issues about the whole transcript; further ones are counted together. */
+const MAX_TRANSCRIPT_ISSUES = 200;
+const FURTHER_ISSUES = 'Further types and totals than are listed';
 const LATE_LINE = 'The line belongs to an API response whose usage is final';
 
 /**
@@ -99,14 +103,20 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
   let line: RawLine = { lineNumber: 0, byteOffset: 0, byteLength: 0, bytes: undefined, terminated: true };
   const issuesOfLine = new Map<string, Issue>();
   const report = (code: IssueCode, severity: IssueSeverity, error: string, count = 1): void => {
-    const known = issuesOfLine.get(error);
+    const isOfTranscript = isTranscriptIssue(code);
+    const issues = isOfTranscript ? state.transcriptIssues : issuesOfLine;
+    const isFull = isOfTranscript && issues.size >= MAX_TRANSCRIPT_ISSUES && !issues.has(error);
+    const text = isFull ? FURTHER_ISSUES : error;
+    const known = issues.get(text);
     if (known !== undefined) {
-      known.count += count;
+      // The same difference of a total, found again, is no second one.
+      if (code !== 'total_mismatch') known.count += count;
       return;
     }
-    const issue = { code, severity, error, lineNumber: line.lineNumber, byteOffset: line.byteOffset, count };
-    issuesOfLine.set(error, issue);
-    sink.addIssue(issue);
+    const place = { lineNumber: Math.max(1, line.lineNumber), byteOffset: line.byteOffset };
+    const issue = { code, severity, error: text, ...place, count };
+    issues.set(text, issue);
+    if (!isOfTranscript) sink.addIssue(issue);
   };
   const context: ReaderContext = { sessionId, maxInlineContentBytes, isUsageOnly: resolved.isUsageOnly, report };
   if (options.resumeFrom === undefined && findFormat(format)?.format.lacksUsage) totals.addUnmetered();
@@ -123,7 +133,8 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
         facts.observe(record);
         break;
       case 'unknown':
-        report('unknown_line_type', 'error', `Unknown line type: ${record.type}`);
+        report('unknown_line_type', 'notice', `Unknown line type: ${cutCharacters(record.name, MAX_TYPE_LENGTH)}`);
+        reportUnreadContent(record.name, record.value, { report });
         break;
       case 'event':
         trackEvent(record, line.lineNumber);
@@ -204,10 +215,16 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     closeForCheckpoint: () => mayHaveCheckpoint() && assembler.closeForCheckpoint(),
     toCheckpoint: () =>
       mayHaveCheckpoint() && assembler.isCheckpointSafe() ? writeCheckpoint(state, options) : undefined,
-    finish: splitter.finish,
+    finish() {
+      splitter.finish();
+      issuesOfLine.clear();
+      reader.finish?.();
+    },
     closeOldest() {
       if (assembler.closeOldest()) return true;
       for (const name of totals.listImplausible()) onImplausible(name);
+      for (const issue of state.transcriptIssues.values()) sink.addIssue({ ...issue });
+      state.transcriptIssues.clear();
       return false;
     },
     toSummary() {

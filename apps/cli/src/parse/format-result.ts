@@ -34,7 +34,7 @@ const MAX_BLOCKS_LENGTH = 60;
 
 /** A transcript for people: facts, messages, issues. */
 export function formatResult(result: ParseResult, layout: ResultLayout): string[] {
-  const { messages, errors, warnings } = result;
+  const { messages, errors, warnings, notices } = result;
   const blocksByMessage = Map.groupBy(result.contentBlocks, ({ message_id }) => message_id);
   const rows = messages
     .slice(0, layout.limit)
@@ -46,10 +46,12 @@ export function formatResult(result: ParseResult, layout: ResultLayout): string[
     ...toRemainder(messages.length, layout.limit, 'messages'),
     ...formatIssues('Errors', errors, layout),
     ...formatIssues('Warnings', warnings, layout),
+    ...formatIssues('Not read, or not known', notices, layout),
   ];
 }
 
-function toFacts({ stats, metadata, contentBlocks, errors, warnings }: ParseResult, layout: ResultLayout): string[][] {
+function toFacts(result: ParseResult, layout: ResultLayout): string[][] {
+  const { stats, metadata, contentBlocks, errors, warnings, notices } = result;
   const period = [metadata.firstTimestamp, metadata.lastTimestamp].map((time) =>
     formatTimestamp(time, layout.timeZone),
   );
@@ -76,7 +78,10 @@ function toFacts({ stats, metadata, contentBlocks, errors, warnings }: ParseResu
       'Dollars',
       stats.tokens_in === null ? null : `${formatUsd(stats.cost_estimate_usd)} at list prices${formatUnpriced(stats)}`,
     ],
-    ['Issues', `${formatCount(errors.length)} errors, ${formatCount(warnings.length)} warnings`],
+    [
+      'Issues',
+      `${formatCount(errors.length)} errors, ${formatCount(warnings.length)} warnings, ${formatCount(notices.length)} notices`,
+    ],
   ];
   return facts.flatMap(([label, value]) => (value ? [[label, toSingleLine(value)]] : []));
 }

@@ -4,12 +4,13 @@ import { type ParseOptions, type ParseResult, streamTranscript, type TranscriptI
  * The result as one JSON document, one row on each line, in pieces: a long transcript would not fit into one string.
  */
 export function* toJson(result: ParseResult): Generator<string> {
-  const { messages, contentBlocks, apiResponses, toolCalls, events, errors, warnings, stats, metadata } = result;
+  const { messages, contentBlocks, apiResponses, toolCalls, events, errors, warnings, notices, stats, metadata } =
+    result;
   yield '{';
   const found = { messages, contentBlocks, apiResponses, toolCalls, events };
   for (const [name, rows] of Object.entries(found)) yield* toJsonArray(name, rows);
   yield `"stats":${JSON.stringify(stats)},\n`;
-  for (const [name, rows] of Object.entries({ errors, warnings })) yield* toJsonArray(name, rows);
+  for (const [name, rows] of Object.entries({ errors, warnings, notices })) yield* toJsonArray(name, rows);
   yield `"metadata":${JSON.stringify(metadata)}}\n`;
 }
 

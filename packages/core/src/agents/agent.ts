@@ -38,6 +38,11 @@ export interface ReaderContext {
 export interface Reader {
   read(value: JsonObject, line: ReaderLine): ReadLine;
   /**
+   * Compares totals that the transcript states with those counted, and reports `total_mismatch`. Called after the last
+   * line; a transcript that grows is read further with the state from before the call.
+   */
+  finish?(): void;
+  /**
    * What the reader carries from line to line. Plain objects, maps and sets, kept small: it is part of every
    * checkpoint.
    */

@@ -53,6 +53,7 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
     onNestingTooDeep: () => report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored'),
     onIdentifierCut: () => report('identifier_truncated', 'warning', 'Identifier cut to 512 characters'),
     onInvalidContent: () => report('invalid_content', 'warning', 'Content element without a type'),
+    onUnknownBlock: (type) => report('unknown_block_type', 'notice', `Unknown type of content block: ${type}`),
     onTooManyBlocks: (count) => report('too_many_blocks', 'error', 'Too many content blocks on one line', count),
   };
   const onInvalidUsage = (field: string) => (): void =>

@@ -169,12 +169,14 @@ export type SessionConstant =
   | 'forkedFromSessionId';
 export type SessionVariable = 'permissionMode' | 'agentName';
 
-/** A line of a type that the reader does not know. */
-interface UnknownRecord {
+/** A line, or a part of one, of a type that the reader does not know. */
+export interface UnknownRecord {
   kind: 'unknown';
   type: string;
   /** The type, with whatever distinguishes its lines, e.g. `system/status`. */
   name: string;
+  /** What is not read: searched for text and usage. Undefined if the reader keeps its content all the same. */
+  value?: JsonObject | undefined;
 }
 
 /** A run of the agent begins, or another session on the same stream. */

@@ -601,10 +601,14 @@ describe('odd lines', () => {
         { type: 'thinking', thinking: 'hm' },
         { type: 'image' },
         { type: 'novel' },
+        { type: 'novel' },
       ]),
     );
-    expect(events).toMatchObject([{ type: 'assistant', thinking: 'hm', messageId: 'm1' }]);
-    expect(events[0]).not.toHaveProperty('content');
+    expect(events).toMatchObject([
+      { type: 'warning', warning: { message: 'Unknown type of content block: novel' } },
+      { type: 'assistant', thinking: 'hm', messageId: 'm1' },
+    ]);
+    expect(events[1]).not.toHaveProperty('content');
   });
 
   it('of tools without ids are not paired', () => {

@@ -9,6 +9,7 @@ import type {
   TranscriptRecord,
   TurnEndRecord,
 } from '../agents/records.ts';
+import { isTranscriptIssue } from '../issues.ts';
 import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../lines/inline-limit.ts';
 import type { JsonObject } from '../rows.ts';
 import type { LiveLine, LiveWarning, LiveWarningCode } from './live-line-decoder.ts';
@@ -24,6 +25,8 @@ interface LiveAgent {
   countsWholeSession?: boolean;
 }
 
+/** Different warnings of a line, and of the whole stream; further ones are not given. */
+const MAX_WARNINGS = 200;
 /** Tool uses that have raised their prompt; the oldest are forgotten. */
 const MAX_PROMPTED_TOOL_USES = 1000;
 
@@ -44,6 +47,7 @@ export function createLiveReader(agent: LiveAgent, now: () => number): StreamRea
   let value: JsonObject = {};
   let runSessionId: string | undefined;
   const warningsOfLine = new Set<string>();
+  const warningsOfStream = new Set<string>();
 
   const give = (event: StreamEvent): void => {
     events.push(event);
@@ -54,8 +58,9 @@ export function createLiveReader(agent: LiveAgent, now: () => number): StreamRea
     return { type: 'warning', warning };
   };
   const report = (code: LiveWarningCode, message: string): void => {
-    if (warningsOfLine.has(message)) return;
-    warningsOfLine.add(message);
+    const given = isTranscriptIssue(code) ? warningsOfStream : warningsOfLine;
+    if (given.has(message) || given.size >= MAX_WARNINGS) return;
+    given.add(message);
     give(warn({ code, message, lineNumber: line.lineNumber, byteOffset }));
   };
   const reader = agent.createReader({
@@ -250,6 +255,7 @@ export function createLiveReader(agent: LiveAgent, now: () => number): StreamRea
       return takeEvents();
     },
     finish() {
+      reader.finish?.();
       giveWaiting();
       return takeEvents();
     },

@@ -18,6 +18,7 @@ describe('output text', () => {
           onNestingTooDeep: ignore,
           onIdentifierCut: ignore,
           onInvalidContent: ignore,
+          onUnknownBlock: ignore,
           onTooManyBlocks: ignore,
         }),
       ),

@@ -4,6 +4,9 @@ import type { JsonObject, JsonValue } from '../rows.ts';
 /** Maximum length of a uuid, id, model, version, path… in a row; Postgres can index much longer ones. */
 export const MAX_IDENTIFIER_LENGTH = 512;
 
+/** Maximum length of the name of a type of lines, blocks or usage in an issue. */
+export const MAX_TYPE_LENGTH = 64;
+
 export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

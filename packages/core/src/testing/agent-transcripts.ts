@@ -48,7 +48,7 @@ export function countTokens({ apiResponses }: ParseResult): TokenCount {
   };
 }
 
-/** Issues as `code` with their place, errors and warnings alike. */
-export function listIssues({ errors, warnings }: ParseResult): string[] {
-  return [...errors, ...warnings].map(({ code, lineNumber }) => `${code}:${lineNumber}`);
+/** Issues as `code` with their place, of any severity. */
+export function listIssues({ errors, warnings, notices }: ParseResult): string[] {
+  return [...errors, ...warnings, ...notices].map(({ code, lineNumber }) => `${code}:${lineNumber}`);
 }

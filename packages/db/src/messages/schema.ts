@@ -1,4 +1,4 @@
-import type { JsonObject, MessageType, ToolKind } from '@recount/core';
+import type { IssueSeverity, JsonObject, MessageType, ToolKind } from '@recount/core';
 import { bigint, boolean, integer, jsonb, primaryKey, text } from '../drizzle.cjs';
 import { identifier, isoTimestamp, jsonValue, recountSchema, usd } from '../schema/column-types.ts';
 import { TOKEN_CLASSES, toColumns } from '../schema/usage-columns.ts';
@@ -83,7 +83,7 @@ export const ingestIssues = recountSchema.table(
     row_set_id: identifier().notNull(),
     issue_number: integer().notNull(),
     code: text().notNull(),
-    severity: text().$type<'error' | 'warning'>().notNull(),
+    severity: text().$type<IssueSeverity>().notNull(),
     message: text().notNull(),
     line_number: integer().notNull(),
     byte_offset: bigint({ mode: 'number' }).notNull(),

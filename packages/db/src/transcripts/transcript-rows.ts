@@ -126,6 +126,8 @@ export interface KeptRows {
   /** Rows with smaller numbers remain unchanged; the others are replaced. */
   numbers: RowNumbers;
   counts: IngestCounts;
+  /** Whether issues about the whole transcript are among those that are replaced. Default false. */
+  hasTranscriptIssues?: boolean;
 }
 
 /** A transcript's rows as one transaction writes them, and what it keeps of a shorter version's. */

@@ -90,6 +90,7 @@ export function createTranscriptWriter(
   let checkpoint: WrittenCheckpoint | undefined;
   let summary: TranscriptSummary | undefined;
   let mayReplace = kept !== undefined;
+  let areIssuesReplaced = false;
   let firstRewrittenMessageId: string | undefined;
 
   const addMessages = async (messages: TranscriptBatch['messages']): Promise<void> => {
@@ -106,10 +107,24 @@ export function createTranscriptWriter(
     }
   };
 
+  /** Deletes the issues about the whole shorter version, which the parse lists again at its end. */
+  const deleteReplacedIssues = async (): Promise<void> => {
+    if (kept?.hasTranscriptIssues !== true || areIssuesReplaced) return;
+    areIssuesReplaced = true;
+    const { workspace_id, row_set_id, issue_number } = ingestIssues;
+    const isReplaced = and(
+      eq(workspace_id, toHiddenWorkspace(rowSet.workspaceId)),
+      eq(row_set_id, rowSet.rowSetId),
+      gte(issue_number, kept.numbers.issue),
+    );
+    await copier.sendAll();
+    await transaction.delete(ingestIssues).where(isReplaced);
+  };
+
   const addIssues = (issues: TranscriptBatch['issues']): void => {
     for (const issue of issues) {
       if (issue.severity === 'error') counts.errors++;
-      else counts.warnings++;
+      else if (issue.severity === 'warning') counts.warnings++;
       issuesByCode[issue.code] = (issuesByCode[issue.code] ?? 0) + issue.count;
       if (next.issue < MAX_STORED_ISSUES) copier.addIssue(toIssueRow(rowSet, next.issue++, issue));
     }
@@ -117,6 +132,7 @@ export function createTranscriptWriter(
 
   return {
     async write(batch) {
+      await deleteReplacedIssues();
       if (batch.checkpoint !== undefined) checkpoint = { state: batch.checkpoint, numbers: { ...next } };
       await addMessages(batch.messages);
       for (const block of batch.contentBlocks) copier.addBlock(toContentBlockRow(rowSet, block));

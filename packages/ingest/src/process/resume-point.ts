@@ -1,4 +1,4 @@
-import { ResumeError, type TranscriptSummary } from '@recount/core';
+import { isTranscriptIssue, ResumeError, type TranscriptSummary } from '@recount/core';
 import { type CheckpointRow, type Database, findCheckpoint, type KeptRows, type TranscriptRow } from '@recount/db';
 import type { PrefixHashes } from './hash-prefixes.ts';
 
@@ -87,12 +87,15 @@ export async function* toBytesAfter({ beginning }: ResumePoint, hashes: PrefixHa
 }
 
 export function toKeptRows({ beginning, checkpoint }: ResumePoint): KeptRows {
+  const issuesByCode = beginning.issue_counts as Record<string, number>;
+  // Issues about the whole transcript are listed again at its end.
+  const kept = Object.entries(issuesByCode).filter(([code]) => !isTranscriptIssue(code));
   return {
     counts: {
       contentBlocks: beginning.content_block_count,
       errors: beginning.error_count,
-      warnings: beginning.warning_count,
-      issuesByCode: beginning.issue_counts as Record<string, number>,
+      warnings: beginning.warning_count - (issuesByCode.total_mismatch ?? 0),
+      issuesByCode: Object.fromEntries(kept),
     },
     numbers: {
       entry: checkpoint.entry_number,
@@ -100,6 +103,7 @@ export function toKeptRows({ beginning, checkpoint }: ResumePoint): KeptRows {
       event: checkpoint.event_number,
       issue: checkpoint.issue_number,
     },
+    hasTranscriptIssues: kept.length < Object.keys(issuesByCode).length,
   };
 }
 

@@ -12,6 +12,7 @@ function read(content: JsonValue | undefined, maxInlineContentBytes = 1000) {
     onNestingTooDeep: () => reports.push('nesting'),
     onIdentifierCut: () => reports.push('identifier'),
     onInvalidContent: () => reports.push('content'),
+    onUnknownBlock: (type: string) => reports.push(`unknown ${type}`),
     onTooManyBlocks: (count) => reports.push(`${count} too many`),
   });
   const blocks = read.map(({ contentBytes: _bytes, writtenBytes: _written, source: _source, ...block }) => block);
@@ -231,7 +232,7 @@ describe('media', () => {
   it('stay out of rows even if they are nested too deep to be found', () => {
     let deep: JsonValue = imageSource;
     for (let depth = 0; depth < MAX_STORED_JSON_DEPTH + 10; depth++) deep = [deep];
-    const { blocks, reports } = read([{ type: 'future_block', deep }], 100_000);
+    const { blocks, reports } = read([{ type: 'redacted_thinking', deep }], 100_000);
     expect(only(blocks).metadata).toEqual({ content: null, truncated: true });
     expect(reports).toEqual(['nesting']);
   });

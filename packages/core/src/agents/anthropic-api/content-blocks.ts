@@ -22,6 +22,8 @@ export interface ApiBlock extends BlockContent {
 
 export interface BlockContext extends InlineContext {
   onIdentifierCut: () => void;
+  /** Called for a block of a type that is stored as it is, because no rule reads it. */
+  onUnknownBlock: (type: string) => void;
   /** Called for an element that is not a content block at all, e.g. a number. */
   onInvalidContent: () => void;
   onTooManyBlocks: (droppedCount: number) => void;
@@ -53,6 +55,13 @@ export function toContentBlocks(content: JsonValue | undefined, context: BlockCo
 /** Blocks that the model writes. Results of the API's own tools do not count as its output. */
 const WRITTEN_TYPES = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use', 'mcp_tool_use']);
 
+/** Blocks that are stored as they are: those of the API's own tools, and what agents add. */
+const OTHER_TYPES = new Set(
+  `redacted_thinking server_tool_use mcp_tool_use mcp_tool_result container_upload compaction fallback tool_reference
+  web_search_tool_result web_fetch_tool_result code_execution_tool_result bash_code_execution_tool_result
+  text_editor_code_execution_tool_result tool_search_tool_result advisor_tool_result search_result`.split(/\s+/),
+);
+
 function toBlock(block: JsonObject, context: BlockContext): ApiBlock {
   const type = readIdentifier(block.type, context.onIdentifierCut);
   switch (type) {
@@ -69,6 +78,7 @@ function toBlock(block: JsonObject, context: BlockContext): ApiBlock {
       return toMediaBlock(type, block, context) ?? toOtherBlock(type, block, context);
     default:
       if (type === null) context.onInvalidContent();
+      else if (!OTHER_TYPES.has(type)) context.onUnknownBlock(type);
       return toOtherBlock(type ?? 'unknown', block, context);
   }
 }

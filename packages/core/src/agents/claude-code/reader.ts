@@ -53,6 +53,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     onNestingTooDeep: () => context.report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored'),
     onIdentifierCut,
     onInvalidContent: () => context.report('invalid_content', 'warning', 'Content element without a type'),
+    onUnknownBlock: (type) => context.report('unknown_block_type', 'notice', `Unknown type of content block: ${type}`),
     onTooManyBlocks: (count) =>
       context.report('too_many_blocks', 'error', 'Too many content blocks on one line', count),
   };

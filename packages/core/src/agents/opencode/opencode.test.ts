@@ -197,11 +197,11 @@ describe('opencode', () => {
     ];
     const read = await readTranscript(toJsonLines(lines));
     expect(listIssues(read)).toEqual([
+      'invalid_usage:6',
       'unknown_line_type:2',
       'unknown_line_type:3',
       'unknown_line_type:4',
       'unknown_line_type:5',
-      'invalid_usage:6',
     ]);
   });
 });

@@ -196,6 +196,6 @@ describe('Pi', () => {
       answer('00000003', '00000002', 3, usage(-1, 2)),
     ];
     const read = await readTranscript(toJsonLines(lines));
-    expect(listIssues(read)).toEqual(['unknown_line_type:2', 'unknown_line_type:3', 'invalid_usage:4']);
+    expect(listIssues(read)).toEqual(['invalid_usage:4', 'unknown_line_type:2', 'unknown_line_type:3']);
   });
 });

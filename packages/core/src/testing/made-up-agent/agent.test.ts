@@ -58,6 +58,6 @@ it('reports what it cannot read as issues', async () => {
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
   const parsed = await parseTranscript('t', text, { format: 'parley-log', maxInlineContentBytes: 10 });
   expect(parsed.warnings.map(({ code }) => code)).toEqual(['invalid_usage', 'invalid_usage']);
-  expect(parsed.errors.map(({ code }) => code)).toEqual(['unknown_line_type']);
+  expect(parsed.notices.map(({ code }) => code)).toEqual(['unknown_line_type']);
   expect(parsed.contentBlocks).toMatchObject([{ content_text: 'x'.repeat(10), metadata: { truncated: true } }]);
 });
