@@ -146,12 +146,16 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     const message = toMessage('user', blocks);
     const author = identifier(item.author);
     if (author !== null) message.metadata.author = author;
-    const typed = author === null ? toTypedText(item.content) : undefined;
-    if (typed === undefined) return [message];
+    const kinds = readObject(item.internal_chat_message_metadata_passthrough)?.content_item_kinds;
+    const typed = author === null ? toTypedText(item.content, kinds) : undefined;
+    if (typed === undefined) {
+      if (author === null && blocks.length > 0 && blocks.every(isText)) message.metadata.isMeta = true;
+      return [message];
+    }
     // Turns without ids begin with a prompt.
     if (thread.turnId === null) abandonGroup(responses);
     // A prompt that a sub-agent copied was addressed to another thread.
-    if (!isCopy || !thread.isSubagent) message.promptText = typed;
+    if (typed !== '' && (!isCopy || !thread.isSubagent)) message.promptText = typed;
     if (turn.approvalPolicy !== null) message.metadata.approval_policy = turn.approvalPolicy;
     if (turn.sandbox !== null) message.metadata.sandbox = turn.sandbox;
     observeHistory(usage, typed.slice(0, MAX_HISTORY_CHARACTERS));
@@ -316,6 +320,8 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     },
   };
 }
+
+const isText = ({ block_type: type }: BlockContent): boolean => type === 'text';
 
 function createState(): RolloutReaderState {
   return {
