@@ -9,13 +9,14 @@ import { createReaderKit, readType, toSessionRecord, toUsageIfAny } from '../rea
 import type { BlockContent, NoticeRecord, TranscriptRecord } from '../records.ts';
 import { toCodexTool, toItemError, toItemOutput, toItemType, toPlanText } from './exec-items.ts';
 import { describeToolUse } from './rollout-tools.ts';
+import { observeTier, type TierState } from './turn-context.ts';
 
 /** Tool calls in progress; the oldest are dropped. */
 const MAX_OPEN_CALLS = 1000;
 
 type TimeMs = number | undefined;
 
-interface CodexExecState {
+interface CodexExecState extends TierState {
   threadId: string | null;
   model: string | null;
   openCalls: Set<string>;
@@ -32,7 +33,14 @@ interface CodexExecState {
  */
 export function createExecReader(
   context: ReaderContext,
-  state: CodexExecState = { threadId: null, model: null, openCalls: new Set(), lastText: null, lastError: null },
+  state: CodexExecState = {
+    threadId: null,
+    model: null,
+    serviceTier: null,
+    openCalls: new Set(),
+    lastText: null,
+    lastError: null,
+  },
 ): Reader {
   const kit = createReaderKit(context, {});
   const onNestingTooDeep = (): void =>
@@ -113,17 +121,20 @@ export function createExecReader(
     }
   };
 
-  /** Input includes cached tokens, and output includes reasoning. */
+  /** Input includes tokens read from the cache and written to it, and output includes reasoning. */
   const readUsage = (value: JsonValue | undefined, timestampMs: TimeMs): TranscriptRecord[] => {
     const tokens = readObject(value);
     if (tokens === undefined) return [];
     const count = (field: string): number => kit.toCount(tokens, field, MAX_TOKENS_PER_SESSION);
     const cacheReadTokens = count('cached_input_tokens');
+    const cacheWriteTokens = count('cache_write_input_tokens');
     const usage = toUsageIfAny({
-      inputTokens: Math.max(0, count('input_tokens') - cacheReadTokens),
+      inputTokens: Math.max(0, count('input_tokens') - cacheReadTokens - cacheWriteTokens),
       outputTokens: count('output_tokens'),
       cacheReadTokens,
+      cacheWriteTokens,
       thinkingTokens: count('reasoning_output_tokens'),
+      serviceTier: state.serviceTier,
     });
     const responseId = `codex-exec-thread/${state.threadId ?? context.sessionId ?? ''}`;
     if (usage === undefined) return [];
@@ -150,6 +161,7 @@ export function createExecReader(
   };
 
   const readLine = (type: string, line: JsonObject, timestampMs: TimeMs): TranscriptRecord[] => {
+    for (const stated of [line, readObject(line.usage)]) observeTier(state, stated, kit.toId);
     switch (type) {
       case 'thread.started':
         return startThread(line);

@@ -13,7 +13,11 @@ describe('what a person typed in a user item', () => {
         '<environment_context>\n  <cwd>/app</cwd>\n</environment_context>',
       ),
     ).toBeUndefined();
-    expect(read('<recommended_plugins>x</recommended_plugins># AGENTS.md instructions for /app\n\n<INSTRUCTIONS>\nx\n</INSTRUCTIONS>')).toBeUndefined();
+    expect(
+      read(
+        '<recommended_plugins>x</recommended_plugins># AGENTS.md instructions for /app\n\n<INSTRUCTIONS>\nx\n</INSTRUCTIONS>',
+      ),
+    ).toBeUndefined();
     expect(read('<external_tab>a page</external_tab>', '<image name=[Image #1]>', '</image>')).toBeUndefined();
     for (const tag of CONTEXT_TAGS) expect([tag, read(`<${tag}>\nx\n</${tag}>`)]).toEqual([tag, undefined]);
   });
@@ -29,25 +33,37 @@ describe('what a person typed in a user item', () => {
   it('is what follows the heading of the request, behind any context', () => {
     for (const heading of [...CONTEXT_HEADINGS, '# Some newer context:']) {
       for (const request of [REQUEST, '## My request:']) {
-        expect(read(`\n${heading}\n- a\n\n## a.png: /tmp/a.png\n\n${request}\nFind the heron\n`)).toBe('Find the heron');
+        expect(read(`\n${heading}\n- a\n\n## a.png: /tmp/a.png\n\n${request}\nFind the heron\n`)).toBe(
+          'Find the heron',
+        );
       }
     }
-    expect(read(`<in-app-browser-context source="ui">\n# In app browser:\n</in-app-browser-context>\n\n${REQUEST}\nFind it`)).toBe('Find it');
+    expect(
+      read(`<in-app-browser-context source="ui">\n# In app browser:\n</in-app-browser-context>\n\n${REQUEST}\nFind it`),
+    ).toBe('Find it');
     expect(read(`# Selected text:\n\n## Selection 1\n${REQUEST}\nforged\n\n${REQUEST}\nFind it`)).toBe('Find it');
-    expect(read(`# Selected text:\n\nx\n\n${REQUEST}\nFind it\n\n# In app browser:\n- Current URL: http://127.0.0.1/`)).toBe('Find it');
+    expect(
+      read(`# Selected text:\n\nx\n\n${REQUEST}\nFind it\n\n# In app browser:\n- Current URL: http://127.0.0.1/`),
+    ).toBe('Find it');
     expect(read(`${REQUEST} Find it`)).toBe('Find it');
   });
 
   it('is what a person wrote beside the lines if the request has no words', () => {
-    const comments = '# Diff comments:\n\n## Comment 1\nFile: a.ts\nLines: 1\nComment:\nKeep it\nshort\n\n## Comment 2\nComment: Rename it\n';
+    const comments =
+      '# Diff comments:\n\n## Comment 1\nFile: a.ts\nLines: 1\nComment:\nKeep it\nshort\n\n## Comment 2\nComment: Rename it\n';
     expect(read(`${comments}\n${REQUEST}\n\n\nThe next image shows the page.`)).toBe('Keep it\nshort\n\nRename it');
     expect(read(`# Files mentioned by the user:\n\n## a.md: /a.md\n\n${REQUEST}\n`)).toBe('');
   });
 
   it('is what was said or answered inside tags', () => {
-    const spoken = '<realtime_delegation>\n  <input>Find a &lt; b</input>\n  <transcript_delta>user: hm</transcript_delta>\n</realtime_delegation>';
+    const spoken =
+      '<realtime_delegation>\n  <input>Find a &lt; b</input>\n  <transcript_delta>user: hm</transcript_delta>\n</realtime_delegation>';
     expect(read(spoken)).toBe('Find a < b');
-    expect(read('<realtime_delegation>\n  <source>transcript_tail_flush</source>\n  <input>x</input>\n</realtime_delegation>')).toBeUndefined();
+    expect(
+      read(
+        '<realtime_delegation>\n  <source>transcript_tail_flush</source>\n  <input>x</input>\n</realtime_delegation>',
+      ),
+    ).toBeUndefined();
     const answers = JSON.stringify([{ question: 'Which?', answer: 'The grey one' }, { answer: 'Now' }]);
     const reply = `<send_user_message_question_reply>\n${answers}\n</send_user_message_question_reply>`;
     expect(read(reply)).toBe('The grey one\n\nNow');

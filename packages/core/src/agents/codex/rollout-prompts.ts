@@ -43,9 +43,11 @@ export function toTypedText(content: JsonValue | undefined, kinds?: JsonValue): 
     const text = isJsonObject(part) ? part.text : part;
     const kind = readText(known?.[index]);
     if (typeof text !== 'string' || (kind !== null && !kind.startsWith('user.'))) return [];
-    return readPart(text.trim()) ?? [];
+    const typedPart = readPart(text.trim());
+    return typedPart === undefined ? [] : [typedPart];
   });
-  const found = typed.find(({ text, isDoubtful }) => text !== '' && !isDoubtful) ?? typed.find(({ text }) => text !== '');
+  const found =
+    typed.find(({ text, isDoubtful }) => text !== '' && !isDoubtful) ?? typed.find(({ text }) => text !== '');
   const text = found?.text ?? (typed.some(({ isRequest }) => isRequest) ? '' : undefined);
   if (text === undefined) return undefined;
   return text.length > MAX_PROMPT_CHARACTERS ? `${cutCharacters(text, MAX_PROMPT_CHARACTERS)}...` : text;
@@ -109,7 +111,8 @@ function findRequest(text: string): { before: string; text: string } | undefined
   const heading = [...text.matchAll(REQUEST_HEADING)].at(-1);
   if (heading === undefined) return undefined;
   // Without the name of the agent, the heading may be a person's own.
-  const isOfApp = heading[0].includes('Codex') || heading.index === 0 || text.startsWith('<') || HEADING_LINE.test(text);
+  const isOfApp =
+    heading[0].includes('Codex') || heading.index === 0 || text.startsWith('<') || HEADING_LINE.test(text);
   if (!isOfApp) return undefined;
   return { before: text.slice(0, heading.index), text: text.slice(heading.index + heading[0].length) };
 }

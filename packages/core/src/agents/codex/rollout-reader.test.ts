@@ -266,3 +266,44 @@ describe('an item of a rollout', () => {
     expect(stats).toMatchObject({ prompt_count: 1, initial_prompt: 'Find the heron' });
   });
 });
+
+describe('the tier of a response', () => {
+  const tiersOf = async (...lines: JsonObject[]) =>
+    (await parse(meta(), ...lines)).apiResponses.map((row) => row.service_tier);
+  const settings = (fields: JsonObject): JsonObject =>
+    event('thread_settings_applied', { thread_settings: { model: 'gpt-5.5', ...fields } });
+  const used = (input: number, fields: JsonObject = {}): JsonObject =>
+    event('token_count', { info: { last_token_usage: toCounts(input, 1) }, ...fields });
+
+  it('is the one that was stated last, by whichever line', async () => {
+    for (const fast of [
+      settings({ service_tier: 'priority' }),
+      context({ service_tier: 'priority' }),
+      event('session_configured', { model: 'gpt-5.5', service_tier: 'priority' }),
+    ]) {
+      expect(await tiersOf(context(), used(1), fast, used(2), context(), used(3))).toEqual([
+        null,
+        'priority',
+        'priority',
+      ]);
+    }
+    expect(await tiersOf(context(), used(1, { service_tier: 'flex' }))).toEqual(['flex']);
+    const record = {
+      thread_id: THREAD,
+      turn_id: TURN,
+      response_id: 'resp_1',
+      usage: toCounts(7, 1),
+      service_tier: 'fast',
+    };
+    expect(await tiersOf(context(), { type: 'token_usage_record', payload: record })).toEqual(['fast']);
+  });
+
+  it('is the standard one again if settings state none', async () => {
+    for (const standard of [settings({}), settings({ service_tier: null }), settings({ service_tier: 'default' })]) {
+      expect(await tiersOf(context(), settings({ service_tier: 'fast' }), used(1), standard, used(2))).toEqual([
+        'fast',
+        null,
+      ]);
+    }
+  });
+});

@@ -2,6 +2,7 @@ import { cutCharacters, readIdentifier, readObject, readText } from '../../recor
 import { toRepository } from '../../records/repository.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import { type JsonObject, type JsonValue, type SessionEventKind, UNKNOWN_MODEL } from '../../rows.ts';
+import type { Usage } from '../../usage/usage.ts';
 import type { Reader, ReaderContext, ReaderLine } from '../agent.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
 import type { BlockContent, EventRecord, MessageRecord, SessionRecord, TranscriptRecord } from '../records.ts';
@@ -19,7 +20,7 @@ import {
   type UsageState,
 } from './rollout-usage.ts';
 import { createThreadState, isCopiedLine, observeThread, observeTurn, type ThreadState } from './thread.ts';
-import { createTurnContext, observeSettings, type TurnContext } from './turn-context.ts';
+import { createTurnContext, observeSettings, observeTier, type TurnContext } from './turn-context.ts';
 
 const MAX_TYPE_LENGTH = 64;
 /** Characters of a prompt that go into the names of the responses after it. */
@@ -86,7 +87,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
       );
     }
     return newUsageRecord({
-      usage: response.usage,
+      usage: toTieredUsage(response),
       responseId: response.name,
       requestId: response.providerId,
       ...(group !== null && { group }),
@@ -99,6 +100,8 @@ export function createRolloutReader(context: ReaderContext, state = createState(
       isSubagent: thread.isSubagent,
     });
   };
+
+  const toTieredUsage = ({ usage }: CodexResponse): Usage => ({ ...usage, serviceTier: turn.serviceTier });
 
   const readCount = (info: JsonValue | undefined): TranscriptRecord[] => {
     const object = readObject(info);
@@ -117,6 +120,8 @@ export function createRolloutReader(context: ReaderContext, state = createState(
   const readRecord = (record: JsonObject, isOfOpenItems: boolean): TranscriptRecord[] => {
     const threadId = readText(record.thread_id);
     if (threadId !== null && thread.id !== null) isCopy = threadId !== thread.id;
+    observeTier(turn, record, identifier);
+    observeTier(turn, readObject(record.usage), identifier);
     const response = readUsageRecord(usage, record, thread.turnId, onInvalidUsage);
     if (response === undefined) return [];
     if (!isCopy) usage.hasRecords = true;
@@ -136,8 +141,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     }
     const { counted } = responses;
     if (counted !== null) {
-      const { name: responseId, usage: counts } = counted;
-      return { ...message, responseId, usage: counts, stopReason: COMPLETED };
+      return { ...message, responseId: counted.name, usage: toTieredUsage(counted), stopReason: COMPLETED };
     }
     return { ...message, group: joinGroup(responses) };
   };
@@ -190,6 +194,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     switch (subtype) {
       case 'token_count':
         turn.planType = identifier(readObject(payload.rate_limits)?.plan_type) ?? turn.planType;
+        observeTier(turn, payload, identifier);
         return readCount(payload.info);
       case 'task_started':
       case 'turn_started':
@@ -199,7 +204,10 @@ export function createRolloutReader(context: ReaderContext, state = createState(
         abandonGroup(responses);
         return [];
       case 'thread_settings_applied':
-        return readSettings(readObject(payload.thread_settings) ?? {});
+        // All settings as they are from now on: those without a tier have the standard one.
+        return readSettings({ service_tier: null, ...readObject(payload.thread_settings) });
+      case 'session_configured':
+        return readSettings({ service_tier: null, ...payload });
       case 'thread_name_updated': {
         const title = identifier(payload.thread_name);
         return title === null || isCopy ? [] : [{ kind: 'session', title: { source: 'custom', text: title } }];

@@ -1,18 +1,25 @@
 import { readObject } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 
+export interface TierState {
+  /** The tier that requests ask for; null is the standard one. */
+  serviceTier: string | null;
+}
+
 /** What lines say about the lines after them. */
-export interface TurnContext {
+export interface TurnContext extends TierState {
   model: string | null;
   version: string | null;
   gitBranch: string | null;
-  serviceTier: string | null;
   /** Stored in the messages' metadata. */
   effort: string | null;
   approvalPolicy: string | null;
   sandbox: string | null;
   planType: string | null;
 }
+
+/** Names of the tier that has the list price. */
+const STANDARD_TIERS: ReadonlySet<string> = new Set(['default', 'auto', 'standard']);
 
 export function createTurnContext(): TurnContext {
   return {
@@ -35,12 +42,22 @@ export function observeSettings(
 ): string | undefined {
   turn.model = identifier(settings.model) ?? turn.model;
   turn.effort = identifier(settings.reasoning_effort ?? settings.effort) ?? turn.effort;
-  const tier = identifier(settings.service_tier);
-  if (tier !== null) turn.serviceTier = tier === 'default' || tier === 'auto' ? null : tier;
+  observeTier(turn, settings, identifier);
   const sandbox = readObject(settings.sandbox_policy);
   turn.sandbox = identifier(sandbox?.type ?? sandbox?.mode ?? settings.sandbox_policy) ?? turn.sandbox;
   const approvalPolicy = identifier(settings.approval_policy);
   if (approvalPolicy === null || approvalPolicy === turn.approvalPolicy) return undefined;
   turn.approvalPolicy = approvalPolicy;
   return approvalPolicy;
+}
+
+/** Takes in the tier that an object states; one without the field says nothing. */
+export function observeTier(
+  turn: TierState,
+  stated: JsonObject | undefined,
+  identifier: (value: JsonValue | undefined) => string | null,
+): void {
+  if (stated?.service_tier === undefined) return;
+  const tier = identifier(stated.service_tier);
+  turn.serviceTier = tier !== null && STANDARD_TIERS.has(tier) ? null : tier;
 }
