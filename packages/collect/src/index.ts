@@ -9,7 +9,7 @@ export {
   removeHooks,
 } from './hooks/hook-settings.ts';
 export { listMissingFolders, removeEmptyFolders } from './made-folders.ts';
-export { type MatchedFile, matchFiles } from './match-files.ts';
+export { type MatchedFile, matchFiles, toNameTest } from './match-files.ts';
 export { isSessionStore, openSessionStore } from './open-store.ts';
 export { isPromptHistory } from './prompt-history.ts';
 export { findInStores, type ReadSessionsOptions, readSessions } from './read-sessions.ts';

@@ -16,6 +16,8 @@ describe('toRestoredPath', () => {
     expect(toPath('codex', '/x/.codex/sessions/2026/11/01/rollout-a.jsonl.zst')).toBe(
       '/home/bob/.codex/sessions/2026/11/01/rollout-a.jsonl',
     );
+    const reset = '.openclaw/agents/main/sessions/abc.jsonl.reset.2026-11-01T08-00-00.000Z';
+    expect(toPath('openclaw', `/home/ada/${reset}.zst`)).toBe(`/home/bob/${reset}`);
   });
 
   it('uses another folder for a project, or another place', () => {

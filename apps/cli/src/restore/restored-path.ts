@@ -1,5 +1,5 @@
-import { basename, extname, join } from 'node:path';
-import { type Machine, toBaseFolders } from '@recount/collect';
+import { basename, join } from 'node:path';
+import { type Machine, toBaseFolders, toNameTest } from '@recount/collect';
 import type { Attachment, Transcript } from '@recount/contract';
 import { AGENTS, toAttachmentKind } from '@recount/core';
 import { CliError } from '../cli-error.ts';
@@ -22,7 +22,7 @@ export function toRestoredPath(
       if (start < 0 || base === undefined) continue;
       const rest = parts.slice(start);
       // A session in a database beside the files is not one of these.
-      if (!rest.at(-1)?.endsWith(extname(pattern.replace(/\.zst$/, '')))) continue;
+      if (!toNameTest(basename(pattern.replace(/\.zst$/, '')))(rest.at(-1) ?? '')) continue;
       // The path comes from an uploader: it must not lead elsewhere.
       if (rest.some((part) => part === '' || part === '.' || part === '..' || part.includes('\0'))) continue;
       if (project !== undefined && id === 'claude-code') rest[1] = project.replaceAll(/[^A-Za-z0-9]/g, '-');

@@ -13,8 +13,9 @@ afterAll(() => rm(directory, { recursive: true }));
 
 it('finds every name that `recount backfill` takes for a transcript, each once', async () => {
   const compressed = (name: string): string[] => [name, `${name}.gz`, `${name}.zst`];
-  const expected = ['one.json', 'two.jsonl', 'three.ndjson'].flatMap(compressed);
-  const others = ['one.json.bak', 'two.jsonl.tar.gz', 'three.ndjson.tmp', 'four.txt'];
+  const reset = 'five.jsonl.reset.2026-05-07T01-26-08.695Z';
+  const expected = ['one.json', 'two.jsonl', 'three.ndjson', reset].flatMap(compressed);
+  const others = ['one.json.bak', 'two.jsonl.tar.gz', 'three.ndjson.tmp', 'four.txt', `${reset}.tmp`];
   await mkdir(join(directory, 'deep', 'er'), { recursive: true });
   for (const name of [...expected, ...others]) await writeFile(join(directory, 'deep', 'er', name), '');
   const { transcripts } = await findBelow(createFakeContext(), [directory]);

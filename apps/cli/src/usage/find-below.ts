@@ -1,13 +1,13 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isPromptHistory, isSessionPart, isSessionStore, matchFiles } from '@recount/collect';
+import { classifyName } from '@recount/storage/sources';
 import type { FoundFile } from '@recount/usage';
 import type { CliContext } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
 import { type Found, toDeniedFile } from './found.ts';
 
 const TRANSCRIPT_PATTERNS = ['**/*.json*', '**/*.ndjson*'];
-const TRANSCRIPT_ENDING = /\.(?:jsonl?|ndjson)(?:\.(?:gz|zst))?$/;
 const DATABASE_PATTERNS = ['**/*.db', '**/*.sqlite', '**/*.sqlite3'];
 
 /** Everything below the paths. Throws UsageError for a path that does not exist. */
@@ -25,7 +25,7 @@ export async function findBelow({ workingDirectory }: CliContext, paths: readonl
     }
     for (const pattern of TRANSCRIPT_PATTERNS)
       for (const file of matchFiles(path, pattern, (denied) => transcripts.set(denied, toDeniedFile(denied))))
-        if (!TRANSCRIPT_ENDING.test(file.path)) continue;
+        if (classifyName(file.path) !== 'transcript') continue;
         else if (await isSessionStore(file.path)) databases.set(file.path, file);
         else if (!isSessionPart(file.path) && !(await isPromptHistory(file.path))) transcripts.set(file.path, file);
     for (const pattern of DATABASE_PATTERNS)

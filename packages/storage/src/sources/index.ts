@@ -9,3 +9,4 @@ export type {
   SourceLimits,
   TranscriptSource,
 } from './source-item.ts';
+export { classifyName } from './source-name.ts';

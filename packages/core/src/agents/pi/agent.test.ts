@@ -6,6 +6,7 @@ import {
   type TokenCount,
   toJsonLines,
 } from '../../testing/agent-transcripts.ts';
+import { identifyTranscript } from '../identify-transcript.ts';
 
 const at = (second: number) => new Date(Date.UTC(2026, 4, 12, 8, 0, second)).toISOString();
 const header = (id: string, second: number, more = {}) => ({
@@ -186,6 +187,68 @@ describe('Pi', () => {
       agentId: 'Explore',
       sessionId: '0190bbbb:Explore',
     });
+  });
+
+  it('knows OpenClaw by its layout wherever its folder is, and a session that was reset by its name', async () => {
+    const sessionId = '0190aaaa-0000-7000-8000-000000000001';
+    const time = '2026-05-13T01-26-08.695Z';
+    for (const path of [
+      `/srv/claw/agents/main/sessions/${sessionId}.jsonl`,
+      `/root/.openclaw/agents/main/sessions/${sessionId}.jsonl.reset.${time}`,
+      `C:\\claw\\agents\\main\\sessions\\${sessionId}.jsonl.deleted.${time}.zst`,
+      `${sessionId}.jsonl.reset.${time}`,
+    ]) {
+      const read = await readTranscript(toJsonLines(SESSION), path);
+      expect(read.identity).toMatchObject({ agent: 'openclaw', sessionId });
+    }
+    const headless = identifyTranscript({ path: `x/${sessionId}.jsonl.reset.${time}`, head: Buffer.from('{}\n') });
+    expect(headless.sessionId).toBe(sessionId);
+  });
+
+  it('counts requests without a message, whatever their kind, for the model that they name', async () => {
+    const line = (id: string, second: number, kind: string, model: string, used: object) => ({
+      ...{ type: 'usage', id, parentId: '00000002', timestamp: at(second), kind, provider: 'anthropic', model },
+      usage: used,
+    });
+    const lines = [
+      header('s', 0),
+      prompt('00000001', null, 1, 'Look'),
+      answer('00000002', '00000001', 2, usage(1000, 100, 0, 50_000, 0.01)),
+      line('00000003', 3, 'cache_warm', 'claude-sonnet-4-5', usage(0, 0, 50_000, 0, 0.015)),
+      line('00000004', 4, 'egret', 'claude-haiku-4-5', usage(3000, 50, 0, 0, 0.00325)),
+      {
+        type: 'context_edit',
+        id: '00000005',
+        parentId: '00000004',
+        timestamp: at(5),
+        targetId: '00000001',
+        replacement: null,
+      },
+      // A copy, as forks have them.
+      line('00000004', 4, 'egret', 'claude-haiku-4-5', usage(3000, 50, 0, 0, 0.00325)),
+    ];
+    const read = await readTranscript(toJsonLines(lines));
+    expect(listIssues(read)).toEqual([]);
+    expect(countTokens(read)).toEqual({
+      responses: 3,
+      input: 4000,
+      output: 150,
+      cacheRead: 50_000,
+      cacheWrite: 50_000,
+    });
+    expect(read.apiResponses.map((row) => [row.model, row.reported_cost_usd, row.source])).toEqual([
+      ['claude-sonnet-4-5', 0.01, 'message'],
+      ['claude-sonnet-4-5', 0.015, 'progress'],
+      ['claude-haiku-4-5', 0.00325, 'progress'],
+    ]);
+  });
+
+  it('keeps the text of a system message’s sections', async () => {
+    const sections = { preamble: 'Be brief', tools: null, cwd: '/home/ada/app' };
+    const message = { role: 'system', content: '', sections, toolsAdded: [{ name: 'read' }] };
+    const read = await readTranscript(toJsonLines([header('s', 0), entry('00000001', null, 1, message)]));
+    expect(listIssues(read)).toEqual([]);
+    expect(read.contentBlocks.map((block) => block.content_text)).toEqual(['Be brief', '/home/ada/app']);
   });
 
   it('reports unknown lines as issues', async () => {

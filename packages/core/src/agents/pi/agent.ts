@@ -1,8 +1,9 @@
 import { readText } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
 import type { Agent, Format, PathIdentity } from '../agent.ts';
+import type { SessionPlace } from '../session-places.ts';
 import { toSubagentSessionId } from '../subagent-session-id.ts';
-import { toFileIdentity, toPathParts, toStem } from '../transcript-path.ts';
+import { isRenamedTranscript, toFileIdentity, toPathParts, toStem } from '../transcript-path.ts';
 import { createPiReader, toPiSessionId } from './reader.ts';
 
 /** `{"type":"session","version":3,"id":"…","timestamp":"…","cwd":"…"}`; format version 1 had no `version`. */
@@ -41,17 +42,42 @@ export const pi: Agent = {
   formats: [toFormat('pi-session', (line) => (isHeader(line) ? 0.7 : 0))],
 };
 
-/** OpenClaw: files like Pi's, below `~/.openclaw/agents/<agent>/sessions`. Only their location tells them from Pi's. */
+/** `agents/<agent>/sessions/<file>`, wherever the state folder is: neither Pi nor OMP has such a layout. */
+function isOpenClawPath(path: string | undefined): boolean {
+  if (path === undefined) return false;
+  const parts = toPathParts(path);
+  const isInSessions = parts.at(-2) === 'sessions' && parts.at(-4) === 'agents';
+  return isInSessions || isBelow(path, '.openclaw') || isRenamedTranscript(path);
+}
+
+const OPENCLAW_HOME: Pick<SessionPlace, 'variable' | 'bases'> = {
+  variable: 'OPENCLAW_STATE_DIR',
+  bases: ['.openclaw', '.clawdbot', '.moltbot', '.openclaw-dev'],
+};
+
+/**
+ * OpenClaw: files like Pi's, below `~/.openclaw/agents/<agent>/sessions`. Only their location tells them from Pi's.
+ * `/new` and `/reset` rename a session's file to `<id>.jsonl.reset.<time>`, and removing a session to
+ * `.deleted.<time>`; newer versions compress these.
+ * https://github.com/openclaw/openclaw src/config/sessions/artifacts.ts
+ */
 export const openclaw: Agent = {
   id: 'openclaw',
   label: 'OpenClaw',
   places: [
+    // Named before the sessions, whose pattern they match as well.
     {
-      ...{ holds: 'transcripts', variable: 'OPENCLAW_STATE_DIR', bases: ['.openclaw', '.clawdbot', '.moltbot'] },
-      files: ['agents/*/sessions/*.jsonl'],
+      ...{ holds: 'aside', what: 'what each run traced, which its session has as well', ...OPENCLAW_HOME },
+      files: ['agents/*/sessions/*.trajectory.jsonl'],
+    },
+    {
+      ...{ holds: 'transcripts', ...OPENCLAW_HOME },
+      files: ['', '.reset.*Z', '.deleted.*Z', '.reset.*Z.zst', '.deleted.*Z.zst'].map(
+        (ending) => `agents/*/sessions/*.jsonl${ending}`,
+      ),
     },
   ],
-  formats: [toFormat('openclaw-session', (line, path) => (isHeader(line) && isBelow(path, '.openclaw') ? 0.9 : 0))],
+  formats: [toFormat('openclaw-session', (line, path) => (isHeader(line) && isOpenClawPath(path) ? 0.9 : 0))],
 };
 
 /**

@@ -32,6 +32,7 @@ const TOOLS: ToolVocabulary = {
 const BOOKKEEPING = new Set([
   'thinking_level_change',
   'custom',
+  'context_edit',
   'label',
   'mode_change',
   'session_init',
@@ -98,7 +99,7 @@ export function createPiReader(
         return [newMessage('summary', { ...entry, blocks: kit.toBlocks(message.summary) })];
       case 'system':
       case 'developer':
-        return [newMessage('system', { ...entry, blocks: kit.toBlocks(toApiContent(message.content)) })];
+        return [newMessage('system', { ...entry, blocks: kit.toBlocks(toInstructions(message)) })];
       case 'custom':
       case 'hookMessage':
       case 'fileMention':
@@ -156,14 +157,16 @@ export function createPiReader(
     } satisfies Partial<ResponseRecord>;
   };
 
-  /** Usage of a model that a tool or a compaction called; it belongs to no message of the session. */
+  /**
+   * Usage of a model that a tool, a compaction or Pi itself called; it belongs to no message of the session. If the
+   * entry does not name the model, it is the session's.
+   */
   const toNestedUsage = (source: JsonObject, line: JsonObject, name: string, entry: Entry): TranscriptRecord[] => {
     const response = toResponse(readObject(source.usage), source, line, entry, name);
     if (response.usage === undefined) return [];
     const { timestampMs } = entry;
-    return [
-      newUsageRecord({ ...response, usage: response.usage, timestampMs, model: state.model, stopReason: 'stop' }),
-    ];
+    const model = kit.toId(source.model) ?? state.model;
+    return [newUsageRecord({ ...response, usage: response.usage, timestampMs, model, stopReason: 'stop' })];
   };
 
   const toSummary = (line: JsonObject, entry: Entry): TranscriptRecord[] => {
@@ -188,6 +191,9 @@ export function createPiReader(
         return toSummary(line, entry);
       case 'custom_message':
         return [toInjected(line, entry)];
+      // Requests without a message, such as `cache_warm`; every `kind` counts.
+      case 'usage':
+        return toNestedUsage(line, line, `usage/${cutCharacters(readText(line.kind) ?? '', 64)}`, entry);
       case 'model_change': {
         state.model = kit.toId(line.modelId) ?? kit.toId(line.model) ?? state.model;
         return [];
@@ -266,6 +272,15 @@ function toIdentity(line: JsonObject): string | null {
 
 function toUnknown(type: string, role: string | null): TranscriptRecord {
   return { kind: 'unknown', type, name: role === null ? type : cutCharacters(`${type}/${role}`, 256) };
+}
+
+/** A system message's text, and since Pi 1.5 its named sections, which are the system prompt. */
+function toInstructions({ content, sections }: JsonObject): JsonValue {
+  const texts = Object.values(readObject(sections) ?? {}).filter((text) => typeof text === 'string' && text !== '');
+  const blocks = texts.map((text) => ({ type: 'text', text }));
+  const own = toApiContent(content);
+  if (blocks.length === 0) return own;
+  return [...(own === '' || own === null ? [] : Array.isArray(own) ? own : [own]), ...blocks];
 }
 
 /** Pi's blocks in the shape of the Anthropic API. */
