@@ -131,6 +131,12 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
       return [toEvent({ kind: 'prompt', name: null, details: {} }, identity, known.timestampMs, known), message];
     },
 
+    /** What a provider or the agent said about a failure, as a message; none without a text. */
+    toErrorMessages(text: JsonValue | undefined, { timestampMs }: Partial<MessageRecord>): MessageRecord[] {
+      const blocks = toBlocks(readText(text));
+      return blocks.length === 0 ? [] : [newMessage('system', { timestampMs, metadata: { isError: true }, blocks })];
+    },
+
     toEvent,
     toPromptText,
   };

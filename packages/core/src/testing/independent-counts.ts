@@ -16,12 +16,19 @@ export interface IndependentCount {
   output: number;
 }
 
+/** Usage stands on messages and on entries of its own. OMP's `orchestration` is not part of the other classes. */
 const piCounter = (lines: Json[]): Counted[] =>
-  lines.flatMap(({ id, timestamp, message, usage = message?.usage }): Counted[] =>
-    usage === undefined || usage.totalTokens === 0
-      ? []
-      : [[`${id} ${timestamp}`, usage.input, usage.cacheRead, usage.cacheWrite, usage.output]],
-  );
+  lines.flatMap(({ id, timestamp, message, usage = message?.usage }): Counted[] => {
+    if (usage === undefined || usage.totalTokens === 0) return [];
+    const { input = 0, cacheRead = 0, output = 0 } = usage.orchestration ?? {};
+    const classes = [
+      usage.input + input,
+      usage.cacheRead + cacheRead,
+      usage.cacheWrite,
+      usage.output + output,
+    ] as const;
+    return [[`${id} ${timestamp}`, ...classes]];
+  });
 
 /** `api_req_started` holds the request's counts as JSON; with OpenAI's protocol, input includes cached tokens. */
 const taskCounter = (entries: Json[]): Counted[] =>

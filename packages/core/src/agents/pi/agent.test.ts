@@ -243,6 +243,81 @@ describe('Pi', () => {
     ]);
   });
 
+  it('counts what OMP adds: requests of its own, orchestration, long-lived cache writes and searches', async () => {
+    const used = {
+      ...usage(100, 20, 300, 40, 0.5),
+      ...{ orchestration: { input: 5, cacheRead: 6, output: 7 }, totalTokens: 478, reasoningTokens: 9 },
+      ...{ cttl: { ephemeral5m: 10, ephemeral1h: 30 }, server: { webSearch: 2, webFetch: 1 } },
+    };
+    const call = { provider: 'anthropic', model: 'claude-haiku-4-5', usage: usage(50, 5), errorMessage: 'No egret' };
+    const lines = [
+      header('s', 0, { titleSource: 'auto' }),
+      { type: 'session_init', id: '1', timestamp: at(1), systemPrompt: 'You are a scout of birds', task: 'Look' },
+      answer('2', '1', 2, used),
+      { type: 'model_usage', id: '3', timestamp: at(3), purpose: 'title', stopReason: 'error', ...call },
+    ];
+    const read = await readTranscript(toJsonLines(lines));
+    expect(listIssues(read)).toEqual([]);
+    expect(countTokens(read)).toEqual({ responses: 2, input: 155, output: 32, cacheRead: 306, cacheWrite: 40 });
+    expect(read.apiResponses[0]).toMatchObject({ cache_write_1h: 30, thinking_tokens: 9, web_search_requests: 2 });
+    expect(read.apiResponses[1]).toMatchObject({ model: 'claude-haiku-4-5', tokens_in: 50 });
+    expect(read.contentBlocks.map((block) => block.content_text)).toEqual([
+      'You are a scout of birds',
+      'Done',
+      'No egret',
+    ]);
+  });
+
+  it('compares the totals that usages state with their parts', async () => {
+    const read = await readTranscript(
+      toJsonLines([
+        header('s', 0),
+        // Explained: no total, a total without the cache, and a cost that the provider billed.
+        answer('1', '0', 1, { ...usage(10, 20, 30, 40), totalTokens: 0 }),
+        answer('2', '1', 2, { ...usage(10, 20, 30, 40), totalTokens: 30 }),
+        answer('3', '2', 3, { ...usage(10, 20), cost: { input: 1, output: 2, total: 4, totalFromProvider: true } }),
+        answer('4', '3', 4, { ...usage(10, 20, 30, 40), totalTokens: 107 }),
+        answer('5', '4', 5, { ...usage(10, 20), cost: { input: 0.1, output: 0.2, total: 0.5 } }),
+      ]),
+    );
+    expect(read.warnings.map(({ code, error }) => `${code}: ${error}`)).toEqual([
+      'total_mismatch: Tokens of the responses whose total is not the sum of its parts: 107 stated, 100 counted',
+      'total_mismatch: Millionths of a dollar of the responses whose total is not the sum of its parts: 500000 stated, 300000 counted',
+    ]);
+  });
+
+  it('names what it does not read: entries, roles and states of extensions with a text or usage', async () => {
+    const read = await readTranscript(
+      toJsonLines([
+        header('s', 0),
+        { type: 'egret', id: '1', timestamp: at(1), note: 'It has been seen again', usage: usage(1, 2) },
+        entry('2', '1', 2, { role: 'heron', content: 'I stand still' }),
+        { type: 'custom', id: '3', timestamp: at(3), customType: 'nest', data: { usage: { input: 5 } } },
+        { type: 'custom', id: '4', timestamp: at(4), customType: 'model-snapshot', data: { modelId: 'm' } },
+        { type: 'label', id: '5', timestamp: at(5), label: 'Where the heron was' },
+        { type: 'context_edit', id: '6', timestamp: at(6), targetId: '2', replacement: { content: 'It is gone now' } },
+        answer('7', '6', 7, usage(1, 2), [{ type: 'feather', text: 'White' }]),
+        // OpenClaw: why a request failed.
+        {
+          ...{ type: 'custom', id: '8', timestamp: at(8), customType: 'openclaw:prompt-error' },
+          data: { provider: 'zai', error: 'quota exceeded' },
+        },
+      ]),
+    );
+    expect(read.errors).toEqual([]);
+    expect(read.notices.map(({ error }) => error)).toEqual([
+      'Unknown line type: egret',
+      'Usage that is not counted, in lines of type egret',
+      'Text that is not shown, in lines of type egret',
+      'Unknown line type: message/heron',
+      'Text that is not shown, in lines of type message/heron',
+      'Usage that is not counted, in lines of type custom/nest',
+      'Unknown type of content block: feather',
+    ]);
+    expect(read.contentBlocks.at(-1)?.content_text).toBe('quota exceeded');
+    expect(read.events).toMatchObject([{ kind: 'api_error', name: 'zai' }]);
+  });
+
   it('keeps the text of a system message’s sections', async () => {
     const sections = { preamble: 'Be brief', tools: null, cwd: '/home/ada/app' };
     const message = { role: 'system', content: '', sections, toolsAdded: [{ name: 'read' }] };
@@ -259,6 +334,11 @@ describe('Pi', () => {
       answer('00000003', '00000002', 3, usage(-1, 2)),
     ];
     const read = await readTranscript(toJsonLines(lines));
-    expect(listIssues(read)).toEqual(['invalid_usage:4', 'unknown_line_type:2', 'unknown_line_type:3']);
+    expect(listIssues(read)).toEqual([
+      'invalid_usage:4',
+      'total_mismatch:4',
+      'unknown_line_type:2',
+      'unknown_line_type:3',
+    ]);
   });
 });

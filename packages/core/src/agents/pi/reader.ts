@@ -5,16 +5,23 @@ import type { Reader, ReaderContext } from '../agent.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
 import {
   createReaderKit,
-  type ReaderKit,
   readType,
   type ToolVocabulary,
   toCutTitle,
   toReportedCost,
   toSessionRecord,
-  toUsageIfAny,
 } from '../reader-kit.ts';
 import type { MessageRecord, ResponseRecord, TranscriptRecord } from '../records.ts';
 import { toStem } from '../transcript-path.ts';
+import { createUnreadLines, type UnreadTypes } from '../unread-lines.ts';
+import { toApiContent, toInstructions } from './content.ts';
+import {
+  addUnexplained,
+  compareUnexplained,
+  NO_UNEXPLAINED_TOTALS,
+  readPiUsage,
+  type UnexplainedTotals,
+} from './usage.ts';
 
 const TOOLS: ToolVocabulary = {
   read: ['read', 'read_file'],
@@ -28,26 +35,34 @@ const TOOLS: ToolVocabulary = {
   question: ['ask', 'question'],
 };
 
-/** Entries that say nothing about messages, usage or the session. */
-const BOOKKEEPING = new Set([
-  'thinking_level_change',
-  'custom',
-  'context_edit',
-  'label',
-  'mode_change',
-  'session_init',
-  'ttsr_injection',
-  'mcp_tool_selection',
-  'service_tier_change',
-  'reset_boundary',
-  'credential_pin',
-]);
+/**
+ * Entries that are not read. Types of Pi 1.6, OMP 18.3 and OpenClaw 2026.9; the type of a `custom` entry follows its
+ * slash.
+ */
+const UNREAD: UnreadTypes = {
+  thinking_level_change: { why: 'a setting' },
+  service_tier_change: { why: 'a setting' },
+  mode_change: { why: 'a setting, such as plan mode and its file', mayHold: ['data'] },
+  mcp_tool_selection: { why: 'a setting' },
+  credential_pin: { why: 'a digest of the account in use' },
+  ttsr_injection: { why: 'names of rules that were injected' },
+  label: { why: 'a bookmark in the tree', mayHold: ['label'] },
+  context_edit: { why: 'changes what later requests contain, not what was said', mayHold: ['replacement'] },
+  reset: { why: 'where a new conversation begins in the same file' },
+  reset_boundary: { why: 'where a new conversation begins in the same file' },
+  leaf: { why: 'which branch is shown' },
+  link: { why: 'which branch is shown' },
+  custom: { why: 'state that an extension keeps, which no request contains' },
+  'custom/model-snapshot': { why: 'names the model, which is read' },
+  'custom/pi.virtual-model-state': { why: 'state of a router of models', mayHold: ['data'] },
+};
 
 interface PiReaderState {
   /** For messages that name no model. */
   model: string | null;
   /** When the session was forked: earlier entries are its parent's. */
   forkedAtMs: number | undefined;
+  unexplained: UnexplainedTotals;
 }
 
 type Entry = Pick<MessageRecord, 'uuid' | 'parentUuid' | 'isSidechain'> & { timestampMs: number | undefined };
@@ -58,9 +73,14 @@ type Entry = Pick<MessageRecord, 'uuid' | 'parentUuid' | 'isSidechain'> & { time
  */
 export function createPiReader(
   context: ReaderContext,
-  state: PiReaderState = { model: null, forkedAtMs: undefined },
+  state: PiReaderState = {
+    model: null,
+    forkedAtMs: undefined,
+    unexplained: structuredClone(NO_UNEXPLAINED_TOTALS),
+  },
 ): Reader {
   const kit = createReaderKit(context, TOOLS);
+  const unread = createUnreadLines(UNREAD, context);
 
   const toHeader = (line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
     const parent = readText(line.parentSession) ?? readText(line.branchedFrom);
@@ -132,11 +152,19 @@ export function createPiReader(
     const records: TranscriptRecord[] = [
       newMessage('assistant', { ...entry, ...response, model, stopReason, metadata, blocks }),
     ];
-    if (stopReason === 'error') {
-      const event = { kind: 'api_error', name: provider, details: {} } as const;
-      records.unshift(kit.toEvent(event, toIdentity(line), entry.timestampMs, entry));
-    }
-    return records;
+    if (stopReason !== 'error') return records;
+    return [...toApiError(provider, message.errorMessage, line, entry), ...records];
+  };
+
+  /** A request that failed, and what the provider said. */
+  const toApiError = (
+    name: string | null,
+    text: JsonValue | undefined,
+    line: JsonObject,
+    entry: Entry,
+  ): TranscriptRecord[] => {
+    const event = { kind: 'api_error', name, details: {} } as const;
+    return [kit.toEvent(event, toIdentity(line), entry.timestampMs, entry), ...kit.toErrorMessages(text, entry)];
   };
 
   /** The response fields of an entry that carries an API response. */
@@ -147,7 +175,8 @@ export function createPiReader(
     { timestampMs }: Entry,
     name?: string,
   ) => {
-    const counted = usage && toPiUsage(usage, kit);
+    const counted = usage && readPiUsage(usage, kit);
+    if (usage !== undefined && counted !== undefined) addUnexplained(state.unexplained, usage, counted, kit);
     const { forkedAtMs } = state;
     return {
       responseId: counted === undefined ? null : toResponseId(message, line, counted, name),
@@ -167,6 +196,12 @@ export function createPiReader(
     const { timestampMs } = entry;
     const model = kit.toId(source.model) ?? state.model;
     return [newUsageRecord({ ...response, usage: response.usage, timestampMs, model, stopReason: 'stop' })];
+  };
+
+  const toModelUsage = (line: JsonObject, entry: Entry): TranscriptRecord[] => {
+    const usage = toNestedUsage(line, line, `usage/${cutCharacters(readText(line.purpose) ?? '', 64)}`, entry);
+    if (line.stopReason !== 'error') return usage;
+    return [...toApiError(kit.toId(line.provider), line.errorMessage, line, entry), ...usage];
   };
 
   const toSummary = (line: JsonObject, entry: Entry): TranscriptRecord[] => {
@@ -194,6 +229,12 @@ export function createPiReader(
       // Requests without a message, such as `cache_warm`; every `kind` counts.
       case 'usage':
         return toNestedUsage(line, line, `usage/${cutCharacters(readText(line.kind) ?? '', 64)}`, entry);
+      // The same of OMP, such as titles and memories.
+      case 'model_usage':
+        return toModelUsage(line, entry);
+      // OMP: how a sub-agent was started. Its task is its first prompt.
+      case 'session_init':
+        return [newMessage('system', { ...entry, blocks: kit.toBlocks(line.systemPrompt) })];
       case 'model_change': {
         state.model = kit.toId(line.modelId) ?? kit.toId(line.model) ?? state.model;
         return [];
@@ -208,12 +249,18 @@ export function createPiReader(
         const name = readText(line.name);
         return name === null ? [] : [toCutTitle('custom', name)];
       }
-      default: {
-        const snapshot = line.customType === 'model-snapshot' ? readObject(line.data) : undefined;
-        state.model = kit.toId(snapshot?.modelId) ?? state.model;
-        return BOOKKEEPING.has(type) ? [] : undefined;
-      }
+      case 'custom':
+        return toCustom(line, entry);
+      default:
+        return undefined;
     }
+  };
+
+  const toCustom = (line: JsonObject, entry: Entry): TranscriptRecord[] | undefined => {
+    const data = readObject(line.data);
+    if (line.customType === 'model-snapshot') state.model = kit.toId(data?.modelId) ?? state.model;
+    if (line.customType !== 'openclaw:prompt-error') return undefined;
+    return toApiError(kit.toId(data?.provider), data?.error, line, entry);
   };
 
   return {
@@ -223,33 +270,16 @@ export function createPiReader(
       if (type === undefined) return { type, timestampMs: undefined, records: [] };
       const timestampMs = kit.toTimeMs(line.timestamp ?? readObject(line.message)?.timestamp);
       const entry = { timestampMs, uuid: kit.toId(line.id), parentUuid: kit.toId(line.parentId), isSidechain: false };
-      const records = readEntry(type, line, entry) ?? [toUnknown(type, readText(readObject(line.message)?.role))];
+      const records = readEntry(type, line, entry) ?? unread.read(type, line, toName(type, line));
       return { type, timestampMs, records };
     },
+    finish: () => compareUnexplained(state.unexplained, context),
   };
 }
 
 /** From `2026-05-12T01-02-27-657Z_019e19b4-….jsonl`, or from the id alone. */
 export function toPiSessionId(path: string): string {
   return toStem(path).replace(/^\d{4}-\d{2}-\d{2}T[\d-]+Z_/, '');
-}
-
-/**
- * `usage{input, output, cacheRead, cacheWrite}`: the classes do not overlap; output includes reasoning.
- * https://github.com/earendil-works/pi packages/ai/src/types.ts
- */
-function toPiUsage(usage: JsonObject, kit: ReaderKit) {
-  const cacheWriteTokens = kit.toCount(usage, 'cacheWrite');
-  const cacheWrite1hTokens = Math.min(cacheWriteTokens, kit.toCount(usage, 'cacheWrite1h'));
-  return toUsageIfAny({
-    inputTokens: kit.toCount(usage, 'input'),
-    outputTokens: kit.toCount(usage, 'output'),
-    cacheReadTokens: kit.toCount(usage, 'cacheRead'),
-    cacheWriteTokens,
-    cacheWrite1hTokens,
-    cacheWrite5mTokens: cacheWrite1hTokens > 0 ? cacheWriteTokens - cacheWrite1hTokens : 0,
-    thinkingTokens: kit.toCount(usage, 'reasoning'),
-  });
 }
 
 /**
@@ -270,31 +300,8 @@ function toIdentity(line: JsonObject): string | null {
   return typeof id === 'string' && typeof timestamp === 'string' ? `${id}@${timestamp}` : null;
 }
 
-function toUnknown(type: string, role: string | null): TranscriptRecord {
-  return { kind: 'unknown', type, name: role === null ? type : cutCharacters(`${type}/${role}`, 256) };
-}
-
-/** A system message's text, and since Pi 1.5 its named sections, which are the system prompt. */
-function toInstructions({ content, sections }: JsonObject): JsonValue {
-  const texts = Object.values(readObject(sections) ?? {}).filter((text) => typeof text === 'string' && text !== '');
-  const blocks = texts.map((text) => ({ type: 'text', text }));
-  const own = toApiContent(content);
-  if (blocks.length === 0) return own;
-  return [...(own === '' || own === null ? [] : Array.isArray(own) ? own : [own]), ...blocks];
-}
-
-/** Pi's blocks in the shape of the Anthropic API. */
-function toApiContent(content: JsonValue | undefined): JsonValue {
-  if (!Array.isArray(content)) return content ?? null;
-  return content.map((element) => {
-    const block = readObject(element);
-    if (block?.type === 'image') {
-      return {
-        type: 'image',
-        source: { type: 'base64', media_type: block.mimeType ?? null, data: block.data ?? null },
-      };
-    }
-    if (block?.type === 'thinking') return { ...block, signature: block.thinkingSignature ?? null };
-    return element;
-  });
+/** The type of an entry, with its message's role or its own type. */
+function toName(type: string, { message, customType }: JsonObject): string {
+  const own = type === 'custom' ? customType : readObject(message)?.role;
+  return typeof own === 'string' ? `${type}/${own}` : type;
 }
