@@ -51,5 +51,6 @@ function toUsage(response: ApiResponse): Usage {
     serviceTier: response.service_tier,
     speed: response.speed,
     inferenceGeo: response.inference_geo,
+    requests: response.request_tokens ?? undefined,
   };
 }

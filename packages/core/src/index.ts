@@ -76,6 +76,7 @@ export {
   type TranscriptMetadata,
   type TranscriptStats,
   UNKNOWN_MODEL,
+  type RequestTokens,
   type UsageSource,
 } from './rows.ts';
 export { streamTranscript, type TranscriptBatch } from './stream-transcript.ts';

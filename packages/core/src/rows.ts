@@ -73,8 +73,29 @@ export interface ParsedContentBlock {
   byte_length: number;
 }
 
-/** Where a transcript reports an API response: its own message, a sub-agent's progress line, an advisor's iteration. */
-export type UsageSource = 'message' | 'progress' | 'advisor';
+/**
+ * Why a request within a response is billed apart from it: `advisor`, another model that the response asked;
+ * `fallback`, an attempt that another model's answer replaced; `compaction`, a summary of the context that the API made
+ * first; `paused`, a part of the answer up to a limit, after which it was resumed; `unknown`, a kind that recount does
+ * not know, which has no price.
+ */
+export type BilledApart = 'advisor' | 'fallback' | 'compaction' | 'paused' | 'unknown';
+
+/** Where a transcript reports an API response: its own message, a sub-agent's progress line, or within another one. */
+export type UsageSource = 'message' | 'progress' | BilledApart;
+
+/**
+ * Tokens of one request: input, output, cache reads, all cache writes, and their 5-minute and 1-hour parts, as in
+ * `Usage`.
+ */
+export type RequestTokens = readonly [
+  inputTokens: number,
+  outputTokens: number,
+  cacheReadTokens: number,
+  cacheWriteTokens: number,
+  cacheWrite5mTokens: number,
+  cacheWrite1hTokens: number,
+];
 
 /** US dollars by what they were spent on, each a multiple of 1e-10. */
 export interface CostByClass {
@@ -98,7 +119,7 @@ export interface ApiResponse {
   response_key: string;
   source: UsageSource;
   session_id: string;
-  /** The message that is the response, or that carries the advisor's iteration; null for progress lines. */
+  /** The message that is the response, or that states the request billed apart from it; null for progress lines. */
   message_id: string | null;
   provider_message_id: string | null;
   request_id: string | null;
@@ -126,6 +147,8 @@ export interface ApiResponse {
   service_tier: string | null;
   speed: string | null;
   inference_geo: string | null;
+  /** The tokens of each of its requests if it took several; null for most. */
+  request_tokens: readonly RequestTokens[] | null;
   /** The output count is a placeholder that was never replaced. */
   is_unfinalised: boolean;
   /** Output tokens estimated from the length of the content; null unless unfinalised. Never part of a total. */
@@ -227,7 +250,7 @@ export interface ReportedTotals {
 }
 
 /**
- * Figures of a transcript. Tokens and cost cover all its API responses, each once: messages, progress lines, advisors.
+ * Figures of a transcript. Tokens and cost cover all its API responses, each once: messages, progress lines, requests billed apart.
  */
 export interface TranscriptStats {
   total_messages: number;

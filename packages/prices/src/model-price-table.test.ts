@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { COST_UNITS_PER_USD, type Price, type Usage } from '@recount/core';
+import { COST_UNITS_PER_USD, type Price, type RequestTokens, type Usage } from '@recount/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createListPrices, createPriceTable, MAX_CACHED_MODELS } from './model-price-table.ts';
@@ -50,6 +50,22 @@ describe('list prices', () => {
   ])('price %s at %d, %d, %d and %d dollars a million', (model, input, output, write5m, read) => {
     expect(usdPerMillion(model)).toEqual(toRow(input, output, write5m, read));
     expect(priceOf(model, { inputTokens: 1 }).basis).toBe('list');
+  });
+
+  it('price each request of a response by its own size', () => {
+    const cost = (...requests: RequestTokens[]) => {
+      const sum = (index: 0 | 1 | 2 | 3 | 4 | 5) => requests.reduce((total, request) => total + request[index], 0);
+      const tokens = { inputTokens: sum(0), outputTokens: sum(1), cacheReadTokens: sum(2), cacheWriteTokens: sum(3) };
+      const lifetimes = { cacheWrite5mTokens: sum(4), cacheWrite1hTokens: sum(5) };
+      return priceOf('claude-sonnet-4-5-20250929', { ...tokens, ...lifetimes, requests }).costUsd;
+    };
+    expect(cost([150_000, 400, 0, 0, 0, 0], [160_000, 600, 0, 0, 0, 0])).toBe(0.945);
+    // One above the band, counting its cache reads and writes, and one below.
+    const below = 0.3 + 0.015;
+    const above = 0.6 + 0.0225 + 0.036 + 0.480012;
+    const mixed = cost([100_000, 1000, 0, 0, 0, 0], [100_000, 1000, 60_000, 40_001, 0, 40_001]);
+    expect(mixed).toBeCloseTo(below + above, 10);
+    expect(cost([200_001, 0, 0, 0, 0, 0])).toBe(1.200006);
   });
 
   it.each(['claude-sonnet-4-20250514', 'claude-sonnet-4-5-20250929'])('have a long-context band for %s', (model) => {

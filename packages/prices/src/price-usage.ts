@@ -1,4 +1,4 @@
-import { COST_UNITS_PER_USD, type Price, type Usage } from '@recount/core';
+import { COST_UNITS_PER_USD, type Price, type RequestTokens, type Usage } from '@recount/core';
 import type { RateBand, Rates } from './rates.ts';
 
 /** In units of 1e-10 dollars for one token or one search. */
@@ -19,22 +19,26 @@ export function toUnitBands(bands: readonly RateBand[]): UnitBand[] {
 }
 
 /**
- * Cost of one API response. `multiplier` applies to tokens, not to searches. Each class is rounded half up to a unit.
- * Cache writes of unknown duration count as 5-minute ones. Null if there were searches and they have no price.
+ * Cost of one API response, whose requests each have the band of their own size. `multiplier` applies to tokens, not to
+ * searches. Each class is rounded half up to a unit. Cache writes of unknown duration count as 5-minute ones. Null if
+ * there were searches and they have no price.
  */
 export function priceUsage(usage: Usage, bands: readonly UnitBand[], multiplier: number): Omit<Price, 'basis'> | null {
-  const cacheWriteTokens = Math.max(usage.cacheWriteTokens, usage.cacheWrite5mTokens + usage.cacheWrite1hTokens);
-  const rates = findBand(bands, usage.inputTokens + usage.cacheReadTokens + cacheWriteTokens);
-  if (rates === undefined) return null;
-  if (rates.webSearch === null && usage.webSearchRequests > 0) return null;
-  const input = Math.round(usage.inputTokens * scale(rates.input, multiplier));
-  const output = Math.round(usage.outputTokens * scale(rates.output, multiplier));
-  const cacheRead = Math.round(usage.cacheReadTokens * scale(rates.cacheRead, multiplier));
-  const cacheWrite = Math.round(
-    (cacheWriteTokens - usage.cacheWrite1hTokens) * scale(rates.cacheWrite5m, multiplier) +
-      usage.cacheWrite1hTokens * scale(rates.cacheWrite1h, multiplier),
+  const groups = groupByBand(usage, bands);
+  const [first] = groups;
+  if (first === undefined) return null;
+  const { webSearch: searchRate } = first.rates;
+  if (searchRate === null && usage.webSearchRequests > 0) return null;
+  const sum = (toCost: (group: BandTokens, rateOf: (rate: number) => number) => number): number =>
+    Math.round(groups.reduce((total, group) => total + toCost(group, (rate) => scale(rate, multiplier)), 0));
+  const input = sum(({ tokens, rates }, rateOf) => tokens[0] * rateOf(rates.input));
+  const output = sum(({ tokens, rates }, rateOf) => tokens[1] * rateOf(rates.output));
+  const cacheRead = sum(({ tokens, rates }, rateOf) => tokens[2] * rateOf(rates.cacheRead));
+  const cacheWrite = sum(
+    ({ tokens: [, , , writes, , writes1h], rates }, rateOf) =>
+      (writes - writes1h) * rateOf(rates.cacheWrite5m) + writes1h * rateOf(rates.cacheWrite1h),
   );
-  const webSearch = Math.round(usage.webSearchRequests * (rates.webSearch ?? 0));
+  const webSearch = Math.round(usage.webSearchRequests * (searchRate ?? 0));
   return {
     costUsd: (input + output + cacheRead + cacheWrite + webSearch) / COST_UNITS_PER_USD,
     costs: {
@@ -46,6 +50,36 @@ export function priceUsage(usage: Usage, bands: readonly UnitBand[], multiplier:
     },
   };
 }
+
+/** Tokens of the requests that have the same rates. */
+interface BandTokens {
+  rates: UnitRates;
+  tokens: RequestTokens;
+}
+
+/** One group for most responses; none if a request has no band. */
+function groupByBand(usage: Usage, bands: readonly UnitBand[]): BandTokens[] {
+  const whole = toWholeTokens(usage);
+  const groups = new Map<UnitRates, RequestTokens>();
+  for (const request of usage.requests ?? [whole]) {
+    const rates = findBand(bands, request[0] + request[2] + request[3]);
+    if (rates === undefined) return [];
+    const tokens = groups.get(rates);
+    groups.set(rates, tokens === undefined ? request : addTokens(tokens, request));
+  }
+  // The sum of requests is exactly the whole, whichever way its cache writes are stated.
+  if (groups.size === 1) return [...groups.keys()].map((rates) => ({ rates, tokens: whole }));
+  return [...groups].map(([rates, tokens]) => ({ rates, tokens }));
+}
+
+function toWholeTokens(usage: Usage): RequestTokens {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWrite5mTokens, cacheWrite1hTokens } = usage;
+  const cacheWriteTokens = Math.max(usage.cacheWriteTokens, cacheWrite5mTokens + cacheWrite1hTokens);
+  return [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, cacheWrite5mTokens, cacheWrite1hTokens];
+}
+
+const addTokens = (one: RequestTokens, other: RequestTokens): RequestTokens =>
+  one.map((tokens, index) => tokens + (other[index] ?? 0)) as unknown as RequestTokens;
 
 function findBand(bands: readonly UnitBand[], inputTokens: number): UnitRates | undefined {
   return bands.findLast((band) => inputTokens > band.overInputTokens)?.rates;

@@ -2,7 +2,7 @@ import { outranks, type Price, type Usage } from '@recount/core';
 import { createListPrices } from '@recount/prices';
 import { type ComparedCopy, type CostRange, compareCopies } from './compare-copies.ts';
 import type { ScannedFile, ScanResult } from './scan-files.ts';
-import { figureAt, hasFlag, nameAt, type UsageColumns } from './usage-columns.ts';
+import { figureAt, hasFlag, nameAt, requestsAt, type UsageColumns } from './usage-columns.ts';
 
 /** An API response, listed once however many files hold a copy. */
 export interface LedgerRow {
@@ -109,6 +109,7 @@ function createCopies(files: readonly ScannedFile[], columns: UsageColumns) {
     serviceTier: nameAt(columns, index, 'service_tier'),
     speed: nameAt(columns, index, 'speed'),
     inferenceGeo: nameAt(columns, index, 'inference_geo'),
+    requests: requestsAt(columns, index),
   });
   const timeOf = (index: number): number | null => {
     const timeMs = columns.timesMs[index] ?? Number.NaN;

@@ -1,4 +1,4 @@
-import type { ApiResponse } from '@recount/core';
+import type { ApiResponse, RequestTokens } from '@recount/core';
 
 /** Integers of a copy of a response, in the order of `UsageColumns.figures`. */
 const FIGURES = [
@@ -15,8 +15,8 @@ const FIGURES = [
 ] as const satisfies readonly (keyof ApiResponse)[];
 export type Figure = (typeof FIGURES)[number];
 
-/** Texts that many copies share, in the order of `UsageColumns.names`. */
-const NAMES = ['model', 'git_branch', 'service_tier', 'speed', 'inference_geo'] as const;
+/** Texts that many copies share, in the order of `UsageColumns.names`. Tokens by request, which few have, are JSON. */
+const NAMES = ['model', 'git_branch', 'service_tier', 'speed', 'inference_geo', 'request_tokens'] as const;
 export type Name = (typeof NAMES)[number];
 
 export const FLAGS = { progress: 1, markedCopy: 2, subagent: 4, unfinalised: 8 } as const;
@@ -95,7 +95,7 @@ export function createUsageColumns(): UsageColumnsWriter {
         columns.figures[count * FIGURES.length + i] = response[FIGURES[i] as Figure] ?? 0;
       }
       for (let i = 0; i < NAMES.length; i++) {
-        columns.names[count * NAMES.length + i] = toTextIndex(response[NAMES[i] as Name]);
+        columns.names[count * NAMES.length + i] = toTextIndex(toText(response, NAMES[i] as Name));
       }
       columns.timesMs[count] = response.timestamp === null ? Number.NaN : Date.parse(response.timestamp);
       columns.reportedCostsUsd[count] = response.reported_cost_usd ?? Number.NaN;
@@ -131,6 +131,11 @@ export function createUsageColumns(): UsageColumnsWriter {
   };
 }
 
+function toText(response: ApiResponse, name: Name): string | null {
+  const value = response[name];
+  return value === null || typeof value === 'string' ? value : JSON.stringify(value);
+}
+
 function emptyColumns(): UsageColumns {
   return {
     keys: [],
@@ -150,6 +155,12 @@ export const figureAt = (columns: UsageColumns, index: number, figure: Figure): 
 /** A name of a copy, or null. */
 export const nameAt = (columns: UsageColumns, index: number, name: Name): string | null =>
   columns.texts[columns.names[index * NAMES.length + NAME_INDEX[name]] ?? NO_NAME] ?? null;
+
+/** The tokens of each request of a copy, if it took several. */
+export function requestsAt(columns: UsageColumns, index: number): readonly RequestTokens[] | undefined {
+  const text = nameAt(columns, index, 'request_tokens');
+  return text === null ? undefined : (JSON.parse(text) as RequestTokens[]);
+}
 
 export const hasFlag = (columns: UsageColumns, index: number, flag: keyof typeof FLAGS): boolean =>
   ((columns.flags[index] ?? 0) & FLAGS[flag]) !== 0;

@@ -22,7 +22,7 @@ function newResponse(known: Partial<ResponseRecord>): ResponseRecord {
     isSynthetic: false,
     stopReason: null,
     usage: undefined,
-    advisors: [],
+    billedRequests: [],
     reportedCostUsd: null,
     gitBranch: null,
     agentVersion: null,

@@ -1,4 +1,5 @@
 import type {
+  BilledApart,
   JsonObject,
   JsonValue,
   MessageType,
@@ -68,8 +69,11 @@ export interface BlockContent
   toolResult?: ToolResult;
 }
 
-/** A second model's response within a response, billed separately. */
-export interface AdvisorUsage {
+/** A request within a response that is billed apart from it, and that its usage does not contain. */
+export interface BilledRequest {
+  source: BilledApart;
+  /** Counts the requests of this source in the response, from 1; the same in every copy. */
+  position: number;
   model: string | null;
   usage: Usage;
 }
@@ -97,8 +101,8 @@ export interface ResponseRecord {
    * final.
    */
   usage: Usage | undefined;
-  /** In the order of the calls; later records of the response repeat them. */
-  advisors: readonly AdvisorUsage[];
+  /** Later records of the response repeat them. */
+  billedRequests: readonly BilledRequest[];
   /** The cost of the response according to the agent, in US dollars. */
   reportedCostUsd: number | null;
   gitBranch: string | null;

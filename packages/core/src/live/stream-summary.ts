@@ -1,6 +1,7 @@
 import type { ResponseRecord, RunRecord, SessionRecord, TurnEndRecord } from '../agents/records.ts';
 import { COST_UNITS_PER_USD } from '../pricing/price-table.ts';
 import type { ReportedTotals } from '../rows.ts';
+import { toBilledRequestKey } from '../usage/open-response.ts';
 import { toFinalUsage, type Usage } from '../usage/usage.ts';
 
 /** Tokens as Anthropic's API counts them: `input` excludes what was read from or written to the cache. */
@@ -226,8 +227,8 @@ export function createStreamFigures(tokensCover: StreamSummary['tokensCover']): 
       summary.stopReason = record.stopReason ?? summary.stopReason;
       if (usage === undefined || isSynthetic) return undefined;
       const key = record.responseId ?? (record.uuid === null ? null : `uuid:${record.uuid}`);
-      for (const [index, advisor] of record.advisors.entries()) {
-        tokens.add(key === null ? null : `${key}#${index}`, advisor.usage);
+      for (const request of record.billedRequests) {
+        tokens.add(key === null ? null : toBilledRequestKey(key, request), request.usage);
       }
       const { counts, isFirst } = tokens.add(key, usage);
       if (isFirst && reportedCostUsd !== null && !hasReportedTotal) {

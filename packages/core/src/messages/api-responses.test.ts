@@ -88,6 +88,7 @@ describe('the API response of a message', () => {
       service_tier: 'priority',
       speed: 'fast',
       inference_geo: 'us',
+      request_tokens: null,
       is_unfinalised: false,
       estimated_tokens_out: null,
       reported_cost_usd: null,
@@ -359,12 +360,12 @@ describe('a message and a progress line of one response', () => {
   });
 });
 
-describe('advisors', () => {
+describe('requests billed apart', () => {
   const advisor = (model: string, output: number) => ({ type: 'advisor_message', model, ...toUsageFields(7, output) });
 
-  it('are responses of their own, under their own model; a fallback is not', async () => {
+  it('are responses of their own, under their own model; an answer of a fallback is not', async () => {
     const iterations = [
-      { type: 'message', ...toUsageFields(1, 10) },
+      { type: 'message', model: 'claude-x', ...toUsageFields(1, 0) },
       advisor('claude-a', 20),
       { type: 'fallback_message', model: 'claude-f', ...toUsageFields(1, 10) },
       'x',
@@ -399,10 +400,71 @@ describe('advisors', () => {
     expect(only(messages)).toMatchObject({ tokens_out: 10, cost_usd: 0.5 });
   });
 
+  it('are attempts with output and compactions, once in all lines and copies', async () => {
+    const iterations = [
+      { type: 'compaction', ...toUsageFields(300, 3) },
+      { type: 'message', model: 'claude-a', ...toUsageFields(1, 20) },
+      { type: 'fallback_message', model: 'claude-x', ...toUsageFields(1, 10) },
+    ];
+    const usage = { ...toUsageFields(1, 10), iterations };
+    const started = assistantLine(id('1'), 'x', {
+      model: 'claude-x',
+      usage: { ...toUsageFields(1, 1), iterations: [] },
+    });
+    const line = assistantLine(id('1'), 'x', { model: 'claude-x', usage });
+    const { apiResponses, errors } = await parse([started, line, line], { prices });
+    expect(apiResponses.map((row) => [row.response_key, row.source, row.model, row.tokens_in, row.tokens_out])).toEqual(
+      [
+        [id('1'), 'message', 'claude-x', 1, 10],
+        [`${id('1')}#fallback-1`, 'fallback', 'claude-a', 1, 20],
+        [`${id('1')}#compaction-1`, 'compaction', 'claude-x', 300, 3],
+      ],
+    );
+    expect(errors).toEqual([]);
+  });
+
+  it('of a paused answer are its parts before the pause', async () => {
+    const pausedResponses = [{ limit: 'tokens', usage: toUsageFields(50, 7) }];
+    const message = { model: 'claude-x', usage: toUsageFields(60, 9), pausedResponses };
+    const line = assistantLine(id('1'), 'x', message);
+    const { apiResponses } = await parse([line, line], { prices });
+    expect(apiResponses.map(({ source, model, tokens_in }) => [source, model, tokens_in])).toEqual([
+      ['message', 'claude-x', 60],
+      ['paused', 'claude-x', 50],
+    ]);
+  });
+
   it('of one response are bounded', async () => {
     const iterations = Array.from({ length: 1000 }, () => advisor('a', 1));
     const { apiResponses } = await parse([assistantLine(id('1'), 'x', { usage: { iterations } })]);
-    expect(apiResponses).toHaveLength(65);
+    expect(apiResponses).toHaveLength(129);
+  });
+});
+
+describe('requests of one response', () => {
+  const loop = (...outputs: number[]) =>
+    outputs.map((output, index) => ({ type: 'message', ...toUsageFields(100 * (index + 1), output) }));
+
+  it('are kept if there are several, and add up to the final usage', async () => {
+    const started = { ...toUsageFields(100, 1), iterations: loop(1) };
+    const final = { ...toUsageFields(300, 15), iterations: loop(5, 10) };
+    const lines = [started, final].map((usage) => assistantLine(id('1'), 'x', { model: 'claude-x', usage }));
+    for (const order of [lines, lines.toReversed()]) {
+      const { apiResponses } = await parse(order, { prices });
+      expect(only(apiResponses)).toMatchObject({
+        tokens_in: 300,
+        request_tokens: [
+          [100, 5, 0, 0, 0, 0],
+          [200, 10, 0, 0, 0, 0],
+        ],
+      });
+    }
+  });
+
+  it('are dropped if another line of the response has other figures', async () => {
+    const lines = [{ ...toUsageFields(300, 15), iterations: loop(5, 10) }, toUsageFields(300, 40)];
+    const { apiResponses } = await parse(lines.map((usage) => assistantLine(id('1'), 'x', { usage })));
+    expect(only(apiResponses)).toMatchObject({ tokens_out: 40, request_tokens: null });
   });
 });
 

@@ -4,7 +4,7 @@ import {
   isUniqueId,
   joinProgress,
   type OpenResponse,
-  toAdvisorKey,
+  toBilledRequestKey,
   toResponseKey,
 } from './open-response.ts';
 import { NO_USAGE } from './usage.ts';
@@ -31,8 +31,8 @@ describe('toResponseKey', () => {
     expect(key({ requestId: 'r' })).toBe('line:s:7');
   });
 
-  it('derives the keys of advisors from their response', () => {
-    expect(toAdvisorKey('k', 2)).toBe('k#advisor-2');
+  it('derives the keys of requests billed apart from their response', () => {
+    expect(toBilledRequestKey('k', { source: 'advisor', position: 2 })).toBe('k#advisor-2');
   });
 });
 
@@ -57,7 +57,7 @@ describe('joinProgress', () => {
     ...known,
   });
   const toUsage = (outputTokens: number, inputTokens: number) => ({ ...NO_USAGE, outputTokens, inputTokens });
-  const advisors = [{ model: 'a', usage: toUsage(1, 1) }];
+  const billedRequests = [{ source: 'advisor' as const, position: 1, model: 'a', usage: toUsage(1, 1) }];
 
   it('takes the progress line alone if the message has no usage', () => {
     const progress = toResponse('progress', { usage: toUsage(1, 5) });
@@ -67,10 +67,10 @@ describe('joinProgress', () => {
   it('takes the figures of the one with more output, and of the message if both are equal', () => {
     const message = toResponse('message', { usage: toUsage(7, 1) });
     const join = (outputTokens: number) =>
-      joinProgress(message, toResponse('progress', { usage: toUsage(outputTokens, 2), advisors }));
-    expect(join(6)).toMatchObject({ source: 'message', usage: toUsage(7, 1), advisors: [] });
-    expect(join(7)).toMatchObject({ source: 'message', usage: toUsage(7, 1), advisors: [] });
-    expect(join(8)).toMatchObject({ source: 'message', usage: toUsage(8, 2), advisors });
+      joinProgress(message, toResponse('progress', { usage: toUsage(outputTokens, 2), billedRequests }));
+    expect(join(6)).toMatchObject({ source: 'message', usage: toUsage(7, 1), billedRequests: [] });
+    expect(join(7)).toMatchObject({ source: 'message', usage: toUsage(7, 1), billedRequests: [] });
+    expect(join(8)).toMatchObject({ source: 'message', usage: toUsage(8, 2), billedRequests });
     expect(joinProgress(message, toResponse('progress', {}))).toMatchObject({ usage: toUsage(7, 1) });
   });
 

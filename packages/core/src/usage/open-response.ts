@@ -1,6 +1,12 @@
-import type { AdvisorUsage, ResponseRecord } from '../agents/records.ts';
+import type { BilledRequest, ResponseRecord } from '../agents/records.ts';
 import type { Price, PriceTable } from '../pricing/price-table.ts';
-import type { ApiResponse, TranscriptMessage, UsageSource } from '../rows.ts';
+import {
+  type ApiResponse,
+  type BilledApart,
+  type TranscriptMessage,
+  UNKNOWN_MODEL,
+  type UsageSource,
+} from '../rows.ts';
 import { MAX_REQUESTS_PER_RESPONSE, toFinalUsage, type Usage } from './usage.ts';
 
 /** Shortest id that counts as globally unique: `msg_` and 24 characters, UUIDs, ULIDs…; not `msg_1`. */
@@ -35,9 +41,12 @@ export function toResponseKey(
   return uuid === null ? `line:${sessionId}:${lineNumber}` : `uuid:${uuid}`;
 }
 
-/** `position` counts the advisor's iterations of the response from 1. */
-export function toAdvisorKey(responseKey: string, position: number): string {
-  return `${responseKey}#advisor-${position}`;
+/** The name of a request that is billed apart from its response, the same in every copy. */
+export function toBilledRequestKey(
+  responseKey: string,
+  { source, position }: Pick<BilledRequest, 'source' | 'position'>,
+): string {
+  return `${responseKey}#${source}-${position}`;
 }
 
 /**
@@ -66,7 +75,7 @@ type ResponseFacts = Pick<
 /** Facts from a response's first line that later lines do not change. */
 interface ResponseOrigin {
   key: string;
-  source: Exclude<UsageSource, 'advisor'>;
+  source: Exclude<UsageSource, BilledApart>;
   sessionId: string;
   /** The message that is the response. */
   messageRowId: string | null;
@@ -84,7 +93,7 @@ interface ResponseOrigin {
 export interface OpenResponse extends ResponseOrigin {
   usage: Usage | undefined;
   reportedCostUsd: number | null;
-  advisors: AdvisorUsage[];
+  billedRequests: BilledRequest[];
   /** UTF-8 bytes that the model wrote, as far as the transcript shows them; a lower bound. */
   contentBytes: number;
   /** The blocks counted, MAX_COUNTED_BLOCKS at most. */
@@ -93,14 +102,14 @@ export interface OpenResponse extends ResponseOrigin {
   searchCount: number;
 }
 
-type UsageLine = Pick<ResponseRecord, 'usage' | 'advisors' | 'reportedCostUsd'>;
+type UsageLine = Pick<ResponseRecord, 'usage' | 'billedRequests' | 'reportedCostUsd'>;
 
 export function createOpenResponse(origin: ResponseOrigin): OpenResponse {
   return {
     ...origin,
     usage: undefined,
     reportedCostUsd: null,
-    advisors: [],
+    billedRequests: [],
     contentBytes: 0,
     countedBlocks: [],
     searchCount: 0,
@@ -112,7 +121,7 @@ export function observeUsage(response: OpenResponse, line: UsageLine, usageFrom:
   response.reportedCostUsd ??= line.reportedCostUsd;
   if (line.usage === undefined || (response.usage !== undefined && usageFrom === 'first')) return;
   response.usage = response.usage === undefined ? line.usage : toFinalUsage(response.usage, line.usage);
-  observeAdvisors(response, line.advisors);
+  observeBilledRequests(response, line.billedRequests);
 }
 
 /**
@@ -133,12 +142,18 @@ export function toBilledUsage({ usage, searchCount }: Pick<OpenResponse, 'usage'
   return { ...usage, webSearchRequests: Math.min(searchCount, MAX_REQUESTS_PER_RESPONSE) };
 }
 
-/** Later records of a response repeat its advisors, perhaps with larger counts. */
-function observeAdvisors(response: OpenResponse, advisors: readonly AdvisorUsage[]): void {
-  for (const [position, { model, usage }] of advisors.entries()) {
-    const known = response.advisors[position];
-    response.advisors[position] =
-      known === undefined ? { model, usage } : { model: known.model ?? model, usage: toFinalUsage(known.usage, usage) };
+/** Later records of a response repeat its requests, perhaps with larger counts. */
+function observeBilledRequests({ billedRequests }: OpenResponse, requests: readonly BilledRequest[]): void {
+  for (const request of requests) {
+    const known = billedRequests.find(
+      ({ source, position }) => source === request.source && position === request.position,
+    );
+    if (known === undefined) {
+      billedRequests.push({ ...request });
+      continue;
+    }
+    known.model ??= request.model;
+    known.usage = toFinalUsage(known.usage, request.usage);
   }
 }
 
@@ -173,7 +188,7 @@ export function joinProgress(message: OpenResponse, progress: OpenResponse): Ope
     contentBytes: Math.max(message.contentBytes, progress.contentBytes),
   };
   if (progress.usage === undefined || progress.usage.outputTokens <= message.usage.outputTokens) return joined;
-  return { ...joined, usage: progress.usage, advisors: progress.advisors };
+  return { ...joined, usage: progress.usage, billedRequests: progress.billedRequests };
 }
 
 /** A line without usage, or made up by the agent, reports no API response. */
@@ -187,7 +202,7 @@ export function priceResponse(response: OpenResponse, prices: PriceTable): Price
   return usage === undefined ? undefined : toPrice(response, usage, prices);
 }
 
-/** The rows of the response and its advisors; none if nothing is known about it. */
+/** The rows of the response and of the requests billed apart from it; none if nothing is known about it. */
 export function toApiResponses(response: OpenResponse, price: Price | undefined, prices: PriceTable): ApiResponse[] {
   const usage = toBilledUsage(response);
   if (usage === undefined || price === undefined || !isApiResponse(response)) return [];
@@ -199,13 +214,28 @@ export function toApiResponses(response: OpenResponse, price: Price | undefined,
       Math.floor(response.contentBytes / BYTES_PER_ESTIMATED_TOKEN),
     );
   }
-  const advisors = response.advisors.map((advisor, index) => {
-    const key = toAdvisorKey(response.key, index + 1);
-    const advised = { ...response, key, facts: { ...response.facts, model: advisor.model }, reportedCostUsd: null };
-    const advisorPrice = toPrice(advised, advisor.usage, prices);
-    return { ...toApiResponse(advised, advisor.usage, advisorPrice), source: 'advisor' as const };
+  const apart = response.billedRequests.map((request) => {
+    const key = toBilledRequestKey(response.key, request);
+    const facts = { ...response.facts, model: toBilledModel(request, response.facts.model) };
+    const billed = { ...response, key, facts, reportedCostUsd: null };
+    const requestPrice = toPrice(billed, request.usage, prices);
+    return { ...toApiResponse(billed, request.usage, requestPrice), source: request.source };
   });
-  return [row, ...advisors];
+  return [row, ...apart];
+}
+
+/** The model of the response makes compactions, and the parts before a pause. */
+function toBilledModel({ source, model }: BilledRequest, modelOfResponse: string | null): string | null {
+  switch (source) {
+    case 'advisor':
+      return model;
+    case 'fallback':
+      return model ?? UNKNOWN_MODEL;
+    case 'unknown':
+      return UNKNOWN_MODEL;
+    default:
+      return model ?? modelOfResponse;
+  }
 }
 
 function toPrice({ facts, reportedCostUsd }: OpenResponse, usage: Usage, prices: PriceTable): Price {
@@ -240,6 +270,7 @@ function toApiResponse(response: OpenResponse, usage: Usage, { costUsd, costs, b
     service_tier: usage.serviceTier,
     speed: usage.speed,
     inference_geo: usage.inferenceGeo,
+    request_tokens: usage.requests ?? null,
     is_unfinalised: false,
     estimated_tokens_out: null,
     reported_cost_usd: response.reportedCostUsd,

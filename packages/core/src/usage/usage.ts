@@ -1,4 +1,4 @@
-import type { JsonObject } from '../rows.ts';
+import type { JsonObject, RequestTokens } from '../rows.ts';
 
 /** Tokens of one API response by price class, and whatever else its price depends on. */
 export interface Usage {
@@ -15,6 +15,11 @@ export interface Usage {
   serviceTier: string | null;
   speed: string | null;
   inferenceGeo: string | null;
+  /**
+   * Set if the response took several requests, a few at most. Each is priced by its own size; they
+   * add up to the tokens above.
+   */
+  requests?: readonly RequestTokens[] | undefined;
 }
 
 export const NO_USAGE: Readonly<Usage> = {
@@ -50,7 +55,7 @@ export const MAX_REQUESTS_PER_RESPONSE = 1000;
  */
 export function toFinalUsage(earlier: Usage, later: Usage): Usage {
   if (isSameUsage(earlier, later)) return earlier;
-  return {
+  const final: Usage = {
     inputTokens: Math.max(earlier.inputTokens, later.inputTokens),
     outputTokens: Math.max(earlier.outputTokens, later.outputTokens),
     cacheReadTokens: Math.max(earlier.cacheReadTokens, later.cacheReadTokens),
@@ -64,6 +69,28 @@ export function toFinalUsage(earlier: Usage, later: Usage): Usage {
     speed: later.speed ?? earlier.speed,
     inferenceGeo: later.inferenceGeo ?? earlier.inferenceGeo,
   };
+  const requests = [later.requests, earlier.requests].find((each) => each !== undefined && isSumOf(final, each));
+  return requests === undefined ? final : { ...final, requests };
+}
+
+/** Whether the requests together have the tokens of the usage. */
+export function isSumOf(usage: Usage, requests: readonly RequestTokens[]): boolean {
+  return toRequestTokens(usage).every(
+    (tokens, index) => tokens === requests.reduce((sum, request) => sum + (request[index] ?? 0), 0),
+  );
+}
+
+/** The tokens of a usage as those of a single request. */
+export function toRequestTokens(usage: Usage): RequestTokens {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+  return [
+    inputTokens,
+    outputTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    usage.cacheWrite5mTokens,
+    usage.cacheWrite1hTokens,
+  ];
 }
 
 function isSameUsage(one: Usage, other: Usage): boolean {
@@ -79,7 +106,8 @@ function isSameUsage(one: Usage, other: Usage): boolean {
     one.thinkingTokens === other.thinkingTokens &&
     one.serviceTier === other.serviceTier &&
     one.speed === other.speed &&
-    one.inferenceGeo === other.inferenceGeo
+    one.inferenceGeo === other.inferenceGeo &&
+    one.requests === other.requests
   );
 }
 

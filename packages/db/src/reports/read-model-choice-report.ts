@@ -65,6 +65,7 @@ export async function readModelChoiceReport(
       sum(u.web_search_requests)::float8 AS web_search_requests, sum(u.cost_usd)::float8 AS cost
     FROM recount.usage_ledger AS u ${joinSessions(SOURCE, filter)}
     WHERE ${toConditions(filter, SOURCE)} AND u.model IS NOT NULL AND u.cost_usd IS NOT NULL AND u.price_basis <> 'reported'
+      AND (u.request_tokens IS NULL OR u.tokens_in + u.cache_read + u.cache_write <= ${minBandSize(comparison)})
     GROUP BY u.model, day, u.service_tier, u.speed, u.inference_geo, width_bucket(
       u.tokens_in + u.cache_read + u.cache_write,
       ${sql.param(comparison.requestSizes.map((size) => size + 1))}::bigint[])`);
@@ -96,6 +97,10 @@ export async function readModelChoiceReport(
     truncated: rows.length > limit,
   };
 }
+
+/** A response of several requests is priced by the size of each: it is compared only if no model has a band so small. */
+const minBandSize = ({ requestSizes }: ModelComparison): number =>
+  Math.min(...requestSizes.filter((size) => size > 0), Number.MAX_SAFE_INTEGER);
 
 const toSaving = ({ cost_usd, cheaper_cost_usd }: ModelChoice): number =>
   cost_usd === null || cheaper_cost_usd === null ? -1 : cost_usd - cheaper_cost_usd;

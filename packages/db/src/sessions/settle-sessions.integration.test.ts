@@ -90,6 +90,7 @@ function toApiResponse(sessionId: string, copy: Copy, index: number): ApiRespons
     service_tier: copy.serviceTier ?? null,
     speed: null,
     inference_geo: null,
+    request_tokens: null,
     is_unfinalised: copy.isUnfinalised,
     estimated_tokens_out: copy.isUnfinalised ? copy.tokensOut * 2 : null,
     reported_cost_usd: null,

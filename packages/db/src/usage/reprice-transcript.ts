@@ -97,5 +97,6 @@ function toUsage(entry: Entry): Usage {
     serviceTier: entry.service_tier,
     speed: entry.speed,
     inferenceGeo: entry.inference_geo,
+    requests: entry.request_tokens ?? undefined,
   };
 }

@@ -1,4 +1,4 @@
-import type { JsonObject, PriceBasis, SessionEventKind, ToolKind, UsageSource } from '@recount/core';
+import type { JsonObject, PriceBasis, RequestTokens, SessionEventKind, ToolKind, UsageSource } from '@recount/core';
 import { bigint, boolean, index, integer, jsonb, primaryKey, sql, text } from '../drizzle.cjs';
 import { identifier, isoTimestamp, recountSchema, tokens, usd } from '../schema/column-types.ts';
 import { COST_COLUMNS, TOKEN_COLUMNS, toColumns } from '../schema/usage-columns.ts';
@@ -22,6 +22,8 @@ const responseFigures = () => ({
   service_tier: text(),
   speed: text(),
   inference_geo: text(),
+  /** Tokens of each request if the response took several: each is priced by its own size. */
+  request_tokens: jsonb().$type<readonly RequestTokens[]>(),
   is_unfinalised: boolean().notNull().default(false),
   estimated_tokens_out: bigint({ mode: 'number' }),
   reported_cost_usd: usd(),

@@ -121,6 +121,57 @@ describe('repriceWorkspace', () => {
   });
 });
 
+describe('repriceWorkspace, for a response of several requests', () => {
+  it('prices each request by its own size, as ingestion does, and what is billed apart', async () => {
+    const usage = (input: number, output: number) => ({ input_tokens: input, output_tokens: output });
+    const line = {
+      ...{ type: 'assistant', uuid: 'loop', timestamp: '2026-02-01T00:00:00.000Z' },
+      message: {
+        ...{ id: 'msg_ServerToolLoop0000000000', role: 'assistant', model: 'claude-sonnet-4-5', stop_reason: 'end_turn' },
+        content: [{ type: 'text', text: 'x' }],
+        usage: {
+          ...usage(400_000, 2000),
+          iterations: [
+            { type: 'compaction', ...usage(150_000, 0) },
+            { type: 'message', ...usage(150_000, 1000) },
+            { type: 'message', ...usage(250_000, 1000) },
+          ],
+        },
+      },
+    };
+    const one = await createTestInstallation();
+    const costs = async () =>
+      (
+        await one.database.pool.query(
+          'SELECT source, cost_usd::float8 AS cost, request_tokens FROM recount.usage_ledger ORDER BY source',
+        )
+      ).rows;
+    try {
+      await one.receive(`${JSON.stringify(line)}\n`, { path: 'loop.jsonl', agent: 'claude-code', sessionId: 'loop' });
+      await one.work();
+      const expected = [
+        { source: 'compaction', cost: 0.45, request_tokens: null },
+        {
+          source: 'message',
+          cost: 0.45 + 0.015 + 1.5 + 0.0225,
+          request_tokens: [
+            [150_000, 1000, 0, 0, 0, 0],
+            [250_000, 1000, 0, 0, 0, 0],
+          ],
+        },
+      ];
+      expect(await costs()).toEqual(expected);
+      const other = createPriceTable({ overrides: [{ model: 'other', inputUsdPerMillion: 1, outputUsdPerMillion: 1 }] });
+      expect(await collect(repriceWorkspace(one, TEST_WORKSPACE, other))).toHaveLength(1);
+      expect(await costs()).toEqual(expected);
+      const verified = await one.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
+      expect(verified.every(({ missing, surplus }) => missing + surplus === 0)).toBe(true);
+    } finally {
+      await one.close();
+    }
+  });
+});
+
 describe('repriceWorkspace, while a transcript is being ingested at the previous rates', () => {
   it.each(['by itself', 'in a group'])('reprices that one as well, %s', async (way) => {
     const name = way === 'by itself' ? 'alone' : 'grouped';

@@ -1,10 +1,6 @@
-import { cutCharacters, readCount, readIdentifier, readObject } from '../../records/fields.ts';
+import { cutCharacters, readCount, readObject } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
 import { MAX_REQUESTS_PER_RESPONSE, MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
-import type { AdvisorUsage } from '../records.ts';
-
-/** Claude Code's own calls have three at most. */
-const MAX_ADVISOR_ITERATIONS = 64;
 
 /** Reads a `message.usage` object of the Anthropic API. A field without a plausible count is reported and becomes 0. */
 export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): Usage {
@@ -33,20 +29,4 @@ export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): 
     speed: text('speed'),
     inferenceGeo: text('inference_geo'),
   };
-}
-
-/**
- * The advisors' iterations of a `message.usage`. Those of type `message` and `fallback_message` are already included in
- * the response's figures.
- */
-export function toAdvisors(usage: JsonObject, onInvalid: (field: string) => void): AdvisorUsage[] {
-  if (!Array.isArray(usage.iterations)) return [];
-  const advisors: AdvisorUsage[] = [];
-  for (const element of usage.iterations) {
-    const iteration = readObject(element);
-    if (iteration?.type !== 'advisor_message') continue;
-    if (advisors.length === MAX_ADVISOR_ITERATIONS) break;
-    advisors.push({ model: readIdentifier(iteration.model, () => undefined), usage: toUsage(iteration, onInvalid) });
-  }
-  return advisors;
 }

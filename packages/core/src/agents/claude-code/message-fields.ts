@@ -23,6 +23,8 @@ export interface MessageFields {
   stopReason: string | null;
   content: JsonValue | undefined;
   usage: JsonObject | undefined;
+  /** Parts of the answer that ended at a limit, each with a `usage` that `usage` does not contain. */
+  pausedResponses?: JsonValue | undefined;
   metadata: JsonObject;
   gitBranch: string | null;
   /** The agent's version. */
@@ -61,6 +63,7 @@ export function toMessageFields(
     stopReason: isAssistant ? identifier(message?.stop_reason) : null,
     content: toContent(line, type, message),
     usage: isAssistant ? readObject(message?.usage) : undefined,
+    pausedResponses: isAssistant ? message?.pausedResponses : undefined,
     metadata: hasMetadata ? toMessageMetadata(line, message) : {},
     gitBranch: identifier(line.gitBranch),
     version: identifier(line.version),

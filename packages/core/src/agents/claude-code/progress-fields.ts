@@ -13,6 +13,7 @@ export interface ProgressFields {
   stopReason: string | null;
   content: JsonValue | undefined;
   usage: JsonObject;
+  pausedResponses?: JsonValue | undefined;
   gitBranch: string | null;
   version: string | null;
   isMarkedCopy: boolean;
@@ -46,6 +47,7 @@ export function toProgressFields(
     stopReason: identifier(message?.stop_reason),
     content: message?.content,
     usage,
+    pausedResponses: message?.pausedResponses,
     gitBranch: identifier(line.gitBranch),
     version: identifier(line.version),
     isMarkedCopy: isJsonObject(line.forkedFrom),

@@ -3,7 +3,8 @@ import { parseTimestampMs, toIsoTimestamp } from '../../records/timestamps.ts';
 import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { type ApiBlock, type BlockContext, toContentBlocks } from '../anthropic-api/content-blocks.ts';
-import { toAdvisors, toUsage } from '../anthropic-api/usage.ts';
+import { type IterationReports, readIterations, readPausedResponses } from '../anthropic-api/iterations.ts';
+import { toUsage } from '../anthropic-api/usage.ts';
 import type { MessageRecord, ResponseRecord, TranscriptRecord, UsageRecord } from '../records.ts';
 import { type AgentVersionState, isFirstTooNew, NEWEST_KNOWN_MAJOR_VERSION } from './agent-version.ts';
 import { toMessageEvents, toMetadataEvent } from './events.ts';
@@ -40,6 +41,16 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
   const onImplausible = (name: string): void =>
     context.report('implausible_figure', 'warning', `The figure ${name} is implausible and not counted`);
+  const reports: IterationReports = {
+    onInvalid: onInvalidUsage,
+    onUnknown: (type) => context.report('unknown_usage', 'notice', `Iteration of unknown type: ${type}`),
+    onMismatch: (figures) =>
+      context.report(
+        'total_mismatch',
+        'warning',
+        `Tokens of a response are ${figures} (input / output / read / write)`,
+      ),
+  };
   const readTimestampMs = (timestamp: JsonValue | undefined): number | undefined => {
     const timeMs = parseTimestampMs(timestamp);
     if (timeMs === undefined && timestamp !== undefined && timestamp !== null) {
@@ -58,10 +69,18 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
       context.report('too_many_blocks', 'error', 'Too many content blocks on one line', count),
   };
 
-  const toResponseRecord = (
-    fields: MessageFields | ProgressFields,
-    blocks: readonly ApiBlock[],
-  ): Omit<ResponseRecord, 'usage'> => ({
+  const readUsage = ({
+    usage: source,
+    pausedResponses,
+  }: MessageFields | ProgressFields): Pick<ResponseRecord, 'usage' | 'billedRequests'> => {
+    if (source === undefined) return { usage: undefined, billedRequests: [] };
+    const usage = toUsage(source, onInvalidUsage);
+    const { requests, billedRequests } = readIterations(source, usage, reports);
+    billedRequests.push(...readPausedResponses(pausedResponses, onInvalidUsage));
+    return { usage: requests === undefined ? usage : { ...usage, requests }, billedRequests };
+  };
+
+  const toResponseRecord = (fields: MessageFields | ProgressFields, blocks: readonly ApiBlock[]): ResponseRecord => ({
     responseId: fields.messageId,
     requestId: fields.requestId,
     uuid: fields.uuid,
@@ -70,7 +89,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     model: fields.model,
     isSynthetic: fields.model === SYNTHETIC_MODEL,
     stopReason: fields.stopReason,
-    advisors: fields.usage === undefined ? [] : toAdvisors(fields.usage, onInvalidUsage),
+    ...readUsage(fields),
     reportedCostUsd: fields.reportedCostUsd,
     gitBranch: fields.gitBranch,
     agentVersion: fields.version,
@@ -91,7 +110,6 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     if (isUsageOnly) blockContext.isUnmeasured = fields.stopReason !== null;
     const blocks = toContentBlocks(fields.content, blockContext);
     describeToolBlocks(isUsageOnly ? blocks.filter(mayCountSearches) : blocks, fields, blockContext);
-    const usage = fields.usage && toUsage(fields.usage, onInvalidUsage);
     const { parentUuid, parentToolUseId, isSidechain, role, metadata } = fields;
     records.push({
       ...toResponseRecord(fields, blocks),
@@ -105,7 +123,6 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
       role,
       metadata,
       promptText,
-      usage,
     } satisfies MessageRecord);
     return blocks;
   };
@@ -124,13 +141,9 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     readTimestampMs(readObject(readObject(value.data)?.message)?.timestamp);
     if (isUsageOnly) blockContext.isUnmeasured = progress.stopReason !== null;
     const blocks = toContentBlocks(progress.content, blockContext);
-    const usage = toUsage(progress.usage, onInvalidUsage);
-    records.push({
-      ...toResponseRecord(progress, blocks),
-      kind: 'usage',
-      isSubagent: true,
-      usage,
-    } satisfies UsageRecord);
+    const { usage, ...response } = toResponseRecord(progress, blocks);
+    if (usage !== undefined)
+      records.push({ ...response, kind: 'usage', isSubagent: true, usage } satisfies UsageRecord);
   };
 
   return {
