@@ -127,7 +127,12 @@ describe('repriceWorkspace, for a response of several requests', () => {
     const line = {
       ...{ type: 'assistant', uuid: 'loop', timestamp: '2026-02-01T00:00:00.000Z' },
       message: {
-        ...{ id: 'msg_ServerToolLoop0000000000', role: 'assistant', model: 'claude-sonnet-4-5', stop_reason: 'end_turn' },
+        ...{
+          id: 'msg_ServerToolLoop0000000000',
+          role: 'assistant',
+          model: 'claude-sonnet-4-5',
+          stop_reason: 'end_turn',
+        },
         content: [{ type: 'text', text: 'x' }],
         usage: {
           ...usage(400_000, 2000),
@@ -161,7 +166,9 @@ describe('repriceWorkspace, for a response of several requests', () => {
         },
       ];
       expect(await costs()).toEqual(expected);
-      const other = createPriceTable({ overrides: [{ model: 'other', inputUsdPerMillion: 1, outputUsdPerMillion: 1 }] });
+      const other = createPriceTable({
+        overrides: [{ model: 'other', inputUsdPerMillion: 1, outputUsdPerMillion: 1 }],
+      });
       expect(await collect(repriceWorkspace(one, TEST_WORKSPACE, other))).toHaveLength(1);
       expect(await costs()).toEqual(expected);
       const verified = await one.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));

@@ -1,4 +1,4 @@
-import { cutCharacters, readObject } from '../../records/fields.ts';
+import { cutCharacters, MAX_TYPE_LENGTH, readObject } from '../../records/fields.ts';
 import { parseTimestampMs, toIsoTimestamp } from '../../records/timestamps.ts';
 import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
@@ -19,7 +19,6 @@ import { createSessionLineState, type SessionLineState, toSessionRecord } from '
 import { isStreamLine, type StreamLineState, toTranscriptLine } from './stream-lines.ts';
 import { describeToolBlocks, mayCountSearches } from './tools.ts';
 
-const MAX_TYPE_LENGTH = 64;
 const MAX_NAME_LENGTH = 256;
 const TOO_NEW = `Written by a version later than ${NEWEST_KNOWN_MAJOR_VERSION}: update recount`;
 /** Model of messages that Claude Code generates itself. */
@@ -43,7 +42,8 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     context.report('implausible_figure', 'warning', `The figure ${name} is implausible and not counted`);
   const reports: IterationReports = {
     onInvalid: onInvalidUsage,
-    onUnknown: (type) => context.report('unknown_usage', 'notice', `Iteration of unknown type: ${type}`),
+    onUnknown: (type) =>
+      context.report('unknown_usage', 'notice', `Iteration of unknown type: ${cutCharacters(type, MAX_TYPE_LENGTH)}`),
     onMismatch: (figures) =>
       context.report(
         'total_mismatch',
