@@ -132,6 +132,7 @@ describe('recount parse', () => {
       'events',
       'messages',
       'metadata',
+      'notices',
       'stats',
       'toolCalls',
       'warnings',

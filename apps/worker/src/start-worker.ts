@@ -12,6 +12,7 @@ import {
   handleGroup,
   handleJob,
   type JobReport,
+  runReparsing,
   runRetention,
   runSearchIndexer,
   runTotals,
@@ -161,13 +162,22 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     { database, onFailure: (reason) => log.warn({ reason }, 'totals not made') },
     { signal: endOfIndexing.signal },
   );
+  const reparsing = runReparsing(
+    {
+      database,
+      queue,
+      onReport: (report) => log.info(report, 'older transcripts are ingested again by the new parser'),
+      onFailure: (reason) => log.warn({ reason }, 'older transcripts not ingested again'),
+    },
+    { signal: endOfIndexing.signal },
+  );
   log.info({ concurrency: config.concurrency }, 'worker ready');
 
   return {
     failed,
     async close() {
       endOfIndexing.abort();
-      await Promise.all([indexing, retention, recording, totals]);
+      await Promise.all([indexing, retention, recording, totals, reparsing]);
       const timer = setTimeout(() => shutdown.abort(), config.shutdownGraceMs);
       await queue.stop(config.shutdownGraceMs + HAND_BACK_MS);
       clearTimeout(timer);

@@ -17,6 +17,7 @@ const DOCTOR_FINDING_KINDS = [
   'lost-job',
   'failed-transcript',
   'unfinished-deletion',
+  'notice',
   'search-behind',
   'damaged-relation',
   'unchecked-database',
@@ -46,6 +47,9 @@ const doctorFindingSchema = z
     waitingSessions: countField.optional(),
     failingSessions: countField.optional(),
     count: countField.optional(),
+    agent: z.string().optional(),
+    agentVersion: z.string().nullable().optional().describe('As the transcripts of a notice name it'),
+    transcriptCount: countField.optional().describe('Transcripts with this notice'),
     relation: z.string().optional().describe('A table or an index'),
     reason: z.string().optional(),
   })

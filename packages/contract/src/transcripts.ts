@@ -184,6 +184,25 @@ export const issueListSchema = z
 
 export type IssueList = z.infer<typeof issueListSchema>;
 
+const noticeSchema = z
+  .object({
+    agent: z.string(),
+    agent_version: z.string().nullable().describe('As the transcripts name it'),
+    code: z.string().describe('`unknown_line_type`, `unread_content`, `unknown_block_type` or `unknown_usage`'),
+    message: z.string().describe('Names the type'),
+    transcript_count: countField,
+    occurrence_count: countField.describe('In all of these transcripts'),
+  })
+  .meta({ id: 'Notice', description: 'A type of lines, content or usage that recount does not read or does not know' });
+
+export type Notice = z.infer<typeof noticeSchema>;
+
+export const noticeListSchema = z
+  .object({ notices: z.array(noticeSchema) })
+  .meta({ id: 'NoticeList', description: 'Each once for each version of an agent; the 1,000 most frequent' });
+
+export type NoticeList = z.infer<typeof noticeListSchema>;
+
 export const reparseReceiptSchema = z
   .object({ transcript_id: transcriptIdField, session_id: sessionIdField, status: transcriptStatusSchema })
   .meta({ id: 'ReparseReceipt', description: 'A transcript that will be ingested again' });

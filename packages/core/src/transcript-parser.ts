@@ -134,7 +134,7 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
         break;
       case 'unknown':
         report('unknown_line_type', 'notice', `Unknown line type: ${cutCharacters(record.name, MAX_TYPE_LENGTH)}`);
-        reportUnreadContent(record.name, record.value, { report });
+        reportUnreadContent(record.name, record.value, context);
         break;
       case 'event':
         trackEvent(record, line.lineNumber);

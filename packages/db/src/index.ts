@@ -61,6 +61,7 @@ export * from './transcripts/delete-transcript.ts';
 export * from './transcripts/insert-transcripts.ts';
 export { type ExpiredTranscript, listExpiredRawObjects, listExpiredSessions } from './transcripts/list-expired.ts';
 export { type IssueRow, listIssues } from './transcripts/list-issues.ts';
+export { listNotices, type Notice } from './transcripts/list-notices.ts';
 export * from './transcripts/list-transcripts-by-content.ts';
 export * from './transcripts/raw-objects.ts';
 export {

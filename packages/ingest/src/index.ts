@@ -34,6 +34,7 @@ export { createMaintenanceRunner, type MaintenanceRunner } from './maintain/main
 export { type RebuildFinding, type RebuildProgress, rebuildDatabase } from './maintain/rebuild-database.ts';
 export { rebuildUsage } from './maintain/rebuild-usage.ts';
 export { runTotals } from './maintain/refresh-totals.ts';
+export { runReparsing } from './maintain/reparse-outdated.ts';
 export { type RepriceProgress, repriceWorkspace } from './maintain/reprice-workspace.ts';
 export { type RequeueAudit, requeueOutdated, requeueTranscript } from './maintain/requeue-transcripts.ts';
 export { type DoctorOptions, type Finding, runDoctor } from './maintain/run-doctor.ts';

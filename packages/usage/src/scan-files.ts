@@ -41,6 +41,9 @@ export interface ScannedFile extends FoundFile {
   lacks: 'usage' | 'input' | null;
   /** Its copies are the next ones in the columns, in the order of the files. */
   responseCount: number;
+  agentVersion: string | null;
+  /** What casts doubt on its counts, in words: see `UsageScan`. */
+  doubts: { message: string; count: number }[];
   /** Why a file could not be read, without its content. */
   failure: string | null;
 }
@@ -164,6 +167,8 @@ function createFileScan(file: FoundFile, columns: ReturnType<typeof createUsageC
     project: null,
     firstTimestampMs: null,
     lacks: null,
+    agentVersion: null,
+    doubts: [],
     failure: null,
   };
 
@@ -217,10 +222,11 @@ function createFileScan(file: FoundFile, columns: ReturnType<typeof createUsageC
       }
       const scan = scanner?.finish();
       if (scan === undefined) return found;
-      const { project, firstTimestamp, isWithoutUsage, outputOnlyCount } = scan;
+      const { project, firstTimestamp, isWithoutUsage, outputOnlyCount, agentVersion } = scan;
+      const doubts = scan.doubts.map(({ error: message, count }) => ({ message, count }));
       const lacks = isWithoutUsage ? 'usage' : outputOnlyCount > 0 ? 'input' : null;
       const firstTimestampMs = firstTimestamp === null ? null : Date.parse(firstTimestamp);
-      return { ...found, project, firstTimestampMs, lacks };
+      return { ...found, project, firstTimestampMs, lacks, agentVersion, doubts };
     },
   };
 }

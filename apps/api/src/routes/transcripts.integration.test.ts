@@ -52,7 +52,7 @@ describe('GET /v1/transcripts/{id}', () => {
       total_messages: 4,
       user_messages: 2,
       tokens_out: 101 + 103,
-      error_count: 2,
+      error_count: 1,
       issue_counts: { invalid_json: 1, unknown_line_type: 1 },
       project: '/home/ada/app',
       models: ['claude-sonnet-4-5'],

@@ -3,6 +3,7 @@ import {
   ingestionSchema,
   issueListQuerySchema,
   issueListSchema,
+  noticeListSchema,
   reparseReceiptSchema,
   type Transcript,
   transcriptListQuerySchema,
@@ -16,6 +17,7 @@ import {
   type Database,
   findTranscript,
   listIssues,
+  listNotices,
   listTranscripts,
   readDiskUse,
   readSearchBacklog,
@@ -35,6 +37,8 @@ const issueCursorSchema = z.strictObject({ issue: z.int32() });
 
 /** Final states, from which a transcript can be requeued; the others are waiting or in progress. */
 const FINISHED = ['ingested', 'superseded', 'failed'] as const;
+
+const MAX_NOTICES = 1000;
 
 const notFound = problemResponse('The workspace has no such transcript');
 
@@ -88,6 +92,32 @@ export function addTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'da
       const { waitingSessions, failingSessions } = await readSearchBacklog(database, workspaceId);
       const search = { waiting_sessions: waitingSessions, failing_sessions: failingSessions };
       return { transcripts: counts, error_count: errors, transcripts_with_errors: transcripts, search };
+    },
+  );
+
+  app.get(
+    '/v1/notices',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'listNotices',
+        summary: 'List what recount does not read',
+        description:
+          'Types of lines, content and usage in the workspace’s transcripts that recount does not read or does not know. Their raw bytes are kept.',
+        tags: ['transcripts'],
+        response: { 200: noticeListSchema },
+      },
+    },
+    async (request) => {
+      const notices = await listNotices(database, workspaceOf(request), MAX_NOTICES);
+      return {
+        notices: notices.map(({ agentVersion, transcriptCount, occurrenceCount, ...notice }) => ({
+          ...notice,
+          agent_version: agentVersion,
+          transcript_count: transcriptCount,
+          occurrence_count: occurrenceCount,
+        })),
+      };
     },
   );
 

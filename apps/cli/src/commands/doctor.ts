@@ -6,6 +6,7 @@ import { formatBytes, formatCount, formatCountOf, formatDuration } from '../term
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { createProgressBar, whileShowing } from '../terminal/progress-bar.ts';
 import { wrapToWidth } from '../terminal/text-width.ts';
+import { describeNotice } from './describe-notice.ts';
 import { describeRebuildFinding } from './describe-rebuild-finding.ts';
 
 interface DoctorCommandOptions {
@@ -225,6 +226,8 @@ function describeFinding(finding: Finding | RebuildFinding): string {
       return `attachment ${finding.attachmentId}: its object ${finding.objectKey} is ${ATTACHMENT_STATES[finding.state]}: \`recount backfill --rescan\` of the folder that has the file replaces it`;
     case 'unfinished-deletion':
       return `${finding.objectKey} was being deleted, and that was interrupted: ${finding.fixed ? 'deleted' : 'a worker deletes it within the hour'}`;
+    case 'notice':
+      return describeNotice({ ...finding, message: finding.reason, occurrenceCount: finding.count });
     case 'search-behind':
       return `search: ${formatCountOf(finding.waitingSessions, 'session')} to be indexed, after a failure ${finding.failingSessions} of them`;
     case 'damaged-relation':

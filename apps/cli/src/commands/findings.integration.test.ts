@@ -38,8 +38,8 @@ async function run(...commandLine: string[]) {
   return { exitCode, out: context.out(), err: context.err() };
 }
 
-/** A transcript of one prompt; returns the key of its object. */
-async function ingest(): Promise<string> {
+/** A transcript of one prompt, and of more lines if given; returns the key of its object. */
+async function ingest(...moreLines: object[]): Promise<string> {
   const jobs: IngestJob[] = [];
   const queue = {
     enqueue: async (_: unknown, job: IngestJob) => void jobs.push(job),
@@ -47,7 +47,8 @@ async function ingest(): Promise<string> {
     findPending: async () => new Set(''),
   };
   const line = { type: 'user', sessionId: 's', timestamp: '2026-01-01T00:00:00Z', message: { content: 'hello' } };
-  const body = Readable.from([Buffer.from(`${JSON.stringify(line)}\n`)]);
+  const lines = [line, ...moreLines].map((each) => `${JSON.stringify(each)}\n`);
+  const body = Readable.from([Buffer.from(lines.join(''))]);
   const { transcript } = await receiveTranscript(
     { database, rawStore, queue },
     { workspaceId: WORKSPACE, uploaderKeyId: null, body, maxBytes: 1000 },
@@ -107,6 +108,18 @@ describe('recount doctor', () => {
   it('exits with 0 if everything is consistent', async () => {
     await ingest();
     expect(await examine()).toEqual({ exitCode: 0, kinds: [], needAttention: 0 });
+  });
+
+  it('names what recount does not read, by version of the agent, and exits with 0', async () => {
+    const unknown = { type: 'heron-seen', version: '9.1.0', usage: { input_tokens: 5 } };
+    await ingest({ ...unknown, usage: {} }, unknown, unknown);
+    const { out, exitCode } = await run('doctor', '--min-age', '0m');
+    expect(exitCode).toBe(0);
+    expect(out).toContain('claude-code 9.1.0: Unknown line type: heron-seen (3 times in 1 transcript)');
+    expect(out).toContain(
+      'claude-code 9.1.0: Usage that is not counted, in lines of type heron-seen (2 times in 1 transcript)',
+    );
+    expect(await examine()).toEqual({ exitCode: 0, kinds: ['notice', 'notice'], needAttention: 0 });
   });
 
   it('exits with 0 if only an unreferenced object is left: nothing is lost', async () => {

@@ -1,4 +1,4 @@
-import type { Issue, SessionDetail, Transcript, TranscriptList } from '@recount/contract';
+import type { Issue, Notice, NoticeList, SessionDetail, Transcript, TranscriptList } from '@recount/contract';
 import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import type { ApiClient } from '../connection/api-client.ts';
@@ -9,6 +9,7 @@ import { formatCount, formatCountOf } from '../terminal/format-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { toShellWord } from '../terminal/shell-word.ts';
 import { cutStartToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
+import { describeNotice } from './describe-notice.ts';
 
 interface IssuesOptions extends ApiOptions {
   workspace: string;
@@ -40,6 +41,9 @@ export function createIssuesCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
+A notice names what recount does not read or does not know, such as the line types of a newer version of an agent: the
+raw bytes are kept, and a newer recount may read them (recount requeue --outdated).
+
 Files that were never stored are not known here: \`recount backfill --verbose\` names what it skips.
 
 Examples:
@@ -53,9 +57,13 @@ async function showIssues(context: CliContext, session: string | undefined, opti
   const { withReadingClient } = await import('../connection/reading-client.ts');
   await withReadingClient(context, options, async (client) => {
     const { found, count } = await readFaulty(client, session, options);
-    if (options.json) return print(context, JSON.stringify({ transcripts: found, count }, null, 2));
+    const notices = session === undefined ? ((await client.request<NoticeList>('/v1/notices'))?.notices ?? []) : [];
+    if (options.json) return print(context, JSON.stringify({ transcripts: found, count, notices }, null, 2));
     const maxWidth = toPrintWidth(context);
     for (const each of found) for (const line of formatFaulty(each, maxWidth)) print(context, line);
+    for (const line of formatNotices(notices, options.limit)) {
+      for (const part of wrapToWidth(line, maxWidth)) print(context, part);
+    }
     if (count === 0)
       note(context, options.warnings ? 'No issues.' : 'No failures and no faulty lines; --warnings shows minor ones.');
     if (count > found.length)
@@ -97,6 +105,16 @@ async function readIssues(client: ApiClient, { id }: Transcript, limit: number):
   return page?.issues ?? [];
 }
 
+function formatNotices(notices: readonly Notice[], limit: number): string[] {
+  if (notices.length === 0) return [];
+  const lines = notices.slice(0, limit).map((notice) => {
+    const { agent_version: agentVersion, transcript_count: transcriptCount, occurrence_count } = notice;
+    return `notice: ${describeNotice({ ...notice, agentVersion, transcriptCount, occurrenceCount: occurrence_count })}`;
+  });
+  const rest = notices.length - lines.length;
+  return rest > 0 ? [...lines, `… and ${formatCount(rest)} more notices: --limit N shows more`] : lines;
+}
+
 function formatFaulty({ transcript, issues }: FaultyTranscript, maxWidth: number): string[] {
   const {
     path,
@@ -109,7 +127,7 @@ function formatFaulty({ transcript, issues }: FaultyTranscript, maxWidth: number
   } = transcript;
   const counts = `${formatCountOf(errors, 'error')}, ${formatCountOf(warnings, 'warning')}`;
   const heading = status === 'failed' ? `failed: ${toSingleLine(reason ?? 'unknown reason')}` : counts;
-  const rest = errors + warnings - issues.length;
+  const rest = errors + warnings - issues.filter(({ severity }) => severity !== 'notice').length;
   const place = cutStartToWidth(toSingleLine(path ?? id), maxWidth);
   const isShort = place.length + heading.length + 2 <= maxWidth;
   const indent = (lines: string[]): string[] => lines.map((line) => `  ${line}`);

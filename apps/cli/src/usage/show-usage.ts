@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { reportUsage, type UsageKey } from '@recount/usage';
 import { type CliContext, print, printStyled } from '../cli-context.ts';
+import { describeNotice, type Notice } from '../commands/describe-notice.ts';
 import { toCaveatLines } from '../report/caveat-lines.ts';
 import type { ReportAnswer } from '../report/report-answer.ts';
 import { REPORT_KINDS, type ReportKind } from '../report/report-kinds.ts';
@@ -38,7 +39,10 @@ export async function showUsage(context: CliContext, paths: readonly string[], o
   if (isTable && note !== undefined) return print(context, note);
   if (groupBy === undefined) return showOverview(context, ledger, answerBy);
   const details = options.breakdown ? answerBy([...groupBy, 'model']) : undefined;
-  if (options.json) return print(context, JSON.stringify(details ?? answer, null, 2));
+  if (options.json) {
+    const notices = toDoubts(ledger.files);
+    return print(context, JSON.stringify({ ...(details ?? answer), notices }, null, 2));
+  }
   if (options.csv) {
     const { toReportCsv } = await import('../report/report-csv.ts');
     context.stdout.write(toReportCsv((details ?? answer).rows));
@@ -83,6 +87,25 @@ function showTable(context: CliContext, kind: ReportKind, answer: ReportAnswer, 
   }
 }
 
+/** Shown below the tables. */
+const MAX_DOUBTS = 5;
+
+/** What casts doubt on the counts, once for each version of an agent; the most frequent first. */
+function toDoubts(files: ReadLedger['files']): Notice[] {
+  const doubts = new Map<string, Notice>();
+  for (const { agent, agentVersion, doubts: found } of files) {
+    for (const { message, count } of found) {
+      const key = [agent, agentVersion, message].join('\n');
+      const known = { agent: agent ?? 'unknown', agentVersion, message, transcriptCount: 0, occurrenceCount: 0 };
+      const doubt = doubts.get(key) ?? known;
+      doubt.transcriptCount++;
+      doubt.occurrenceCount += count;
+      doubts.set(key, doubt);
+    }
+  }
+  return [...doubts.values()].sort((one, other) => other.occurrenceCount - one.occurrenceCount);
+}
+
 /** Known inaccuracies of the figures, what was not read, and how to keep it all. */
 function showNotes(context: CliContext, { files }: ReadLedger, answer: ReportAnswer): void {
   const read = files.filter(({ status }) => status === 'read');
@@ -92,6 +115,9 @@ function showNotes(context: CliContext, { files }: ReadLedger, answer: ReportAns
   const failed = files.filter(({ status }) => status === 'failed');
   for (const { path, failure } of failed.slice(0, 5)) lines.push(`Not read: ${path} (${failure}).`);
   if (failed.length > 5) lines.push(`Not read: ${formatCountOf(failed.length - 5, 'more file')}.`);
+  const doubts = toDoubts(files);
+  for (const doubt of doubts.slice(0, MAX_DOUBTS)) lines.push(`${describeNotice(doubt)}.`);
+  if (doubts.length > MAX_DOUBTS) lines.push(`… and ${doubts.length - MAX_DOUBTS} more; --json lists them all.`);
   if (read.length === 0) lines.push('No transcripts were found. Name a folder: recount usage PATH.');
   else
     lines.push(`${formatCountOf(read.length, 'transcript')}, ${formatBytes(bytes)}; each API response counted once.`);

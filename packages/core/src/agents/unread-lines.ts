@@ -15,6 +15,8 @@ export interface UnreadType {
   mayHold?: readonly string[];
 }
 
+type NoticeContext = Pick<ReaderContext, 'report' | 'isUsageOnly'>;
+
 /** What a reader knows and does not read, by type. A name that ends in `*` stands for all types that begin with it. */
 export type UnreadTypes = Readonly<Record<string, UnreadType>>;
 
@@ -52,7 +54,7 @@ interface UnreadLines {
 }
 
 /** Applies a reader's list of what it does not read, so that nothing with content is dropped silently. */
-export function createUnreadLines(types: UnreadTypes, context: Pick<ReaderContext, 'report'>): UnreadLines {
+export function createUnreadLines(types: UnreadTypes, context: NoticeContext): UnreadLines {
   const exact = new Map(Object.entries(types));
   const prefixes = Object.entries(types)
     .filter(([type]) => type.endsWith('*'))
@@ -74,17 +76,17 @@ export function newUnknown(type: string, value: JsonObject | undefined, name = t
   return { kind: 'unknown', type, name: cutCharacters(name, MAX_NAME_LENGTH), value };
 }
 
-/** Reports text or usage in a value that is not read, as a notice that names its type. */
+/** Reports text or usage in a value that is not read, as a notice that names its type. A scan for usage ignores texts. */
 export function reportUnreadContent(
   name: string,
   value: JsonValue | undefined,
-  { report }: Pick<ReaderContext, 'report'>,
+  { report, isUsageOnly = false }: NoticeContext,
   mayHold: readonly string[] = [],
 ): void {
   const { usage, text } = findUnreadContent(value, mayHold);
   const shown = cutCharacters(name, MAX_TYPE_LENGTH);
   if (usage) report('unread_content', 'notice', `Usage that is not counted, in lines of type ${shown}`);
-  if (text) report('unread_content', 'notice', `Text that is not shown, in lines of type ${shown}`);
+  if (text && !isUsageOnly) report('unread_content', 'notice', `Text that is not shown, in lines of type ${shown}`);
 }
 
 /** Whether a value holds usage or a text outside the fields in `mayHold`: see UnreadType. */

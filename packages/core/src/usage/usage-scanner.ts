@@ -1,3 +1,4 @@
+import type { Issue, IssueCode } from '../issues.ts';
 import type { ParseOptions } from '../parse-options.ts';
 import type { PriceTable } from '../pricing/price-table.ts';
 import type { ApiResponse } from '../rows.ts';
@@ -14,6 +15,9 @@ export interface UsageScan {
   isWithoutUsage: boolean;
   /** See `TranscriptStats`. */
   outputOnlyCount: number;
+  agentVersion: string | null;
+  /** What casts doubt on the counts: usage that is not read or not known, and stated totals that differ. */
+  doubts: Issue[];
 }
 
 export interface UsageScanner {
@@ -30,6 +34,8 @@ export interface UsageScannerOptions {
   onResponse(response: ApiResponse): void;
 }
 
+const DOUBTS = new Set<IssueCode>(['unread_content', 'unknown_usage', 'total_mismatch']);
+
 /** Costs are computed by the caller, once it is settled which copies of a response count. */
 const NO_PRICES: PriceTable = {
   version: 'none',
@@ -45,12 +51,15 @@ const NO_PRICES: PriceTable = {
 export function createUsageScanner(sessionId: string, options: UsageScannerOptions): UsageScanner {
   const { format, maxLineBytes, onResponse } = options;
   const parseOptions: ParseOptions = { format, maxLineBytes, longLines: 'cut', isUsageOnly: true, prices: NO_PRICES };
+  const doubts: Issue[] = [];
   const parser = createTranscriptParser(sessionId, parseOptions, {
     addMessage: ignore,
     addBlock: ignore,
     addToolCall: ignore,
     addEvent: ignore,
-    addIssue: ignore,
+    addIssue(issue) {
+      if (DOUBTS.has(issue.code)) doubts.push(issue);
+    },
     addApiResponse: onResponse,
   });
   return {
@@ -59,9 +68,17 @@ export function createUsageScanner(sessionId: string, options: UsageScannerOptio
       parser.finish();
       while (parser.closeOldest());
       const { metadata, stats } = parser.toSummary();
-      const { cwd, firstTimestamp, lineCount } = metadata;
+      const { cwd, firstTimestamp, lineCount, version: agentVersion } = metadata;
       const { tokens_in: tokensIn, output_only_count: outputOnlyCount } = stats;
-      return { project: cwd, firstTimestamp, lineCount, isWithoutUsage: tokensIn === null, outputOnlyCount };
+      return {
+        project: cwd,
+        firstTimestamp,
+        lineCount,
+        isWithoutUsage: tokensIn === null,
+        outputOnlyCount,
+        agentVersion,
+        doubts,
+      };
     },
   };
 }

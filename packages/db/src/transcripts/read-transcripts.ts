@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { and, asc, count, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or, sql } from '../drizzle.cjs';
+import { and, asc, count, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or, type SQL, sql } from '../drizzle.cjs';
 import { isInWorkspace, toHiddenWorkspace } from '../planner.ts';
 import { type TranscriptRow, type TranscriptStatus, transcripts } from './schema.ts';
 
@@ -38,6 +38,8 @@ export interface TranscriptFilter {
   hasRows?: true | undefined;
   /** Whether issues lost part of a line. */
   hasErrors?: boolean | undefined;
+  /** Only transcripts with rows of a parser older than this version, whose raw object is still there. */
+  parsedBefore?: number | undefined;
 }
 
 /**
@@ -64,12 +66,17 @@ export async function listTranscripts(
         filter.statuses === undefined ? undefined : inArray(transcripts.status, [...filter.statuses]),
         filter.hasRows ? isNotNull(transcripts.ingested_at) : undefined,
         filter.hasErrors === undefined ? undefined : (filter.hasErrors ? gt : eq)(transcripts.error_count, 0),
+        filter.parsedBefore === undefined ? undefined : isParsedBefore(filter.parsedBefore),
         page.afterId === undefined ? undefined : isAfter(transcripts.id, page.afterId),
       ),
     )
     .orderBy(direction(transcripts.id))
     .limit(page.limit);
 }
+
+/** A row's version names its parser's, perhaps followed by `+` and its redaction rules'. */
+const isParsedBefore = (version: number): SQL | undefined =>
+  and(isNull(transcripts.raw_deleted_at), lt(sql`split_part(${transcripts.parser_version}, '+', 1)::integer`, version));
 
 /** Number of transcripts by status; in all workspaces if none is given. */
 export async function countTranscriptsByStatus(

@@ -25,10 +25,11 @@ export const isHarmless = ({ kind }: Finding | RebuildFinding): boolean =>
   kind === 'unfinished-deletion';
 
 /**
- * An orphan object that could be received only takes up space, and what search lacks will be indexed in time, unless it
+ * A notice loses nothing, an orphan object that could be received only takes up space, and what search lacks will be indexed in time, unless it
  * fails.
  */
 export function needsAttention(finding: Finding | RebuildFinding): boolean {
+  if (finding.kind === 'notice') return false;
   if (finding.kind === 'search-behind') return finding.failingSessions > 0;
   if (finding.kind === 'orphan-object' && finding.obstacle !== undefined) return true;
   return !finding.fixed && !isHarmless(finding);

@@ -2,7 +2,10 @@ import {
   type Actor,
   addAuditEntry,
   checkRelations,
+  listNotices,
   listRawObjectDeletions,
+  listWorkspaces,
+  type Notice,
   RelationCheckError,
   readSearchBacklog,
 } from '@recount/db';
@@ -53,6 +56,16 @@ export type Finding =
   | TranscriptFinding
   /** A deleted raw object that still exists, or whose deletion is unconfirmed. */
   | { kind: 'unfinished-deletion'; objectKey: string; fixed: boolean }
+  /** A type of lines, blocks or usage that recount does not read or does not know. */
+  | {
+      kind: 'notice';
+      agent: string;
+      agentVersion: string | null;
+      reason: string;
+      transcriptCount: number;
+      count: number;
+      fixed: false;
+    }
   /** Sessions waiting to be indexed for search, some of them for long, or after a failure. */
   | { kind: 'search-behind'; waitingSessions: number; failingSessions: number; fixed: false }
   | StreamFinding
@@ -98,6 +111,7 @@ export type DoctorStep =
   | 'transcripts'
   | 'streams'
   | 'attachments'
+  | 'notices'
   | 'search'
   | 'database'
   | 'repairs';
@@ -157,6 +171,8 @@ async function* findDisagreements(deps: IngestDependencies, options: DoctorOptio
   yield* checkStoredStreams(deps, { workspaceId, checksums, onRead, counts, signal });
   onStep('attachments');
   yield* checkAttachments(deps, { workspaceId, checksums, onRead, counts, signal });
+  onStep('notices');
+  yield* findNotices(deps, workspaceId);
   onStep('search');
   yield* checkSearchIndex(deps, options.nowMs, workspaceId);
   if (options.deep) {
@@ -192,6 +208,33 @@ async function* checkDeletions(
   }
   for await (const page of listRawObjectDeletions(deps.database.database, recordedBefore, workspaceId)) {
     for (const { objectKey } of page) yield { kind: 'unfinished-deletion', objectKey, fixed: false };
+  }
+}
+
+/** Notices of a workspace; more would hide the other findings. */
+const MAX_NOTICES = 200;
+
+/** One finding for each type and version of an agent, in whichever workspaces it occurs. */
+async function* findNotices(
+  { database: { database } }: IngestDependencies,
+  workspaceId: string | undefined,
+): AsyncGenerator<Finding> {
+  const workspaceIds = workspaceId === undefined ? (await listWorkspaces(database)).map(({ id }) => id) : [workspaceId];
+  const notices = new Map<string, Notice>();
+  for (const id of workspaceIds) {
+    for (const notice of await listNotices(database, id, MAX_NOTICES)) {
+      const { agent, agentVersion, message } = notice;
+      const key = JSON.stringify([agent, agentVersion, message]);
+      const { transcriptCount = 0, occurrenceCount = 0 } = notices.get(key) ?? {};
+      notices.set(key, {
+        ...notice,
+        transcriptCount: notice.transcriptCount + transcriptCount,
+        occurrenceCount: notice.occurrenceCount + occurrenceCount,
+      });
+    }
+  }
+  for (const { agent, agentVersion, message: reason, transcriptCount, occurrenceCount: count } of notices.values()) {
+    yield { kind: 'notice', agent, agentVersion, reason, transcriptCount, count, fixed: false };
   }
 }
 

@@ -58,6 +58,31 @@ const requeue = async (id: string): Promise<void> => {
 };
 
 describe('a transcript whose session grew', () => {
+  it('has each notice once, with the count of the whole transcript', async () => {
+    const session = newSession();
+    const unknown = `${JSON.stringify({ type: 'heron-seen', text: 'Where?', sessionId: session })}\n`;
+    const listIssues = (id: string) =>
+      query(
+        `SELECT severity, message, line_number, occurrence_count FROM recount.ingest_issues
+         WHERE row_set_id = $1 ORDER BY issue_number`,
+        [id],
+      );
+    const toNotices = (count: number) =>
+      ['Unknown line type: heron-seen', 'Text that is not shown, in lines of type heron-seen'].map((message) => ({
+        ...{ severity: 'notice', message, line_number: 9, occurrence_count: count },
+      }));
+    const shorter = await ingest(`${toTranscript(session, 8)}${unknown}`);
+    expect(await listIssues(shorter.id)).toEqual(toNotices(1));
+    const longer = await ingest(`${toTranscript(session, 8)}${unknown}${unknown}`);
+    expect(longer.row_set_id).toBe(shorter.id);
+    expect(await listIssues(shorter.id)).toEqual(toNotices(2));
+    expect(longer).toMatchObject({
+      error_count: 0,
+      warning_count: 0,
+      issue_counts: { unknown_line_type: 2, unread_content: 2 },
+    });
+  });
+
   it('takes over the rows of the shorter version and adds its own', async () => {
     const session = newSession();
     const shorter = await ingest(toTranscript(session, 8));

@@ -29,10 +29,10 @@ import { findExtension } from './session-versions.ts';
 import { toRowSetIds, writeTranscripts } from './write-transcripts.ts';
 
 /**
- * Stored with every transcript (see `toRowsVersion`), so that those made by an older parser can be found and parsed
+ * A whole number, stored with every transcript (see `toRowsVersion`): workers ingest those made by an older parser
  * again.
  */
-export const PARSER_VERSION = '6';
+export const PARSER_VERSION = '7';
 
 export interface ProcessOptions {
   maxLineBytes: number;

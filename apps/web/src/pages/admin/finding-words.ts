@@ -66,6 +66,10 @@ const WORDS: Readonly<Record<DoctorFinding['kind'], Words>> = {
     'A worker deletes them within the hour; repairing does it now.',
     'Deleted.',
   ],
+  notice: [
+    'Types of lines, content or usage that recount does not read or does not know',
+    'A newer recount may read them; the raw bytes are kept.',
+  ],
   'search-behind': [
     'Search does not find some sessions yet',
     'If it persists, the worker’s log says why they cannot be indexed.',
@@ -110,10 +114,17 @@ const isHarmless = ({ kind, obstacle }: DoctorFinding): boolean =>
 const isRepairable = (finding: DoctorFinding): boolean =>
   !finding.fixed && (isHarmless(finding) || finding.kind === 'lost-job');
 
+/** Whether someone must see to it. */
+function isSeriousFinding(finding: DoctorFinding): boolean {
+  if (finding.kind === 'notice') return false;
+  if (finding.kind === 'search-behind') return (finding.failingSessions ?? 0) > 0;
+  return !finding.fixed && !isHarmless(finding);
+}
+
 export const hasRepairable = ({ findings }: DoctorReport): boolean => findings.some(isRepairable);
 
 const toCount = ({ kind, count, waitingSessions }: DoctorFinding): number =>
-  (kind === 'search-behind' ? waitingSessions : count) ?? 1;
+  (kind === 'search-behind' ? waitingSessions : kind === 'notice' ? 1 : count) ?? 1;
 
 /** The findings in sentences, those that someone must see to first. */
 export function groupFindings({ findings }: DoctorReport): FindingGroup[] {
@@ -122,7 +133,7 @@ export function groupFindings({ findings }: DoctorReport): FindingGroup[] {
     const { kind, obstacle, fixed, transcriptId } = finding;
     const id = [kind, obstacle ?? '', fixed ? 'fixed' : ''].join(' ');
     const [what, todo, done] = obstacle === undefined ? WORDS[kind] : OBSTACLES[obstacle];
-    const isSerious = kind === 'search-behind' ? (finding.failingSessions ?? 0) > 0 : !fixed && !isHarmless(finding);
+    const isSerious = isSeriousFinding(finding);
     const group = groups.get(id) ?? {
       id,
       count: 0,
@@ -133,7 +144,8 @@ export function groupFindings({ findings }: DoctorReport): FindingGroup[] {
       names: [],
     };
     group.count += toCount(finding);
-    const name = finding.relation ?? finding.streamId ?? finding.objectKey;
+    const agent = finding.agent && [finding.agent, finding.agentVersion].filter(Boolean).join(' ');
+    const name = agent ?? finding.relation ?? finding.streamId ?? finding.objectKey;
     const text = [name, finding.reason].filter((part) => part !== undefined).join(': ');
     if (transcriptId !== undefined) {
       if (group.transcriptIds.length < SHOWN_NAMES) group.transcriptIds.push(transcriptId);

@@ -101,13 +101,15 @@ function Issues({ transcript: { id, error_count, warning_count } }: { transcript
   );
 }
 
+const ISSUE_CLASSES = { error: 'tag error', warning: 'tag warn', notice: 'tag' } as const;
+
 function IssueRow({ transcriptId, issue }: { transcriptId: string; issue: Issue }): ReactNode {
   const { severity, code, message, line_number, byte_offset, occurrence_count: times } = issue;
   const [isOpen, setOpen] = useState(false);
   const line = useRawLine({ transcriptId, byte_offset }, isOpen);
   return (
     <li>
-      <span className={severity === 'error' ? 'tag error' : 'tag warn'}>{code}</span> {message}
+      <span className={ISSUE_CLASSES[severity]}>{code}</span> {message}
       {times > 1 && ` (${formatCount(times)} times)`}{' '}
       <button type="button" className="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         Line {formatCount(line_number)}

@@ -6,6 +6,7 @@ import { type ApiBlock, type BlockContext, toContentBlocks } from '../anthropic-
 import { type IterationReports, readIterations, readPausedResponses } from '../anthropic-api/iterations.ts';
 import { toUsage } from '../anthropic-api/usage.ts';
 import type { MessageRecord, ResponseRecord, TranscriptRecord, UsageRecord } from '../records.ts';
+import { newUnknown } from '../unread-lines.ts';
 import { type AgentVersionState, isFirstTooNew, NEWEST_KNOWN_MAJOR_VERSION } from './agent-version.ts';
 import { toMessageEvents, toMetadataEvent } from './events.ts';
 import { toEnvelopeLine } from './flat-lines.ts';
@@ -19,7 +20,6 @@ import { createSessionLineState, type SessionLineState, toSessionRecord } from '
 import { isStreamLine, type StreamLineState, toTranscriptLine } from './stream-lines.ts';
 import { describeToolBlocks, mayCountSearches } from './tools.ts';
 
-const MAX_NAME_LENGTH = 256;
 const TOO_NEW = `Written by a version later than ${NEWEST_KNOWN_MAJOR_VERSION}: update recount`;
 /** Model of messages that Claude Code generates itself. */
 const SYNTHETIC_MODEL = '<synthetic>';
@@ -164,7 +164,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
       if (session !== undefined) records.push(session);
       const kind = isBookkeeping ? 'metadata' : toLineKind(value.type);
       let blocks: readonly ApiBlock[] = [];
-      if (kind === 'unknown') records.push({ kind, type, name: cutCharacters(toLineName(envelope), MAX_NAME_LENGTH) });
+      if (kind === 'unknown') records.push(newUnknown(type, value, toLineName(envelope)));
       else if (kind === 'metadata') readMetadata(value, type, timestampMs, records);
       else blocks = readMessage(value, kind, timestampMs, records);
       if (!isLive) return { type, timestampMs, records };

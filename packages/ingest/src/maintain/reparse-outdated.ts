@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { countTranscriptsByStatus, listTranscripts, listWorkspaces, withAdvisoryLock } from '@recount/db';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { toFailureReason } from '../process/failure-reason.ts';
+import { PARSER_VERSION } from '../process/process-transcript.ts';
+import { requeueTranscript } from './requeue-transcripts.ts';
+
+interface Deps extends Pick<IngestDependencies, 'database' | 'queue'> {
+  /** Called for each workspace in which transcripts were requeued. */
+  onReport(report: { workspaceId: string; transcripts: number }): void;
+  onFailure(reason: string): void;
+}
+
+/** Any constant will do if nothing else in the database uses it. */
+const REPARSE_LOCK = 7_262_895;
+/** Transcripts requeued at once: uploads wait for no more than these. */
+const BATCH_TRANSCRIPTS = 200;
+/** The next ones follow when so few are left, so that workers do not wait. */
+const MAX_LEFT = 50;
+const DEFAULT_POLL_MS = 1000;
+const DEFAULT_INTERVAL_MS = 60 * 60 * 1000;
+
+/**
+ * Ingests transcripts again whose rows an older parser made, so that figures are right after an upgrade: immediately,
+ * and then every hour, in one process at a time, until `signal` aborts. Only a few are in the queue at once. Rows stay
+ * until the new ones replace them. Never rejects.
+ */
+export async function runReparsing(
+  deps: Deps,
+  options: { signal: AbortSignal; intervalMs?: number; pollMs?: number },
+): Promise<void> {
+  const { signal, intervalMs = DEFAULT_INTERVAL_MS, pollMs = DEFAULT_POLL_MS } = options;
+  while (!signal.aborted) {
+    await withAdvisoryLock(deps.database, REPARSE_LOCK, async () => {
+      for (const { id } of await listWorkspaces(deps.database.database)) {
+        const transcripts = await reparseWorkspace(deps, id, { signal, pollMs });
+        if (transcripts > 0) deps.onReport({ workspaceId: id, transcripts });
+      }
+    }).catch((error: unknown) => {
+      if (!signal.aborted) deps.onFailure(toFailureReason(error));
+    });
+    await pause(intervalMs, signal);
+  }
+}
+
+/** Returns the number of transcripts that were requeued. */
+async function reparseWorkspace(
+  { database, queue }: Deps,
+  workspaceId: string,
+  { signal, pollMs }: { signal: AbortSignal; pollMs: number },
+): Promise<number> {
+  const filter = { statuses: ['ingested'], parsedBefore: Number(PARSER_VERSION) } as const;
+  let requeuedCount = 0;
+  let afterId: string | undefined;
+  while (!signal.aborted) {
+    const page = await listTranscripts(database.database, workspaceId, filter, { afterId, limit: BATCH_TRANSCRIPTS });
+    afterId = page.at(-1)?.id;
+    if (afterId === undefined) break;
+    const ids = page.map(({ id }) => id);
+    for (const transcriptId of ids) {
+      const audit = requeuedCount === 0 ? ({ actor: 'system', of: 'outdated' } as const) : undefined;
+      const isRequeued = await requeueTranscript(
+        { database, queue },
+        { workspaceId, transcriptId },
+        ['ingested'],
+        audit,
+      );
+      if (isRequeued) requeuedCount++;
+    }
+    const countLeft = async (): Promise<number> => {
+      const { queued, processing } = await countTranscriptsByStatus(database.database, { workspaceId, ids });
+      return queued + processing;
+    };
+    while (!signal.aborted && (await countLeft()) > MAX_LEFT) await pause(pollMs, signal);
+  }
+  return requeuedCount;
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal, ref: false }).catch(() => undefined);
