@@ -40,6 +40,23 @@ describe('compareWithLiteLlm', () => {
     });
   });
 
+  it('finds a band equal that begins one token earlier because it is written as the last of the band before', () => {
+    const rates = { inputUsdPerMillion: 3, outputUsdPerMillion: 15, cacheReadUsdPerMillion: 0.3 };
+    for (const thresholdTokens of [199_999, 200_000]) {
+      const longContext = { thresholdTokens, inputUsdPerMillion: 6, outputUsdPerMillion: 22.5 };
+      const written = createPriceTable({
+        overrides: [{ model: 'house-model', ...rates, longContext: { ...longContext, cacheReadUsdPerMillion: 0.3 } }],
+      });
+      expect(compareWithLiteLlm({ 'house-model': entry }, written)?.differences).toEqual([]);
+    }
+    const gpt = {
+      ...{ litellm_provider: 'openai', input_cost_per_token: 5e-6, input_cost_per_token_above_272k_tokens: 1e-5 },
+      ...{ output_cost_per_token: 3e-5, output_cost_per_token_above_272k_tokens: 4.5e-5 },
+      ...{ cache_read_input_token_cost: 5e-7, cache_read_input_token_cost_above_272k_tokens: 1e-6 },
+    };
+    expect(compareWithLiteLlm({ 'gpt-5.5': gpt }, createListPrices())?.differences).toEqual([]);
+  });
+
   it('leaves other hosts, other modes and unpriced entries out', () => {
     const models = {
       'house-model': { ...entry, litellm_provider: 'azure' },

@@ -1,5 +1,12 @@
+import {
+  findLiteLlmRate,
+  LITE_LLM_FIELDS,
+  type LiteLlmEntry,
+  listLiteLlmEntries,
+  listLiteLlmThresholds,
+} from './lite-llm.ts';
 import type { ModelPriceTable } from './model-price-table.ts';
-import type { RateBand, Rates } from './rates.ts';
+import type { RateBand } from './rates.ts';
 
 const COMPARED_CLASSES = ['input', 'output', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h'] as const;
 export type ComparedClass = (typeof COMPARED_CLASSES)[number];
@@ -37,18 +44,14 @@ interface CompareOptions {
   includesHosts?: boolean | undefined;
 }
 
-type Entry = Readonly<Record<string, unknown>>;
-
-const FIELDS: Readonly<Record<ComparedClass, { field: string; rate: keyof Rates }>> = {
-  input: { field: 'input_cost_per_token', rate: 'inputUsdPerMillion' },
-  output: { field: 'output_cost_per_token', rate: 'outputUsdPerMillion' },
-  cacheRead: { field: 'cache_read_input_token_cost', rate: 'cacheReadUsdPerMillion' },
-  cacheWrite5m: { field: 'cache_creation_input_token_cost', rate: 'cacheWrite5mUsdPerMillion' },
-  cacheWrite1h: { field: 'cache_creation_input_token_cost_above_1hr', rate: 'cacheWrite1hUsdPerMillion' },
+const RATES: Readonly<Record<ComparedClass, keyof typeof LITE_LLM_FIELDS>> = {
+  input: 'inputUsdPerMillion',
+  output: 'outputUsdPerMillion',
+  cacheRead: 'cacheReadUsdPerMillion',
+  cacheWrite5m: 'cacheWrite5mUsdPerMillion',
+  cacheWrite1h: 'cacheWrite1hUsdPerMillion',
 };
 const MAKERS = new Set<unknown>(['anthropic', 'openai', 'gemini']);
-const TEXT_MODES = new Set<unknown>([undefined, 'chat', 'responses', 'completion']);
-const THRESHOLD = /_above_(\d+)k_tokens$/;
 /** Prices per token, as binary fractions, differ in their last digits. */
 const MAX_RELATIVE_ERROR = 1e-6;
 
@@ -61,7 +64,7 @@ export function compareWithLiteLlm(
   table: ModelPriceTable,
   { timestamp, includesHosts = false }: CompareOptions = {},
 ): PriceComparison | undefined {
-  const entries = readEntries(file);
+  const entries = listLiteLlmEntries(file).filter(([, entry]) => isNumeric(entry));
   if (entries.length === 0) return undefined;
   const comparison: PriceComparison = { comparedModels: 0, equalModels: 0, differences: [], unpriced: [] };
   for (const [model, entry] of entries) {
@@ -82,59 +85,30 @@ export function compareWithLiteLlm(
   return comparison;
 }
 
-/** Models that are billed by text tokens. */
-function readEntries(file: unknown): [model: string, entry: Entry][] {
-  if (typeof file !== 'object' || file === null || Array.isArray(file)) return [];
-  return Object.entries(file as Record<string, unknown>).flatMap(([model, value]): [string, Entry][] => {
-    if (model === 'sample_spec' || typeof value !== 'object' || value === null) return [];
-    const entry = value as Entry;
-    const isPriced =
-      toRate(entry.input_cost_per_token) !== undefined && toRate(entry.output_cost_per_token) !== undefined;
-    return isPriced && TEXT_MODES.has(entry.mode) ? [[model, entry]] : [];
-  });
-}
+const isNumeric = (entry: LiteLlmEntry): boolean =>
+  typeof entry.input_cost_per_token === 'number' && typeof entry.output_cost_per_token === 'number';
 
 function compareModel(
-  entry: Entry,
+  entry: LiteLlmEntry,
   bands: readonly RateBand[],
   hostMultiplier: number,
 ): Omit<RateDifference, 'model' | 'matched'>[] {
-  const theirThresholds = Object.keys(entry).flatMap((field) => {
-    const [, thousands] = THRESHOLD.exec(field) ?? [];
-    return thousands === undefined ? [] : [Number(thousands) * 1000];
-  });
-  const thresholds = new Set([-1, ...bands.map(({ overInputTokens }) => overInputTokens), ...theirThresholds]);
+  const ourThresholds = bands.map(({ overInputTokens }) => overInputTokens);
+  const thresholds = new Set([-1, ...ourThresholds, ...listLiteLlmThresholds(entry)]);
+  // `over 271,999` (ours, for a band that begins at exactly 272,000) and `above 272k` (theirs) are the same band.
   return [...thresholds]
+    .filter((size) => !thresholds.has(size + 1))
     .sort((a, b) => a - b)
     .flatMap((overInputTokens) => {
       const band = bands.findLast((candidate) => candidate.overInputTokens <= overInputTokens);
       return COMPARED_CLASSES.flatMap((name) => {
-        const { field, rate } = FIELDS[name];
-        const theirs = findTheirRate(entry, field, overInputTokens);
+        const rate = RATES[name];
+        const theirs = findLiteLlmRate(entry, LITE_LLM_FIELDS[rate], overInputTokens);
         const ours = (band?.rates[rate] ?? Number.NaN) * hostMultiplier;
         if (theirs === undefined || isEqual(ours, theirs)) return [];
         return [{ class: name, overInputTokens, ours, theirs }];
       });
     });
-}
-
-/**
- * The rate for requests of this size, from the largest threshold that does not exceed it; undefined if the file has no
- * rate for the class.
- */
-function findTheirRate(entry: Entry, field: string, overInputTokens: number): number | undefined {
-  const base = toRate(entry[field]);
-  const steps = Object.keys(entry)
-    .filter((name) => name.startsWith(`${field}_above_`) && name.replace(THRESHOLD, '') === field)
-    .map((name) => ({ over: Number(THRESHOLD.exec(name)?.[1]) * 1000, rate: toRate(entry[name]) }))
-    .filter(({ over, rate }) => over <= overInputTokens && rate !== undefined)
-    .sort((a, b) => a.over - b.over);
-  return steps.at(-1)?.rate ?? base;
-}
-
-/** US dollars per million tokens. */
-function toRate(perToken: unknown): number | undefined {
-  return typeof perToken === 'number' && perToken >= 0 ? Math.round(perToken * 1e13) / 1e7 : undefined;
 }
 
 function isEqual(ours: number, theirs: number): boolean {

@@ -1,12 +1,14 @@
 export type { ComparedClass, PriceComparison, RateDifference } from './compare-lite-llm.ts';
 export { compareWithLiteLlm } from './compare-lite-llm.ts';
 export type { ListedModel } from './list-prices.ts';
-export { listKnownModels, listRequestSizes } from './list-prices.ts';
+export { GENAI_PRICES_DATE, listKnownModels, listRequestSizes } from './list-prices.ts';
 export type { ModelMaker } from './model-name.ts';
 export { findModelMaker } from './model-name.ts';
-export type { AppliedRates, ModelPriceTable, Multipliers } from './model-price-table.ts';
+export type { AppliedRates, ModelPriceTable, Multipliers, UnpricedReason } from './model-price-table.ts';
 export { createListPrices, createPriceTable } from './model-price-table.ts';
-export type { PriceOverrideIssue } from './parse-price-overrides.ts';
+export type { PriceIssue } from './parse-price-overrides.ts';
 export { parsePriceOverrides } from './parse-price-overrides.ts';
+export type { PriceFile } from './price-file.ts';
+export { MAX_PRICE_FILE_BYTES, parsePriceFile } from './price-file.ts';
 export type { OverrideRates, PriceOverride } from './price-overrides.ts';
 export type { RateBand, RatePeriod, Rates } from './rates.ts';

@@ -1,5 +1,6 @@
 import { findProvider } from '@pydantic/genai-prices';
 import { describe, expect, it } from 'vitest';
+import { ADDED_MODELS } from './added-models.ts';
 import { findListedModel, listKnownModels, listRequestSizes, toRatePeriods } from './list-prices.ts';
 import { parseModelName } from './model-name.ts';
 import { createListPrices } from './model-price-table.ts';
@@ -58,21 +59,48 @@ describe('findListedModel', () => {
     ['accounts/fireworks/models/glm-5p1', 'glm-5p1'],
     ['groq/llama-3.3-70b-versatile', 'llama-3.3-70b-versatile'],
     ['models/gemini-2.0-flash-001', 'gemini-2.0-flash'],
+    ['azure/gpt-5.5', 'gpt-5.5'],
+    ['azure/eu/gpt-5.6-sol', 'gpt-5.6-sol'],
+    ['azure/global-standard/gpt-5.6-sol', 'gpt-5.6-sol'],
+    ['azure_ai/claude-opus-4-8', 'claude-opus-4-8'],
+    ['azure-cognitive-services/gpt-5.4', 'gpt-5.4'],
+    ['google-vertex/gemini-2.5-pro', 'gemini-2.5-pro'],
+    ['google-vertex-anthropic/claude-opus-4-8@default', 'claude-opus-4-8'],
+    ['vertex_ai/claude-haiku-4-5@20251001', 'claude-haiku-4-5'],
+    ['amazon-bedrock/us.anthropic.claude-opus-4-8', 'claude-opus-4-8'],
+    ['bedrock/us-east-1/anthropic.claude-opus-4-6-v1:0', 'claude-opus-4-6'],
+    ['bedrock/converse/global.anthropic.claude-sonnet-5', 'claude-sonnet-5'],
+    ['amazon-bedrock/global.openai.gpt-6-sol', 'gpt-6-sol'],
+    ['gemini/gemini-3.1-pro-preview', 'gemini-3.1-pro-preview'],
+    ['moonshotai/kimi-k2.5', 'kimi-k2.5'],
+    ['z-ai/glm-5.2', 'GLM-5.2'],
+    ['glm-5.2', 'GLM-5.2'],
+    ['claude-sonnet-5-5', 'claude-sonnet-5-5'],
+    ['us.anthropic.claude-haiku-5-5', 'claude-haiku-5-5'],
+    ['openai/gpt-6.1-sol', 'gpt-6.1-sol'],
+    ['codex-auto-review', 'codex-auto-review'],
+    ['google/gemini-4-argon', 'gemini-4-argon'],
+    ['xai/grok-4.7-latest', 'grok-4.7'],
   ])('finds %s', (model, listed) => {
     expect(find(model)).toBe(listed);
   });
 
   it.each([
-    'claude-sonnet-5-5',
-    'claude-sonnet-5-5-20260922',
+    'claude-sonnet-5-6',
+    'claude-sonnet-5-6-20270101',
+    'claude-haiku-5-5-fast',
+    'glm-4.6',
+    'azure/someone/gpt-5',
+    'bedrock/us-east-1/meta.llama3-70b-instruct-v1:0',
+    'moonshotai/kimi-linear',
     'claude-opus-4-15',
     'claude-haiku-4-5-mini',
     'gpt-5-nano-next',
     'gpt-5-2030-01-01',
-    'gpt-5.3-codex-spark',
+    'gpt-6.1-luna',
     'gemini-2.5-pro-ultra',
     'gemma-3',
-    'us.anthropic.claude-sonnet-5-5-v1:0',
+    'us.anthropic.claude-sonnet-5-6-v1:0',
     'arn:aws:bedrock:us-east-2:123456789012:application-inference-profile/abcdef',
     'someone/claude-opus-5',
     'claude-opus-5:free',
@@ -80,7 +108,6 @@ describe('findListedModel', () => {
     'kimi-for-coding',
     'kimi-k2.5-instruct',
     // The name does not say which host's price applies.
-    'moonshotai/kimi-k2.5',
     'qwen/qwen3-coder-plus',
     'qwen3-coder-plus',
     'openrouter/qwen/qwen3-coder:free',
@@ -110,6 +137,22 @@ describe('findListedModel', () => {
   });
 });
 
+it('prices inference in a region at a tenth more, whoever the maker is', () => {
+  const prices = createListPrices();
+  const usd = (model: string) =>
+    prices.price({ model, timestamp: null, usage: createUsage({ inputTokens: 100_000 }) }).costUsd;
+  for (const [plain, regional] of [
+    ['claude-haiku-5-5', 'bedrock/eu-west-1/anthropic.claude-haiku-5-5'],
+    ['gpt-6.1-sol', 'amazon-bedrock/us.openai.gpt-6.1-sol'],
+    ['gpt-6.1-sol', 'azure/eu/gpt-6.1-sol'],
+    ['grok-4.7', 'us.xai.grok-4.7'],
+  ] as const) {
+    expect({ regional, usd: usd(regional) }).toEqual({ regional, usd: Math.round((usd(plain) ?? 0) * 11e9) / 1e10 });
+    expect(usd(`openrouter/${plain}`)).not.toBe(usd(regional));
+  }
+  expect(usd('bedrock/us-east-1/global.anthropic.claude-haiku-5-5')).toBe(usd('claude-haiku-5-5'));
+});
+
 describe('listKnownModels', () => {
   it('lists models that can be priced, of each vendor', () => {
     const known = listKnownModels();
@@ -118,9 +161,47 @@ describe('listKnownModels', () => {
       expect({ model, matched: prices.describeRates(model, null)?.matched }).toEqual({ model, matched: model });
     }
     const byMaker = Map.groupBy(known, ({ seller }) => seller);
-    expect([...byMaker.keys()]).toEqual(['anthropic', 'openai', 'google', 'x-ai', 'moonshotai']);
+    expect([...byMaker.keys()]).toEqual(['anthropic', 'openai', 'google', 'x-ai', 'moonshotai', 'zai']);
     expect(byMaker.get('anthropic')?.length).toBeGreaterThanOrEqual(20);
     expect(byMaker.get('x-ai')?.length).toBeGreaterThanOrEqual(15);
+  });
+});
+
+describe('the added models', () => {
+  it.each(ADDED_MODELS)('$model is not in the npm table yet, and names its source and date', (added) => {
+    const name = parseModelName(added.model);
+    expect(name?.seller).toBe(added.seller);
+    const listed = name && findListedModel(name);
+    expect(listed?.model).toBe(added.model);
+    expect(listed?.source.startsWith(added.source)).toBe(true);
+    expect(listed?.sourceDate).toMatch(/^2026-1\d-\d\d$/);
+  });
+
+  it('have their prices by date and by the size of the request', () => {
+    const prices = createListPrices();
+    const rates = (model: string, date: string) =>
+      prices
+        .describeRates(model, `${date}T12:00:00.000Z`)
+        ?.bands.map(({ overInputTokens, rates: of }) => [
+          ...[overInputTokens, of.inputUsdPerMillion, of.outputUsdPerMillion, of.cacheReadUsdPerMillion],
+          ...[of.cacheWrite5mUsdPerMillion, of.cacheWrite1hUsdPerMillion],
+        ]);
+    expect(rates('claude-sonnet-5-5', '2026-10-06')).toEqual([[-1, 2, 10, 0.2, 2.5, 4]]);
+    expect(rates('claude-sonnet-5-5', '2026-10-07')).toEqual([[-1, 2, 10, 0.1, 2.5, 4]]);
+    expect(rates('claude-haiku-5-5', '2026-11-20')).toEqual([
+      [-1, 0.1, 0.5, 0.01, 0.125, 0.2],
+      [100_000, 0.5, 2.5, 0.05, 0.625, 1],
+    ]);
+    expect(rates('claude-fable-5-2', '2026-11-20')).toEqual([[-1, 8, 40, 0.2, 10, 16]]);
+    expect(rates('claude-mythos-5-2', '2026-11-20')).toEqual(rates('claude-fable-5-2', '2026-11-20'));
+    expect(rates('claude-mythos-5-1', '2026-11-20')).toEqual([[-1, 10, 50, 0.25, 12.5, 20]]);
+    expect(rates('gpt-6.1-sol', '2026-11-20')).toEqual([
+      [-1, 2, 10, 0.1, 2.5, 2.5],
+      [272_000, 4, 15, 0.2, 5, 5],
+    ]);
+    expect(rates('gpt-reserve', '2026-11-20')).toEqual(rates('gpt-5.6-luna', '2026-11-20'));
+    expect(rates('gemini-4-argon', '2026-11-30')?.[0]?.slice(0, 4)).toEqual([-1, 2, 10, 0.1]);
+    expect(rates('gemini-4-argon', '2026-12-01')?.[0]?.slice(0, 4)).toEqual([-1, 4, 20, 0.2]);
   });
 });
 

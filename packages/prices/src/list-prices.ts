@@ -1,4 +1,5 @@
 import { calcPrice, findProvider, type MatchLogic, type ModelInfo, type ModelPrice } from '@pydantic/genai-prices';
+import { ADDED_MODELS, type AddedModel } from './added-models.ts';
 import { type ModelMaker, type ModelName, parseModelName } from './model-name.ts';
 import { type PriceOverride, toOverrideBands } from './price-overrides.ts';
 import type { RateBand, RatePeriod, Rates } from './rates.ts';
@@ -6,8 +7,11 @@ import { addLongContextBand } from './vendor-rules.ts';
 
 /** Version of the package @pydantic/genai-prices, whose bundled table is the list. */
 export const GENAI_PRICES_VERSION = '0.1.8';
+/** The day on which npm published that version; ISO 8601. */
+export const GENAI_PRICES_DATE = '2026-09-23';
 
-const MAKERS: readonly ModelMaker[] = ['anthropic', 'openai', 'google', 'x-ai', 'moonshotai'];
+const NPM_TABLE = { source: `@pydantic/genai-prices ${GENAI_PRICES_VERSION}`, sourceDate: GENAI_PRICES_DATE };
+const MAKERS: readonly ModelMaker[] = ['anthropic', 'openai', 'google', 'x-ai', 'moonshotai', 'zai'];
 
 export interface ListedModel {
   /** The list's id of the model; several names may share it. */
@@ -15,31 +19,62 @@ export interface ListedModel {
   seller: ModelName['seller'];
   /** By ascending start. */
   periods: RatePeriod[];
+  /** The model whose rates these are, if it is another one. */
+  sameAs?: string;
+  /** Who states the price, and when; ISO 8601. */
+  source: string;
+  sourceDate: string;
+}
+
+/** Looks a model up in the list: in the table of the npm package, then among the additions. */
+export function findListedModel(name: ModelName): ListedModel | undefined {
+  const found = calcPrice({}, name.name, { providerId: name.seller })?.model;
+  if (found === undefined || !isSpelledOut(found.match, name)) return findAddedModel(name);
+  const periods = toRatePeriods(found.prices);
+  if (periods === undefined) return undefined;
+  return { model: found.id, seller: name.seller, periods: addLongContextBand(found.id, periods), ...NPM_TABLE };
 }
 
 /**
- * Looks a model up in the list. The list's patterns are prefixes and also match later models (`claude-sonnet-5` matches
- * `claude-sonnet-5-5`): a name counts only if the list spells it out, ignoring its release date.
+ * Whether a table spells the name out, ignoring its release date. Its patterns are prefixes and also match later models
+ * (`claude-sonnet-5` matches `claude-sonnet-5-5`).
  */
-export function findListedModel(name: ModelName): ListedModel | undefined {
-  const found = calcPrice({}, name.name, { providerId: name.seller })?.model;
-  if (found === undefined) return undefined;
-  const spelledOut = toSpelledOutNames(found.match);
-  if (!spelledOut.includes(name.name) && !spelledOut.includes(name.baseName)) return undefined;
-  const periods = toRatePeriods(found.prices);
-  if (periods === undefined) return undefined;
-  return { model: found.id, seller: name.seller, periods: addLongContextBand(found.id, periods) };
+export function isSpelledOut(match: MatchLogic, { name, baseName }: Pick<ModelName, 'name' | 'baseName'>): boolean {
+  return toSpelledOutNames(match).some((known) => known === name || known === baseName);
+}
+
+function findAddedModel(name: ModelName): ListedModel | undefined {
+  const added = ADDED_MODELS.find((candidate) => isNamedSo(candidate, name));
+  if (added === undefined) return undefined;
+  const { seller, source, sourceDate, priced } = added;
+  if (!('as' in priced)) return { model: added.model, seller, periods: priced, source, sourceDate };
+  const same = parseModelName(priced.as);
+  const listed = same === undefined ? undefined : findListedModel(same);
+  if (listed === undefined) return undefined;
+  const { periods, model: sameAs } = listed;
+  return { model: added.model, seller, periods, sameAs, source: `${source}; as ${sameAs}`, sourceDate };
+}
+
+function isNamedSo({ model, seller, names = [] }: AddedModel, { seller: wanted, name, baseName }: ModelName): boolean {
+  return seller === wanted && [model, ...names].some((known) => known === name || known === baseName);
 }
 
 /** Every model that can be priced, by maker, with its id in the list and in the list's order. Takes milliseconds. */
 export function listKnownModels(): ListedModel[] {
-  return MAKERS.flatMap((maker) =>
-    (findProvider({ providerId: maker })?.models ?? []).flatMap((model) => {
-      const name = parseModelName(model.id);
+  return MAKERS.flatMap((maker) => {
+    const ids = (findProvider({ providerId: maker })?.models ?? []).map(({ id }) => id);
+    const known = ids.flatMap((id) => {
+      const name = parseModelName(id);
       const listed = name?.seller === maker ? findListedModel(name) : undefined;
-      return listed?.model === model.id ? [listed] : [];
-    }),
-  );
+      return listed?.model === id ? [listed] : [];
+    });
+    const added = ADDED_MODELS.filter(({ seller }) => seller === maker).flatMap(({ model }) => {
+      const name = parseModelName(model);
+      const listed = name === undefined ? undefined : findListedModel(name);
+      return listed === undefined ? [] : [listed];
+    });
+    return [...known, ...added];
+  });
 }
 
 /** Request sizes, in input tokens, above which any model of the list or the overrides has other rates; ascending. */
@@ -53,14 +88,14 @@ function toSpelledOutNames(match: MatchLogic): string[] {
   if ('or' in match) return match.or.flatMap(toSpelledOutNames);
   if ('and' in match) return match.and.flatMap(toSpelledOutNames);
   if ('regex' in match) return [];
-  return Object.values(match);
+  return Object.values(match).map((name) => name.toLowerCase());
 }
 
 /** Undefined for models that are not billed by tokens, that are free, or whose price depends on the time of day. */
 export function toRatePeriods(prices: ModelInfo['prices']): RatePeriod[] | undefined {
   const periods: RatePeriod[] = [];
   for (const { constraint, prices: rates } of Array.isArray(prices) ? prices : [{ prices }]) {
-    if (constraint !== undefined && constraint.type !== 'start_date') return undefined;
+    if (constraint !== undefined && !('start_date' in constraint)) return undefined;
     const bands = toRateBands(rates);
     if (bands === undefined) return undefined;
     const isFirst = periods.length === 0;

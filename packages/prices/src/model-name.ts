@@ -1,5 +1,5 @@
 /** Makers whose list price applies to a model's plain name. */
-export type ModelMaker = 'anthropic' | 'openai' | 'google' | 'x-ai' | 'moonshotai';
+export type ModelMaker = 'anthropic' | 'openai' | 'google' | 'x-ai' | 'moonshotai' | 'zai';
 
 /** Hosts with their own prices for open-weight models, recognised by the name's prefix. */
 type ModelHost = 'openrouter' | 'groq' | 'cerebras' | 'fireworks';
@@ -11,11 +11,29 @@ export interface ModelName {
   name: string;
   /** Without a release date or similar suffix. */
   baseName: string;
-  /** Whether it is named as an Amazon Bedrock model that is bound to a region. */
+  /** Whether it is served by a host that charges a premium because inference is bound to a region. */
   isRegional: boolean;
 }
 
-const ROUTE = /^(?:openrouter\/|bedrock\/|vertex_ai\/|models\/)?(?:(?:anthropic|openai|google|x-ai|xai)\/)?/;
+/**
+ * Prefixes of hosts and routers that sell the makers' models at the makers' prices, as LiteLLM, opencode, Pi and Vercel's
+ * AI SDK write them. A part that names a region (`bedrock/us-east-1/…`, `azure/eu/…`) goes with the prefix.
+ */
+const ROUTES = [
+  'openrouter',
+  'azure(?:_ai|-openai|-cognitive-services)?',
+  '(?:amazon-)?bedrock(?:_converse)?(?:/(?:converse|invoke|converse_like))?',
+  'vertex(?:_ai)?',
+  'google-vertex(?:-anthropic)?',
+  'gemini',
+  'models',
+];
+const MAKER_PREFIXES = ['anthropic', 'openai', 'google', 'x-ai', 'xai', 'moonshot(?:ai|-ai)?', 'zai', 'z-ai'];
+/** `us-east-1`, `us-gov-west-1`; Azure's data zones and `global`. */
+const REGION = String.raw`(?:(?:[a-z]{2}(?:-gov)?-[a-z]+-\d|us|eu|global(?:-standard)?)\/)?`;
+const ROUTE = new RegExp(`^(?:(?:${ROUTES.join('|')})/${REGION})?(?:(?:${MAKER_PREFIXES.join('|')})/)?`);
+/** A premium is charged for Azure's data zones and for Bedrock's regions. */
+const BOUND_ROUTE = /^(?:azure\/(?:us|eu)|(?:amazon-)?bedrock[^/]*(?:\/[a-z_]+)?\/[a-z]{2}(?:-gov)?-[a-z]+-\d)\//;
 /** As LiteLLM, opencode and the hosts themselves write them. */
 const HOSTS: readonly (readonly [prefix: RegExp, host: ModelHost])[] = [
   [/^openrouter\//, 'openrouter'],
@@ -24,17 +42,17 @@ const HOSTS: readonly (readonly [prefix: RegExp, host: ModelHost])[] = [
   [/^(?:fireworks[_-]ai\/)?(?=accounts\/fireworks\/)/, 'fireworks'],
 ];
 const BEDROCK_ARN = /^arn:aws[a-z-]*:bedrock:[^/]*\//;
-const BEDROCK_PREFIX = /^(?:(global|us|eu|apac|jp|au|ca|us-gov)\.)?anthropic\./;
+const BEDROCK_PREFIX = /^(?:(global|us|eu|apac|jp|au|ca|in|us-gov)\.)?(?:anthropic|openai|xai)\./;
 const BEDROCK_VERSION = /-v\d+(?::\d+)?$/;
-const CONTEXT_SUFFIX = /\[1m\]$/;
+const CONTEXT_SUFFIX = /\[[12]m\]$/;
 const RELEASE =
   /(?:-latest|-\d{8}|-\d{4}-\d{2}-\d{2}|-\d{3}|-(?:preview|exp)(?:-\d{2}-(?:\d{2}|\d{4}))?|-\d{2}-\d{4})$/;
 
 /**
  * Reads a model's name as agents write it: plain, with a context suffix (`[1m]`), as a Bedrock profile or ARN
- * (`us.anthropic.…-v1:0`), as on Vertex (`…@20250929`), or with a router's prefix (`anthropic/…`). Each host sets its
- * own price for open-weight models: `openrouter/qwen/qwen3-coder` says whose price applies, `qwen/qwen3-coder` does
- * not. Undefined for models of other makers.
+ * (`us.anthropic.…-v1:0`), as on Vertex (`…@20250929`), or with the prefix of a host or router (`anthropic/…`,
+ * `bedrock/us-east-1/…`). Each host sets its own price for open-weight models: `openrouter/qwen/qwen3-coder` says whose
+ * price applies, `qwen/qwen3-coder` does not. Undefined for models of other makers.
  */
 export function parseModelName(model: string): ModelName | undefined {
   const whole = model.trim().toLowerCase().replace(BEDROCK_ARN, '');
@@ -52,7 +70,7 @@ export function parseModelName(model: string): ModelName | undefined {
     seller,
     name,
     baseName: name.replace(RELEASE, ''),
-    isRegional: bedrock !== null && bedrock[1] !== 'global',
+    isRegional: bedrock === null ? BOUND_ROUTE.test(whole) : bedrock[1] !== 'global',
   };
 }
 
@@ -71,9 +89,19 @@ function toClosedMaker(name: string): ModelMaker | undefined {
   return undefined;
 }
 
+/**
+ * Names of open-weight models that are their makers' own: Kimi's, and GLM's from 5 on. Older GLM models are served by
+ * many hosts under one name.
+ */
+const OWN_NAMES: readonly (readonly [name: RegExp, maker: ModelMaker])[] = [
+  [/^(?:moonshot(?:ai|-ai)?\/)?((?:kimi|moonshot)-[^/]+)$/, 'moonshotai'],
+  [/^(?:z-?ai\/glm-|glm-(?=[5-9]))[^/]+$/, 'zai'],
+];
+
 function parseOpenModelName(whole: string): ModelName | undefined {
-  const own = /^(?:moonshot(?:-ai)?\/)?((?:kimi|moonshot)-[^/]+)$/.exec(whole)?.[1];
-  if (own !== undefined) return toOpenModelName('moonshotai', own);
+  for (const [pattern, maker] of OWN_NAMES) {
+    if (pattern.test(whole)) return toOpenModelName(maker, whole.replace(/^.*\//, ''));
+  }
   const [prefix, host] = HOSTS.find(([prefix]) => prefix.test(whole)) ?? [];
   return prefix === undefined || host === undefined ? undefined : toOpenModelName(host, whole.replace(prefix, ''));
 }

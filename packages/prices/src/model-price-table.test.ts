@@ -205,7 +205,7 @@ describe('basis', () => {
 
   it.each([
     'claude-foo-99',
-    'claude-sonnet-5-5',
+    'claude-sonnet-5-6',
     'claude-opus-4-15',
     'claude-opus-4-6-fast',
     'gpt-7',
@@ -361,11 +361,11 @@ describe('table', () => {
           },
         },
       ],
-      multipliers: { host: 1.1, fast: null, usInference: 1.1, batch: 0.5 },
+      multipliers: { host: 1.1, usInference: 1.1 },
     });
     expect(prices.describeRates('claude-opus-4-6', '2026-05-01T00:00:00Z')).toMatchObject({
       startsAt: '2026-03-13T00:00:00.000Z',
-      multipliers: { host: 1, fast: 6, usInference: 1.1, batch: 0.5 },
+      multipliers: { host: 1, usInference: 1.1 },
     });
     expect(prices.describeRates(null, null)).toMatchObject({ basis: 'default', matched: null });
   });

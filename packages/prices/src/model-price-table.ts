@@ -1,6 +1,7 @@
-import { COST_UNITS_PER_USD, type Price, type PriceQuery, type PriceTable, type Usage } from '@recount/core';
-import { findListedModel, GENAI_PRICES_VERSION, type ListedModel } from './list-prices.ts';
-import { parseModelName } from './model-name.ts';
+import { COST_UNITS_PER_USD, type Price, type PriceQuery, type PriceTable } from '@recount/core';
+import { findListedModel, GENAI_PRICES_DATE, GENAI_PRICES_VERSION, type ListedModel } from './list-prices.ts';
+import { type ModelName, parseModelName } from './model-name.ts';
+import type { PriceFile } from './price-file.ts';
 import {
   compareOverrides,
   hashOverrides,
@@ -11,24 +12,27 @@ import {
 } from './price-overrides.ts';
 import { priceUsage, toUnitBands, type UnitBand } from './price-usage.ts';
 import { DEFAULT_RATES, type RateBand } from './rates.ts';
-import { BATCH_MULTIPLIER, toFastModeMultiplier, toRegionMultiplier, VENDOR_RULES_VERSION } from './vendor-rules.ts';
+import { findFactor, SERVICE_TIERS, SPEEDS, type TierQuery } from './tier-rules.ts';
+import { toRegionalHostMultiplier, toRegionMultiplier, VENDOR_RULES_VERSION } from './vendor-rules.ts';
 
 /** Models whose resolved rates are cached; a workspace uses a few dozen. */
 export const MAX_CACHED_MODELS = 256;
 /** No model's name is longer. */
 const MAX_MODEL_NAME_CHARACTERS = 256;
 
-/** Factors for all rates except searches. */
+/** Factors for all rates except searches; those of tiers and speeds are in `tier-rules.ts`. */
 export interface Multipliers {
   /** For every request, depending on the model's name: 1.1 for regional Bedrock profiles, else 1. */
   host: number;
-  /** Fast mode; null if its price is unknown, which makes such requests unpriced. */
-  fast: number | null;
   /** Inference bound to the United States (`inference_geo: us`); replaces `host` if that is lower. */
   usInference: number;
-  /** The batch tier. */
-  batch: number;
 }
+
+/** Why a response has no price. `name`: as the transcript has it. */
+export type UnpricedReason =
+  | { kind: 'model' | 'web-search' }
+  | { kind: 'service-tier'; name: string }
+  | { kind: 'speed'; name: string };
 
 /** How a model's requests are priced at a given time. */
 export interface AppliedRates {
@@ -45,6 +49,10 @@ export interface AppliedRates {
 export interface ModelPriceTable extends PriceTable {
   /** What `price` applies; null for a model without a price. Without a timestamp: the latest rates. */
   describeRates(model: string | null, timestamp: string | null): AppliedRates | null;
+  /** Why `price` gives no price; null if it gives one. */
+  explainUnpriced(query: PriceQuery): UnpricedReason | null;
+  /** The day from which the newest of its lists dates, ISO 8601: the price file, or else the npm table. */
+  date: string;
 }
 
 interface DatedRates extends Omit<AppliedRates, 'multipliers'> {
@@ -57,11 +65,15 @@ interface ModelRates {
   candidates: DatedRates[];
   isDated: boolean;
   multipliers: Record<AppliedRates['basis'], Multipliers>;
+  /** Whose tiers and speeds they are. */
+  seller: ModelName['seller'] | undefined;
+  /** Id in the list, or the name. */
+  id: string;
 }
 
 const ALWAYS = Number.NEGATIVE_INFINITY;
 const UNPRICED: Price = { costUsd: null, costs: null, basis: 'unpriced' };
-const NO_MULTIPLIERS: Multipliers = { host: 1, fast: 1, usInference: 1, batch: 1 };
+const NO_MULTIPLIERS: Multipliers = { host: 1, usInference: 1 };
 const LIST_VERSION = `genai-prices-${GENAI_PRICES_VERSION}-rules-${VENDOR_RULES_VERSION}`;
 
 /** The makers' list prices, by model and date. */
@@ -70,11 +82,17 @@ export function createListPrices(): ModelPriceTable {
 }
 
 /**
- * List prices, preceded by a workspace's own. Of the overrides (as returned by `parsePriceOverrides`) that name a model
- * and have started, the most specific applies, then the latest. The vendor's multipliers for fast mode, inference
- * geography and the batch tier also apply to overrides; unknown ones are 1.
+ * List prices, preceded by those of a price file, preceded by a workspace's own. Of the overrides (as returned by
+ * `parsePriceOverrides`) that name a model and have started, the most specific applies, then the latest. The vendor's
+ * factors for tiers, speeds and inference geography also apply to overrides; there, unknown ones are 1.
  */
-export function createPriceTable({ overrides }: { overrides: readonly PriceOverride[] }): ModelPriceTable {
+export function createPriceTable({
+  overrides,
+  file,
+}: {
+  overrides: readonly PriceOverride[];
+  file?: PriceFile | undefined;
+}): ModelPriceTable {
   const cache = new Map<string, ModelRates>();
   const defaultRates = toDefaultRates();
   const overrideRates = overrides.toSorted(compareOverrides).map(toOverrideRates);
@@ -85,13 +103,27 @@ export function createPriceTable({ overrides }: { overrides: readonly PriceOverr
     if (cached !== undefined) return cached;
     if (model.length > MAX_MODEL_NAME_CHARACTERS) return undefined;
     if (cache.size >= MAX_CACHED_MODELS) cache.clear();
-    const resolved = resolveModel(model, overrideRates);
+    const resolved = resolveModel(model, overrideRates, file);
     cache.set(model, resolved);
     return resolved;
   };
 
+  const parts = [LIST_VERSION, file?.version, overrides.length === 0 ? undefined : hashOverrides(overrides)];
   return {
-    version: overrides.length === 0 ? LIST_VERSION : `${LIST_VERSION}+${hashOverrides(overrides)}`,
+    version: parts.filter((part) => part !== undefined).join('+'),
+    date: [GENAI_PRICES_DATE, file?.date ?? ''].sort().at(-1) ?? GENAI_PRICES_DATE,
+    explainUnpriced(query) {
+      const model = resolve(query.model);
+      if (model !== undefined && applyRates(model, query) !== undefined) return null;
+      if (toReportedPrice(query).costUsd !== null) return null;
+      const rates = model === undefined ? undefined : selectRates(model, query.timestamp);
+      if (model === undefined || rates === undefined) return { kind: 'model' };
+      const factors = findFactors(model, rates.basis, query);
+      const { serviceTier, speed } = query.usage;
+      if (factors.tier === null && serviceTier !== null) return { kind: 'service-tier', name: serviceTier };
+      if (factors.speed === null && speed !== null) return { kind: 'speed', name: speed };
+      return { kind: 'web-search' };
+    },
     price(query) {
       const model = resolve(query.model);
       return (model === undefined ? undefined : applyRates(model, query)) ?? toReportedPrice(query);
@@ -106,19 +138,35 @@ export function createPriceTable({ overrides }: { overrides: readonly PriceOverr
   };
 }
 
-function applyRates(model: ModelRates, { timestamp, usage }: PriceQuery): Price | undefined {
+function applyRates(model: ModelRates, query: PriceQuery): Price | undefined {
+  const { timestamp, usage } = query;
   const rates = selectRates(model, timestamp);
   if (rates === undefined) return undefined;
-  const multiplier = toMultiplier(model.multipliers[rates.basis], usage);
-  const cost = multiplier === null ? null : priceUsage(usage, rates.unitBands, multiplier);
+  const { tier, speed } = findFactors(model, rates.basis, query);
+  if (tier === null || speed === null) return undefined;
+  const { host, usInference } = model.multipliers[rates.basis];
+  const region = usage.inferenceGeo === 'us' ? Math.max(host, usInference) : host;
+  const cost = priceUsage(usage, rates.unitBands, region * tier * speed);
   return cost === null ? undefined : { costUsd: cost.costUsd, costs: cost.costs, basis: rates.basis };
 }
 
-function toMultiplier({ host, fast, usInference, batch }: Multipliers, usage: Usage): number | null {
-  const region = usage.inferenceGeo === 'us' ? Math.max(host, usInference) : host;
-  const tier = usage.serviceTier === 'batch' ? batch : 1;
-  const speed = usage.speed === 'fast' ? fast : 1;
-  return speed === null ? null : region * tier * speed;
+/** What the tier and the speed of a response cost; null: no price is known. */
+function findFactors(
+  { seller, id }: ModelRates,
+  basis: AppliedRates['basis'],
+  { timestamp, usage }: PriceQuery,
+): { tier: number | null; speed: number | null } {
+  if (basis === 'default') return { tier: 1, speed: 1 };
+  const cacheWriteTokens = Math.max(usage.cacheWriteTokens, usage.cacheWrite5mTokens + usage.cacheWrite1hTokens);
+  const query: TierQuery = {
+    seller,
+    model: id,
+    timeMs: timestamp === null ? Number.NaN : Date.parse(timestamp),
+    inputTokens: usage.inputTokens + usage.cacheReadTokens + cacheWriteTokens,
+  };
+  const tier = findFactor(SERVICE_TIERS, usage.serviceTier, query);
+  const speed = findFactor(SPEEDS, usage.speed, query);
+  return basis === 'override' ? { tier: tier ?? 1, speed: speed ?? 1 } : { tier, speed };
 }
 
 function toReportedPrice({ reportedCostUsd }: PriceQuery): Price {
@@ -134,29 +182,32 @@ function selectRates({ candidates, isDated }: ModelRates, timestamp: string | nu
   return candidates.find(({ startsAtMs }) => !(startsAtMs > timeMs));
 }
 
-function resolveModel(model: string, overrideRates: readonly DatedRates[]): ModelRates {
+function resolveModel(model: string, overrideRates: readonly DatedRates[], file: PriceFile | undefined): ModelRates {
   const name = parseModelName(model);
-  const listed = name === undefined ? undefined : findListedModel(name);
+  const builtIn = name === undefined ? undefined : findListedModel(name);
+  const listed = file?.find(model, builtIn) ?? builtIn;
   const candidates = [
     ...overrideRates.filter(({ matched }) => matched !== null && isNamedBy(matched, model)),
     ...(listed === undefined ? [] : toListedRates(listed)),
   ];
-  const usInference = listed === undefined ? 1 : toRegionMultiplier(listed.model);
-  const fast = listed === undefined ? undefined : toFastModeMultiplier(listed.model);
-  const host = name?.isRegional ? usInference : 1;
+  const id = builtIn?.sameAs ?? builtIn?.model ?? listed?.model ?? name?.baseName ?? model;
+  const usInference = listed === undefined ? 1 : toRegionMultiplier(id);
+  const host = name?.isRegional && listed !== undefined ? toRegionalHostMultiplier(id) : 1;
   return {
     candidates,
     isDated: candidates.some(({ startsAtMs }) => startsAtMs > ALWAYS),
     multipliers: {
-      list: { host, fast: fast ?? null, usInference, batch: BATCH_MULTIPLIER },
+      list: { host, usInference },
       // A workspace's price applies to the name as written, including the host.
-      override: { host: 1, fast: fast ?? 1, usInference, batch: BATCH_MULTIPLIER },
+      override: { host: 1, usInference },
       default: NO_MULTIPLIERS,
     },
+    seller: name?.seller,
+    id,
   };
 }
 
-function toListedRates({ model, periods }: ListedModel): DatedRates[] {
+function toListedRates({ model, periods }: Pick<ListedModel, 'model' | 'periods'>): DatedRates[] {
   return periods.toReversed().map(({ startsAt, bands }) => ({
     basis: 'list',
     matched: model,
@@ -190,5 +241,5 @@ function toDefaultRates(): ModelRates {
     unitBands: toUnitBands(bands),
   };
   const multipliers = { list: NO_MULTIPLIERS, override: NO_MULTIPLIERS, default: NO_MULTIPLIERS };
-  return { candidates: [rates], isDated: false, multipliers };
+  return { candidates: [rates], isDated: false, multipliers, seller: undefined, id: '' };
 }

@@ -3,16 +3,16 @@ import type { OverrideRates, PriceOverride } from './price-overrides.ts';
 export const MAX_PRICE_OVERRIDES = 1_000;
 const MAX_OVERRIDE_MODEL_CHARACTERS = 256;
 /** Far above any price; keeps costs of real requests exact integers in units of 1e-10 dollars. */
-const MAX_OVERRIDE_USD = 10_000;
+export const MAX_PRICE_USD = 10_000;
 export const MAX_PRICE_OVERRIDE_ISSUES = 100;
 
 /** What is wrong and where: `[2].longContext.inputUsdPerMillion`; an empty path means the whole value. */
-export interface PriceOverrideIssue {
+export interface PriceIssue {
   path: string;
   message: string;
 }
 
-type ParsedOverrides = { overrides: PriceOverride[] } | { issues: PriceOverrideIssue[] };
+type ParsedOverrides = { overrides: PriceOverride[] } | { issues: PriceIssue[] };
 type Report = (path: string, message: string) => void;
 type Fields = Record<string, unknown>;
 
@@ -35,7 +35,7 @@ const ISO_DATE_TIME =
  * are converted to UTC. Issues beyond `MAX_PRICE_OVERRIDE_ISSUES` are left out.
  */
 export function parsePriceOverrides(value: unknown): ParsedOverrides {
-  const issues: PriceOverrideIssue[] = [];
+  const issues: PriceIssue[] = [];
   const report: Report = (path, message) => {
     if (issues.length < MAX_PRICE_OVERRIDE_ISSUES) issues.push({ path, message });
   };
@@ -127,8 +127,8 @@ function readRates(fields: Fields, path: string, report: Report): OverrideRates 
 function readUsd(fields: Fields, field: string, path: string, report: Report): number | undefined {
   const value = fields[field];
   if (value === undefined) return undefined;
-  if (typeof value === 'number' && value >= 0 && value <= MAX_OVERRIDE_USD) return value;
-  report(`${path}.${field}`, `must be a number of US dollars from 0 to ${MAX_OVERRIDE_USD}`);
+  if (typeof value === 'number' && value >= 0 && value <= MAX_PRICE_USD) return value;
+  report(`${path}.${field}`, `must be a number of US dollars from 0 to ${MAX_PRICE_USD}`);
   return undefined;
 }
 

@@ -1,15 +1,10 @@
 import type { RateBand, RatePeriod, Rates } from './rates.ts';
 
 /**
- * Increase it with every change to this file, or to the reading of names, that changes a price; it is part of the
- * table's version.
+ * Increase it with every change to this file, to the added models, or to the reading of names, that changes a price; it
+ * is part of the table's version.
  */
-export const VENDOR_RULES_VERSION = 2;
-
-/**
- * Factor on the list price for requests of the batch tier. The priority tier is sold by contract and priced as listed.
- */
-export const BATCH_MULTIPLIER = 0.5;
+export const VENDOR_RULES_VERSION = 3;
 
 /** Factor on the list price for inference bound to a region: `inference_geo: us`, regional Bedrock profiles. */
 const REGION_MULTIPLIER = 1.1;
@@ -17,30 +12,23 @@ const REGION_MULTIPLIER = 1.1;
 /** Older models cost the same in all regions. */
 const MODELS_WITHOUT_REGION_PREMIUM = /^claude-(?:v?[123]|opus-4-[01]$|sonnet-4-0$)/;
 
-const FAST_MODE_MULTIPLIERS: ReadonlyMap<string, number> = new Map([
-  ['claude-opus-4-6', 6],
-  ['claude-opus-4-7', 6],
-  ['claude-opus-4-8', 2],
-  ['claude-opus-5', 2],
-]);
-
 /** Larger requests were premium on Sonnet 4; the list has this band only for Sonnet 4.5 and early 4.6 models. */
 const LONG_CONTEXT_TOKENS = 200_000;
 const LONG_CONTEXT_INPUT_MULTIPLIER = 2;
 const LONG_CONTEXT_OUTPUT_MULTIPLIER = 1.5;
 
-/**
- * Factor on the list price in fast mode; undefined if the model has none or it is unknown. `model` is an id of the
- * list.
- */
-export function toFastModeMultiplier(model: string): number | undefined {
-  return FAST_MODE_MULTIPLIERS.get(model);
-}
-
-/** 1 or `REGION_MULTIPLIER`: the factor for `model`, an id of the list, if inference is bound to a region. */
+/** Factor for Claude models, ids of the list, if inference is bound to the United States (`inference_geo: us`). */
 export function toRegionMultiplier(model: string): number {
   if (!model.startsWith('claude-') || MODELS_WITHOUT_REGION_PREMIUM.test(model)) return 1;
   return REGION_MULTIPLIER;
+}
+
+/**
+ * Factor for a model, an id of the list, whose name says that a host serves it in a region: Bedrock's regional profiles
+ * and Azure's data zones charge a tenth more for the models of OpenAI and xAI as well.
+ */
+export function toRegionalHostMultiplier(model: string): number {
+  return MODELS_WITHOUT_REGION_PREMIUM.test(model) ? 1 : REGION_MULTIPLIER;
 }
 
 /** Adds the band that the list lacks for `model`; leaves other models, and lists that have bands, unchanged. */
