@@ -54,11 +54,6 @@ export const EXPLANATIONS: Explanation[] = [
     costsUsd: { '2026-06-22': 0.04803 },
   },
   {
-    agent: 'codex',
-    why: "the price list does not have gpt-5.3-codex-spark; ccusage takes another model's rates",
-    costsUsd: { '2026-06-22': -0.10461, '2026-06-26': -3.62465 },
-  },
-  {
     agent: 'opencode',
     why: "ccusage adds reasoning to the cost, which the messages' own total says is a part of the output",
     costsUsd: {
