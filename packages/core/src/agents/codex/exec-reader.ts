@@ -2,11 +2,13 @@ import { toShellProgram } from '../../messages/tool-calls.ts';
 import { readObject, readText } from '../../records/fields.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
-import { MAX_TOKENS_PER_SESSION } from '../../usage/usage.ts';
+import { MAX_TOKENS_PER_SESSION, type Usage } from '../../usage/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
+import { compareTotal } from '../compare-total.ts';
 import { newMessage, newToolUse, newUsageRecord } from '../new-records.ts';
 import { createReaderKit, readType, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
 import type { BlockContent, NoticeRecord, TranscriptRecord } from '../records.ts';
+import { newUnknown } from '../unread-lines.ts';
 import { toCodexTool, toItemError, toItemOutput, toItemType, toPlanText } from './exec-items.ts';
 import { describeToolUse } from './rollout-tools.ts';
 import { observeTier, type TierState } from './turn-context.ts';
@@ -19,6 +21,8 @@ type TimeMs = number | undefined;
 interface CodexExecState extends TierState {
   threadId: string | null;
   model: string | null;
+  /** The thread's total at the end of its last turn. */
+  totals: { input: number; output: number };
   openCalls: Set<string>;
   /** The agent's last text in this turn. */
   lastText: string | null;
@@ -37,6 +41,7 @@ export function createExecReader(
     threadId: null,
     model: null,
     serviceTier: null,
+    totals: { input: 0, output: 0 },
     openCalls: new Set(),
     lastText: null,
     lastError: null,
@@ -95,7 +100,7 @@ export function createExecReader(
 
   const readItem = (stage: string, line: JsonObject, timestampMs: TimeMs): TranscriptRecord[] => {
     const item = readObject(line.item);
-    if (item === undefined) return [{ kind: 'unknown', type: stage, name: stage }];
+    if (item === undefined) return [newUnknown(stage, line)];
     const { model } = state;
     const type = toItemType(item);
     const isDone = stage === 'item.completed';
@@ -117,8 +122,16 @@ export function createExecReader(
       case 'error':
         return toError(type, readText(item.message) ?? '', timestampMs);
       default:
-        return readTool(stage, item, timestampMs) ?? [{ kind: 'unknown', type: stage, name: `${stage}/${type}` }];
+        return readTool(stage, item, timestampMs) ?? [newUnknown(stage, item, `${stage}/${type}`)];
     }
+  };
+
+  /** A total of the thread that falls is none: the stream does not say what its figures are. */
+  const observeTotal = ({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens }: Usage): void => {
+    const input = inputTokens + cacheReadTokens + cacheWriteTokens;
+    compareTotal('Input tokens of the thread', input, Math.max(input, state.totals.input), context);
+    compareTotal('Output tokens of the thread', outputTokens, Math.max(outputTokens, state.totals.output), context);
+    state.totals = { input, output: outputTokens };
   };
 
   /** Input includes tokens read from the cache and written to it, and output includes reasoning. */
@@ -136,6 +149,7 @@ export function createExecReader(
       thinkingTokens: count('reasoning_output_tokens'),
       serviceTier: state.serviceTier,
     });
+    if (usage !== undefined) observeTotal(usage);
     const responseId = `codex-exec-thread/${state.threadId ?? context.sessionId ?? ''}`;
     if (usage === undefined) return [];
     return [newUsageRecord({ usage, responseId, timestampMs, model: state.model, stopReason: 'stop' })];
@@ -145,6 +159,7 @@ export function createExecReader(
     state.threadId = kit.toId(line.thread_id);
     state.model = kit.toId(line.model);
     state.openCalls.clear();
+    state.totals = { input: 0, output: 0 };
     const { threadId: sessionId, model } = state;
     if (isLive) return [{ kind: 'run', sessionId: sessionId ?? '', model, cwd: null, version: null, tools: [] }];
     const session = toSessionRecord({ sessionId, cwd: kit.toId(line.cwd), version: kit.toId(line.cli_version) });
@@ -181,7 +196,7 @@ export function createExecReader(
       case 'error':
         return toError(type, toErrorText(line) ?? '', timestampMs);
       default:
-        return [{ kind: 'unknown', type, name: type }];
+        return [newUnknown(type, line)];
     }
   };
 

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import { readUncutLength } from '../../lines/cut-mark.ts';
 import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../../lines/inline-limit.ts';
-import { isJsonObject, readIdentifier, readObject, readText } from '../../records/fields.ts';
+import {
+  cutCharacters,
+  isJsonObject,
+  MAX_TYPE_LENGTH,
+  readIdentifier,
+  readObject,
+  readText,
+} from '../../records/fields.ts';
 import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
 import { type InlineContext, toInlineJson, toInlineText } from '../inline-content.ts';
 import { newBlock } from '../new-records.ts';
@@ -17,6 +24,8 @@ export interface RolloutItem {
 
 export interface ItemContext extends InlineContext {
   onIdentifierCut: () => void;
+  /** Called for a part of a type that no rule reads. */
+  onUnknownBlock: (type: string) => void;
   timestampMs: number | undefined;
   /** Name for a call without an id: the same in every copy of it. */
   toCallId(content: string): string;
@@ -25,19 +34,13 @@ export interface ItemContext extends InlineContext {
 /** Further parts of a message are ignored; real ones have a few. */
 const MAX_PARTS = 10_000;
 
-/** Items with nothing to show: the harness's bookkeeping, or ciphertext. */
-const SILENT_ITEMS = new Set([
-  'additional_tools',
-  'compaction',
-  'compaction_summary',
-  'compaction_trigger',
-  'context_compaction',
-  'ghost_snapshot',
-  'other',
+/** Parts of messages and results, besides pictures and sounds. */
+const PART_TYPES: ReadonlySet<string> = new Set([
+  ...['input_text', 'output_text', 'text', 'summary_text', 'reasoning_text', 'refusal'],
 ]);
 
-/** The conversation item in a payload; null for one without content, undefined for an unknown one. */
-export function readRolloutItem(item: JsonObject, type: string, context: ItemContext): RolloutItem | null | undefined {
+/** The conversation item in a payload; undefined for one that is not read. */
+export function readRolloutItem(item: JsonObject, type: string, context: ItemContext): RolloutItem | undefined {
   switch (type) {
     case 'message':
       return { role: toRole(item.role), blocks: toParts(item.content, context) };
@@ -65,9 +68,10 @@ export function readRolloutItem(item: JsonObject, type: string, context: ItemCon
     case 'custom_tool_call_output':
       return { role: 'output', blocks: [toResult(item, item.output, context)] };
     case 'tool_search_output':
-      return { role: 'output', blocks: [toResult(item, item.tools, context)] };
+      // Descriptions of tools, which are no parts of a message.
+      return { role: 'output', blocks: [toResult(item, item.tools, { ...context, onUnknownBlock: () => undefined })] };
     default:
-      return SILENT_ITEMS.has(type) ? null : undefined;
+      return undefined;
   }
 }
 
@@ -80,11 +84,14 @@ function toParts(content: JsonValue | undefined, context: ItemContext): BlockCon
   if (typeof content === 'string') return content === '' ? [] : [toText(content, context)];
   const parts = Array.isArray(content) ? content.slice(0, MAX_PARTS) : [];
   return parts.filter(isJsonObject).flatMap((part) => {
-    if (typeof part.text === 'string') return [toText(part.text, context)];
     const type = readText(part.type);
+    const text = readText(part.text) ?? (type === 'refusal' ? readText(part.refusal) : null);
+    if (text !== null && (type === null || PART_TYPES.has(type))) return [toText(text, context)];
     if (type === 'input_image' || type === 'input_audio') return [toMedia(part, type.slice('input_'.length))];
     // Sent between agents, and only they can decrypt it.
     if (type === 'encrypted_content') return [newBlock('encrypted')];
+    context.onUnknownBlock(cutCharacters(type ?? 'unknown', MAX_TYPE_LENGTH));
+    if (text !== null) return [toText(text, context)];
     const block = newBlock(readIdentifier(part.type, context.onIdentifierCut) ?? 'unknown');
     block.metadata.content = toInlineJson(part, block, context);
     return [block];
@@ -105,7 +112,9 @@ function toMedia(part: JsonObject, blockType: string): BlockContent {
   const url = readText(part.image_url) ?? readText(part.audio_url) ?? readText(readObject(part.image_url)?.url) ?? '';
   const [prefix, mediaType] = DATA_URL.exec(url) ?? [];
   const block = newBlock(blockType);
-  if (prefix === undefined || mediaType === undefined) block.metadata.url = url.slice(0, 512).toWellFormed();
+  const fileId = readText(part.file_id);
+  if (url === '' && fileId !== null) block.metadata.file_id = fileId.slice(0, 512).toWellFormed();
+  else if (prefix === undefined || mediaType === undefined) block.metadata.url = url.slice(0, 512).toWellFormed();
   else {
     block.metadata.media_type = mediaType;
     block.metadata.byte_length = Math.floor((((readUncutLength(url) ?? url.length) - prefix.length) * 3) / 4);

@@ -30,62 +30,6 @@ const LINE_TYPES = new Set<unknown>([
   'world_state',
 ]);
 
-/** Line types that are ignored. */
-export const SILENT_LINES = new Set([
-  'world_state',
-  'inter_agent_communication',
-  'inter_agent_communication_metadata',
-  'retained_context',
-  'state',
-]);
-
-/**
- * Events that are ignored: `user_message`, `agent_message` and `agent_reasoning` repeat an item, tools' `_begin` and
- * `_end` repeat their calls and outputs, and the rest is for watchers.
- */
-const SILENT_EVENTS = new Set([
-  'user_message',
-  'agent_message',
-  'agent_reasoning',
-  'agent_reasoning_raw_content',
-  'agent_reasoning_section_break',
-  'background_event',
-  'context_compacted',
-  'deprecation_notice',
-  'dynamic_tool_call_request',
-  'dynamic_tool_call_response',
-  'entered_review_mode',
-  'exited_review_mode',
-  'guardian_assessment',
-  'guardian_warning',
-  'item_completed',
-  'item_started',
-  'model_reroute',
-  'model_verification',
-  'plan_update',
-  'raw_response_completed',
-  'raw_response_item',
-  'session_configured',
-  'shutdown_complete',
-  'sub_agent_activity',
-  'task_complete',
-  'thread_goal_updated',
-  'thread_name_updated',
-  'thread_rolled_back',
-  'thread_settings_applied',
-  'turn_complete',
-  'turn_diff',
-  'turn_moderation_metadata',
-  'undo_completed',
-  'undo_started',
-  'view_image_tool_call',
-  'warning',
-]);
-
-export function isSilentEvent(subtype: string): boolean {
-  return SILENT_EVENTS.has(subtype) || /_(?:begin|end|delta|request|updated)$/.test(subtype);
-}
-
 /**
  * Confidence that a line is from a rollout. Versions before 0.32 wrote items without an envelope, after a first line
  * without a type.

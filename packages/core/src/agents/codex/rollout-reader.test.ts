@@ -307,3 +307,141 @@ describe('the tier of a response', () => {
     }
   });
 });
+
+describe('what a rollout holds besides', () => {
+  const noticesOf = async (...lines: JsonObject[]) => (await parse(meta(), ...lines)).notices.map(({ error }) => error);
+
+  it('is named if it is unknown, with the text and the usage in it', async () => {
+    const novelty = { text: 'Seen', usage: { input_tokens: 5 } };
+    for (const [line, name] of [
+      [event('novelty_end', novelty), 'event_msg/novelty_end'],
+      [item('novelty', novelty), 'response_item/novelty'],
+      [{ type: 'novelty', payload: novelty }, 'novelty'],
+    ] as const) {
+      expect(await noticesOf(line, line)).toEqual([
+        `Unknown line type: ${name}`,
+        `Usage that is not counted, in lines of type ${name}`,
+        `Text that is not shown, in lines of type ${name}`,
+      ]);
+    }
+    const content = [{ type: 'novelty', text: 'Seen' }];
+    const { contentBlocks, notices } = await parse(meta(), item('message', { role: 'assistant', content }));
+    expect(contentBlocks.map((block) => block.content_text)).toEqual(['Seen']);
+    expect(notices.map(({ error }) => error)).toEqual(['Unknown type of content block: novelty']);
+  });
+
+  it('is silent if it is known, unless it holds what is not expected', async () => {
+    const mirror = event('agent_message', { message: 'I have looked for the heron' });
+    expect(await noticesOf(mirror, event('token_count', { info: null, rate_limits: null }))).toEqual([]);
+    expect(await noticesOf(event('agent_message', { message: 'x', usage: { output_tokens: 3 } }))).toEqual([
+      'Usage that is not counted, in lines of type event_msg/agent_message',
+    ]);
+    expect(await noticesOf(event('hook_completed', { comment: 'It has seen a heron' }))).toEqual([
+      'Text that is not shown, in lines of type event_msg/hook_completed',
+    ]);
+  });
+
+  it('is named if a script called a tool, because its call is no item', async () => {
+    const ended = (callId: string, fields: JsonObject = {}): JsonObject =>
+      event('exec_command_end', { call_id: callId, aggregated_output: 'two lines of text', ...fields });
+    const known = 'call_00000000000000000001';
+    expect(await noticesOf(call(), ended(known), ended('call_2', { source: 'user_shell' }))).toEqual([]);
+    expect(await noticesOf(call(), ended('exec-1'))).toEqual([
+      'Text that is not shown, in lines of type event_msg/exec_command_end without an item',
+    ]);
+  });
+
+  it('is a message if it stands nowhere else', async () => {
+    const error = { message: 'You have hit your limit', codex_error_info: 'usage_limit_exceeded' };
+    const { messages, contentBlocks, events, notices } = await parse(
+      meta(),
+      {
+        type: 'inter_agent_communication',
+        payload: { author: '/root', recipient: '/root/scout', content: 'Look', trigger_turn: true },
+      },
+      { type: 'realtime_item', payload: { type: 'transcript_segment', role: 'user', text: 'Where is it?' } },
+      { type: 'realtime_item', payload: { type: 'transcript_segment', role: 'assistant', text: 'I ask' } },
+      { type: 'realtime_item', payload: { type: 'realtime_session_closed', outcome: 'done' } },
+      event('error', error),
+      event('task_complete', { turn_id: TURN, error }),
+      event('task_started', { turn_id: TURN }),
+      event('turn_aborted', { turn_id: TURN, error }),
+    );
+    expect(messages.map(({ message_type: type, metadata }) => [type, metadata])).toEqual([
+      ['user', { author: '/root' }],
+      ['user', { is_spoken: true }],
+      ['assistant', { is_spoken: true }],
+      ['system', { level: 'error' }],
+      ['system', { level: 'error' }],
+    ]);
+    expect(contentBlocks.map((block) => block.content_text)).toEqual([
+      'Look',
+      'Where is it?',
+      'I ask',
+      error.message,
+      error.message,
+    ]);
+    expect(events.map(({ kind, name }) => [kind, name])).toEqual([
+      ['api_error', 'usage_limit_exceeded'],
+      ['api_error', 'usage_limit_exceeded'],
+    ]);
+    expect(notices).toEqual([]);
+  });
+});
+
+describe("the thread's total", () => {
+  const mismatches = async (...lines: JsonObject[]) =>
+    (await parse(meta(), context(), ...lines)).warnings
+      .filter(({ code }) => code === 'total_mismatch')
+      .map(({ error }) => error);
+  const record = (id: string, input: number, total: number, fields: JsonObject = {}): JsonObject => ({
+    type: 'token_usage_record',
+    payload: {
+      ...{ thread_id: THREAD, turn_id: TURN, response_id: id },
+      ...{ usage: toCounts(input, 1), thread_token_usage: toCounts(total, 1), ...fields },
+    },
+  });
+
+  it('grows by what was counted', async () => {
+    expect(await mismatches(count(toCounts(9, 1), toCounts(9, 1)), count(toCounts(20, 3), toCounts(11, 2)))).toEqual(
+      [],
+    );
+    expect(
+      await mismatches(
+        record('resp_1', 9, 9),
+        count(toCounts(9, 1), toCounts(9, 1)),
+        record('resp_2', 11, 20, { thread_token_usage: toCounts(20, 2) }),
+        count(toCounts(20, 2), toCounts(11, 1)),
+      ),
+    ).toEqual([]);
+  });
+
+  it('is compared with what was counted, and a difference has both figures', async () => {
+    expect(await mismatches(count(toCounts(9, 1), toCounts(9, 1)), count(toCounts(20, 2), toCounts(11, 5)))).toEqual([
+      'Output tokens of the thread: 2 stated, 6 counted',
+    ]);
+    // With records, nothing is interrupted without one.
+    expect(
+      await mismatches(
+        record('resp_1', 9, 9),
+        count(toCounts(9, 1), toCounts(9, 1)),
+        record('resp_2', 11, 50),
+        count(toCounts(50, 2), toCounts(11, 1)),
+      ),
+    ).toEqual([
+      'Input tokens of the thread: 50 stated, 20 counted',
+      "Input tokens of the thread's records: 50 stated, 20 counted",
+      "Output tokens of the thread's records: 1 stated, 2 counted",
+    ]);
+  });
+
+  it('may start again, be inherited, or contain an interrupted response', async () => {
+    const first = count(toCounts(900, 9), toCounts(9, 1));
+    expect(await mismatches(first, count(toCounts(4, 2), toCounts(4, 2)))).toEqual([]);
+    for (const between of [{ type: 'compacted', payload: { message: '' } }, event('thread_rolled_back'), meta()]) {
+      expect(await mismatches(first, between, count(toCounts(40, 2), toCounts(4, 2)))).toEqual([]);
+    }
+    expect(await mismatches(first, count(toCounts(920, 14), toCounts(11, 2)))).toEqual([]);
+    expect(await mismatches(first, first, count(toCounts(911, 10), toCounts(11, 1)))).toEqual([]);
+  });
+});

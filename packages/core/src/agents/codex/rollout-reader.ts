@@ -1,18 +1,21 @@
-import { cutCharacters, readIdentifier, readObject, readText } from '../../records/fields.ts';
+import { cutCharacters, MAX_TYPE_LENGTH, readIdentifier, readObject, readText } from '../../records/fields.ts';
 import { toRepository } from '../../records/repository.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import { type JsonObject, type JsonValue, type SessionEventKind, UNKNOWN_MODEL } from '../../rows.ts';
 import type { Usage } from '../../usage/usage.ts';
 import type { Reader, ReaderContext, ReaderLine } from '../agent.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
+import { createUnreadLines, reportUnreadContent } from '../unread-lines.ts';
 import type { BlockContent, EventRecord, MessageRecord, SessionRecord, TranscriptRecord } from '../records.ts';
 import { type ItemContext, type RolloutItem, readRolloutItem, toFingerprint } from './rollout-items.ts';
-import { isSilentEvent, type RolloutLine, SILENT_LINES, toRolloutLine } from './rollout-lines.ts';
+import { type RolloutLine, toRolloutLine } from './rollout-lines.ts';
 import { toTypedText } from './rollout-prompts.ts';
+import { compareTotals } from './rollout-totals.ts';
 import { abandonGroup, createResponseState, joinGroup, type ResponseState, takeGroup } from './rollout-responses.ts';
 import {
   type CodexResponse,
   createUsageState,
+  interruptTotals,
   observeHistory,
   observeRoot,
   readTokenCount,
@@ -20,15 +23,23 @@ import {
   type UsageState,
 } from './rollout-usage.ts';
 import { createThreadState, isCopiedLine, observeThread, observeTurn, type ThreadState } from './thread.ts';
+import { CALL_EVENTS, UNREAD_TYPES } from './unread-types.ts';
 import { createTurnContext, observeSettings, observeTier, type TurnContext } from './turn-context.ts';
 
-const MAX_TYPE_LENGTH = 64;
 /** Characters of a prompt that go into the names of the responses after it. */
 const MAX_HISTORY_CHARACTERS = 256;
+/** Calls whose events are recognised; the oldest are dropped. */
+const MAX_CALL_IDS = 2000;
+/** Characters of an error that tell it from another one. */
+const MAX_ERROR_CHARACTERS = 512;
 /** Usage is written when a response has completed. */
 const COMPLETED = 'completed';
 
 interface RolloutReaderState {
+  /** Ids of the latest calls. */
+  callIds: Set<string>;
+  /** The error that this turn has shown last; the end of the turn repeats it. */
+  lastError: string | null;
   thread: ThreadState;
   usage: UsageState;
   responses: ResponseState;
@@ -48,9 +59,11 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     isUnmeasured: context.isLive === true,
     onNestingTooDeep: () => context.report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored'),
     onIdentifierCut,
+    onUnknownBlock: (type) => context.report('unknown_block_type', 'notice', `Unknown type of content block: ${type}`),
     timestampMs: undefined,
     toCallId: (content) => `${historyName()}/${content}`,
   };
+  const unread = createUnreadLines(UNREAD_TYPES, context);
   let timestampMs: number | undefined;
   let isCopy = false;
 
@@ -122,7 +135,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     if (threadId !== null && thread.id !== null) isCopy = threadId !== thread.id;
     observeTier(turn, record, identifier);
     observeTier(turn, readObject(record.usage), identifier);
-    const response = readUsageRecord(usage, record, thread.turnId, onInvalidUsage);
+    const response = readUsageRecord(usage, record, { turnId: thread.turnId, isCopy }, onInvalidUsage);
     if (response === undefined) return [];
     if (!isCopy) usage.hasRecords = true;
     responses.abandoned = null;
@@ -167,9 +180,14 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     return [toEvent('prompt', null, `prompt/${toFingerprint(typed)}`), message];
   };
 
-  const readItem = ({ payload, subtype }: RolloutLine): TranscriptRecord[] | undefined => {
-    const item = readRolloutItem(payload, subtype, itemContext);
-    if (item === undefined || item === null) return item === null ? [] : undefined;
+  const toTextBlocks = (text: string): BlockContent[] =>
+    readRolloutItem({ role: 'system', content: text }, 'message', itemContext)?.blocks ?? [];
+
+  const readItem = (payload: JsonObject, type: string): TranscriptRecord[] | undefined => {
+    const item = readRolloutItem(payload, type, itemContext);
+    if (item === undefined) return undefined;
+    const callId = readText(payload.call_id);
+    if (callId !== null) rememberCall(state.callIds, callId);
     switch (item.role) {
       case 'assistant':
         return [toAssistant(item, identifier(payload.phase))];
@@ -188,6 +206,38 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     observeTurn(thread, readText(turnId));
     abandonGroup(responses);
     responses.counted = null;
+    state.lastError = null;
+  };
+
+  /** `subtype`: whether the turn failed (`error`) or goes on (`stream_error`). */
+  const readError = (subtype: 'error' | 'stream_error', value: JsonValue | undefined): TranscriptRecord[] => {
+    const error = readObject(value);
+    if (error === undefined) return [];
+    const info = error.codex_error_info;
+    const name = identifier(info) ?? Object.keys(readObject(info) ?? {})[0] ?? null;
+    const kind = subtype === 'error' ? 'api_error' : 'api_retry';
+    const event = toEvent(kind, name, `${subtype}/${usage.total?.input ?? 0}`);
+    const text = readText(error.message) ?? '';
+    const shown = cutCharacters(text, MAX_ERROR_CHARACTERS);
+    if (text === '' || shown === state.lastError) return [event];
+    state.lastError = shown;
+    const message = toMessage('system', toTextBlocks(text));
+    message.metadata.level = subtype === 'error' ? 'error' : 'warning';
+    return [event, message];
+  };
+
+  /** Calls by a script of the model have events, but no items. */
+  const observeCallEvent = (payload: JsonObject, subtype: string): void => {
+    const callId = readText(payload.call_id);
+    if (callId === null || !CALL_EVENTS.has(subtype) || state.callIds.has(cutCharacters(callId, MAX_TYPE_LENGTH)))
+      return;
+    if (payload.source !== 'user_shell') reportUnreadContent(`event_msg/${subtype} without an item`, payload, context);
+  };
+
+  /** A part of what was said in a conversation by voice. */
+  const readSpoken = ({ role, text }: JsonObject): TranscriptRecord[] => {
+    const message = toMessage(role === 'assistant' ? 'assistant' : 'user', toTextBlocks(readText(text) ?? ''));
+    return [{ ...message, model: null, metadata: { is_spoken: true } }];
   };
 
   const readEvent = ({ payload, subtype }: RolloutLine): TranscriptRecord[] | undefined => {
@@ -202,7 +252,10 @@ export function createRolloutReader(context: ReaderContext, state = createState(
         return [];
       case 'turn_aborted':
         abandonGroup(responses);
-        return [];
+        return readError('error', payload.error);
+      case 'task_complete':
+      case 'turn_complete':
+        return readError('error', payload.error);
       case 'thread_settings_applied':
         // All settings as they are from now on: those without a tier have the standard one.
         return readSettings({ service_tier: null, ...readObject(payload.thread_settings) });
@@ -213,18 +266,14 @@ export function createRolloutReader(context: ReaderContext, state = createState(
         return title === null || isCopy ? [] : [{ kind: 'session', title: { source: 'custom', text: title } }];
       }
       case 'thread_rolled_back':
-        usage.isContinuous = false;
+        interruptTotals(usage);
         return [];
       case 'error':
-      case 'stream_error': {
-        const info = payload.codex_error_info;
-        const name = identifier(info) ?? Object.keys(readObject(info) ?? {})[0] ?? null;
-        return [
-          toEvent(subtype === 'error' ? 'api_error' : 'api_retry', name, `${subtype}/${usage.total?.input ?? 0}`),
-        ];
-      }
+      case 'stream_error':
+        return readError(subtype, payload);
       default:
-        return isSilentEvent(subtype) ? [] : undefined;
+        observeCallEvent(payload, subtype);
+        return undefined;
     }
   };
 
@@ -235,7 +284,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
 
   const readMeta = (meta: JsonObject): TranscriptRecord[] => {
     const id = identifier(meta.id);
-    usage.isContinuous = false;
+    interruptTotals(usage);
     if (id !== null) observeRoot(usage, id);
     const isOwn = observeThread(thread, meta, timestampMs);
     const git = readObject(meta.git);
@@ -260,7 +309,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
   };
 
   const readCompacted = (payload: JsonObject): TranscriptRecord[] => {
-    usage.isContinuous = false;
+    interruptTotals(usage);
     const { contextTokens } = usage;
     const latest = readObject(payload.latest_token_usage_record);
     const wasCopy = isCopy;
@@ -271,10 +320,13 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     records.push(toEvent('compaction', null, `compaction/${identity}`, details));
     const text = readText(payload.message);
     if (text === null) return records;
-    const item = readRolloutItem({ role: 'user', content: text }, 'message', itemContext);
-    const blocks = item?.blocks ?? [];
     records.push(
-      newMessage('summary', { blocks, timestampMs, isSidechain: thread.isSubagent, agentVersion: turn.version }),
+      newMessage('summary', {
+        blocks: toTextBlocks(text),
+        timestampMs,
+        isSidechain: thread.isSubagent,
+        agentVersion: turn.version,
+      }),
     );
     return records;
   };
@@ -288,7 +340,11 @@ export function createRolloutReader(context: ReaderContext, state = createState(
         responses.counted = null;
         return readSettings(line.payload);
       case 'response_item':
-        return readItem(line);
+        return readItem(line.payload, line.subtype);
+      case 'inter_agent_communication':
+        return readItem(line.payload, 'agent_message');
+      case 'realtime_item':
+        return line.subtype === 'transcript_segment' ? readSpoken(line.payload) : undefined;
       case 'event_msg':
         return readEvent(line);
       case 'token_usage_record':
@@ -296,7 +352,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
       case 'compacted':
         return readCompacted(line.payload);
       default:
-        return SILENT_LINES.has(line.type) ? [] : undefined;
+        return undefined;
     }
   };
 
@@ -322,17 +378,29 @@ export function createRolloutReader(context: ReaderContext, state = createState(
       // Most versions stamp copied lines with the time of the copy, so the original time is unknown.
       if (isCopy && (lineMs ?? 0) >= (thread.createdMs ?? 0)) timestampMs = undefined;
       itemContext.timestampMs = timestampMs;
-      const name = cutCharacters(line.subtype === '' ? line.type : `${line.type}/${line.subtype}`, MAX_TYPE_LENGTH);
-      const records = readLine(line) ?? [{ kind: 'unknown', type: name, name }];
+      const name = line.subtype === '' ? line.type : `${line.type}/${line.subtype}`;
+      const records = readLine(line) ?? unread.read(line.type, line.payload, name);
       return { type, timestampMs: lineMs, records };
     },
+    finish() {
+      compareTotals(usage.checks.counts, usage.total, 'thread', context);
+      compareTotals(usage.checks.records, usage.recordTotal, "thread's records", context);
+    },
   };
+}
+
+function rememberCall(callIds: Set<string>, callId: string): void {
+  callIds.add(cutCharacters(callId, MAX_TYPE_LENGTH));
+  const [oldest] = callIds;
+  if (callIds.size > MAX_CALL_IDS && oldest !== undefined) callIds.delete(oldest);
 }
 
 const isText = ({ block_type: type }: BlockContent): boolean => type === 'text';
 
 function createState(): RolloutReaderState {
   return {
+    callIds: new Set(),
+    lastError: null,
     thread: createThreadState(),
     usage: createUsageState(),
     responses: createResponseState(),

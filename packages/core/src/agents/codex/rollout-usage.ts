@@ -3,18 +3,11 @@ import { MAX_REPORTED_TOKENS, readCount, readObject, readText } from '../../reco
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import { MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
 import { newUsage } from '../new-records.ts';
+import { createTotalCheck, interruptTotal, observeCounted, observeTotal, type TotalCheck } from './rollout-totals.ts';
+import { type CodexTokens, isNothing, isPositive, isSame, subtract, toText } from './tokens.ts';
 
 /** Responses of one turn that are told apart; in longer turns the first ones are forgotten. */
 const MAX_RESPONSES_PER_TURN = 10_000;
-
-/** Tokens as Codex counts them: `input` contains `cached` and `cacheWrite`, `output` contains `reasoning`. */
-interface CodexTokens {
-  input: number;
-  cached: number;
-  cacheWrite: number;
-  output: number;
-  reasoning: number;
-}
 
 /** What is known about the responses of a turn that have the same tokens; nearly always a single one. */
 interface SameTokens {
@@ -41,6 +34,10 @@ export interface UsageState {
   chain: string;
   /** Whether `chain` covers more than the thread's id. */
   hasHistory: boolean;
+  /** The totals of `token_count` lines, and those of the thread's own records. */
+  checks: { counts: TotalCheck; records: TotalCheck };
+  /** The thread's total as of its own last record. */
+  recordTotal: CodexTokens | null;
 }
 
 export function createUsageState(): UsageState {
@@ -54,7 +51,16 @@ export function createUsageState(): UsageState {
     openRecord: null,
     chain: '',
     hasHistory: false,
+    checks: { counts: createTotalCheck(), records: createTotalCheck() },
+    recordTotal: null,
   };
+}
+
+/** The thread's total may start again: after a resume, a compaction or a roll-back. */
+export function interruptTotals(state: UsageState): void {
+  state.isContinuous = false;
+  interruptTotal(state.checks.counts);
+  interruptTotal(state.checks.records);
 }
 
 /** What a line says about a response. */
@@ -115,15 +121,20 @@ export function readTokenCount(
       ? subtract(grown, last)
       : undefined;
   const responses: CodexResponse[] = [];
-  if (belated !== undefined && isPositive(belated) && !isNothing(belated)) {
-    const name = nameCount(state, turnId, belated, total);
-    if (name !== undefined) responses.push({ name, providerId: null, usage: toUsage(belated), isBelated: true });
-  }
+  const addResponse = (ownTurnId: string | null, counted: CodexTokens, isBelated: boolean): void => {
+    const { name, isNew } = nameCount(state, ownTurnId, counted, total);
+    if (isNew) observeCounted(state.checks.counts, counted);
+    if (name !== undefined) responses.push({ name, providerId: null, usage: toUsage(counted), isBelated });
+  };
+  if (belated !== undefined && isPositive(belated) && !isNothing(belated)) addResponse(turnId, belated, true);
   const isMirror = state.openRecord === toText(tokens);
   state.openRecord = null;
-  const ownTurnId = isMirror ? state.turnId : turnId;
-  const name = nameCount(state, ownTurnId, tokens, total);
-  if (name !== undefined) responses.push({ name, providerId: null, usage: toUsage(tokens), isBelated: false });
+  addResponse(isMirror ? state.turnId : turnId, tokens, false);
+  if (total !== undefined) {
+    if (isCopy || !isContinuous) interruptTotal(state.checks.counts);
+    observeTotal(state.checks.counts, total, last);
+    if (isCopy) interruptTotal(state.checks.counts);
+  }
   return responses;
 }
 
@@ -134,7 +145,7 @@ export function readTokenCount(
 export function readUsageRecord(
   state: UsageState,
   record: JsonObject,
-  turnId: string | null,
+  { turnId, isCopy }: { turnId: string | null; isCopy: boolean },
   onInvalid: OnInvalid,
 ): CodexResponse | undefined {
   const tokens = readTokens(record.usage, MAX_TOKENS_PER_FIELD, onInvalid);
@@ -146,30 +157,43 @@ export function readUsageRecord(
   }
   const { recordIds, totals } = findSame(state, recordTurnId, tokens);
   let index = providerId === null ? 0 : recordIds.indexOf(providerId);
+  const isNew = index === -1;
   if (index === -1) index = recordIds.push(providerId ?? '') - 1;
+  if (isNew && !isCopy) {
+    if (index >= totals.length) observeCounted(state.checks.counts, tokens);
+    observeCounted(state.checks.records, tokens);
+  }
+  const threadTotal = readTokens(record.thread_token_usage, MAX_REPORTED_TOKENS, onInvalid);
+  if (threadTotal !== undefined && !isCopy) {
+    if (isNew) observeTotal(state.checks.records, threadTotal, tokens);
+    state.recordTotal = threadTotal;
+  }
   const name = toName(recordTurnId, tokens, index);
   if (index >= totals.length) state.openRecord = toText(tokens);
   state.contextTokens = tokens.input + tokens.output;
   return { name, providerId, usage: toUsage(tokens), isBelated: false };
 }
 
-/** Undefined if a record has reported the response already. */
+/** `name`: undefined if a record has reported the response already. `isNew`: nothing has reported it so far. */
 function nameCount(
   state: UsageState,
   turnId: string | null,
   tokens: CodexTokens,
   total: CodexTokens | undefined,
-): string | undefined {
+): { name: string | undefined; isNew: boolean } {
   if (turnId === null) {
     observeHistory(state, toText(tokens));
-    return `codex:${state.chain}`;
+    return { name: `codex:${state.chain}`, isNew: true };
   }
   const { totals, recordIds } = findSame(state, turnId, tokens);
   // Without a total, an identical count is a repetition.
   const totalText = total === undefined ? '' : toText(total);
   let index = totals.indexOf(totalText);
+  const isRepeated = index !== -1;
   if (index === -1) index = totals.push(totalText) - 1;
-  return index < recordIds.length ? undefined : toName(turnId, tokens, index);
+  const isRecorded = index < recordIds.length;
+  const name = isRecorded ? undefined : toName(turnId, tokens, index);
+  return { name, isNew: !isRepeated && !isRecorded };
 }
 
 function findSame(state: UsageState, turnId: string, tokens: CodexTokens): SameTokens {
@@ -193,11 +217,6 @@ function toName(turnId: string, tokens: CodexTokens, index: number): string {
   return `${turnId}/${toText(tokens)}${index === 0 ? '' : `#${index}`}`;
 }
 
-/** Leaves out cache writes, which some versions state only in records. */
-function toText({ input, cached, output, reasoning }: CodexTokens): string {
-  return `${input}.${cached}.${output}.${reasoning}`;
-}
-
 function readTokens(value: JsonValue | undefined, max: number, onInvalid: OnInvalid): CodexTokens | undefined {
   const usage = readObject(value);
   if (usage === undefined) return undefined;
@@ -218,17 +237,3 @@ function toUsage({ input, cached, cacheWrite, output, reasoning }: CodexTokens):
     thinkingTokens: reasoning,
   });
 }
-
-function subtract(a: CodexTokens, b: CodexTokens): CodexTokens {
-  return {
-    input: a.input - b.input,
-    cached: a.cached - b.cached,
-    cacheWrite: a.cacheWrite - b.cacheWrite,
-    output: a.output - b.output,
-    reasoning: a.reasoning - b.reasoning,
-  };
-}
-
-const isSame = (a: CodexTokens, b: CodexTokens): boolean => toText(a) === toText(b);
-const isPositive = (tokens: CodexTokens): boolean => Object.values(tokens).every((count) => count >= 0);
-const isNothing = ({ input, output }: CodexTokens): boolean => input === 0 && output === 0;

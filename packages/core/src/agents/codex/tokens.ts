@@ -1,0 +1,37 @@
+/** Tokens as Codex counts them: `input` contains `cached` and `cacheWrite`, `output` contains `reasoning`. */
+export interface CodexTokens {
+  input: number;
+  cached: number;
+  cacheWrite: number;
+  output: number;
+  reasoning: number;
+}
+
+export const NO_TOKENS: Readonly<CodexTokens> = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+
+export function add(a: CodexTokens, b: CodexTokens): CodexTokens {
+  return combine(a, b, 1);
+}
+
+export function subtract(a: CodexTokens, b: CodexTokens): CodexTokens {
+  return combine(a, b, -1);
+}
+
+function combine(a: CodexTokens, b: CodexTokens, sign: 1 | -1): CodexTokens {
+  return {
+    input: a.input + sign * b.input,
+    cached: a.cached + sign * b.cached,
+    cacheWrite: a.cacheWrite + sign * b.cacheWrite,
+    output: a.output + sign * b.output,
+    reasoning: a.reasoning + sign * b.reasoning,
+  };
+}
+
+/** Leaves out cache writes, which some versions state only in records. */
+export function toText({ input, cached, output, reasoning }: CodexTokens): string {
+  return `${input}.${cached}.${output}.${reasoning}`;
+}
+
+export const isSame = (a: CodexTokens, b: CodexTokens): boolean => toText(a) === toText(b);
+export const isPositive = (tokens: CodexTokens): boolean => Object.values(tokens).every((count) => count >= 0);
+export const isNothing = ({ input, output }: CodexTokens): boolean => input === 0 && output === 0;
