@@ -1,0 +1,72 @@
+import { type AgentResult, formatRows, toTable } from './table.ts';
+
+const HEAD = `# Agents in the lab
+
+\`pnpm lab\` installs the newest program of each vendor from npm, runs it headless against a fake API on this machine,
+and compares what recount reads in its files with what that API answered: the tokens of each class, models, prompts,
+texts, tool calls and their results. It reads them by \`recount parse\`, by \`recount usage\`, from a database after an
+upload, and in the live stream where recount knows one. "right" means that all of them are equal to the token. The
+command writes this page.
+`;
+
+const TABLE_START = /^\| agent /m;
+const DIFFERENCES = '## What differs';
+const NOT_TRIED = '## Not tried';
+
+/** Of a situation; the command prints all. */
+const MAX_LINES = 3;
+
+export interface PageInput {
+  /** The page as it is: rows of agents that were not run stay. */
+  previous: string | undefined;
+  results: readonly AgentResult[];
+  situations: readonly { id: string; label: string }[];
+  /** Reasons by agent and situation, those of programs that were not run included. */
+  notTried: readonly { label: string; what: string; reason: string }[];
+  /** \`2026-11-27\` */
+  date: string;
+}
+
+/** The page with the newest result of each agent, sorted as the results are; agents that were not run come after. */
+export function toAgentsPage({ previous = '', results, situations, notTried, date }: PageInput): string {
+  const run = results.filter(({ cells }) => cells.length > 0);
+  const labels = run.map(({ label }) => label);
+  const isOther = (label: string | undefined): boolean => label !== undefined && !labels.includes(label);
+  const rows = toTable(run, situations, date);
+  const kept = readRows(previous).filter((row) => isOther(row[0]) && row.length === rows[0]?.length);
+  const lines = run.flatMap(({ label, version, cells }) =>
+    cells.flatMap(({ situation, reason, differences, verdict }) => {
+      const name = situations.find(({ id }) => id === situation)?.label ?? situation;
+      const texts =
+        verdict === 'failed' ? [`failed: ${reason}`] : differences.map(({ way, text }) => `${way}: ${text}`);
+      const more = texts.length > MAX_LINES ? [`and ${texts.length - MAX_LINES} more`] : [];
+      return [...texts.slice(0, MAX_LINES), ...more].map((text) => `- **${label}** ${version}, ${name}: ${text}`);
+    }),
+  );
+  const keptLines = previous.split('\n').filter((line) => isOther(/^- \*\*(.+?)\*\* /.exec(line)?.[1]));
+  const differences = [...lines, ...keptLines];
+  return [
+    HEAD,
+    formatRows([...rows, ...kept]),
+    ...(differences.length === 0 ? [] : ['', DIFFERENCES, '', ...differences]),
+    '',
+    NOT_TRIED,
+    '',
+    formatRows([['agent', 'what', 'why'], ...notTried.map(({ label, what, reason }) => [label, what, reason])]),
+    '',
+  ].join('\n');
+}
+
+/** Rows of the page's first table, without its head. */
+export function readRows(page: string): string[][] {
+  const start = page.search(TABLE_START);
+  if (start === -1) return [];
+  const lines = page.slice(start).split('\n');
+  const end = lines.findIndex((line) => !line.startsWith('|'));
+  return lines.slice(2, end).map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}

@@ -1,0 +1,95 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { toAgentsPage } from './agents-page.ts';
+import { CLOSED_PROGRAMS, PROGRAMS } from './programs/programs.ts';
+import { runLab } from './run-lab.ts';
+import { SITUATIONS } from './situations.ts';
+import { type AgentResult, formatRows, isRight, toTable } from './table.ts';
+
+const PAGE = fileURLToPath(new URL('../../../docs/agents.md', import.meta.url));
+
+const HELP = `Usage: pnpm lab [options]
+
+Runs the vendors' newest programs headless against a fake API on loopback, through a script of situations, and compares
+what recount reads in their files with what the API answered, to the token. Prints a table of agents and situations, and
+writes it to docs/agents.md if all situations were run with the newest versions. Exit code 1 if anything differs.
+
+Programs are installed from npm into a cache folder of the user. They run with an empty home and dummy keys, and reach
+nothing but loopback.
+
+  --agent ID         only this agent; may be repeated. One of: ${PROGRAMS.map(({ agent }) => agent).join(', ')}
+  --version VERSION  of the agent's package, in place of the newest one; needs one --agent
+  --situation ID     only this situation; may be repeated. One of: ${SITUATIONS.map(({ id }) => id).join(', ')}
+  --folder PATH      where the programs' homes are made (default: a new temporary folder)
+  --keep             leaves what the programs wrote, and says where
+
+Examples:
+  $ pnpm lab
+  $ pnpm lab --agent codex --agent claude-code
+  $ pnpm lab --agent claude-code --version 2.1.332 --situation fork --keep
+`;
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      agent: { type: 'string', multiple: true, default: [] },
+      version: { type: 'string' },
+      situation: { type: 'string', multiple: true, default: [] },
+      folder: { type: 'string' },
+      keep: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const agents = [...PROGRAMS, ...CLOSED_PROGRAMS].map(({ agent }) => agent);
+  const isKnown =
+    values.agent.every((agent) => agents.includes(agent)) &&
+    values.situation.every((id) => SITUATIONS.some((situation) => situation.id === id));
+  if (values.help || !isKnown || (values.version !== undefined && values.agent.length !== 1)) {
+    console.log(HELP);
+    return values.help ? 0 : 2;
+  }
+  const isWanted = ({ agent }: { agent: string }) => values.agent.length === 0 || values.agent.includes(agent);
+  const situations = SITUATIONS.filter(({ id }) => values.situation.length === 0 || values.situation.includes(id));
+  const folder = values.folder ?? (await mkdtemp(join(tmpdir(), 'recount-lab-')));
+  try {
+    const results = await runLab({
+      programs: PROGRAMS.filter(isWanted),
+      closedPrograms: CLOSED_PROGRAMS.filter(isWanted),
+      situations,
+      version: values.version,
+      folder,
+      keep: values.keep,
+      store: undefined,
+      onProgress: (text) => console.log(text),
+    });
+    const date = new Date().toISOString().slice(0, 10);
+    const run = results.filter(({ cells }) => cells.length > 0);
+    console.log(`\n${formatRows(toTable(run, situations, date))}`);
+    for (const { label, what, reason } of listNotTried()) console.log(`not tried: ${label}, ${what}: ${reason}`);
+    if (values.version === undefined && situations.length === SITUATIONS.length) await writePage(results, date);
+    return results.every((result) => result.cells.length === 0 || isRight(result)) ? 0 : 1;
+  } finally {
+    if (values.keep) console.log(`\nKept in ${folder}`);
+    else if (values.folder === undefined) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function listNotTried(): { label: string; what: string; reason: string }[] {
+  const situations = PROGRAMS.flatMap(({ label, notTried = {} }) =>
+    Object.entries(notTried).map(([id, reason]) => {
+      const what = SITUATIONS.find((situation) => situation.id === id)?.label ?? id;
+      return { label, what, reason };
+    }),
+  );
+  return [...situations, ...CLOSED_PROGRAMS.map(({ label, reason }) => ({ label, what: 'all', reason }))];
+}
+
+async function writePage(results: readonly AgentResult[], date: string): Promise<void> {
+  const previous = await readFile(PAGE, 'utf8').catch(() => undefined);
+  await writeFile(PAGE, toAgentsPage({ previous, results, situations: SITUATIONS, notTried: listNotTried(), date }));
+}
+
+process.exitCode = await main();

@@ -1,0 +1,55 @@
+import type { ProgramTools, Turn } from '../situations.ts';
+
+/** Where a run of a program lives. All folders are made for the run. */
+export interface RunPlace {
+  /** The program's empty home. */
+  home: string;
+  /** Its working directory, a Git repository. */
+  project: string;
+  /** The fake API, without a path. */
+  url: string;
+}
+
+/** What an earlier start of the program in the same situation printed. */
+export interface EarlierRun {
+  turn: Turn;
+  stdout: string;
+}
+
+/** A vendor's program and how to run it headless against the fake API. */
+export interface Program {
+  /** The agent's id in recount. */
+  agent: string;
+  label: string;
+  /** Its package on npm; its program is the package's only one, or the one of this name. */
+  packageName: string;
+  command: string;
+  tools: ProgramTools;
+  /** Writes its settings, and returns the variables of its environment. */
+  prepare(place: RunPlace): Promise<Record<string, string>>;
+  /** Arguments of a start. `earlier` are the starts before it, the first one first. */
+  toArguments(turn: Turn, earlier: readonly EarlierRun[], place: RunPlace): string[];
+  /** The prompt that makes it compact a conversation; undefined if it has none, or not headless. */
+  compactCommand?: string;
+  /** Situations that the program cannot be put into, by id, with the reason. */
+  notTried?: Readonly<Record<string, string>>;
+  /** Recount reads what it prints as a live stream of this agent: `claude`, `codex` or `amp`. */
+  liveAgent?: string;
+  /** The stream's totals leave out sub-agents. */
+  isLiveWithoutSubagents?: boolean;
+}
+
+/** A program that needs its vendor's login: it is named as not tried. */
+export interface ClosedProgram {
+  agent: string;
+  label: string;
+  packageName: string;
+  reason: string;
+}
+
+/** The first value that a pattern's group finds in what the first start printed. */
+export function findInFirst(earlier: readonly EarlierRun[], pattern: RegExp): string {
+  const found = pattern.exec(earlier[0]?.stdout ?? '')?.[1];
+  if (found === undefined) throw new Error('The first start named no session');
+  return found;
+}

@@ -1,0 +1,99 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { compareSituation } from './compare-situation.ts';
+import { type InstalledProgram, installProgram } from './install.ts';
+import type { ClosedProgram, Program } from './programs/program.ts';
+import { runSituation } from './run-situation.ts';
+import type { Situation } from './situations.ts';
+import type { Store } from './store.ts';
+import type { AgentResult, Cell } from './table.ts';
+
+export interface LabOptions {
+  programs: readonly Program[];
+  closedPrograms: readonly ClosedProgram[];
+  situations: readonly Situation[];
+  /** The version to run; undefined: the newest one. */
+  version: string | undefined;
+  /** Gets a folder for each agent, version and situation. */
+  folder: string;
+  /** Keeps what the programs wrote. */
+  keep: boolean;
+  /** Where their sessions are uploaded to; undefined: nowhere. */
+  store: Store | undefined;
+  onProgress(text: string): void;
+}
+
+/** Runs each program through each situation, one after the other. */
+export async function runLab(options: LabOptions): Promise<AgentResult[]> {
+  const results: AgentResult[] = [];
+  for (const program of options.programs) results.push(await runAgent(program, options));
+  const closed = options.closedPrograms.map((program) => ({ ...program, version: undefined, cells: [] }));
+  return [...results, ...closed];
+}
+
+async function runAgent(program: Program, options: LabOptions): Promise<AgentResult> {
+  const { agent, label, packageName } = program;
+  let installed: InstalledProgram;
+  try {
+    options.onProgress(`${label}: installing`);
+    installed = await installProgram(program, options.version);
+  } catch (error) {
+    const reason = `it could not be installed: ${firstLine(error)}`;
+    const cells = options.situations.map(({ id }) => toCell(program, id, { verdict: 'failed', reason }));
+    return { agent, label, packageName, version: options.version, cells, reason };
+  }
+  const { version, skippedVersions } = installed;
+  const reason = skippedVersions.length > 0 ? `npm could not install ${skippedVersions.join(', ')}` : undefined;
+  const cells: Cell[] = [];
+  for (const situation of options.situations) {
+    const cell = await runCell(program, installed, situation, options);
+    cells.push(cell);
+    options.onProgress(describeCell(label, version, situation, cell));
+  }
+  return { agent, label, packageName, version, cells, reason };
+}
+
+async function runCell(
+  program: Program,
+  installed: InstalledProgram,
+  situation: Situation,
+  options: LabOptions,
+): Promise<Cell> {
+  const notTried = program.notTried?.[situation.id];
+  if (notTried !== undefined) return toCell(program, situation.id, { verdict: 'not tried', reason: notTried });
+  const folder = join(options.folder, program.agent, installed.version, situation.id);
+  try {
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true });
+    const result = await runSituation(program, installed, situation, folder);
+    if (result.failure !== undefined)
+      return toCell(program, situation.id, { verdict: 'failed', reason: result.failure });
+    const { differences, unwritten } = await compareSituation(program, situation, result, options.store);
+    return toCell(program, situation.id, {
+      verdict: differences.length === 0 ? 'right' : 'wrong',
+      differences,
+      unwritten,
+    });
+  } catch (error) {
+    return toCell(program, situation.id, { verdict: 'failed', reason: firstLine(error) });
+  } finally {
+    if (!options.keep) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const toCell = ({ agent }: Program, situation: string, cell: Pick<Cell, 'verdict'> & Partial<Cell>): Cell => ({
+  agent,
+  situation,
+  differences: [],
+  unwritten: 0,
+  ...cell,
+});
+
+const firstLine = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).split('\n').slice(0, 6).join(' ').slice(0, 600);
+
+function describeCell(label: string, version: string, { label: name }: Situation, cell: Cell): string {
+  const head = `${label} ${version}, ${name}: ${cell.verdict}`;
+  const reason = cell.reason === undefined ? [] : [`  ${cell.reason}`];
+  return [head, ...reason, ...cell.differences.map(({ way, text }) => `  ${way}: ${text}`)].join('\n');
+}

@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface ProgramRun {
+  exitCode: number | null;
+  stdout: string;
+  stderr: string;
+  /** It ran until its deadline. */
+  isLate: boolean;
+}
+
+export interface ProgramStart {
+  command: readonly [string, ...string[]];
+  arguments: readonly string[];
+  cwd: string;
+  environment: Record<string, string>;
+  timeoutMs: number;
+  /** Aborts to kill the program at once. */
+  kill?: AbortSignal | undefined;
+}
+
+/** Nothing listens on it: a program that asks for anything but loopback fails at once. */
+const DEAD_PROXY = 'http://127.0.0.1:9';
+/** How much of a program's output is kept. */
+const MAX_OUTPUT_CHARACTERS = 64 * 1024 ** 2;
+
+/** What every program gets: no variable of the machine but the path, and no way out. */
+export function toBaseEnvironment(home: string): Record<string, string> {
+  const proxies = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]);
+  return {
+    PATH: process.env.PATH ?? '',
+    HOME: home,
+    USERPROFILE: home,
+    TZ: 'UTC',
+    LANG: 'C.UTF-8',
+    TERM: 'dumb',
+    CI: '1',
+    DO_NOT_TRACK: '1',
+    NO_PROXY: '127.0.0.1,localhost,::1',
+    no_proxy: '127.0.0.1,localhost,::1',
+    ...Object.fromEntries(proxies.map((name) => [name, DEAD_PROXY])),
+  };
+}
+
+/** Runs a program to its end, in a process group of its own, which is killed at the deadline. */
+export async function runProgram(start: ProgramStart): Promise<ProgramRun> {
+  const [file, ...words] = start.command;
+  const child = spawn(file, [...words, ...start.arguments], {
+    cwd: start.cwd,
+    env: start.environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const text = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (chunk: string) => {
+      if (text[name].length < MAX_OUTPUT_CHARACTERS) text[name] += chunk;
+    });
+  }
+  const deadline = new AbortController();
+  const ended = once(child, 'exit', { signal: deadline.signal });
+  const timer = setTimeout(() => deadline.abort(), start.timeoutMs);
+  const stop = () => killGroup(child);
+  start.kill?.addEventListener('abort', stop);
+  try {
+    const [exitCode] = (await ended) as [number | null];
+    return { exitCode, ...text, isLate: false };
+  } catch (error) {
+    if (!deadline.signal.aborted) throw error;
+    return { exitCode: null, ...text, isLate: true };
+  } finally {
+    clearTimeout(timer);
+    start.kill?.removeEventListener('abort', stop);
+    // What it started in the background ends as well.
+    killGroup(child);
+    await sleep(50);
+  }
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // All of it has ended.
+  }
+}

@@ -1,0 +1,64 @@
+import type { ModelRequest, Step, Tokens } from './exchange.ts';
+
+/** What names the step of a situation in a prompt, such as `LAB-resume-2`. */
+const MARKER = /\bLAB-[a-z0-9]+(?:-[a-z0-9]+)*\b/g;
+/** How programs ask for a summary of the conversation, which holds the prompts and their markers. */
+const ASKS_FOR_SUMMARY = /\bsummar(?:y|ies|i[sz]e)\b|\bcompact|\bcompress|<state_snapshot>|\bhandoff\b/i;
+
+/** Answers by the marker of the prompt; each request takes the marker's next step. */
+export type Steps = Readonly<Record<string, readonly Step[]>>;
+
+export interface Script {
+  /** The marker that a request answers, and its step; both undefined if the program asks for something of its own. */
+  next(request: ModelRequest): { marker?: string; step: Step };
+  /** Steps that no request has taken. */
+  left(): string[];
+}
+
+/** Plain, so that the title of a session reads as one. */
+const OWN_ANSWER: Step = { text: '{"title":"Lab session","name":"lab-session"}' };
+
+export function createScript(steps: Steps): Script {
+  const taken = new Map<string, number>();
+  return {
+    next(request) {
+      const marker = findMarker(request);
+      const known = marker === undefined ? undefined : steps[marker];
+      if (marker === undefined || known === undefined) return { step: OWN_ANSWER };
+      const index = taken.get(marker) ?? 0;
+      taken.set(marker, index + 1);
+      return { marker, step: known[index] ?? { text: `Nothing is left to say about ${marker.toLowerCase()}.` } };
+    },
+    left: () =>
+      Object.entries(steps).flatMap(([marker, list]) => {
+        const count = list.length - (taken.get(marker) ?? 0);
+        return count > 0 ? [`${marker}: ${count}`] : [];
+      }),
+  };
+}
+
+/** Programs ask for titles and summaries without tools, or by a last message of their own. */
+function findMarker({ userTexts, offeredTools }: ModelRequest): string | undefined {
+  if (offeredTools.length === 0) return undefined;
+  for (const text of userTexts.toReversed()) {
+    const marker = [...text.matchAll(MARKER)].at(-1)?.[0];
+    if (marker !== undefined) return ASKS_FOR_SUMMARY.test(text) && text.length > 2_000 ? undefined : marker;
+    if (ASKS_FOR_SUMMARY.test(text) && !text.startsWith('<system-reminder>')) return undefined;
+  }
+  return undefined;
+}
+
+/**
+ * Counts that no other answer of the run has, in classes of different lengths: a wrong figure names its answer and its
+ * class.
+ */
+export function toTokens(number: number, wire: { hasCacheWrites: boolean; hasReasoning: boolean }): Tokens {
+  return {
+    input: 1_003 + 7 * number,
+    cacheRead: 3_011 + 11 * number,
+    cacheWrite: wire.hasCacheWrites ? 501 + 5 * number : 0,
+    cacheWrite1h: wire.hasCacheWrites ? 201 + 2 * number : 0,
+    output: 10_009 + 17 * number,
+    reasoning: wire.hasReasoning ? 107 + 3 * number : 0,
+  };
+}

@@ -1,0 +1,58 @@
+import type { Difference } from './compare.ts';
+
+/** What the lab found out about an agent in a situation. */
+export interface Cell {
+  agent: string;
+  situation: string;
+  verdict: 'right' | 'wrong' | 'not tried' | 'failed';
+  /** Why it was not tried, or how it failed. */
+  reason?: string | undefined;
+  differences: readonly Difference[];
+  /** Requests of the program's own, such as titles, that its files do not hold. */
+  unwritten: number;
+}
+
+export interface AgentResult {
+  agent: string;
+  label: string;
+  packageName: string;
+  version: string | undefined;
+  cells: readonly Cell[];
+  /** Why the program was not run at all. */
+  reason?: string | undefined;
+}
+
+const MARKS: Record<Cell['verdict'], string> = {
+  right: 'right',
+  wrong: '**wrong**',
+  failed: '**failed**',
+  'not tried': '–',
+};
+
+export const isRight = ({ cells }: AgentResult): boolean =>
+  cells.every(({ verdict }) => verdict === 'right' || verdict === 'not tried') &&
+  cells.some(({ verdict }) => verdict === 'right');
+
+/** Rows of a table: agents in rows, situations in columns, the head first. */
+export function toTable(
+  results: readonly AgentResult[],
+  situations: readonly { id: string; label: string }[],
+  date: string,
+): string[][] {
+  const rows = results.map(({ label, version, cells }) => [
+    label,
+    version ?? '–',
+    date,
+    ...situations.map(({ id }) => MARKS[cells.find(({ situation }) => situation === id)?.verdict ?? 'not tried']),
+  ]);
+  return [['agent', 'version', 'run on', ...situations.map(({ label }) => label)], ...rows];
+}
+
+/** A table in Markdown, its columns of equal width; the first row is the head. */
+export function formatRows(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  const toLine = (row: readonly string[]) =>
+    `| ${widths.map((width, column) => (row[column] ?? '').padEnd(width)).join(' | ')} |`;
+  const [head = [], ...body] = rows;
+  return [toLine(head), toLine(widths.map((width) => '-'.repeat(width))), ...body.map(toLine)].join('\n');
+}
