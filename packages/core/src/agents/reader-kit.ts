@@ -19,6 +19,8 @@ export interface ToolUseSource {
   input: JsonValue | undefined;
   /** Set if the agent states the server separately from the tool's name. */
   mcpServer?: string | null;
+  /** The file or command of the call, if the input has it in another form than most agents do. */
+  facts?: JsonObject;
 }
 
 /** A tool result as the agent's line has it. */
@@ -78,7 +80,7 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
 
   const toBlocks = (content: JsonValue | undefined): ApiBlock[] => toContentBlocks(content, blockContext);
 
-  const toToolUseBlocks = ({ id, name, input, mcpServer = null }: ToolUseSource): BlockContent[] =>
+  const toToolUseBlocks = ({ id, name, input, mcpServer = null, facts }: ToolUseSource): BlockContent[] =>
     toBlocks([{ type: 'tool_use', id: id ?? null, name: name ?? null, input: input ?? null }]).map((block) => {
       const toolName = block.tool_name ?? 'unknown';
       const server = mcpServer ?? toMcpServer(toolName);
@@ -87,7 +89,7 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
         tool_name: toolName,
         tool_kind: kind,
         mcp_server: server === null ? null : toId(server),
-        ...toToolFacts(kind, readObject(input), toId),
+        ...toToolFacts(kind, facts ?? readObject(input), toId),
         input_bytes: block.contentBytes,
       });
       return block;
@@ -131,10 +133,10 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
       return [toEvent({ kind: 'prompt', name: null, details: {} }, identity, known.timestampMs, known), message];
     },
 
-    /** What a provider or the agent said about a failure, as a message; none without a text. */
-    toErrorMessages(text: JsonValue | undefined, { timestampMs }: Partial<MessageRecord>): MessageRecord[] {
+    /** What a provider or the agent itself said, such as an error, as a message; none without a text. */
+    toSystemMessages(text: JsonValue | undefined, { timestampMs }: Partial<MessageRecord>): MessageRecord[] {
       const blocks = toBlocks(readText(text));
-      return blocks.length === 0 ? [] : [newMessage('system', { timestampMs, metadata: { isError: true }, blocks })];
+      return blocks.length === 0 ? [] : [newMessage('system', { timestampMs, blocks })];
     },
 
     toEvent,

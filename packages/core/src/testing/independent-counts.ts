@@ -30,15 +30,26 @@ const piCounter = (lines: Json[]): Counted[] =>
     return [[`${id} ${timestamp}`, ...classes]];
   });
 
-/** `api_req_started` holds the request's counts as JSON; with OpenAI's protocol, input includes cached tokens. */
+/**
+ * Tasks hold counts as JSON in the text of some entries; with a protocol, input includes the cache unless it is
+ * smaller. Answers of sessions have them as `metrics`, with the cache in the input unless it is smaller.
+ */
 const taskCounter = (entries: Json[]): Counted[] =>
-  entries.flatMap(({ ts, say, text }): Counted[] => {
-    if (say !== 'api_req_started') return [];
-    const { tokensIn, tokensOut, cacheReads = 0, cacheWrites = 0, apiProtocol } = JSON.parse(text);
-    if (tokensIn === undefined) return [];
-    const cached = apiProtocol === 'openai' ? cacheReads + cacheWrites : 0;
-    return [[String(ts), tokensIn - cached, cacheReads, cacheWrites, tokensOut]];
-  });
+  entries
+    .flatMap((entry) => entry.messages ?? [entry])
+    .flatMap(({ id, ts, say, text, metrics }: Json): Counted[] => {
+      if (metrics !== undefined) {
+        const { inputTokens, outputTokens, cacheReadTokens: read, cacheWriteTokens: written } = metrics;
+        const cached = inputTokens >= read + written ? read + written : 0;
+        return [[`${id} ${ts}`, inputTokens - cached, read, written, outputTokens]];
+      }
+      if (!['api_req_started', 'deleted_api_reqs', 'subagent_usage'].includes(say)) return [];
+      const { tokensIn, tokensOut, cacheReads = 0, cacheWrites = 0, apiProtocol } = JSON.parse(text);
+      if (tokensIn === undefined) return [];
+      const isTotal = apiProtocol !== undefined && tokensIn >= cacheReads + cacheWrites;
+      const cached = isTotal ? cacheReads + cacheWrites : 0;
+      return [[String(ts), tokensIn - cached, cacheReads, cacheWrites, tokensOut]];
+    });
 
 /**
  * Counts an agent's transcripts, one function for each agent, each written only from the format's description

@@ -1,8 +1,10 @@
+import { readObject, readText } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
 import type { Agent, Format, PathIdentity } from '../agent.ts';
 import type { SessionPlace } from '../session-places.ts';
 import { toFileIdentity, toPathParts } from '../transcript-path.ts';
 import { createClineReader } from './reader.ts';
+import { createClineSessionReader } from './session-reader.ts';
 
 /** Editors that the extensions run in, by the name of their data folder. */
 const EDITORS = ['Code', 'Code - Insiders', 'Cursor', 'Windsurf', 'VSCodium'];
@@ -41,6 +43,44 @@ const toFormats = (id: string, extension: string, byContent: number): Format[] =
   ];
 };
 
+/**
+ * `{"version":1,"updated_at":"…","agent":"lead","sessionId":"…","origin":{…},"messages":[…]}`. A sub-agent's id is
+ * `<session>__<agent>`, or `<session>__teamtask__<agent>__<task>`.
+ */
+const sessionFormat: Format = {
+  id: 'cline-session',
+  kind: 'session',
+  layout: 'document',
+  detect({ version, updated_at: time, agent, sessionId }) {
+    const isSession = typeof version === 'number' && typeof time === 'string' && typeof sessionId === 'string';
+    return isSession && typeof agent === 'string' ? 0.9 : 0;
+  },
+  identify({ sessionId, origin, messages }, found) {
+    found.sessionId ??= readText(sessionId) ?? undefined;
+    const { parentThreadId, subagent } = readObject(origin) ?? {};
+    const [root = '', agentId] = (found.sessionId ?? '').split(/__(?:teamtask__)?/);
+    if (agentId !== undefined) {
+      found.parentSessionId ??= readText(parentThreadId) ?? root;
+      found.agentId ??= readText(subagent) ?? agentId;
+    }
+    found.hasMessage ||= messages !== undefined;
+  },
+  createReader: createClineSessionReader,
+};
+
+/** Sessions of Cline 3, which its CLI and its newer extensions share, and tasks of its first CLI. */
+const CLI_PLACES: SessionPlace[] = [
+  { holds: 'transcripts', variable: 'CLINE_SESSION_DATA_DIR', bases: [], files: ['*/*.messages.json'] },
+  {
+    ...{ holds: 'transcripts', variable: 'CLINE_DATA_DIR', bases: ['.cline/data'] },
+    files: ['sessions/*/*.messages.json', 'tasks/*/ui_messages.json'],
+  },
+  {
+    ...{ holds: 'transcripts', variable: 'CLINE_DIR', bases: [] },
+    files: ['data/sessions/*/*.messages.json', 'data/tasks/*/ui_messages.json'],
+  },
+];
+
 /** The name of a task's folder is its id; file names are the same for all tasks. */
 function readTaskPath(path: string): PathIdentity {
   const parts = toPathParts(path);
@@ -52,10 +92,17 @@ const toAgent = (id: string, label: string, extension: string, byContent = 0): A
   ...{ id, label, places: toPlaces(extension), formats: toFormats(id, extension, byContent), readPath: readTaskPath },
 });
 
+const clineTasks = toAgent('cline', 'Cline', 'saoudrizwan.claude-dev', 0.7);
+
 /**
- * Cline: `ui_messages.json` of a task, which it rewrites as a whole. If only the content is known, Cline is assumed.
+ * Cline: `<id>.messages.json` of a session since version 3, `ui_messages.json` of a task before; it rewrites both as a
+ * whole. If only the content of a task is known, Cline is assumed.
  */
-export const cline = toAgent('cline', 'Cline', 'saoudrizwan.claude-dev', 0.7);
+export const cline: Agent = {
+  ...clineTasks,
+  places: [...CLI_PLACES, ...(clineTasks.places ?? [])],
+  formats: [sessionFormat, ...clineTasks.formats],
+};
 /** Roo Code, a fork of Cline. */
 export const roo = toAgent('roo', 'Roo Code', 'rooveterinaryinc.roo-cline');
 /** Kilo Code's extension, a fork of Roo Code. Kilo CLI is a separate agent. */

@@ -1,140 +1,220 @@
-import { readObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../rows.ts';
+import { readCount, readObject, readText, toFlag } from '../../records/fields.ts';
+import type { JsonObject, JsonValue } from '../../rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
-import {
-  createReaderKit,
-  parseJsonText,
-  readType,
-  type ToolVocabulary,
-  toReportedCost,
-  toUsageIfAny,
-} from '../reader-kit.ts';
-import type { MessageRecord, TranscriptRecord } from '../records.ts';
+import { createReaderKit, parseJsonText, readType } from '../reader-kit.ts';
+import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
+import { createUnreadLines } from '../unread-lines.ts';
+import { toImages, toSaid } from './content.ts';
+import { CLINE_TOOLS, EDITED, FAILURES, NOTED, RESULTS, RETRIES, SAID, UNREAD_TASK_ENTRIES } from './task-types.ts';
+import { type RequestUsage, readRequestUsage } from './task-usage.ts';
 
-const TOOLS: ToolVocabulary = {
-  read: ['readfile', 'read_file', 'listcodedefinitionnames'],
-  edit: [
-    'editedexistingfile',
-    'newfilecreated',
-    'appliediff',
-    'applieddiff',
-    'insertcontent',
-    'searchandreplace',
-    'filedeleted',
-  ],
-  shell: ['execute_command'],
-  search: ['listfilestoplevel', 'listfilesrecursive', 'searchfiles', 'codebasesearch'],
-  web: ['webfetch', 'websearch', 'browser_action'],
-  agent: ['newtask', 'subagent'],
-  skill: ['skill', 'useskill'],
-  plan: ['updatetodolist', 'switchmode', 'finishtask', 'summarizetask'],
-  mcp: ['use_mcp_server'],
-  question: ['followup'],
-};
+type Base = Pick<Partial<MessageRecord>, 'timestampMs'>;
 
-/** Messages of the extension about itself. */
-const BOOKKEEPING = new Set(
-  `api_req_finished api_req_retried api_req_retry_delayed api_req_rate_limit_wait api_req_deleted api_req_failed
-  checkpoint_created checkpoint_saved shell_integration_warning shell_integration_warning_with_suggestion
-  mcp_server_request_started mcp_server_response mcp_notification task_progress load_mcp_documentation
-  browser_action_launch browser_action_result browser_session_status inspect_site deleted_api_reqs clineignore_error
-  rooignore_error diff_error codebase_search_result subtask_result condense_context_error sliding_window_truncation
-  user_edit_todos command_permission_denied hook_status hook_output_stream info generate_explanation
-  conditional_rules_applied use_subagents use_mcp_server resume_task resume_completed_task completion_result
-  auto_approval_max_req_reached mistake_limit_reached new_task condense report_bug summarize_task act_mode_respond
-  plan_mode_respond image error_retry too_many_tools_warning followup tool_error`.split(/\s+/),
-);
+interface ClineTaskState {
+  hasPrompt: boolean;
+  model: string | null;
+  /** The request that answers belong to. */
+  request: RequestUsage | undefined;
+  /** Ids of the latest call of each tool whose results follow it. */
+  calls: Record<string, string>;
+}
 
 /**
  * Reads `ui_messages.json` of a task of Cline, Roo Code or Kilo Code: what the panel shows, with tokens and cost of
- * each request.
+ * each request. What a request answered follows it; calls have no ids, and results follow their call.
  */
 export function createClineReader(
   context: ReaderContext,
-  state = { hasPrompt: false, model: null as string | null },
+  state: ClineTaskState = { hasPrompt: false, model: null, request: undefined, calls: {} },
 ): Reader {
-  const kit = createReaderKit(context, TOOLS);
+  const kit = createReaderKit(context, CLINE_TOOLS);
+  const unread = createUnreadLines(UNREAD_TASK_ENTRIES, context);
 
-  /**
-   * `{"request":"…","tokensIn":10,"tokensOut":20,"cacheWrites":0,"cacheReads":0,"cost":0.01}`, completed when the
-   * request ends.
-   */
-  const readRequest = (text: string, base: Partial<MessageRecord>): TranscriptRecord[] => {
+  const toId = (timestampMs: number | undefined): string => `cline/${context.sessionId ?? ''}/${timestampMs ?? ''}`;
+
+  /** A request's own counts, or those of requests that the entry sums up. */
+  const toUsage = (request: RequestUsage, { timestampMs }: Base, isSubagent = false): TranscriptRecord[] => {
+    const { usage, responseId, reportedCostUsd } = request;
+    if (usage === undefined) return [];
+    const known = { responseId, reportedCostUsd, isSubagent, model: state.model, timestampMs };
+    return [newUsageRecord({ ...known, usage, stopReason: 'stop' })];
+  };
+
+  const readRequest = (text: string, base: Base): TranscriptRecord[] => {
     const request = readObject(parseJsonText(text));
     if (request === undefined) return [];
-    const cacheReadTokens = kit.toCount(request, 'cacheReads');
-    const cacheWriteTokens = kit.toCount(request, 'cacheWrites');
-    const input = kit.toCount(request, 'tokensIn');
-    const isTotal = request.apiProtocol === 'openai' && input >= cacheReadTokens + cacheWriteTokens;
-    const outputTokens = kit.toCount(request, 'tokensOut');
-    const inputTokens = isTotal ? input - cacheReadTokens - cacheWriteTokens : input;
-    const usage = toUsageIfAny({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens });
-    if (usage === undefined) return [];
-    const { timestampMs } = base;
-    const responseId = `cline/${context.sessionId ?? ''}/${timestampMs ?? ''}`;
-    const reportedCostUsd = toReportedCost(kit.toDollars(request, 'cost'));
+    state.request = readRequestUsage(request, toId(base.timestampMs), kit);
+    const usage = toUsage(state.request, base);
+    const failure = readText(request.streamingFailedMessage);
+    return failure === null ? usage : [...usage, ...toFailure(failure, base)];
+  };
+
+  /** Old versions of Cline state the counts when a request ends. */
+  const readRequestEnd = (text: string, base: Base): TranscriptRecord[] => {
+    const request = readObject(parseJsonText(text)) ?? {};
+    if (state.request?.usage !== undefined) return [];
+    state.request = readRequestUsage(request, state.request?.responseId ?? toId(base.timestampMs), kit);
+    return toUsage(state.request, base);
+  };
+
+  const toFailure = (text: string, base: Base): TranscriptRecord[] => [
+    kit.toEvent({ kind: 'api_error', name: null, details: {} }, null, base.timestampMs),
+    ...kit.toSystemMessages(text, base),
+  ];
+
+  /** `{"attempt":1,"maxAttempts":3,"delaySeconds":2,"errorMessage":"…"}`, or a text. */
+  const toRetry = (text: string, base: Base): TranscriptRecord[] => {
+    const retry = readObject(parseJsonText(text));
+    const attempt = readCount(retry?.attempt, 1_000_000, () => undefined);
+    const details = attempt === undefined ? {} : { retryAttempt: attempt };
+    const said = retry === undefined ? text : readText(retry.errorMessage ?? retry.errorSnippet);
+    const event = { kind: 'api_retry', name: null, details } as const;
+    return [kit.toEvent(event, null, base.timestampMs), ...kit.toSystemMessages(said, base)];
+  };
+
+  const toAnswer = (blocks: BlockContent[], base: Base): TranscriptRecord[] => {
+    if (blocks.length === 0) return [];
+    const { model, request } = state;
     return [
-      newUsageRecord({ usage, responseId, reportedCostUsd, model: state.model, timestampMs, stopReason: 'stop' }),
+      newMessage('assistant', {
+        ...base,
+        ...request,
+        model,
+        stopReason: request === undefined ? null : 'stop',
+        blocks,
+      }),
     ];
   };
 
-  const toCall = (name: string, input: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
-    const blocks = kit.toToolUseBlocks({ id: null, name, input });
-    return [newMessage('assistant', { ...base, model: state.model, blocks })];
+  /** `tool`: the name under which results find the call. */
+  const toCall = (
+    call: { name: string; input: JsonValue; mcpServer?: string | null },
+    base: Base,
+    tool = call.name,
+  ): TranscriptRecord[] => {
+    const id = `${toId(base.timestampMs)}/${tool}`;
+    if (Object.values(RESULTS).includes(tool) || tool === 'use_subagents') state.calls[tool] = id;
+    return toAnswer(kit.toToolUseBlocks({ id, ...call }), base);
   };
 
-  const toPrompt = (text: string, base: Partial<MessageRecord>): TranscriptRecord[] => {
+  const toResult = (tool: string, content: JsonValue, isError: boolean, base: Base): TranscriptRecord[] =>
+    content === '' || (Array.isArray(content) && content.length === 0)
+      ? []
+      : [kit.toToolResultMessage({ id: state.calls[tool] ?? null, content, isError }, base)];
+
+  const readResult = (tool: string, line: JsonObject, text: string, base: Base): TranscriptRecord[] => {
+    const images = toImages(line.images);
+    if (tool !== 'browser_action') {
+      const isError = tool === 'use_mcp_server' && text.startsWith('Error:');
+      return toResult(tool, images.length === 0 ? text : [{ type: 'text', text }, ...images], isError, base);
+    }
+    const { screenshot, ...rest } = readObject(parseJsonText(text)) ?? {};
+    const shown = Object.keys(rest).length === 0 ? [] : [{ type: 'text', text: JSON.stringify(rest) }];
+    return toResult(tool, [...shown, ...toImages([screenshot ?? null])], false, base);
+  };
+
+  /** `{"type":"use_mcp_tool","serverName":"…","toolName":"…","arguments":"{…}"}`, or a resource with its `uri`. */
+  const readMcpCall = (text: string, base: Base): TranscriptRecord[] => {
+    const { type, serverName, toolName, arguments: given, ...rest } = readObject(parseJsonText(text)) ?? {};
+    const name = readText(toolName) ?? readText(type) ?? 'use_mcp_server';
+    const input = typeof given === 'string' ? (parseJsonText(given) ?? given) : (given ?? rest);
+    return toCall({ name, input, mcpServer: readText(serverName) }, base, 'use_mcp_server');
+  };
+
+  const toPrompt = (line: JsonObject, text: string, base: Base): TranscriptRecord[] => {
     state.hasPrompt = true;
-    const { timestampMs } = base;
-    return kit.toPromptRecords(text, base, `${context.sessionId ?? ''}/${timestampMs ?? ''}`);
+    state.request = undefined;
+    const images = toImages(line.images);
+    const content = images.length === 0 ? text : [...(text === '' ? [] : [{ type: 'text', text }]), ...images];
+    return kit.toPromptRecords(content, base, `${context.sessionId ?? ''}/${base.timestampMs ?? ''}`);
   };
 
-  const readSaid = (type: string, text: string, base: Partial<MessageRecord>): TranscriptRecord[] | undefined => {
-    const { model } = state;
+  /** A summary that replaces what was said before. Its cost, without tokens, is in no figure. */
+  const readCondensed = (line: JsonObject, text: string, base: Base): TranscriptRecord[] => {
+    const facts = readObject(line.contextCondense ?? line.contextTruncation) ?? readObject(parseJsonText(text)) ?? {};
+    if (facts.status !== undefined && facts.status !== 'completed') return [];
+    if ((kit.toDollars(facts, 'cost') ?? 0) > 0) {
+      context.report('unread_content', 'notice', 'Usage that is not counted, in lines of type condense_context');
+    }
+    const preTokens = kit.toCount(facts, facts.tokensBefore === undefined ? 'prevContextTokens' : 'tokensBefore');
+    const postTokens = kit.toCount(facts, facts.tokensAfter === undefined ? 'newContextTokens' : 'tokensAfter');
+    const details = { ...(preTokens > 0 && { preTokens }), ...(postTokens > 0 && { postTokens }) };
+    const blocks = kit.toBlocks(readText(facts.summary));
+    const summary = blocks.length === 0 ? [] : [newMessage('summary', { ...base, blocks })];
+    return [kit.toEvent({ kind: 'compaction', name: null, details }, null, base.timestampMs), ...summary];
+  };
+
+  /** What the sub-agents of a batch answered, once they have. */
+  const readSubagents = (text: string, base: Base): TranscriptRecord[] => {
+    const { status, items } = readObject(parseJsonText(text)) ?? {};
+    if (status === 'running') return [];
+    const answers = (Array.isArray(items) ? items : []).map((item) => readObject(item));
+    const texts = answers.flatMap((item) => readText(item?.result) ?? readText(item?.error) ?? []);
+    const content = texts.map((answer) => ({ type: 'text', text: answer }));
+    return toResult('use_subagents', content, status === 'failed', base);
+  };
+
+  const readUsed = (type: string, text: string, base: Base): TranscriptRecord[] => {
+    const summed = readRequestUsage(readObject(parseJsonText(text)) ?? {}, `${toId(base.timestampMs)}/${type}`, kit);
+    return toUsage(summed, base, type === 'subagent_usage');
+  };
+
+  const readEntry = (type: string, line: JsonObject, text: string, base: Base): TranscriptRecord[] | undefined => {
     switch (type) {
       case 'task':
       case 'user_feedback':
-      case 'user_feedback_diff':
-        return toPrompt(text, base);
-      case 'text':
-        // The first text is the task.
-        if (!state.hasPrompt) return toPrompt(text, base);
-        return text === '' ? [] : [newMessage('assistant', { ...base, model, blocks: kit.toBlocks(text) })];
-      case 'reasoning':
-        return [
-          newMessage('assistant', { ...base, model, blocks: kit.toBlocks([{ type: 'thinking', thinking: text }]) }),
-        ];
+        return toPrompt(line, text, base);
       case 'api_req_started':
         return readRequest(text, base);
+      case 'api_req_finished':
+        return readRequestEnd(text, base);
+      // Sums of requests whose entries were removed when a checkpoint was restored, and of those of sub-agents.
+      case 'deleted_api_reqs':
+      case 'subagent_usage':
+        return readUsed(type, text, base);
+      case 'reasoning':
+        return text === '' ? [] : toAnswer(kit.toBlocks([{ type: 'thinking', thinking: text }]), base);
       case 'tool': {
         const { tool, ...input } = readObject(parseJsonText(text)) ?? {};
-        return toCall(readText(tool) ?? 'unknown', input, base);
+        return toCall({ name: readText(tool) ?? 'unknown', input }, base);
       }
       case 'command':
-        return toCall('execute_command', { command: text }, base);
-      case 'command_output':
-        return text === ''
-          ? []
-          : [newMessage('user', { ...base, metadata: { isMeta: true }, blocks: kit.toBlocks(text) })];
+        return toCall({ name: 'execute_command', input: { command: text } }, base);
+      case 'use_mcp_server':
+        return readMcpCall(text, base);
+      case 'browser_action_launch':
+        return toCall({ name: 'browser_action', input: { action: 'launch', url: text } }, base);
       case 'browser_action':
-        return toCall('browser_action', readObject(parseJsonText(text)) ?? {}, base);
-      case 'error':
-        return [kit.toEvent({ kind: 'api_error', name: null, details: {} }, null, base.timestampMs)];
+        return toCall({ name: type, input: readObject(parseJsonText(text)) ?? {} }, base);
+      case 'use_subagents':
+        return toCall({ name: type, input: readObject(parseJsonText(text)) ?? {} }, base);
+      case 'subagent':
+        return readSubagents(text, base);
+      case 'image':
+        return toAnswer(kit.toBlocks(toImages([readObject(parseJsonText(text))?.imagePath ?? null])), base);
       case 'condense_context':
-        return [kit.toEvent({ kind: 'compaction', name: null, details: {} }, null, base.timestampMs)];
+      case 'sliding_window_truncation':
+      case 'compaction':
+        return readCondensed(line, text, base);
       default:
-        return BOOKKEEPING.has(type) ? readShown(type, text, base) : undefined;
+        return readTextEntry(type, line, text, base);
     }
   };
 
-  /** Texts that the agent shows in other message types, and what it asks. */
-  const readShown = (type: string, text: string, base: Partial<MessageRecord>): TranscriptRecord[] => {
-    const isSaid = /^(?:completion_result|plan_mode_respond|act_mode_respond|followup)$/.test(type);
-    if (!isSaid || text === '') return [];
-    const fields = readObject(parseJsonText(text));
-    const said = readText(fields?.response) ?? readText(fields?.question) ?? text;
-    return [newMessage('assistant', { ...base, model: state.model, blocks: kit.toBlocks(said) })];
+  /** Entries that are only a text, by who wrote it. */
+  const readTextEntry = (type: string, line: JsonObject, text: string, base: Base): TranscriptRecord[] | undefined => {
+    const tool = RESULTS[type];
+    if (tool !== undefined) return readResult(tool, line, text, base);
+    if (FAILURES.has(type)) return toFailure(text, base);
+    if (RETRIES.has(type)) return toRetry(text, base);
+    if (NOTED.has(type)) return kit.toSystemMessages(text, base);
+    if (EDITED.has(type))
+      return [newMessage('user', { ...base, metadata: { isMeta: true }, blocks: kit.toBlocks(text) })];
+    if (!SAID.has(type)) return undefined;
+    // The first text is the task.
+    if (type === 'text' && !state.hasPrompt) return toPrompt(line, text, base);
+    return toAnswer(kit.toBlocks([...toSaid(text), ...toImages(line.images)]), base);
   };
 
   return {
@@ -146,12 +226,13 @@ export function createClineReader(
       const timestampMs = kit.toTimeMs(line.ts);
       const text = readText(line.text) ?? '';
       state.model = kit.toId(readObject(line.modelInfo)?.modelId) ?? state.model;
-      // A tool or command that asks for approval is repeated once approved, or not at all.
-      const isPartial = line.partial === true || (isAsk && type === 'completion_result');
-      const records = isPartial
-        ? []
-        : readSaid(isAsk && type === 'command_output' ? 'command_output' : type, text, { timestampMs });
-      return { type, timestampMs, records: records ?? [{ kind: 'unknown', type, name: type }] };
+      const name = isAsk ? `ask/${type}` : type;
+      // Entries are updated in place: what is partial when the file is read was cut off there.
+      const isCut = toFlag(line.partial) === true && !SAID.has(type) && type !== 'reasoning';
+      const isRepeated = isAsk && type === 'completion_result';
+      if (isCut) return { type, timestampMs, records: [] };
+      const records = isRepeated ? undefined : readEntry(type, line, text, { timestampMs });
+      return { type, timestampMs, records: records ?? unread.read(type, line, name) };
     },
   };
 }

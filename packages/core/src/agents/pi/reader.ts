@@ -164,7 +164,7 @@ export function createPiReader(
     entry: Entry,
   ): TranscriptRecord[] => {
     const event = { kind: 'api_error', name, details: {} } as const;
-    return [kit.toEvent(event, toIdentity(line), entry.timestampMs, entry), ...kit.toErrorMessages(text, entry)];
+    return [kit.toEvent(event, toIdentity(line), entry.timestampMs, entry), ...kit.toSystemMessages(text, entry)];
   };
 
   /** The response fields of an entry that carries an API response. */
