@@ -22,6 +22,8 @@ export function createArrivalClock(arrivals: readonly Arrival[] = []): (endOffse
 export interface ParseOptions {
   /** Id of the transcript's format, one of those in the registry that can be read. Default `claude-code`. */
   format?: string | undefined;
+  /** Whether the transcript is known to be a sub-agent's: its lines may say so only at their end. Default false. */
+  isSubagent?: boolean | undefined;
   /** Texts and tool inputs longer than this many bytes of UTF-8 are cut in the rows. Default 262,144. */
   maxInlineContentBytes?: number | undefined;
   /** Longer lines are not held in full. Default 5 MiB. */

@@ -118,7 +118,14 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     issues.set(text, issue);
     if (!isOfTranscript) sink.addIssue(issue);
   };
-  const context: ReaderContext = { sessionId, maxInlineContentBytes, isUsageOnly: resolved.isUsageOnly, report };
+  const isSubagent = options.isSubagent === true;
+  const context: ReaderContext = {
+    sessionId,
+    isSubagent,
+    maxInlineContentBytes,
+    isUsageOnly: resolved.isUsageOnly,
+    report,
+  };
   if (options.resumeFrom === undefined && findFormat(format)?.format.lacksUsage) totals.addUnmetered();
   const reader = createTranscriptReader(format, context, state.reader);
   state.reader = reader.state;

@@ -188,6 +188,7 @@ function createFileScan(file: FoundFile, columns: ReturnType<typeof createUsageC
     found.isStream = isStreamFormat(identity.format);
     scanner = createUsageScanner(found.sessionId, {
       format: identity.format,
+      isSubagent: identity.isSubagent,
       maxLineBytes: MAX_LINE_BYTES,
       onResponse: columns.add,
     });

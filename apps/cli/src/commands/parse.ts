@@ -76,12 +76,12 @@ async function parse(context: CliContext, file: string, options: ParseCommandOpt
     import('../parse/format-result.ts'),
   ]);
   const { identity, isEmpty, chunks } = await openInput(context, file, options.sessionId);
-  const { format } = identity;
+  const { format, isSubagent } = identity;
   if (isEmpty) throw new CliError(`${file}: ${describeRefusal('empty')}`);
   const sessionId = options.sessionId ?? identity.sessionId ?? UNNAMED_SESSION;
   const { usageFrom, maxLineBytes } = options;
   const longLines = maxLineBytes === undefined ? 'cut' : 'skip';
-  const parseOptions: ParseOptions = { format, usageFrom, maxLineBytes, longLines, prices: createListPrices() };
+  const parseOptions: ParseOptions = { format, isSubagent, usageFrom, maxLineBytes, longLines, prices: createListPrices() };
   if (!identity.isRecognised) {
     note(context, `${file}: ${describeRefusal(identity.isPromptHistory ? 'prompt-history' : 'unknown-format')}`);
     context.exitCode = 1;

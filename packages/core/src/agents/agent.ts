@@ -21,6 +21,8 @@ export interface ReadLine {
 export interface ReaderContext {
   /** The session that the transcript is stored under. Undefined while a running session is watched. */
   sessionId?: string;
+  /** The whole transcript is known to be a sub-agent's. */
+  isSubagent?: boolean;
   /** Texts and tool inputs longer than this many bytes of UTF-8 are cut. */
   maxInlineContentBytes: number;
   /** The session is watched while it runs: readers emit LiveRecords and measure nothing (`contentBytes` may be 0). */
@@ -56,6 +58,8 @@ export interface ContentIdentity {
   agentId: string | undefined;
   /** Present if the lines name the session that started this one as its sub-agent; `sessionId` is then the sub-agent's own. */
   parentSessionId: string | undefined;
+  /** The lines say that the session is a sub-agent's, without naming its parent; `sessionId` is then its own. */
+  isSubagent?: boolean;
   /** Whether a message has been seen. Until then, a sub-agent cannot be told from its parent. */
   hasMessage: boolean;
 }

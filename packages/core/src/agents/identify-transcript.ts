@@ -83,10 +83,11 @@ export function identifyTranscript({ sessionId, agent, path, head }: IdentifyInp
   const pathIsTelling = fromPath !== undefined && (fromPath.isSubagent || fromPath.sessionId !== undefined);
   const isSessionNamed = Boolean(sessionId) || content.sessionId !== undefined;
   const isNamedSubagent = content.parentSessionId !== undefined;
-  const isSubagent = isNamedSubagent || (pathIsTelling ? fromPath.isSubagent : content.agentId !== undefined);
+  const isOwnSession = isNamedSubagent || content.isSubagent === true;
+  const isSubagent = isOwnSession || (pathIsTelling ? fromPath.isSubagent : content.agentId !== undefined);
   const agentId = isSubagent ? (fromPath?.agentId ?? content.agentId) : undefined;
   const parentSessionId = isSubagent
-    ? (content.parentSessionId ?? fromPath?.parentSessionId ?? content.sessionId)
+    ? (content.parentSessionId ?? fromPath?.parentSessionId ?? (isOwnSession ? undefined : content.sessionId))
     : undefined;
   return {
     format: content.known?.format.id,
@@ -96,9 +97,7 @@ export function identifyTranscript({ sessionId, agent, path, head }: IdentifyInp
     sessionId: cut(
       sessionId ||
         (fromPath?.sessionId ??
-          (isSubagent && !isNamedSubagent
-            ? toSubagentId(parentSessionId, agentId, fromPath?.stem)
-            : content.sessionId) ??
+          (isSubagent && !isOwnSession ? toSubagentId(parentSessionId, agentId, fromPath?.stem) : content.sessionId) ??
           (fromPath?.stem || undefined)),
     ),
     isSubagent,
@@ -144,6 +143,8 @@ function readHead(head: Uint8Array, path: string | undefined, agent: string | un
   const fallback = agent === undefined ? undefined : findAgentFormat(agent, 'session');
   const isDocument = detected !== undefined || (outline !== undefined && fallback?.format.layout === 'document');
   const isFound = (): boolean => found.sessionId !== undefined && found.hasMessage;
+  // All at once: an entry behind the messages may say whose they are.
+  if (isDocument && outline !== undefined) (detected ?? fallback)?.format.identify?.(outline, found);
   const createSplitter = isDocument ? createDocumentSplitter : createLineSplitter;
   const splitter = createSplitter(IDENTIFY_HEAD_BYTES, ({ bytes, key, terminated }) => {
     if (isFound()) return;

@@ -28,10 +28,11 @@ export async function readTranscript(text: string, path?: string): Promise<ReadT
   const bytes = Buffer.from(text);
   const identity = identifyTranscript({ path, head: bytes });
   const sessionId = identity.sessionId ?? 'session';
-  const whole = await parseTranscript(sessionId, bytes, { format: identity.format });
+  const options = { format: identity.format, isSubagent: identity.isSubagent };
+  const whole = await parseTranscript(sessionId, bytes, options);
   for (const size of [1, 7, 64 * 1024]) {
     const pieces = ReadableStream.from(toPieces(bytes, size));
-    expectSame(await parseTranscript(sessionId, pieces, { format: identity.format }), whole);
+    expectSame(await parseTranscript(sessionId, pieces, options), whole);
   }
   return { ...whole, identity };
 }

@@ -29,6 +29,8 @@ export interface UsageScanner {
 export interface UsageScannerOptions {
   /** Id of a format that can be read. */
   format: string;
+  /** As in `ParseOptions`. */
+  isSubagent?: boolean;
   /** Longer lines are read with their long texts cut. Default 5 MiB. */
   maxLineBytes?: number;
   onResponse(response: ApiResponse): void;
@@ -49,8 +51,8 @@ const NO_PRICES: PriceTable = {
  * One difference: searches reported in a tool's result are missed if the result precedes its call.
  */
 export function createUsageScanner(sessionId: string, options: UsageScannerOptions): UsageScanner {
-  const { format, maxLineBytes, onResponse } = options;
-  const parseOptions: ParseOptions = { format, maxLineBytes, longLines: 'cut', isUsageOnly: true, prices: NO_PRICES };
+  const { format, isSubagent, maxLineBytes, onResponse } = options;
+  const parseOptions: ParseOptions = { format, isSubagent, maxLineBytes, longLines: 'cut', isUsageOnly: true, prices: NO_PRICES };
   const doubts: Issue[] = [];
   const parser = createTranscriptParser(sessionId, parseOptions, {
     addMessage: ignore,

@@ -193,7 +193,7 @@ export async function listTranscriptStates(
 
 export type PlainTranscript = Pick<
   TranscriptRow,
-  'id' | 'session_id' | 'agent' | 'format' | 'object_key' | 'sha256' | 'size_bytes'
+  'id' | 'session_id' | 'agent' | 'format' | 'is_subagent' | 'object_key' | 'sha256' | 'size_bytes'
 >;
 
 /**
@@ -211,9 +211,9 @@ export async function listPlainTranscripts(
     SELECT FROM ${transcripts} AS o
     WHERE o.workspace_id = ${transcripts.workspace_id} AND o.session_id = ${transcripts.session_id}
       AND o.id <> ${transcripts.id} AND (o.ingested_at IS NOT NULL OR o.id = ANY(${sql.param([...ids])}::text[])))`;
-  const { id, session_id, agent, format, object_key, sha256, size_bytes } = transcripts;
+  const { id, session_id, agent, format, is_subagent, object_key, sha256, size_bytes } = transcripts;
   return await database
-    .select({ id, session_id, agent, format, object_key, sha256, size_bytes })
+    .select({ id, session_id, agent, format, is_subagent, object_key, sha256, size_bytes })
     .from(transcripts)
     .where(
       and(

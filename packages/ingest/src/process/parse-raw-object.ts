@@ -56,6 +56,7 @@ export async function parseRawObject(
     ...options,
     longLines: 'cut',
     format: transcript.format,
+    isSubagent: transcript.is_subagent,
     resumeFrom: resumePoint?.checkpoint.state,
     makeCheckpoint: isLarge && !redaction.isOn && options.arrivals === undefined,
   });

@@ -66,6 +66,7 @@ export async function processGroup(
             prices,
             longLines: 'cut',
             format: row.format,
+            isSubagent: row.is_subagent,
             makeCheckpoint: row.size_bytes >= (options.minCheckpointBytes ?? DEFAULT_MIN_CHECKPOINT_BYTES),
           });
           yield { transcript: { ...row, attempt_count: 1, stored_sha256: null }, rowSet, batches };

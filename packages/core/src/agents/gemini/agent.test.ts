@@ -114,6 +114,92 @@ describe('Gemini CLI', () => {
     expect(read.apiResponses).toMatchObject([{ is_subagent: true }]);
   });
 
+  it('reads the folder and the kind of a document, wherever they stand', async () => {
+    const { kind: _, ...rest } = header;
+    const about = { directories: ['/home/ada/app', '/home/ada/lib'], kind: 'subagent', summary: 'Birds' };
+    for (const document of [
+      { ...rest, messages: MESSAGES, ...about },
+      { ...about, ...rest, messages: MESSAGES },
+    ]) {
+      const read = await readTranscript(JSON.stringify(document, null, 2), '/h/.gemini/tmp/p/chats/session-x.json');
+      expect(listIssues(read)).toEqual([]);
+      expect(read.identity).toMatchObject({ isSubagent: true, parentSessionId: undefined, sessionId: id(999) });
+      expect(read.metadata).toMatchObject({ cwd: '/home/ada/app', title: 'Birds' });
+      expect(read.apiResponses.map((row) => row.is_subagent)).toEqual([true, true]);
+    }
+    const main = await readTranscript(JSON.stringify({ ...rest, messages: MESSAGES, kind: 'main' }));
+    expect(main.identity.isSubagent).toBe(false);
+  });
+
+  it('takes the folder from the context that Gemini CLI writes, if nothing else names it', async () => {
+    for (const context of [
+      '- **Workspace Directories:**\n  - /home/ada/app\n  - /home/ada/lib\n- **Directory Structure:**\n',
+      "I'm currently working in the directory: /home/ada/app\n",
+      "I'm currently working in the following directories:\n  - /home/ada/app\n  - /b\n",
+    ]) {
+      const said = user(1, 1, `<session_context>\nToday is Friday\n${context}</session_context>`);
+      const read = await readTranscript(toJsonLines([header, said, MESSAGES[1]]));
+      expect(read.metadata.cwd).toBe('/home/ada/app');
+      expect(read.stats).toMatchObject({ prompt_count: 1, initial_prompt: 'Find the heron' });
+    }
+  });
+
+  it('shows neither JSON nor the text of files as prompt or title', async () => {
+    const typed = {
+      ...user(1, 1, [{ text: 'Look at @a.md' }, { text: 'Content of a.md' }]),
+      displayContent: [{ text: 'Look at @a.md' }],
+    };
+    expect((await readTranscript(toJsonLines([header, typed]))).stats.initial_prompt).toBe('Look at @a.md');
+    const stored = user(1, 1, JSON.stringify([{ text: 'Find the heron' }]));
+    const result = user(2, 2, JSON.stringify([{ functionResponse: { name: 'x', response: { output: 'y' } } }]));
+    const read = await readTranscript(toJsonLines([header, result, stored, user(3, 3, '{"a":"JSON of a person"}')]));
+    expect(read.stats).toMatchObject({ prompt_count: 2, initial_prompt: 'Find the heron' });
+    for (const [summary, title] of [
+      ['{"summary":"Birds"}', 'Birds'],
+      ['```json\n{"title":"Birds"}\n```', 'Birds'],
+      ['["Birds"]', 'Birds'],
+      ['[Birds] and {more}', '[Birds] and {more}'],
+      ['{"a":1}', null],
+      ['', null],
+    ] as const) {
+      expect([summary, (await readTranscript(toJsonLines([{ ...header, summary }, stored]))).metadata.title]).toEqual([
+        summary,
+        title,
+      ]);
+    }
+  });
+
+  it('compares the totals of its responses with their classes, once each', async () => {
+    const short = gemini(1, 1, 'x', { tokens: { input: 10, output: 2, cached: 4, thoughts: 3, tool: 1, total: 14 } });
+    const read = await readTranscript(toJsonLines([header, short, short, MESSAGES[4]]));
+    expect(read.warnings.map(({ code, error }) => [code, error])).toEqual([
+      ['total_mismatch', 'Tokens of all responses: 1259 stated, 1261 counted'],
+    ]);
+    const none = gemini(1, 1, 'x', { tokens: { input: 10, output: 2, total: 0 } });
+    expect((await readTranscript(toJsonLines([header, none]))).warnings).toEqual([]);
+  });
+
+  it('names what it does not know, with the text and the usage in it', async () => {
+    const novelty = { text: 'Seen', usage: { input_tokens: 5 } };
+    const names = ['novelty', 'plumage'];
+    const read = await readTranscript(
+      toJsonLines([
+        { ...header, memoryScratchpad: { version: 1, workflowSummary: 'It has looked for the heron' } },
+        { ...novelty, id: id(1), type: names[0] },
+        { $set: { plumage: novelty } },
+        gemini(2, 2, 'x', { tokens: { input: 1, output: 1, total: 2, audio: 7 } }),
+      ]),
+    );
+    expect(read.notices.map(({ error }) => error)).toEqual([
+      ...names.flatMap((name) => [
+        `Unknown line type: ${name}`,
+        `Usage that is not counted, in lines of type ${name}`,
+        `Text that is not shown, in lines of type ${name}`,
+      ]),
+      'Unknown field of usage: audio',
+    ]);
+  });
+
   it('reports where a document is truncated, and keeps what comes before', async () => {
     const text = JSON.stringify({ ...header, messages: MESSAGES }).slice(0, -60);
     const read = await readTranscript(text);
@@ -172,5 +258,12 @@ describe('Gemini CLI', () => {
       cacheWrite: 0,
     });
     expect(read.toolCalls).toMatchObject([{ tool_kind: 'read', file_path: 'a.md', is_error: true, duration_ms: 1000 }]);
+    const end = {
+      type: 'result',
+      timestamp: at(5),
+      stats: { total_tokens: 1154, input_tokens: 1100, output_tokens: 25, models },
+    };
+    const { warnings } = await readTranscript(toJsonLines([{ type: 'init', session_id: id(1), model: 'x' }, end]));
+    expect(warnings.map(({ error }) => error)).toEqual(['Tokens of the run: 1154 stated, 1155 counted']);
   });
 });

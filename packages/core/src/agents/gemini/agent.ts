@@ -13,6 +13,8 @@ const isHeader = ({ sessionId, projectHash }: JsonObject): boolean =>
 
 function identify(line: JsonObject, found: ContentIdentity): void {
   found.sessionId ??= readText(line.sessionId) ?? undefined;
+  // Sub-agents have sessions of their own, which do not name their parent.
+  if (line.kind === 'subagent') found.isSubagent = true;
   found.hasMessage ||= isJsonObject(line.messages) || MESSAGE_TYPES.has(line.type);
 }
 

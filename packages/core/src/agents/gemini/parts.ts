@@ -1,10 +1,35 @@
 import { cutCharacters, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
+import { parseJsonText } from '../reader-kit.ts';
 
 /** The parts of a message's content, which may also be a single part or a text. */
 export function toParts(content: JsonValue | undefined): JsonValue[] {
   if (Array.isArray(content)) return content;
   return content === undefined || content === null ? [] : [content];
+}
+
+const PART_FIELDS = ['text', 'functionCall', 'functionResponse', 'inlineData', 'fileData'];
+
+/** The parts of a content that was stored as JSON in a text; any other content unchanged. */
+export function readStoredParts(content: JsonValue | undefined): JsonValue | undefined {
+  if (typeof content !== 'string' || !/^\s*[[{]/.test(content)) return content;
+  const stored = parseJsonText(content);
+  const parts = [stored ?? null].flat();
+  const arePartsOnly =
+    parts.length > 0 && parts.every((part) => PART_FIELDS.some((field) => field in (readObject(part) ?? {})));
+  return arePartsOnly ? stored : content;
+}
+
+/** What a session is called; some models answer with JSON, `{"summary":"…"}`. Null if there is no title in it. */
+export function readTitle(value: JsonValue | undefined): string | null {
+  const text = readText(value)?.trim() ?? '';
+  const json = /^(?:```(?:json)?\s*)?([[{][\s\S]*[\]}])\s*(?:```)?$/.exec(text)?.[1];
+  const stored = json === undefined ? undefined : parseJsonText(json);
+  if (stored === undefined) return text === '' ? null : text;
+  const [first] = [stored].flat();
+  const fields = readObject(first);
+  const title = readText(first) ?? readText(fields?.summary) ?? readText(fields?.title) ?? readText(fields?.text);
+  return title === null || title.trim() === '' ? null : title.trim();
 }
 
 /** All text of the parts. */

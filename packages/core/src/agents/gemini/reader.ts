@@ -1,7 +1,8 @@
 import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
-import { MAX_TOKENS_PER_FIELD } from '../../usage/usage.ts';
+import { MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
+import { compareTotal } from '../compare-total.ts';
 import { newMessage } from '../new-records.ts';
 import {
   createReaderKit,
@@ -12,7 +13,8 @@ import {
   toUsageIfAny,
 } from '../reader-kit.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
-import { toApiBlocks, toParts, toText } from './parts.ts';
+import { createUnreadLines, newUnknown, type UnreadTypes } from '../unread-lines.ts';
+import { readStoredParts, readTitle, toApiBlocks, toParts, toText } from './parts.ts';
 
 export const GEMINI_TOOLS: ToolVocabulary = {
   read: ['read_file', 'read_many_files'],
@@ -31,6 +33,9 @@ export const GEMINI_TOOLS: ToolVocabulary = {
  * excludes.
  */
 const NO_PROMPT = /^\s*(?:[/?]|<session_context>|<hook_context>|$)/;
+/** The first folder that the context of a session names; older versions name one in a sentence. */
+const WORKSPACE =
+  /(?:Workspace Directories:\**\s*\n\s*- |working in the (?:following directories:\s*\n\s*- |directory: ))([^\n]+)/;
 /** Messages whose earlier lines are remembered; the oldest are dropped. Messages are rewritten within a few lines. */
 const MAX_REMEMBERED_MESSAGES = 4000;
 
@@ -38,6 +43,8 @@ const MAX_REMEMBERED_MESSAGES = 4000;
 interface KnownMessage {
   textLength: number;
   thoughtCount: number;
+  /** Its total has been compared. */
+  hasTotal: boolean;
   /** Call ids; true once the result is known. */
   calls: Map<string, boolean>;
 }
@@ -45,7 +52,22 @@ interface KnownMessage {
 interface GeminiReaderState {
   messages: Map<string, KnownMessage>;
   isSubagent: boolean;
+  /** Tokens of all responses that state a total, and what was counted of them. */
+  totals: { stated: number; counted: number };
 }
+
+/** Members of a document or a header, and fields of `$set`, that are read, or name and date what is. */
+const READ_MEMBERS: ReadonlySet<string> = new Set([
+  ...['sessionId', 'projectHash', 'startTime', 'lastUpdated', 'kind', 'directories', 'summary', 'messages'],
+]);
+/** https://github.com/google-gemini/gemini-cli packages/core/src/services/chatRecordingTypes.ts */
+const UNREAD_MEMBERS: UnreadTypes = {
+  memoryScratchpad: {
+    why: 'notes about the session for the memory of later ones',
+    mayHold: ['memoryScratchpad'],
+  },
+};
+const USAGE_FIELDS: ReadonlySet<string> = new Set(['input', 'output', 'cached', 'thoughts', 'tool', 'total']);
 
 /**
  * Reads session files of Gemini CLI: the document `{sessionId, projectHash, startTime, messages}` of versions before
@@ -54,12 +76,17 @@ interface GeminiReaderState {
  */
 export function createGeminiReader(
   context: ReaderContext,
-  state: GeminiReaderState = { messages: new Map(), isSubagent: false },
+  state: GeminiReaderState = {
+    messages: new Map(),
+    isSubagent: context.isSubagent === true,
+    totals: { stated: 0, counted: 0 },
+  },
 ): Reader {
   const kit = createReaderKit(context, GEMINI_TOOLS);
+  const unread = createUnreadLines(UNREAD_MEMBERS, context);
 
   const recall = (id: string): KnownMessage => {
-    const known = state.messages.get(id) ?? { textLength: 0, thoughtCount: 0, calls: new Map() };
+    const known = state.messages.get(id) ?? { textLength: 0, thoughtCount: 0, hasTotal: false, calls: new Map() };
     state.messages.delete(id);
     state.messages.set(id, known);
     const [oldest] = state.messages.keys();
@@ -69,10 +96,29 @@ export function createGeminiReader(
 
   const readHeader = (line: JsonObject): TranscriptRecord[] => {
     if (line.kind === 'subagent') state.isSubagent = true;
-    const directories = Array.isArray(line.directories) ? line.directories : [];
-    const session = toSessionRecord({ sessionId: kit.toId(line.sessionId), cwd: kit.toId(directories[0]) });
-    const summary = readText(line.summary);
-    return [session ?? [], summary === null ? [] : toCutTitle('summary', summary)].flat();
+    // The entries of a document have one directory each.
+    const [directory] = [line.directories].flat();
+    const session = toSessionRecord({ sessionId: kit.toId(line.sessionId), cwd: kit.toId(directory) });
+    const summary = readTitle(line.summary);
+    const others = Object.entries(line).filter(([name]) => !READ_MEMBERS.has(name) && !name.startsWith('$'));
+    return [
+      session ?? [],
+      summary === null ? [] : toCutTitle('summary', summary),
+      others.flatMap(([name, value]) => unread.read(name, { [name]: value })),
+    ].flat();
+  };
+
+  /** `tokens.total` is the sum of the classes, without `cached`, which `input` contains. */
+  const observeTotal = (tokens: JsonObject, usage: Usage | undefined, known: KnownMessage): void => {
+    const stated = kit.toCount(tokens, 'total', MAX_TOKENS_PER_FIELD);
+    for (const [field, value] of Object.entries(tokens)) {
+      if (USAGE_FIELDS.has(field) || typeof value !== 'number' || value <= 0) continue;
+      context.report('unknown_usage', 'notice', `Unknown field of usage: ${cutCharacters(field, 64)}`);
+    }
+    if (known.hasTotal || stated === 0 || usage === undefined) return;
+    known.hasTotal = true;
+    state.totals.stated += stated;
+    state.totals.counted += usage.inputTokens + usage.cacheReadTokens + usage.outputTokens;
   };
 
   const readAssistant = (
@@ -103,8 +149,10 @@ export function createGeminiReader(
       }
     }
     const tokens = readObject(message.tokens);
+    const usage = tokens && toGeminiUsage(tokens, kit);
+    if (tokens !== undefined) observeTotal(tokens, usage, known);
     const response = {
-      ...{ responseId: toResponseId(message), usage: tokens && toGeminiUsage(tokens, kit), stopReason: 'stop' },
+      ...{ responseId: toResponseId(message), usage, stopReason: 'stop' },
       ...{ model: kit.toId(message.model), blocks },
     };
     return [newMessage('assistant', { ...base, ...response }), ...results];
@@ -121,7 +169,7 @@ export function createGeminiReader(
   };
 
   const readUser = (message: JsonObject, base: Partial<MessageRecord>, known: KnownMessage): TranscriptRecord[] => {
-    const content = message.content ?? message.parts;
+    const content = readStoredParts(message.content ?? message.parts);
     const text = toText(content);
     // Results are in the calls of the previous message.
     const blocks = toApiBlocks(content).filter(({ type }) => type !== 'tool_result');
@@ -129,11 +177,20 @@ export function createGeminiReader(
     known.textLength = Math.max(1, text.length);
     if (NO_PROMPT.test(text) && blocks.every(({ type }) => type === 'text')) {
       const command = /^\s*(\/[\w-]+)/.exec(text)?.[1];
+      const cwd = kit.toId(WORKSPACE.exec(text)?.[1]?.trim());
+      const session = toSessionRecord({ cwd });
       const event = { kind: 'slash_command', name: command ?? null, details: {} } as const;
       const said = newMessage('user', { ...base, metadata: { isMeta: true }, blocks: kit.toBlocks(text) });
-      return command === undefined ? [said] : [kit.toEvent(event, base.uuid ?? null, base.timestampMs, base), said];
+      const used = command === undefined ? [] : [kit.toEvent(event, base.uuid ?? null, base.timestampMs, base)];
+      return [session ?? [], used, said].flat();
     }
-    return kit.toPromptRecords(blocks, base, base.uuid ?? null);
+    // The content holds the files that the person referred to as well.
+    const typed = toText(readStoredParts(message.displayContent)).trim();
+    return kit
+      .toPromptRecords(blocks, base, base.uuid ?? null)
+      .map((record) =>
+        record.kind === 'message' && typed !== '' ? { ...record, promptText: kit.toPromptText(typed) } : record,
+      );
   };
 
   const readMessage = (message: JsonObject): { timestampMs: number | undefined; records: TranscriptRecord[] } => {
@@ -163,7 +220,7 @@ export function createGeminiReader(
       }
       default: {
         const type = cutCharacters(readText(message.type) ?? 'message', 64);
-        return { timestampMs, records: [{ kind: 'unknown', type, name: type }] };
+        return { timestampMs, records: [newUnknown(type, message)] };
       }
     }
   };
@@ -172,7 +229,7 @@ export function createGeminiReader(
     state,
     read(line) {
       const set = readObject(line.$set);
-      const message = readObject(line.messages) ?? ('id' in line && 'type' in line ? line : undefined);
+      const message = readObject(line.messages) ?? (typeof line.type === 'string' ? line : undefined);
       if (message !== undefined) return { type: readText(message.type) ?? 'message', ...readMessage(message) };
       // A header may hold the messages of an older file; a patch may hold all that remain after a compression.
       const header = set ?? line;
@@ -181,6 +238,9 @@ export function createGeminiReader(
       if (set !== undefined) return { type: '$set', timestampMs: undefined, records };
       if ('$rewindTo' in line) return { type: '$rewindTo', timestampMs: undefined, records };
       return { type: 'header', timestampMs: kit.toTimeMs(line.startTime ?? line.lastUpdated), records };
+    },
+    finish() {
+      compareTotal('Tokens of all responses', state.totals.stated, state.totals.counted, context);
     },
   };
 }

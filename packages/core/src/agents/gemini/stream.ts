@@ -1,10 +1,19 @@
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
+import { compareTotal } from '../compare-total.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
 import { createReaderKit, readType, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
 import type { TranscriptRecord } from '../records.ts';
+import { newUnknown } from '../unread-lines.ts';
 import { GEMINI_TOOLS } from './reader.ts';
+
+const STATS = [
+  ['input_tokens', 'Input tokens'],
+  ['output_tokens', 'Output tokens'],
+  ['cached', 'Cached tokens'],
+  ['total_tokens', 'Tokens'],
+] as const;
 
 interface GeminiStreamState {
   sessionId: string | null;
@@ -24,6 +33,11 @@ export function createGeminiStreamReader(
     const stats = readObject(line.stats);
     const models = Object.entries(readObject(stats?.models) ?? {}).filter(([, figures]) => isJsonObject(figures));
     const figures = models.length > 0 ? models : stats === undefined ? [] : [[state.model ?? '', stats] as const];
+    if (models.length > 0 && stats !== undefined)
+      compareStats(
+        stats,
+        models.map(([, counts]) => readObject(counts) ?? {}),
+      );
     const time = readText(line.timestamp) ?? String(state.runCount);
     return figures.flatMap(([model, counts]) => {
       const usage = toStreamUsage(readObject(counts) ?? {});
@@ -31,6 +45,15 @@ export function createGeminiStreamReader(
       if (usage === undefined) return [];
       return [newUsageRecord({ usage, responseId, timestampMs, model: kit.toId(model), stopReason: 'stop' })];
     });
+  };
+
+  /** The figures of the run are the sums of its models'. */
+  const compareStats = (stats: JsonObject, models: readonly JsonObject[]): void => {
+    for (const [field, label] of STATS) {
+      if (typeof stats[field] !== 'number') continue;
+      const counted = models.reduce((sum, counts) => sum + kit.toCount(counts, field), 0);
+      compareTotal(`${label} of the run`, kit.toCount(stats, field), counted, context);
+    }
   };
 
   /**
@@ -72,7 +95,7 @@ export function createGeminiStreamReader(
       case 'result':
         return readResult(line, timestampMs);
       default:
-        return [{ kind: 'unknown', type, name: type }];
+        return [newUnknown(type, line)];
     }
   };
 
