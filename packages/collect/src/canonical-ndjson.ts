@@ -3,12 +3,19 @@ import { join } from 'node:path';
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Agent, CanonicalHeader, SessionDatabase, SessionTable } from '@recount/core';
+import type { Agent, CanonicalHeader, SessionDatabase, SessionHeadTable, SessionTable } from '@recount/core';
 import { SourceError } from '@recount/storage/sources';
+
+/** The parts of an agent's layout that a store has. */
+export interface Layout {
+  sessions: readonly SessionHeadTable[];
+  rows: readonly SessionTable[];
+  log?: SessionDatabase['log'];
+}
 
 export interface ReadableStore {
   agent: Pick<Agent, 'id'>;
-  layout: { sessions: SessionDatabase['sessions']; rows: readonly SessionTable[]; log?: SessionDatabase['log'] };
+  layout: Layout;
   /** The folder that contains the database. */
   folder: string;
 }
@@ -65,19 +72,62 @@ function* toLines(
   const logPath = log && join(folder, log.file.replace('*', id));
   const hasLog = log !== undefined && isFileName(id) && existsSync(logPath ?? '');
   const rows = layout.rows.filter(({ table }) => !hasLog || !log.replaces.includes(table));
-  const statement = `SELECT rowid AS "rowid", * FROM ${quote(sessions.table)} WHERE ${quote(sessions.id)} = ?`;
-  const row = prepare(connection, statement).get(id) as Row | undefined;
-  if (row === undefined) throw new SourceError('changed', 'the session was deleted while the store was read');
-  const parent = sessions.parent === undefined ? null : row[sessions.parent];
+  const heads = readHeads(connection, sessions, id);
+  const [first] = heads.values();
+  if (first === undefined) throw new SourceError('changed', 'the session was deleted while the store was read');
+  const parent = [...heads.values()].map((head) => head.parent).find((value) => value !== undefined);
   const header: CanonicalHeader = { recount: 'session', version: 1, agent: agent.id, session: id };
   const rowsSince = hasLog && rows[0] !== undefined ? findFirstTime(connection, rows[0], id) : null;
-  const isParent = typeof parent === 'string' && parent !== '';
-  yield { ...header, ...(isParent && { parent }), ...(rowsSince !== null && { rowsSince }) };
-  const without = new Set(sessions.without);
-  const kept = Object.entries(row).filter(([name]) => !without.has(name));
-  yield toLine(sessions.table, Object.fromEntries(kept));
-  const sources = rows.map((table) => readRows(connection, table, id));
+  yield { ...header, ...(parent !== undefined && { parent }), ...(rowsSince !== null && { rowsSince }) };
+  yield first.line;
+  // Each other row of the session comes once, before the first row that belongs to it.
+  const others = new Map([...heads].slice(1).map(([table, { line }]) => [table, line]));
+  const sources = rows.map((table) => withHead(readRows(connection, table, id), table.head, others));
   yield* mergeByTime(hasLog && logPath !== undefined ? [readLog(logPath, log.time), ...sources] : sources);
+}
+
+/** The session's rows by their tables, in the layout's order. */
+function readHeads(
+  connection: DatabaseSync,
+  sessions: readonly SessionHeadTable[],
+  id: string,
+): Map<string, { line: object; parent: string | undefined }> {
+  return new Map(
+    sessions.flatMap(({ table, id: column, parent, without }) => {
+      const statement = `SELECT rowid AS "rowid", * FROM ${quote(table)} WHERE ${quote(column)} = ?`;
+      const row = prepare(connection, statement).get(id) as Row | undefined;
+      if (row === undefined) return [];
+      const kept = Object.entries(row).filter(([name]) => without?.includes(name) !== true);
+      const parentId = parent === undefined ? null : row[parent];
+      const head = {
+        line: toLine(table, Object.fromEntries(kept)),
+        parent: typeof parentId === 'string' && parentId !== '' ? parentId : undefined,
+      };
+      return [[table, head] as const];
+    }),
+  );
+}
+
+function* withHead(
+  rows: Iterable<TimedLine>,
+  table: string | undefined,
+  heads: Map<string, object>,
+): Generator<TimedLine> {
+  for (const { time, lines } of rows) yield { time, lines: toLinesWithHead(lines, table, heads) };
+}
+
+/** The head is taken when the lines are written: another table's rows may come first. */
+function* toLinesWithHead(
+  lines: Iterable<object | string>,
+  table: string | undefined,
+  heads: Map<string, object>,
+): Generator<object | string> {
+  const head = table === undefined ? undefined : heads.get(table);
+  if (table !== undefined && head !== undefined) {
+    heads.delete(table);
+    yield head;
+  }
+  yield* lines;
 }
 
 /** Ids come from the database: none may lead out of the folder. */
@@ -148,7 +198,7 @@ function* readRows(connection: DatabaseSync, table: SessionTable, owner: SQLOutp
   const places = prepare(
     connection,
     `SELECT rowid AS "rowid", ${quote(table.order[0] ?? 'rowid')} AS "time" FROM ${quote(table.table)}
-     WHERE ${quote(table.owner)} = ? ORDER BY ${[...table.order, 'rowid'].map(quote).join(', ')}`,
+     t ${toSelection(table, `t.${quote(table.owner)} = ?`)} ORDER BY ${[...table.order, 'rowid'].map(quote).join(', ')}`,
   ).all(owner as string) as Row[];
   const whole = prepare(connection, `SELECT rowid AS "rowid", * FROM ${quote(table.table)} WHERE rowid = ?`);
   for (const { rowid, time } of places) {
@@ -185,6 +235,19 @@ function* toRowLines(
     return;
   }
   yield { ...line, children: nested };
+}
+
+/** The WHERE of a table named `t`: which of its rows are read. */
+export function toSelection({ only, unless }: SessionTable, condition: string): string {
+  const conditions = [condition];
+  if (only !== undefined) {
+    const prefix = `'${only.prefix.replaceAll("'", "''")}'`;
+    conditions.push(`substr(t.${quote(only.column)}, 1, ${only.prefix.length}) = ${prefix}`);
+  }
+  if (unless !== undefined) {
+    conditions.push(`NOT EXISTS (SELECT 1 FROM ${quote(unless)} copied WHERE copied."id" = t."id")`);
+  }
+  return `WHERE ${conditions.join(' AND ')}`;
 }
 
 /** Merges sorted rows of several tables; for equal times, the earlier table comes first. */

@@ -10,7 +10,7 @@ export {
 } from './hooks/hook-settings.ts';
 export { listMissingFolders, removeEmptyFolders } from './made-folders.ts';
 export { type MatchedFile, matchFiles, toNameTest } from './match-files.ts';
-export { isSessionStore, openSessionStore } from './open-store.ts';
+export { isSessionStore, listNotRead, type NotRead, openSessionStore } from './open-store.ts';
 export { isPromptHistory } from './prompt-history.ts';
 export { findInStores, type ReadSessionsOptions, readSessions } from './read-sessions.ts';
 export { type Disclosure, discloseAttachment, readHead } from './send/send-file.ts';

@@ -1,4 +1,5 @@
 import { AGENTS, type Agent } from '@recount/core';
+import { SourceError } from '@recount/storage/sources';
 import { openPromptHistory } from './prompt-history.ts';
 import { isSessionHead, openSessionFolder } from './session-folder.ts';
 import { isSqliteFile, openSqliteStore, type SessionStore } from './session-store.ts';
@@ -13,4 +14,29 @@ export async function openSessionStore(path: string, agents: readonly Agent[] = 
   return (
     openSessionFolder(path, agents) ?? (await openPromptHistory(path, agents)) ?? (await openSqliteStore(path, agents))
   );
+}
+
+/** A database that is not read, or not completely. */
+export interface NotRead {
+  path: string;
+  reason: string;
+}
+
+/** Which of the agents' stores are not read completely, or not at all. */
+export async function listNotRead(paths: readonly string[]): Promise<NotRead[]> {
+  const found: NotRead[] = [];
+  for (const path of paths) {
+    const error = await openSessionStore(path).then(
+      (store) => {
+        store.close();
+        return store.notRead;
+      },
+      (error: unknown) => {
+        if (error instanceof SourceError) return error;
+        throw error;
+      },
+    );
+    if (error !== undefined) found.push({ path, reason: error.message });
+  }
+  return found;
 }

@@ -77,13 +77,13 @@ async function listIds(path: string): Promise<Set<string>> {
 
 /** The database beside which a file is the log of one of its sessions. */
 function findStoreOfLog(path: string): { store: string; sessionId: string } | undefined {
-  for (const { database } of AGENTS) {
-    if (database?.log === undefined) continue;
-    const [start = '', end = ''] = database.log.file.split('*').map((part) => part.replaceAll('/', sep));
+  for (const { log } of AGENTS.flatMap(({ databases = [] }) => databases)) {
+    if (log === undefined) continue;
+    const [start = '', end = ''] = log.file.split('*').map((part) => part.replaceAll('/', sep));
     const at = path.lastIndexOf(`${sep}${start}`);
     if (at === -1 || !path.endsWith(end)) continue;
     const sessionId = path.slice(at + 1 + start.length, -end.length);
-    if (!sessionId.includes(sep)) return { store: join(path.slice(0, at), database.log.database), sessionId };
+    if (!sessionId.includes(sep)) return { store: join(path.slice(0, at), log.database), sessionId };
   }
   return undefined;
 }
@@ -177,5 +177,8 @@ async function* readStore(
         open: async () => Readable.from(store.readSession(session.id), { objectMode: false }),
       };
     }
+  }
+  if (store.notRead !== undefined) {
+    yield { kind: 'failed', location: path, error: store.notRead, consumedInputBytes: size };
   }
 }

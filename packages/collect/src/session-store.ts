@@ -1,17 +1,21 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { AGENTS, type Agent, type SessionDatabase, type SessionTable } from '@recount/core';
+import { AGENTS, type Agent, type SessionTable } from '@recount/core';
 import { SourceError } from '@recount/storage/sources';
-import { quote, readSession, readSnapshot, toStoreError } from './canonical-ndjson.ts';
+import { type Layout, quote, readSession, readSnapshot, toSelection, toStoreError } from './canonical-ndjson.ts';
 import { type BlobDatabase, listBlobSession, toBlobLines } from './session-blobs.ts';
+import { chooseLayout, toLayout } from './store-layout.ts';
+import { findAgentOfPlace, findUnknown, listTables, type Tables, toNotReadError } from './store-tables.ts';
 
 /** An agent's store, open for reading. */
 export interface SessionStore {
   agent: Agent;
   path: string;
+  /** Why the store is not read completely, with what is not read; undefined if it is. */
+  notRead?: SourceError | undefined;
   /** All sessions, oldest first, without reading their contents. */
   listSessions(): StoredSession[];
   /**
@@ -51,21 +55,33 @@ export async function isSqliteFile(path: string): Promise<boolean> {
 
 /**
  * Opens the store of the agent whose tables the database has. Rejects with a SourceError if it is no agent's, or cannot
- * be read.
+ * be read: `unsupported` for a database of another program, `unknown-layout` for one in an agent's place.
  */
 export async function openSqliteStore(path: string, agents: readonly Agent[] = AGENTS): Promise<SessionStore> {
   const connect = await loadSqlite(path);
   const connection = connect();
   try {
-    const tables = withStoreErrors(() => readTables(connection));
+    const tables = withStoreErrors(() => listTables(connection));
+    const toNotRead = (agent: Agent, problems: ReadonlyMap<string, string>): SourceError | undefined =>
+      withStoreErrors(() => toNotReadError(connection, agent, problems));
     const blobs = findBlobs(path, tables, agents);
-    if (blobs !== undefined) return toBlobStore(blobs, connection, connect);
-    const agent = chooseAgent(path, tables, agents);
-    if (agent?.database === undefined) throw new SourceError('unsupported', 'a database of no known agent');
-    const layout = toLayout(agent.database, tables);
+    if (blobs !== undefined) {
+      const { facts, blobs: messages, unread } = blobs.layout;
+      const known = [facts.table, messages.table, ...Object.keys(unread)];
+      return toBlobStore(blobs, connection, connect, toNotRead(blobs.agent, findUnknown(tables, known)));
+    }
+    const chosen = chooseLayout(path, tables, agents);
+    if (chosen === undefined) {
+      const agent = findAgentOfPlace(path, agents);
+      const error = agent && toNotRead(agent, findUnknown(tables, []));
+      throw error ?? new SourceError('unsupported', 'a database of no known agent');
+    }
+    const { agent, database } = chosen;
+    const { layout, problems } = toLayout(database, tables);
     return {
       agent,
       path,
+      notRead: toNotRead(agent, problems),
       listSessions: () => withStoreErrors(() => listSessions(connection, layout, dirname(path))),
       async *readSession(id) {
         const own = connect();
@@ -95,11 +111,17 @@ function findBlobs(path: string, tables: Tables, agents: readonly Agent[]): Blob
   return undefined;
 }
 
-function toBlobStore(database: BlobDatabase, connection: DatabaseSync, connect: () => DatabaseSync): SessionStore {
+function toBlobStore(
+  database: BlobDatabase,
+  connection: DatabaseSync,
+  connect: () => DatabaseSync,
+  notRead: SourceError | undefined,
+): SessionStore {
   const { agent, path } = database;
   return {
     agent,
     path,
+    notRead,
     listSessions: () => withStoreErrors(() => listBlobSession(connection, database)),
     async *readSession(id) {
       const own = connect();
@@ -126,84 +148,19 @@ function withStoreErrors<Result>(operation: () => Result): Result {
   }
 }
 
-/** Columns by table. */
-type Tables = ReadonlyMap<string, ReadonlySet<string>>;
-
-function readTables(connection: DatabaseSync): Tables {
-  const names = connection.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table'`).all();
-  return new Map(
-    names.map(({ name }) => {
-      const columns = connection.prepare('SELECT name FROM pragma_table_info(?)').all(String(name));
-      return [String(name), new Set(columns.map((column) => String(column.name)))];
-    }),
-  );
-}
-
-/** Several agents may use the same layout: the file's name then decides. */
-function chooseAgent(path: string, tables: Tables, agents: readonly Agent[]): Agent | undefined {
-  const fitting = agents.filter(({ database }) => database !== undefined && fits(database, tables));
-  const name = basename(path);
-  const isNamed = ({ places = [] }: Agent): boolean =>
-    places.some(
-      ({ holds, files }) =>
-        holds === 'database' && files.some((file) => name.startsWith(basename(file).split('*')[0] ?? '')),
-    );
-  return fitting.find(isNamed) ?? fitting[0];
-}
-
-function fits({ sessions, rows }: SessionDatabase, tables: Tables): boolean {
-  const [first] = rows;
-  return (
-    tables.get(sessions.table)?.has(sessions.id) === true &&
-    [first.owner, ...first.order].every((column) => tables.get(first.table)?.has(column) === true)
-  );
-}
-
-interface Layout {
-  sessions: SessionDatabase['sessions'];
-  rows: readonly SessionTable[];
-  log?: SessionDatabase['log'];
-}
-
-/** The parts of the layout that this version of the store has. */
-function toLayout({ sessions, rows, log }: SessionDatabase, tables: Tables): Layout {
-  const toPresent = (table: SessionTable): SessionTable[] => {
-    const columns = tables.get(table.table);
-    if (columns?.has(table.owner) !== true) return [];
-    const { children, ...own } = table;
-    const order = table.order.filter((column) => columns.has(column));
-    const [presentChildren] = children === undefined ? [] : toPresent(children);
-    const changed = columns.has(table.changed) ? table.changed : 'rowid';
-    return [
-      {
-        ...own,
-        order: order.length > 0 ? order : ['rowid'],
-        changed,
-        ...(presentChildren && { children: presentChildren }),
-      },
-    ];
-  };
-  const columns = tables.get(sessions.table);
-  const { parent, changed, without = [], ...own } = sessions;
-  const hasAllTables = rows.every(({ table }) => tables.has(table));
-  return {
-    sessions: {
-      ...own,
-      without: hasAllTables ? without : [],
-      ...(parent !== undefined && columns?.has(parent) === true && { parent }),
-      ...(changed !== undefined && columns?.has(changed) === true && { changed }),
-    },
-    rows: rows.flatMap(toPresent),
-    log,
-  };
-}
-
 function listSessions(connection: DatabaseSync, { sessions, rows, log }: Layout, folder: string): StoredSession[] {
-  const changed = sessions.changed === undefined ? 'NULL' : quote(sessions.changed);
-  const found = connection
-    .prepare(`SELECT ${quote(sessions.id)} AS id, ${changed} AS changed FROM ${quote(sessions.table)} ORDER BY rowid`)
-    .all();
-  const parts = new Map<string, string[]>(found.map((row) => [String(row.id), [String(row.changed)]]));
+  const parts = new Map<string, string[]>();
+  const changes = new Map<string, number | undefined>();
+  for (const { table, id, changed } of sessions) {
+    const time = changed === undefined ? 'NULL' : quote(changed);
+    const statement = `SELECT ${quote(id)} AS id, ${time} AS changed FROM ${quote(table)} ORDER BY rowid`;
+    for (const row of connection.prepare(statement).iterate()) {
+      const sessionId = String(row.id);
+      parts.set(sessionId, [...(parts.get(sessionId) ?? []), String(row.changed)]);
+      const [timeMs, otherMs] = [toTimeMs(row.changed), changes.get(sessionId)];
+      changes.set(sessionId, timeMs === undefined || (otherMs ?? 0) > timeMs ? otherMs : timeMs);
+    }
+  }
   for (const table of rows) {
     for (const { owner, text } of readChanges(connection, table)) parts.get(owner)?.push(text);
   }
@@ -213,13 +170,10 @@ function listSessions(connection: DatabaseSync, { sessions, rows, log }: Layout,
       if (stats !== undefined) texts.push(`log ${stats.size} ${stats.mtimeMs}`);
     }
   }
-  return found.map(({ id, changed: changedAt }) => ({
-    id: String(id),
-    version: createHash('sha256')
-      .update(parts.get(String(id))?.join('\n') ?? '')
-      .digest('base64url')
-      .slice(0, 22),
-    changedAtMs: toTimeMs(changedAt),
+  return [...parts].map(([id, texts]) => ({
+    id,
+    version: createHash('sha256').update(texts.join('\n')).digest('base64url').slice(0, 22),
+    changedAtMs: changes.get(id),
   }));
 }
 
@@ -238,7 +192,7 @@ function* readChanges(connection: DatabaseSync, table: SessionTable): Generator<
   const owner = `t.${quote(table.owner)}`;
   const statements = [
     `SELECT ${owner} AS owner, count(*) AS n, max(t.${quote(table.changed)}) AS latest, max(t.rowid) AS last
-     FROM ${quote(table.table)} t GROUP BY 1`,
+     FROM ${quote(table.table)} t ${toSelection(table, 'TRUE')} GROUP BY 1`,
   ];
   if (children !== undefined) {
     statements.push(

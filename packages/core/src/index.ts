@@ -37,6 +37,7 @@ export type {
   PromptHistory,
   SessionBlobs,
   SessionDatabase,
+  SessionHeadTable,
   SessionFolder,
   SessionPlace,
   SessionTable,

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { sep } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { type FoundSessions, findSessions, openSessionStore } from '@recount/collect';
+import { type FoundSessions, findSessions, listNotRead, type NotRead, openSessionStore } from '@recount/collect';
 import { AGENTS } from '@recount/core';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
@@ -39,17 +39,26 @@ function holdsSessions({ place }: FoundSessions): boolean {
 /** Prints the places with their sessions and sizes. */
 export async function showFound(context: CliContext, found: readonly FoundSessions[], asJson: boolean): Promise<void> {
   const counted = await Promise.all(
-    found.map(async (place) => ({ ...place, sessionCount: await countSessions(place) })),
+    found.map(async (place) => ({
+      ...place,
+      sessionCount: await countSessions(place),
+      notRead: place.place.holds === 'database' ? await listNotRead(place.files.map(({ path }) => path)) : [],
+    })),
   );
   if (asJson) print(context, JSON.stringify({ places: counted.map(toJson) }, null, 2));
   else if (counted.length === 0) note(context, 'No sessions found.');
   else for (const line of toTable(context, counted)) print(context, line);
   for (const path of found.flatMap(({ denied }) => denied)) note(context, `No permission to read ${path}`);
+  for (const { path, reason } of counted.flatMap(({ notRead }) => notRead)) {
+    note(context, `Not read: ${path} (${reason}).`);
+  }
 }
 
 interface CountedSessions extends FoundSessions {
   /** Undefined if a database cannot be read. */
   sessionCount: number | undefined;
+  /** Databases that are not read, or not completely. */
+  notRead: readonly NotRead[];
 }
 
 /** Sub-agents with their own files or rows count as sessions. */
@@ -67,7 +76,7 @@ async function countSessions({ agent, place, files }: FoundSessions): Promise<nu
 }
 
 function toJson(found: CountedSessions) {
-  const { agent, place, folder, files, denied, sessionCount, sizeBytes } = found;
+  const { agent, place, folder, files, denied, sessionCount, notRead, sizeBytes } = found;
   return {
     agent: agent.id,
     holds: place.holds,
@@ -77,6 +86,7 @@ function toJson(found: CountedSessions) {
     files: files.length,
     bytes: sizeBytes,
     ...(denied.length > 0 && { denied }),
+    ...(notRead.length > 0 && { not_read: notRead }),
     readable: holdsSessions(found),
   };
 }

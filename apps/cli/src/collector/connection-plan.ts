@@ -73,6 +73,7 @@ export async function showFound(context: CliContext, connection: Connection): Pr
   }
   const memory = await collect.openSessionMemory(folder.databases);
   for await (const item of collect.readSessions(await collect.listDatabases(toMachine(context)), { memory })) {
+    if (item.kind === 'failed') note(context, `Not read: ${item.location} (${item.error.message}).`);
     if (item.kind !== 'transcript') continue;
     const head: Uint8Array[] = [];
     for await (const chunk of await item.open()) {
@@ -82,6 +83,12 @@ export async function showFound(context: CliContext, connection: Connection): Pr
     show(item.location, decide?.(item.path, Buffer.concat(head)) ?? EVERYTHING);
   }
   note(context, `${formatCountOf(count, 'file')} would be sent, ${formatBytes(sizeBytes)} before they are compressed.`);
+}
+
+/** Names the agents' databases that are not read, or not completely. */
+export async function showNotRead(context: CliContext): Promise<void> {
+  const paths = await collect.listDatabases(toMachine(context));
+  for (const { path, reason } of await collect.listNotRead(paths)) note(context, `Not read: ${path} (${reason}).`);
 }
 
 const EVERYTHING: collect.Disclosure = { kind: 'everything' };

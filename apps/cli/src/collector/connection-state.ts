@@ -20,6 +20,7 @@ export async function showConnection(context: CliContext, asJson: boolean): Prom
     ...{ sent: sent.length - refused.length, refused: refused.map(({ path, reason }) => ({ path, reason })) },
     ...{ last_success_at: status.lastSuccessAt ?? null, last_sweep_at: status.lastSweepAt ?? null },
     last_error: status.lastError ?? null,
+    not_read: status.notRead ?? [],
   };
   if (status.lastError !== undefined) context.exitCode = 1;
   if (asJson) return print(context, JSON.stringify(state, null, 2));
@@ -37,6 +38,7 @@ export async function showConnection(context: CliContext, asJson: boolean): Prom
     print(context, `Not sent     ${refused.length}`);
     for (const { path, reason } of refused.slice(0, 10)) print(context, `  ${path}: ${reason}`);
   }
+  for (const { path, reason } of state.not_read) print(context, `Not read     ${path}: ${reason}`);
   if (status.lastError !== undefined) {
     print(context, `Last error   ${toTime(status.lastError.at)}: ${status.lastError.message}`);
   }

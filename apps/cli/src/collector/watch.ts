@@ -6,6 +6,7 @@ import { takeProcessLock } from '@recount/local-postgres/process-lock';
 import { type CliContext, note } from '../cli-context.ts';
 import { CliError, toExit } from '../cli-error.ts';
 import { requireConnection, toCollectorFolder } from './connection.ts';
+import { showNotRead } from './connection-plan.ts';
 import { toMachine, toSenderCommand } from './this-machine.ts';
 
 /** Files that change within this time are sent together. */
@@ -87,6 +88,7 @@ export async function watchSessions(context: CliContext): Promise<void> {
   ]);
   const count = watches.reduce((sum, { folderCount }) => sum + folderCount, 0);
   note(context, `Watching ${count} folders for changes; Ctrl-C ends it.`);
+  await showNotRead(context);
   // Finds what changed while no watcher was running.
   sender.run('--sweep');
   const refresh = setInterval(() => {

@@ -81,7 +81,7 @@ async function connect(context: CliContext, url: string, options: ConnectOptions
   );
   const { startSender } = await import('../collector/send.ts');
   const { toSenderCommand } = await import('../collector/this-machine.ts');
-  const { planChanges, showFound, showPlan } = await import('../collector/connection-plan.ts');
+  const { planChanges, showFound, showNotRead, showPlan } = await import('../collector/connection-plan.ts');
   const { checkKey, obtainKey } = await import('../collector/api-key.ts');
   const server = url.replace(/\/+$/, '');
   const earlier = await readConnection(context);
@@ -134,6 +134,7 @@ async function connect(context: CliContext, url: string, options: ConnectOptions
     note(context, 'The settings are unchanged: run `recount send`, e.g. from cron, to send new content.');
   }
   startSender(context);
+  await showNotRead(context);
   print(context, `Connected to ${server} as ${connection.machine}, ${connection.person ?? 'nobody in particular'}.`);
   print(context, 'Existing sessions are sent in the background; `recount connect` shows the progress.');
 }

@@ -38,21 +38,25 @@ async function sendNow(context: CliContext, { sweep, quiet = false, json }: Send
   if (result.waiting > 0 || result.stopped !== undefined) context.exitCode = 1;
   if (quiet) return;
   if (json) {
-    const { stopped, isBusy, sentBytes, ...counts } = result;
+    const { stopped, isBusy, sentBytes, notRead, ...counts } = result;
     const error = stopped === undefined ? null : { code: stopped.code, message: stopped.message };
-    return print(context, JSON.stringify({ ...counts, sent_bytes: sentBytes, is_busy: isBusy, error }));
+    return print(
+      context,
+      JSON.stringify({ ...counts, not_read: notRead, sent_bytes: sentBytes, is_busy: isBusy, error }),
+    );
   }
   await showResult(context, result);
 }
 
 async function showResult(context: CliContext, result: SendResult): Promise<void> {
-  const { sent, duplicates, refused, sentBytes, isBusy, waiting, stopped, unreadable } = result;
+  const { sent, duplicates, refused, sentBytes, isBusy, waiting, stopped, unreadable, notRead } = result;
   if (isBusy) return note(context, 'Another process is already sending; `recount connect` shows its progress.');
   const { formatBytes, formatCountOf } = await import('../terminal/format-values.ts');
   const parts = [`${sent} sent, ${formatBytes(sentBytes)}`, `${duplicates} there already`];
   if (refused > 0) parts.push(`${refused} not taken: \`recount connect\` says why`);
   print(context, parts.join('; '));
   for (const path of unreadable) note(context, `No permission to read ${path}: nothing in it is sent.`);
+  for (const { path, reason } of notRead) note(context, `Not read: ${path} (${reason}).`);
   if (stopped !== undefined)
     throw new CliError(`${stopped.message}. ${formatCountOf(waiting, 'session')} to be sent: kept here.`);
 }

@@ -5,7 +5,7 @@ import { isSessionStore, openSessionStore } from '@recount/collect';
 import { IDENTIFY_HEAD_BYTES, identifyTranscript, type TranscriptIdentity } from '@recount/core';
 import { peekChunks } from '@recount/storage';
 import { readSources, SourceError } from '@recount/storage/sources';
-import type { CliContext } from '../cli-context.ts';
+import { type CliContext, note } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
 import { formatCountOf } from '../terminal/format-values.ts';
 
@@ -24,13 +24,17 @@ const STDIN = '-';
  */
 export async function openInput(context: CliContext, file: string, sessionId?: string): Promise<ParseInput> {
   const path = file === STDIN ? undefined : resolve(context.workingDirectory, file);
-  const source = path === undefined ? context.stdin : await openFile(path, sessionId);
+  const source = path === undefined ? context.stdin : await openFile(context, path, sessionId);
   const { held, chunks } = await peekChunks(source, IDENTIFY_HEAD_BYTES);
   const head = Buffer.concat(held).subarray(0, IDENTIFY_HEAD_BYTES);
   return { identity: identifyTranscript({ path, head }), isEmpty: head.length === 0, chunks };
 }
 
-async function openFile(path: string, sessionId: string | undefined): Promise<AsyncIterable<Uint8Array>> {
+async function openFile(
+  context: CliContext,
+  path: string,
+  sessionId: string | undefined,
+): Promise<AsyncIterable<Uint8Array>> {
   const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
     const reason = error.code === 'ENOENT' ? 'there is no such file' : `cannot be read (${error.code})`;
     // Node substitutes it for bytes of the shell that are not UTF-8.
@@ -38,16 +42,21 @@ async function openFile(path: string, sessionId: string | undefined): Promise<As
     throw new CliError(`${path}: ${reason}${hint}`);
   });
   if (stats.isDirectory()) throw new CliError(`${path} is a folder: \`recount parse\` reads one file.`);
-  if (stats.isFile() && (await isSessionStore(path))) return readDatabase(path, sessionId);
+  if (stats.isFile() && (await isSessionStore(path))) return readDatabase(context, path, sessionId);
   // E.g. a pipe of `<(…)`: its bytes come once, and are read unchanged.
   return stats.isFile() ? readTranscriptFile(path) : createReadStream(path);
 }
 
 /** One session of an agent's database: the named one, or the only one. */
-async function* readDatabase(path: string, sessionId: string | undefined): AsyncGenerator<Uint8Array> {
+async function* readDatabase(
+  context: CliContext,
+  path: string,
+  sessionId: string | undefined,
+): AsyncGenerator<Uint8Array> {
   const store = await openSessionStore(path).catch((error: unknown) => {
     throw error instanceof SourceError ? new CliError(`${path}: ${error.message}`, { cause: error }) : error;
   });
+  if (store.notRead !== undefined) note(context, `Not read: ${path} (${store.notRead.message}).`);
   try {
     const sessions = store.listSessions();
     const session = sessionId === undefined ? sessions.at(-1) : sessions.find(({ id }) => id === sessionId);

@@ -11,26 +11,32 @@ export async function addStored({ transcripts, databases }: Found): Promise<(Fou
   return [...transcripts.filter(({ path }) => !inStores.has(path)), ...stored.flat()];
 }
 
-/** The sessions of a database; none if it is no agent's. One that cannot be read fails when it is scanned. */
+/**
+ * The sessions of a database; none if it is no agent's. One that cannot be read fails when it is scanned, as does what is
+ * not read of one.
+ */
 async function listStored({ path, sizeBytes, modifiedAtMs }: FoundFile): Promise<StoredFile[]> {
+  const toFailed = (error: SourceError): StoredFile => ({
+    ...{ path, sizeBytes, modifiedAtMs, version: '' },
+    open() {
+      throw error;
+    },
+  });
   try {
     const store = await openSessionStore(path);
     const sessions = store.listSessions();
     // Each session is read through a separate connection.
     store.close();
-    return sessions.map(({ id, version, changedAtMs = modifiedAtMs }) => ({
+    const stored = sessions.map(({ id, version, changedAtMs = modifiedAtMs }) => ({
       path: `${path}!${id}`,
       sizeBytes: 0,
       modifiedAtMs: changedAtMs,
       version,
       open: () => store.readSession(id),
     }));
+    return store.notRead === undefined ? stored : [...stored, toFailed(store.notRead)];
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
-    if (error.code === 'unsupported') return [];
-    const open = (): never => {
-      throw error;
-    };
-    return [{ path, sizeBytes, modifiedAtMs, version: '', open }];
+    return error.code === 'unsupported' ? [] : [toFailed(error)];
   }
 }

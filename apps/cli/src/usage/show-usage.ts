@@ -16,6 +16,9 @@ import { describeEmptyRange, resolveFilter } from './resolve-filter.ts';
 import { toUsageAnswer } from './usage-answer.ts';
 import type { UsageOptions } from './usage-options.ts';
 
+/** Files without figures that are named. */
+const MAX_NOT_READ = 5;
+
 /** Rows of each table in the overview. */
 const OVERVIEW: readonly { key: UsageKey; title: string; rows: number; isLatest?: boolean }[] = [
   { key: 'day', title: 'By day', rows: 14, isLatest: true },
@@ -36,12 +39,15 @@ export async function showUsage(context: CliContext, paths: readonly string[], o
   const answer = answerBy(groupBy ?? ['day'], options.limit);
   const isTable = !options.json && !options.csv;
   const note = answer.rows.length > 0 ? undefined : describeEmptyRange(ledger, scope.filter, scope.clock.timeZone);
-  if (isTable && note !== undefined) return print(context, note);
+  if (isTable && note !== undefined) {
+    print(context, note);
+    return showDimmed(context, toNotReadLines(ledger));
+  }
   if (groupBy === undefined) return showOverview(context, ledger, answerBy);
   const details = options.breakdown ? answerBy([...groupBy, 'model']) : undefined;
   if (options.json) {
     const notices = toDoubts(ledger.files);
-    return print(context, JSON.stringify({ ...(details ?? answer), notices }, null, 2));
+    return print(context, JSON.stringify({ ...(details ?? answer), notices, not_read: listNotRead(ledger) }, null, 2));
   }
   if (options.csv) {
     const { toReportCsv } = await import('../report/report-csv.ts');
@@ -106,15 +112,20 @@ function toDoubts(files: ReadLedger['files']): Notice[] {
   return [...doubts.values()].sort((one, other) => other.occurrenceCount - one.occurrenceCount);
 }
 
+/** Files, and databases of which something is not read. */
+function listNotRead({ files }: Pick<ReadLedger, 'files'>): { path: string; reason: string | null }[] {
+  return files
+    .filter(({ status }) => status === 'failed')
+    .map(({ path, failure }) => ({ path, reason: failure ?? null }));
+}
+
 /** Known inaccuracies of the figures, what was not read, and how to keep it all. */
 function showNotes(context: CliContext, { files }: ReadLedger, answer: ReportAnswer): void {
   const read = files.filter(({ status }) => status === 'read');
   const bytes = read.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
   const kind = toKind(answer);
   const lines = toCaveatLines(kind, answer);
-  const failed = files.filter(({ status }) => status === 'failed');
-  for (const { path, failure } of failed.slice(0, 5)) lines.push(`Not read: ${path} (${failure}).`);
-  if (failed.length > 5) lines.push(`Not read: ${formatCountOf(failed.length - 5, 'more file')}.`);
+  lines.push(...toNotReadLines({ files }));
   const doubts = toDoubts(files);
   for (const doubt of doubts.slice(0, MAX_DOUBTS)) lines.push(`${describeNotice(doubt)}.`);
   if (doubts.length > MAX_DOUBTS) lines.push(`… and ${doubts.length - MAX_DOUBTS} more; --json lists them all.`);
@@ -124,6 +135,17 @@ function showNotes(context: CliContext, { files }: ReadLedger, answer: ReportAns
   lines.push(
     'Agents delete their transcripts after some weeks. `recount up` keeps them all, `recount connect` keeps them on a server.',
   );
+  showDimmed(context, lines);
+}
+
+function toNotReadLines(ledger: Pick<ReadLedger, 'files'>): string[] {
+  const all = listNotRead(ledger);
+  const shown = all.slice(0, MAX_NOT_READ).map(({ path, reason }) => `Not read: ${path} (${reason}).`);
+  const rest = all.length - shown.length;
+  return rest === 0 ? shown : [...shown, `Not read: ${formatCountOf(rest, 'more file')}.`];
+}
+
+function showDimmed(context: CliContext, lines: readonly string[]): void {
   for (const line of lines.flatMap((each) => wrapToWidth(each, toPrintWidth({ ...context, stdout: context.stderr })))) {
     context.stderr.writeStyled(`${styleText('dim', toTerminalText(line), { stream: context.stderr })}\n`);
   }

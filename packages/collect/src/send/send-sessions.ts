@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { AGENTS, identifyAttachment, type SessionPlace } from '@recount/core';
 import { type FoundSessions, findSessions, type Machine } from '../find-sessions.ts';
 import { isDenial, type MatchedFile } from '../match-files.ts';
+import type { NotRead } from '../open-store.ts';
 import { findInStores, readSessions } from '../read-sessions.ts';
 import { openSessionMemory } from '../session-memory.ts';
 import { openSentLog, type SentFile, type SentLog } from '../spool/sent-log.ts';
@@ -45,6 +46,8 @@ interface SendSummary {
   sentBytes: number;
   /** Folders and files without read permission: skipped, and tried again by the next sweep. */
   unreadable: string[];
+  /** Databases that are not read, or not completely, and why: tried again by the next sweep. */
+  notRead: NotRead[];
 }
 
 /** `stopped` says why not everything was sent; undefined if nothing is waiting. `busy`: another process is sending. */
@@ -61,6 +64,8 @@ export interface CollectorStatus {
   targetVersion?: string;
   /** Why the last attempt failed; absent if it succeeded. */
   lastError?: { at: string; code: string; message: string };
+  /** Databases that the last sweep did not read completely; absent if there are none. */
+  notRead?: NotRead[];
 }
 
 const isStore = ({ holds }: SessionPlace): boolean => ['database', 'folder', 'prompts'].includes(holds);
@@ -77,7 +82,7 @@ const CONCURRENCY = 4;
 export async function sendSessions(deps: SendDependencies, options: SendOptions = {}): Promise<SendResult> {
   const { folder } = deps;
   await createSpoolFolder(folder);
-  const summary: SendSummary = { sent: 0, duplicates: 0, refused: 0, sentBytes: 0, unreadable: [] };
+  const summary: SendSummary = { sent: 0, duplicates: 0, refused: 0, sentBytes: 0, unreadable: [], notRead: [] };
   let stopped: DeliveryError | undefined;
   let waiting = 0;
   let sweeps = options.sweeps ?? false;
@@ -140,7 +145,7 @@ async function sendRound(
     if (targetVersion !== undefined) status.targetVersion = targetVersion;
   }
   const { stopped: stoppedAtFiles, left } = await sendAll(sender, options, [...files.values()], summary);
-  const stopped = stoppedAtFiles ?? (isSweep ? await sendStored(deps, sender, options) : undefined);
+  const stopped = stoppedAtFiles ?? (isSweep ? await sendStored(deps, sender, options, summary) : undefined);
   for (const file of left) {
     await addWaiting(folder, file);
     await keepFile(folder, file.path).catch(() => false);
@@ -148,7 +153,11 @@ async function sendRound(
   const now = new Date().toISOString();
   const isDone = stopped === undefined && !options.signal?.aborted;
   // An interrupted sweep does not count as done.
-  if (isSweep && isDone) status.lastSweepAt = now;
+  if (isSweep && isDone) {
+    status.lastSweepAt = now;
+    delete status.notRead;
+    if (summary.notRead.length > 0) status.notRead = summary.notRead;
+  }
   if (isDone) {
     status.lastSuccessAt = now;
     delete status.lastError;
@@ -247,12 +256,14 @@ async function sendStored(
   { folder, machine }: SendDependencies,
   sender: FileSender,
   { signal }: SendOptions,
+  summary: SendSummary,
 ): Promise<DeliveryError | undefined> {
   const paths = await listDatabases(machine);
   if (paths.length === 0) return undefined;
   const memory = await openSessionMemory(folder.databases);
   try {
     for await (const item of readSessions(paths, { memory, ...(signal && { signal }) })) {
+      if (item.kind === 'failed') summary.notRead.push({ path: item.location, reason: item.error.message });
       if (item.kind !== 'transcript') continue;
       if (await sender.sendStream(item.path, await item.open())) memory.confirm(item.location);
     }

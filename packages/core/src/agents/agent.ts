@@ -192,8 +192,8 @@ export interface Agent {
   formats: readonly Format[];
   /** Undefined if it keeps no sessions on the machine. */
   places?: readonly SessionPlace[];
-  /** How the database is laid out, if a place holds a `database`. */
-  database?: SessionDatabase;
+  /** How databases are laid out, if a place holds a `database`: the layout of each version, the newest first. */
+  databases?: readonly SessionDatabase[];
   /** How the databases are laid out, if a place holds a `database` for each session. */
   blobs?: SessionBlobs;
   /** How the files are laid out, if a place holds a `folder`. */

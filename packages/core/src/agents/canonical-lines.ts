@@ -63,6 +63,15 @@ export function readJsonColumn(value: JsonValue | undefined): JsonValue | undefi
   return typeof value === 'string' ? parseJsonText(value) : value;
 }
 
+/** A row that is not read, with the JSON in its columns parsed, to be searched for what it holds. */
+export function toUnreadRow({ row, children }: CanonicalRow): JsonObject {
+  const columns = Object.entries(row).map(([name, value]) => {
+    const isJson = typeof value === 'string' && /^\s*[[{]/.test(value);
+    return [name, (isJson ? parseJsonText(value) : value) ?? value] as const;
+  });
+  return { ...Object.fromEntries(columns), ...(children.length > 0 && { children: children.map(toUnreadRow) }) };
+}
+
 /** The format of sessions that `packages/collect` reads from the agent's store. */
 export function toCanonicalFormat(
   agentId: string,

@@ -32,6 +32,22 @@ export interface SessionPlace {
   platforms?: readonly Platform[];
 }
 
+/** A table of an SQLite store with one row for each session. */
+export interface SessionHeadTable {
+  table: string;
+  id: string;
+  /** The column with the id of the session that started this one as a sub-agent. */
+  parent?: string;
+  /** As in `SessionTable`. */
+  changed?: string;
+  /**
+   * Columns that change with every message and only sum up other rows. Leaving them out makes growth an append. They
+   * are kept if the store lacks the table `summedIn`.
+   */
+  without?: readonly string[];
+  summedIn?: string;
+}
+
 /** A table of an SQLite store with rows that belong to sessions. */
 export interface SessionTable {
   table: string;
@@ -43,30 +59,36 @@ export interface SessionTable {
   changed: string;
   /** The table with rows that belong to rows of this one, by their `id`. */
   children?: SessionTable;
+  /**
+   * The other table with a row for the session, if a session may have rows in several. It is written before the first
+   * of these rows.
+   */
+  head?: string;
+  /** Rows whose `id` is in this table as well are left out: they are copies. */
+  unless?: string;
+  /** Only rows whose value in this column begins with this text are read; the store has the others elsewhere. */
+  only?: { column: string; prefix: string };
+  /** The table is not read if it lacks this column: versions without it keep nothing else there. */
+  needs?: string;
 }
+
+/** Tables that are known and not read, with the reason, for people: `passwords`. A final `*` stands for any ending. */
+export type UnreadTables = Readonly<Record<string, string>>;
 
 /**
  * How an agent keeps sessions in SQLite. Data only: `packages/collect` reads such a store and writes each session as
  * canonical NDJSON (docs/formats/canonical-ndjson.md) for the agent's reader. Tables and columns that a version of the
- * store lacks are skipped.
+ * store lacks are skipped. Tables that are named nowhere here are reported if they have rows.
  */
 export interface SessionDatabase {
-  /** Has one row for each session. */
-  sessions: {
-    table: string;
-    id: string;
-    /** The column with the id of the session that started this one as a sub-agent. */
-    parent?: string;
-    /** As in `SessionTable`. */
-    changed?: string;
-    /**
-     * Columns that change with every message and only sum up other rows. Leaving them out makes growth an append. They
-     * are kept if the store lacks one of the tables in `rows`.
-     */
-    without?: readonly string[];
-  };
-  /** At least the first one must exist. */
+  /** At least one must exist. A session may have a row in each. */
+  sessions: readonly [SessionHeadTable, ...SessionHeadTable[]];
+  /** At least one must exist, with its columns. */
   rows: readonly [SessionTable, ...SessionTable[]];
+  unread: UnreadTables;
+  /** Columns that tell the store from others with the same tables: `messages.provider`. */
+  has?: readonly string[];
+  lacks?: readonly string[];
   /**
    * A file of lines beside the database `database`, one for each session. Its lines are merged with the rows by their
    * field `time` and replace the tables in `replaces`. `*` in its path stands for the session's id.
@@ -98,6 +120,7 @@ export interface SessionBlobs {
   /** Its first row describes the session. */
   facts: { table: string; value: string };
   blobs: { table: string; id: string; data: string };
+  unread: UnreadTables;
   /** What that row says, without secrets. Empty if it cannot be read. */
   readFacts(value: string): { sessionId?: string | undefined; rootId?: string | undefined; facts: JsonObject };
   /** The message ids in order, from the blob of the latest state. Empty if it cannot be read. */

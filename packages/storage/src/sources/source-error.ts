@@ -6,6 +6,7 @@
  * - `truncated`: ends before its format says it should
  * - `corrupt`: contradicts its format or its checksums
  * - `encrypted`, `unsupported`: intact, but not readable here
+ * - `unknown-layout`: an agent's database with something in it that this version does not know; the rest is read
  * - `limit-exceeded`: larger, or more strongly compressed, than `SourceLimits` allows
  * - `closed`: opened a second time, or after the reader moved on, although not `reopenable`
  */
@@ -19,6 +20,7 @@ export type SourceErrorCode =
   | 'corrupt'
   | 'encrypted'
   | 'unsupported'
+  | 'unknown-layout'
   | 'limit-exceeded'
   | 'closed';
 

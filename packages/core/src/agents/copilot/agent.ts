@@ -17,21 +17,40 @@ export const copilot: Agent = {
     },
     { holds: 'database', variable: 'COPILOT_HOME', bases: ['.copilot'], files: ['session-store.db'] },
   ],
-  database: {
-    sessions: {
-      table: 'sessions',
-      id: 'id',
-      changed: 'updated_at',
-      without: ['updated_at', 'summary', 'summary_count'],
+  databases: [
+    {
+      sessions: [
+        {
+          table: 'sessions',
+          id: 'id',
+          changed: 'updated_at',
+          without: ['updated_at', 'summary', 'summary_count'],
+          summedIn: 'assistant_usage_events',
+        },
+      ],
+      rows: [
+        { table: 'assistant_usage_events', owner: 'session_id', order: ['created_at', 'id'], changed: 'id' },
+        { table: 'turns', owner: 'session_id', order: ['timestamp', 'turn_index'], changed: 'timestamp' },
+      ],
+      log: {
+        ...{
+          database: 'session-store.db',
+          file: 'session-state/*/events.jsonl',
+          time: 'timestamp',
+          replaces: ['turns'],
+        },
+      },
+      has: ['assistant_usage_events.session_id'],
+      unread: {
+        checkpoints: 'summaries of compactions, which the log has',
+        dynamic_context_items: 'notes that Copilot keeps about repositories',
+        'forge_*': 'steps of sessions from which Copilot derives skills',
+        schema_version: 'which migrations have been applied',
+        session_files: 'which files a session touched, which its tool calls show',
+        session_refs: 'issues and pull requests of a session',
+      },
     },
-    rows: [
-      { table: 'assistant_usage_events', owner: 'session_id', order: ['created_at', 'id'], changed: 'id' },
-      { table: 'turns', owner: 'session_id', order: ['timestamp', 'turn_index'], changed: 'timestamp' },
-    ],
-    log: {
-      ...{ database: 'session-store.db', file: 'session-state/*/events.jsonl', time: 'timestamp', replaces: ['turns'] },
-    },
-  },
+  ],
   formats: [
     toCanonicalFormat('copilot', createCopilotStoreReader, ['copilot-cli']),
     {

@@ -1,5 +1,6 @@
 import type { Agent } from '../agent.ts';
 import { toCanonicalFormat } from '../canonical-lines.ts';
+import { crushDatabase } from './database.ts';
 import { createCrushReader } from './reader.ts';
 
 /**
@@ -19,13 +20,6 @@ export const crush: Agent = {
       ...{ files: ['crush/projects.json'], listed: { list: 'projects', folder: 'data_dir', file: 'crush.db' } },
     },
   ],
-  database: {
-    sessions: {
-      ...{ table: 'sessions', id: 'id', parent: 'parent_session_id', changed: 'updated_at' },
-      // Its token counts cover only the last request.
-      without: ['updated_at', 'message_count', 'prompt_tokens', 'completion_tokens', 'todos'],
-    },
-    rows: [{ table: 'messages', owner: 'session_id', order: ['created_at'], changed: 'updated_at' }],
-  },
+  databases: [{ ...crushDatabase, has: ['messages.provider'] }],
   formats: [toCanonicalFormat('crush', createCrushReader)],
 };

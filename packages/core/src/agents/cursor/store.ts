@@ -16,6 +16,7 @@ const ID_BYTES = 32;
 export const cursorBlobs: SessionBlobs = {
   facts: { table: 'meta', value: 'value' },
   blobs: { table: 'blobs', id: 'id', data: 'data' },
+  unread: {},
   readFacts(value) {
     const read = parseJsonText(Buffer.from(value, 'hex').toString());
     if (!isJsonObject(read)) return { facts: {} };

@@ -29,20 +29,32 @@ export const goose: Agent = {
       files: ['Block/goose/data/sessions/*.jsonl'],
     },
   ],
-  database: {
-    sessions: {
-      ...{ table: 'sessions', id: 'id', parent: 'parent_session_id', changed: 'updated_at' },
-      without: [
-        ...['updated_at', 'extension_data', 'total_tokens', 'input_tokens', 'output_tokens', 'cache_read_tokens'],
-        ...['cache_write_tokens', 'accumulated_total_tokens', 'accumulated_input_tokens', 'accumulated_output_tokens'],
-        ...['accumulated_cache_read_tokens', 'accumulated_cache_write_tokens', 'accumulated_cost'],
+  databases: [
+    {
+      sessions: [
+        {
+          ...{ table: 'sessions', id: 'id', parent: 'parent_session_id', changed: 'updated_at' },
+          without: [
+            ...['updated_at', 'extension_data', 'total_tokens', 'input_tokens', 'output_tokens', 'cache_read_tokens'],
+            ...['cache_write_tokens', 'accumulated_total_tokens', 'accumulated_input_tokens'],
+            ...['accumulated_output_tokens', 'accumulated_cache_read_tokens', 'accumulated_cache_write_tokens'],
+            ...['accumulated_cost', 'parent_delegation'],
+          ],
+          summedIn: 'usage_ledger',
+        },
       ],
+      rows: [
+        { table: 'messages', owner: 'session_id', order: ['created_timestamp', 'id'], changed: 'id' },
+        { table: 'usage_ledger', owner: 'session_id', order: ['created_timestamp', 'id'], changed: 'id' },
+      ],
+      unread: {
+        'provider_inventory_*': 'models that providers offer',
+        schema_version: 'which migrations have been applied',
+        threads: 'names of conversations in the desktop app',
+        thread_messages: 'the sessions’ messages again, as the desktop app showed them',
+      },
     },
-    rows: [
-      { table: 'messages', owner: 'session_id', order: ['created_timestamp', 'id'], changed: 'id' },
-      { table: 'usage_ledger', owner: 'session_id', order: ['created_timestamp', 'id'], changed: 'id' },
-    ],
-  },
+  ],
   formats: [
     toCanonicalFormat('goose', createGooseReader, ['goose-lines']),
     {

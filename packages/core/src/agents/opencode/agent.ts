@@ -2,42 +2,9 @@ import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
 import type { Agent } from '../agent.ts';
 import { toCanonicalFormat } from '../canonical-lines.ts';
-import type { SessionDatabase } from '../session-places.ts';
+import { goDatabase, opencodeDatabase } from './databases.ts';
 import { createOpencodeReader } from './reader.ts';
 import { toStreamFormat } from './stream.ts';
-
-/** https://github.com/anomalyco/opencode packages/opencode/src/session/session.sql.ts */
-const database: SessionDatabase = {
-  sessions: {
-    table: 'session',
-    id: 'id',
-    parent: 'parent_id',
-    changed: 'time_updated',
-    without: [
-      'time_updated',
-      'time_compacting',
-      'summary_additions',
-      'summary_deletions',
-      'summary_files',
-      'summary_diffs',
-      'cost',
-      'tokens_input',
-      'tokens_output',
-      'tokens_reasoning',
-      'tokens_cache_read',
-      'tokens_cache_write',
-    ],
-  },
-  rows: [
-    {
-      table: 'message',
-      owner: 'session_id',
-      order: ['time_created', 'id'],
-      changed: 'time_updated',
-      children: { table: 'part', owner: 'message_id', order: ['id'], changed: 'time_updated' },
-    },
-  ],
-};
 
 /** A stream lacks the ids that name its responses in the store. */
 const outranks = ['opencode-json'];
@@ -46,7 +13,8 @@ const isSessionId = (value: JsonObject[string] | undefined): value is string =>
   typeof value === 'string' && value.startsWith('ses_');
 
 /**
- * opencode: its SQLite store, the output of `opencode export`, the JSON files of older versions, and the output of
+ * opencode: its SQLite store, in the tables of version 1 and of version 2, the store that its predecessor of 2025 kept in
+ * each project (`.opencode/opencode.db`, which no file lists, so that it must be named), the output of `opencode export`, the JSON files of older versions, and the output of
  * `opencode run --format json`.
  */
 export const opencode: Agent = {
@@ -62,7 +30,7 @@ export const opencode: Agent = {
       files: ['opencode/storage/session/*/*.json'],
     },
   ],
-  database,
+  databases: [opencodeDatabase, goDatabase],
   folder: {
     ...{ head: 'storage/session/*/{session}.json', parent: 'parentID' },
     ...{ files: 'storage/message/{session}/*.json', children: 'storage/part/{name}/*.json' },
@@ -95,7 +63,7 @@ export const kilo: Agent = {
   id: 'kilo',
   label: 'Kilo CLI',
   places: [{ holds: 'database', variable: 'XDG_DATA_HOME', bases: ['.local/share'], files: ['kilo/kilo*.db'] }],
-  database,
+  databases: [opencodeDatabase],
   formats: [
     toCanonicalFormat('kilo', createOpencodeReader, ['kilo-json']),
     // The same lines as opencode's: they are Kilo's only if the uploader says so.

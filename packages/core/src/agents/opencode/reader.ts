@@ -7,10 +7,14 @@ import {
   readCanonicalFile,
   readCanonicalRow,
   readJsonColumn,
+  toUnreadRow,
 } from '../canonical-lines.ts';
+import { createCrushReader } from '../crush/reader.ts';
 import { newBlock, newMessage, newUsageRecord } from '../new-records.ts';
 import { createReaderKit, readType, type ToolVocabulary, toReportedCost, toSessionRecord } from '../reader-kit.ts';
 import type { BlockContent, TranscriptRecord } from '../records.ts';
+import { createUnreadLines, newUnknown, type UnreadTypes } from '../unread-lines.ts';
+import { createSessionMessageReader, type SessionMessageState } from './session-message.ts';
 import { toOpencodeUsage, toResponseId } from './usage.ts';
 
 const TOOLS: ToolVocabulary = {
@@ -19,16 +23,21 @@ const TOOLS: ToolVocabulary = {
   shell: ['bash', 'shell'],
   search: ['grep', 'glob', 'codesearch', 'lsp', 'lsp_hover', 'lsp_diagnostics'],
   web: ['webfetch', 'websearch'],
-  agent: ['task'],
+  agent: ['task', 'subagent'],
   skill: ['skill'],
   plan: ['todowrite', 'todoread', 'plan_enter', 'plan_exit'],
   question: ['question'],
 };
 
-const PART_TYPES = new Set([
-  ...['text', 'reasoning', 'tool', 'file', 'step-start', 'step-finish', 'snapshot', 'patch', 'agent', 'subtask'],
-  ...['retry', 'compaction'],
+const READ_PARTS = new Set<unknown>([
+  ...['text', 'reasoning', 'tool', 'file', 'step-finish', 'subtask', 'retry', 'compaction'],
 ]);
+const UNREAD_PARTS: UnreadTypes = {
+  'part/agent': { why: 'the name of an agent, which the prompt has as well', mayHold: ['source.value'] },
+  'part/patch': { why: 'files that were changed, which tool calls show' },
+  'part/snapshot': { why: 'a version of the working tree' },
+  'part/step-start': { why: 'the beginning of a step' },
+};
 
 /** A message whose parts are being read, perhaps from lines of their own. */
 interface OpenMessage {
@@ -42,10 +51,9 @@ interface OpenMessage {
   responsePrefix: string;
 }
 
-export interface OpencodeReaderState {
+export interface OpencodeReaderState extends SessionMessageState {
   /** The most recent message. */
   message: OpenMessage | undefined;
-  hasTitle: boolean;
 }
 
 /** A message with its parts, as every form of the store has them. */
@@ -60,9 +68,12 @@ interface MessageSource {
  */
 export function createOpencodeReader(
   context: ReaderContext,
-  state: OpencodeReaderState = { message: undefined, hasTitle: false },
+  state: OpencodeReaderState = { message: undefined, compactions: [], lastCopied: undefined },
 ): Reader {
   const kit = createReaderKit(context, TOOLS);
+  const unread = createUnreadLines(UNREAD_PARTS, context);
+  const later = createSessionMessageReader(kit, context, state);
+  const go = createCrushReader(context);
 
   const readSession = (info: JsonObject): TranscriptRecord[] => {
     const session = toSessionRecord({
@@ -91,6 +102,7 @@ export function createOpencodeReader(
     const responseId = usage === undefined ? null : toResponseId(responsePrefix, usage);
     const id = kit.toId(info.id);
     state.message = { id, role, timestampMs, model, responseId, responsePrefix };
+    if (id !== null && timestampMs !== undefined) state.lastCopied = { id, timestampMs };
     if (role === 'user') return readUserParts(parts);
     const blocks = toWrittenBlocks(parts);
     const message = newMessage('assistant', {
@@ -113,7 +125,10 @@ export function createOpencodeReader(
     const { message } = state;
     if (error === undefined || message === undefined) return [];
     const event = { kind: 'api_error', name: kit.toId(error.name), details: {} } as const;
-    return [kit.toEvent(event, toCopyIdentity(message, 'error'), message.timestampMs)];
+    const text = readText(readObject(error.data)?.message);
+    const { timestampMs } = message;
+    const shown = text === null ? [] : [newMessage('system', { timestampMs, blocks: kit.toBlocks(text) })];
+    return [kit.toEvent(event, toCopyIdentity(message, 'error'), timestampMs), ...shown];
   };
 
   /** All parts of a user message form one message. Parts that opencode generated are not what the user typed. */
@@ -121,7 +136,7 @@ export function createOpencodeReader(
     const { message } = state;
     if (message === undefined || parts.length === 0) return [];
     const entry = { timestampMs: message.timestampMs, uuid: message.id };
-    const unknown = parts.filter(({ type }) => !PART_TYPES.has(String(type))).map(toUnknownPart);
+    const unknown = parts.flatMap(readOtherPart);
     const isTyped = (part: JsonObject): boolean => part.type === 'text' && part.synthetic !== true;
     const compactions = parts.filter(({ type }) => type === 'compaction').map((part) => toCompaction(part, message));
     const events = [...unknown, ...compactions];
@@ -136,6 +151,9 @@ export function createOpencodeReader(
     for (const record of records) if (record.kind === 'message') record.blocks = [...record.blocks, ...others];
     return [...events, ...records];
   };
+
+  const readOtherPart = (part: JsonObject): TranscriptRecord[] =>
+    READ_PARTS.has(part.type) ? [] : unread.read('part', part, `part/${readType(part.type) ?? 'unknown'}`);
 
   const toUserBlocks = (part: JsonObject): BlockContent[] => {
     if (part.type === 'text') return kit.toBlocks([{ type: 'text', text: part.text ?? '' }]);
@@ -172,7 +190,7 @@ export function createOpencodeReader(
       const { responseId, model, timestampMs, id: uuid } = message;
       if (blocks.length > 0) records.push(newMessage('assistant', { responseId, model, timestampMs, uuid, blocks }));
     }
-    if (!PART_TYPES.has(String(part.type))) records.push(toUnknownPart(part));
+    records.push(...readOtherPart(part));
     if (part.type === 'tool') records.push(...toToolResult(part, message, index));
     if (isStep(part)) records.push(...toStep(part, message));
     if (part.type === 'retry') {
@@ -217,9 +235,21 @@ export function createOpencodeReader(
   };
 
   const readRow = (row: CanonicalRow): TranscriptRecord[] | undefined => {
-    if (row.table === 'session') return readSession(row.row);
-    if (row.table === 'message') return readMessage({ info: toInfo(row), parts: row.children.map(toInfo) });
-    return row.table === 'part' ? readPart(toInfo(row)) : undefined;
+    switch (row.table) {
+      case 'session':
+      case 'session_v2':
+        return readSession(row.row);
+      case 'message':
+        return readMessage({ info: toInfo(row), parts: row.children.map(toInfo) });
+      case 'part':
+        return readPart(toInfo(row));
+      case 'session_message':
+        return later.readMessage(row.row, readObject(readJsonColumn(row.row.data)) ?? {});
+      case 'event':
+        return later.readEvent(row.row, readObject(readJsonColumn(row.row.data)) ?? {});
+      default:
+        return undefined;
+    }
   };
 
   const readFile = ({ file, value, children }: CanonicalFile): TranscriptRecord[] | undefined => {
@@ -231,30 +261,41 @@ export function createOpencodeReader(
     return /(^|\/)part\//.test(file) ? readPart(value) : undefined;
   };
 
-  const readLine = (line: JsonObject): { type: string | undefined; records: TranscriptRecord[] | undefined } => {
+  const readLine = (line: JsonObject): { type: string | undefined; records: TranscriptRecord[] } => {
+    const readAs = (type: string | undefined, value: JsonObject, records: TranscriptRecord[] | undefined) => ({
+      type,
+      records: records ?? [newUnknown(type ?? 'unknown', value)],
+    });
     if (line.recount === 'session') return { type: 'header', records: [] };
     const row = readCanonicalRow(line);
-    if (row !== undefined) return { type: row.table, records: readRow(row) };
+    if (row !== undefined) return readAs(row.table, toUnreadRow(row), readRow(row));
     const file = readCanonicalFile(line);
-    if (file !== undefined) return { type: 'file', records: readFile(file) };
+    if (file !== undefined) return readAs('file', line, readFile(file));
     const info = readObject(line.info);
     if (info !== undefined) return { type: 'session', records: readSession(info) };
     const message = readObject(line.messages);
-    if (message === undefined) return { type: readType(Object.keys(line)[0]), records: undefined };
+    if (message === undefined) return readAs(readType(Object.keys(line)[0]), line, undefined);
     const parts = toObjects(message.parts);
-    return { type: 'message', records: readMessage({ info: readObject(message.info) ?? {}, parts }) };
+    return readAs('message', message, readMessage({ info: readObject(message.info) ?? {}, parts }));
   };
 
   return {
     state,
-    read(line) {
+    read(line, place) {
+      // Rows of the store of 2025, which are Crush's.
+      if (line.table === 'sessions' || line.table === 'messages') return go.read(line, place);
       const { type, records } = readLine(line);
       const isMessage = type === 'message' || type === 'part' || type === 'file';
-      const timestampMs = isMessage ? state.message?.timestampMs : undefined;
-      const unknown = { kind: 'unknown', type: type ?? 'unknown', name: type ?? 'unknown' } as const;
-      return { type, timestampMs, records: records ?? [unknown] };
+      const isLater = type === 'session_message' || type === 'event';
+      const timestampMs = isMessage ? state.message?.timestampMs : isLater ? findTimeMs(records) : undefined;
+      return { type, timestampMs, records };
     },
   };
+}
+
+function findTimeMs(records: readonly TranscriptRecord[]): number | undefined {
+  for (const record of records) if ('timestampMs' in record) return record.timestampMs;
+  return undefined;
 }
 
 /** The fields of a row: those that opencode keeps as JSON in `data`, and the ids of its columns. */
@@ -271,10 +312,6 @@ function toObjects(value: JsonValue | undefined): JsonObject[] {
 /** A message's cost is the sum of its steps; its usage is the last step's. */
 function isStep({ type }: JsonObject): boolean {
   return type === 'step-finish';
-}
-
-function toUnknownPart({ type }: JsonObject): TranscriptRecord {
-  return { kind: 'unknown', type: 'part', name: `part/${readType(type) ?? 'unknown'}` };
 }
 
 function toCopyIdentity({ role, timestampMs, id }: OpenMessage, kind: string): string | null {

@@ -6,9 +6,13 @@ import { type ReaderKit, toUsageIfAny } from '../reader-kit.ts';
 /**
  * `tokens{input, output, reasoning, cache{read, write}, total}`: input excludes the cache. Output included reasoning
  * until April 2026 and excludes it since. The total tells which; without a total, reasoning counts as included unless
- * it is larger than the output. https://github.com/anomalyco/opencode/pull/21047
+ * it is larger than the output, or known to stand beside it. https://github.com/anomalyco/opencode/pull/21047
  */
-export function toOpencodeUsage(tokens: JsonObject | undefined, kit: ReaderKit): Usage | undefined {
+export function toOpencodeUsage(
+  tokens: JsonObject | undefined,
+  kit: ReaderKit,
+  isKnownApart = false,
+): Usage | undefined {
   if (tokens === undefined) return undefined;
   const cache = readObject(tokens.cache);
   const inputTokens = kit.toCount(tokens, 'input');
@@ -18,7 +22,7 @@ export function toOpencodeUsage(tokens: JsonObject | undefined, kit: ReaderKit):
   const cacheReadTokens = kit.toCount(cache, 'read');
   const cacheWriteTokens = kit.toCount(cache, 'write');
   const withoutReasoning = inputTokens + output + cacheReadTokens + cacheWriteTokens;
-  const isApart = total === 0 ? reasoning > output : total === withoutReasoning + reasoning || reasoning > output;
+  const isApart = reasoning > output || (total === 0 ? isKnownApart : total === withoutReasoning + reasoning);
   return toUsageIfAny({
     inputTokens,
     outputTokens: isApart ? output + reasoning : output,

@@ -1,0 +1,82 @@
+import { sep } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import type { Agent } from '@recount/core';
+import { SourceError } from '@recount/storage/sources';
+import { quote } from './canonical-ndjson.ts';
+import { toNameTest } from './match-files.ts';
+
+/** Columns by table. */
+export type Tables = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** Tables named in a message; the rest are counted. */
+const MAX_NAMED = 5;
+const MAX_NAME_LENGTH = 64;
+
+/** The tables that the agent itself has made: none of SQLite's own, no indexes for searching. */
+export function listTables(connection: DatabaseSync): Tables {
+  const names = connection
+    .prepare(
+      `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
+    )
+    .all();
+  return new Map(
+    names.map(({ name }) => {
+      const columns = connection.prepare('SELECT name FROM pragma_table_info(?)').all(String(name));
+      return [String(name), new Set(columns.map((column) => String(column.name)))];
+    }),
+  );
+}
+
+/** The tables that are not among the known ones, whose names may end in `*`. */
+export function findUnknown(tables: Tables, known: readonly string[]): Map<string, string> {
+  const isKnown = known.map((name) =>
+    name.endsWith('*') ? (table: string) => table.startsWith(name.slice(0, -1)) : (table: string) => table === name,
+  );
+  const unknown = [...tables.keys()].filter((table) => !isKnown.some((test) => test(table)));
+  return new Map(unknown.map((table) => [table, 'is unknown']));
+}
+
+/** What is not read of an agent's store, by the names of its tables; undefined if none of them has rows. */
+export function toNotReadError(
+  connection: DatabaseSync,
+  agent: Agent,
+  problems: ReadonlyMap<string, string>,
+): SourceError | undefined {
+  const named = [...problems].flatMap(([table, problem]) => {
+    const rows = connection.prepare(`SELECT count(*) AS n FROM ${quote(table)}`).get()?.n;
+    return typeof rows === 'number' && rows > 0 ? [`${toShownName(table)} (${rows} rows) ${problem}`] : [];
+  });
+  if (named.length === 0) return undefined;
+  const rest = named.length - MAX_NAMED;
+  const list = [...named.slice(0, MAX_NAMED), ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
+  const message = `this version of recount does not read all of ${agent.label}’s database: table ${list}. Update recount; the rows stay where they are`;
+  return new SourceError('unknown-layout', message);
+}
+
+/** Names come from the database: they must not control the terminal. */
+const toShownName = (table: string): string => table.replaceAll(/[^\p{L}\p{N}_ .-]/gu, '?').slice(0, MAX_NAME_LENGTH);
+
+/** The agent that keeps a database in such a place: `opencode/opencode.db`, whatever is above it. */
+export function findAgentOfPlace(path: string, agents: readonly Agent[]): Agent | undefined {
+  const parts = path.split(sep);
+  const isIn = (pattern: string): boolean => {
+    const tests = pattern.split('/').map(toNameTest);
+    const ends = parts.slice(-tests.length);
+    return ends.length === tests.length && tests.every((test, index) => test(ends[index] ?? ''));
+  };
+  return agents.find(({ places = [] }) =>
+    places.some(
+      ({ holds, bases, files, listed }) =>
+        holds === 'database' && toPatterns(bases, files, listed?.file).some((pattern) => isIn(pattern)),
+    ),
+  );
+}
+
+/** With the last folder of the base, unless the file's own pattern has a folder. */
+function toPatterns(bases: readonly string[], files: readonly string[], listed: string | undefined): string[] {
+  if (listed !== undefined) return [listed];
+  return files.flatMap((file) => {
+    if (file.includes('/')) return [file];
+    return bases.map((base) => `${base.split('/').at(-1)}/${file}`);
+  });
+}
