@@ -44,7 +44,9 @@ export function toNotReadError(
 ): SourceError | undefined {
   const named = [...problems].flatMap(([table, problem]) => {
     const rows = connection.prepare(`SELECT count(*) AS n FROM ${quote(table)}`).get()?.n;
-    return typeof rows === 'number' && rows > 0 ? [`${toShownName(table)} (${rows} rows) ${problem}`] : [];
+    return typeof rows === 'number' && rows > 0
+      ? [`${toShownName(table)} (${rows} row${rows === 1 ? '' : 's'}) ${problem}`]
+      : [];
   });
   if (named.length === 0) return undefined;
   const rest = named.length - MAX_NAMED;
