@@ -14,7 +14,7 @@ import { newBlock, newMessage, newUsageRecord } from '../new-records.ts';
 import { createReaderKit, readType, type ToolVocabulary, toReportedCost, toSessionRecord } from '../reader-kit.ts';
 import type { BlockContent, TranscriptRecord } from '../records.ts';
 import { createUnreadLines, newUnknown, type UnreadTypes } from '../unread-lines.ts';
-import { createSessionMessageReader, type SessionMessageState } from './session-message.ts';
+import { createSessionMessageReader, isCopy, type SessionMessageState } from './session-message.ts';
 import { toOpencodeUsage, toResponseId } from './usage.ts';
 
 const TOOLS: ToolVocabulary = {
@@ -68,7 +68,7 @@ interface MessageSource {
  */
 export function createOpencodeReader(
   context: ReaderContext,
-  state: OpencodeReaderState = { message: undefined, compactions: [], lastCopied: undefined },
+  state: OpencodeReaderState = { message: undefined, compactions: [], lastCopied: undefined, createdMs: undefined },
 ): Reader {
   const kit = createReaderKit(context, TOOLS);
   const unread = createUnreadLines(UNREAD_PARTS, context);
@@ -76,6 +76,7 @@ export function createOpencodeReader(
   const go = createCrushReader(context);
 
   const readSession = (info: JsonObject): TranscriptRecord[] => {
+    state.createdMs ??= kit.toTimeMs(info.time_created ?? readObject(info.time)?.created);
     const session = toSessionRecord({
       sessionId: kit.toId(info.id),
       cwd: kit.toId(info.directory),
@@ -114,6 +115,7 @@ export function createOpencodeReader(
       usage,
       stopReason: kit.toId(info.finish) ?? (time?.completed === undefined ? null : 'stop'),
       reportedCostUsd: toReportedCost(kit.toDollars(parts.findLast(isStep) ?? info, 'cost')),
+      isMarkedCopy: isCopy(state, timestampMs),
       metadata: provider === null ? {} : { provider },
       blocks,
     });
@@ -224,7 +226,8 @@ export function createOpencodeReader(
     const reportedCostUsd = toReportedCost(kit.toDollars(part, 'cost'));
     const { timestampMs, model } = message;
     const stopReason = kit.toId(part.reason);
-    return [newUsageRecord({ responseId, usage, reportedCostUsd, timestampMs, model, stopReason })];
+    const isMarkedCopy = isCopy(state, timestampMs);
+    return [newUsageRecord({ responseId, usage, reportedCostUsd, timestampMs, model, stopReason, isMarkedCopy })];
   };
 
   /** A part on a line of its own, belonging to an earlier message. */

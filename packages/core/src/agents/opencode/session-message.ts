@@ -29,7 +29,12 @@ export interface SessionMessageState {
   compactions: string[];
   /** Id and time of the last row of version 1. */
   lastCopied: { id: string; timestampMs: number } | undefined;
+  /** When the session was created: a fork begins with copies of earlier messages, under new ids. */
+  createdMs: number | undefined;
 }
+
+export const isCopy = ({ createdMs }: SessionMessageState, timestampMs: number | undefined): boolean =>
+  createdMs !== undefined && timestampMs !== undefined && timestampMs < createdMs;
 
 interface Entry {
   id: string | null;
@@ -123,6 +128,7 @@ export function createSessionMessageReader(
       ...{ timestampMs, uuid: id, model, usage },
       responseId: usage === undefined ? null : toResponseId(prefix, usage),
       stopReason: kit.toId(data.finish) ?? (isDone ? 'stop' : null),
+      isMarkedCopy: isCopy(state, timestampMs),
       reportedCostUsd: toReportedCost(kit.toDollars(data, 'cost')),
       metadata: provider === null ? {} : { provider },
       blocks: content.flatMap(toBlocks),
