@@ -129,7 +129,7 @@ describe('opencode before its database', () => {
     await writeSession('ses_1');
     await write(`${STORAGE}/message/ses_1/msg_ses_1_3.json`, '{"torn');
     const [session] = await readFound();
-    expect(session?.notices.map(({ code }) => code)).toEqual(['unknown_line_type']);
+    expect(session?.notices.map(({ code }) => code)).toEqual(['unknown_line_type', 'unread_content']);
     expect(JSON.parse(session?.lines.at(-1) ?? '')).toMatchObject({ text: '{"torn' });
     expect(session && toTokens(session)).toHaveLength(1);
   });
