@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -63,9 +62,13 @@ export async function writeConnection(context: CliContext, connection: Connectio
   await writeWhole(toConnectionPath(folder), `${JSON.stringify(connection, null, 2)}\n`);
 }
 
-/** Removes the connection, everything the collector keeps, and the folders created for it that are empty now. */
+/**
+ * Removes the connection, everything the collector keeps, and the folders created for it that are empty now. Files that
+ * recount did not make stay.
+ */
 export async function deleteCollector(context: CliContext, { madeFolders = [] }: Connection): Promise<void> {
-  await rm(toCollectorFolder(context).path, { recursive: true, force: true });
+  const { deleteOwnFiles, isCollectorFile } = await import('../local/own-files.ts');
+  await deleteOwnFiles({ path: toCollectorFolder(context).path, isOwn: isCollectorFile });
   await removeEmptyFolders(madeFolders);
 }
 

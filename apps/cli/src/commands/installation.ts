@@ -1,4 +1,4 @@
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
@@ -6,7 +6,13 @@ import { type CliContext, note, print, START_COMMAND } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
 import type { DataDirectory } from '../local/data-directory.ts';
 import { formatPlaces } from '../local/format-installation.ts';
-import { measureFolder } from '../local/measure-folder.ts';
+import { type FolderContents, MAX_FOREIGN, type OwnedFolder } from '../local/own-files.ts';
+import { formatBytes } from '../terminal/format-values.ts';
+
+interface UninstallOptions {
+  yes?: boolean;
+  dryRun?: boolean;
+}
 
 const STOP_TIMEOUT_MS = 90_000;
 const POLL_MS = 100;
@@ -25,14 +31,19 @@ export function createUninstallCommand(context: CliContext): Command {
   return new Command('uninstall')
     .description('Delete the local installation with all its data; lists it, and asks first')
     .option('--yes', 'delete without asking')
+    .option('--dry-run', 'list every file that would be deleted, and delete nothing')
     .addHelpText(
       'after',
       `
 Deletes database, raw transcripts, credentials and logs of the local installation, and what \`recount usage\`
-remembers. The
-transcripts that agents keep themselves stay, and so does this checkout.`,
+remembers. Only files that recount made are deleted: if their folders hold anything else, nothing is. The transcripts
+that agents keep themselves stay, and so does this checkout.
+
+Examples:
+  $ recount uninstall --dry-run
+  $ recount uninstall`,
     )
-    .action((options: { yes?: boolean }) => uninstall(context, options.yes ?? false));
+    .action((options: UninstallOptions) => uninstall(context, options));
 }
 
 /** Returns the process that was running, undefined if there was none. Throws CliError if it does not end. */
@@ -54,37 +65,50 @@ async function stop(directory: DataDirectory): Promise<number | undefined> {
   return running.pid;
 }
 
-async function uninstall(context: CliContext, isAgreed: boolean): Promise<void> {
-  const [{ toDataDirectory }, { readNote }, { toUsageCache }, { confirm }] = await Promise.all([
+async function uninstall(context: CliContext, { yes = false, dryRun = false }: UninstallOptions): Promise<void> {
+  const [{ toDataDirectory }, { inspectFolder, deleteOwnFiles, listFiles }, { confirm }] = await Promise.all([
     import('../local/data-directory.ts'),
-    import('@recount/local-postgres'),
-    import('../usage/cache-directory.ts'),
+    import('../local/own-files.ts'),
     import('../terminal/confirm.ts'),
   ]);
   const directory = toDataDirectory(context);
-  const elsewhere = (await readNote(directory.postgres))?.directory;
-  const cache = toUsageCache(context);
-  const places = [
-    { path: directory.path, what: 'data' },
-    ...(elsewhere === undefined ? [] : [{ path: elsewhere, what: 'database' }]),
-    ...(cache === undefined ? [] : [{ path: cache, what: 'what `recount usage` remembers' }]),
-  ];
-  const found: { path: string; what: string; bytes: number }[] = [];
-  for (const place of places) {
-    const isThere = await stat(place.path).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) found.push({ ...place, bytes: await measureFolder(place.path) });
+  const folders = await listFolders(context, directory);
+  const found: (OwnedFolder & FolderContents)[] = [];
+  for (const folder of folders) {
+    const contents = await inspectFolder(folder);
+    if (contents !== undefined) found.push({ ...folder, ...contents });
   }
   if (found.length === 0) return note(context, `There is nothing in ${directory.path}.`);
   await requireInstallation(directory);
+  requireOwnFiles(found);
+  if (dryRun) {
+    for (const folder of found) {
+      for await (const { path, bytes } of listFiles(folder)) print(context, `${formatBytes(bytes)}\t${path}`);
+    }
+    return note(context, 'Nothing is deleted: this was a dry run.');
+  }
   for (const line of formatPlaces(found)) print(context, line);
-  if (!(await confirm(context, 'Delete all of this for good?', isAgreed))) return note(context, 'Nothing is deleted.');
+  if (!(await confirm(context, 'Delete all of this for good?', yes))) return note(context, 'Nothing is deleted.');
   const pid = await stop(directory);
   if (pid !== undefined) note(context, `recount (process ${pid}) has stopped.`);
-  for (const { path } of found) await rm(path, { recursive: true, force: true });
+  for (const folder of found) await deleteOwnFiles(folder);
   note(context, `Deleted. Only the checkout or the package of recount is left; \`${START_COMMAND}\` starts over.`);
+}
+
+/** The folders in which recount keeps files on this machine, whether or not they exist. */
+async function listFolders(context: CliContext, { path, postgres }: DataDirectory): Promise<OwnedFolder[]> {
+  const [{ readNote }, { toUsageCache }, { isDataFile, isPostgresFile, isUsageCacheFile }] = await Promise.all([
+    import('@recount/local-postgres'),
+    import('../usage/cache-directory.ts'),
+    import('../local/own-files.ts'),
+  ]);
+  const elsewhere = (await readNote(postgres))?.directory;
+  const cache = toUsageCache(context);
+  return [
+    { path, what: 'data', isOwn: isDataFile },
+    ...(elsewhere === undefined ? [] : [{ path: elsewhere, what: 'database', isOwn: isPostgresFile }]),
+    ...(cache === undefined ? [] : [{ path: cache, what: 'what `recount usage` remembers', isOwn: isUsageCacheFile }]),
+  ];
 }
 
 /** RECOUNT_DATA_DIR may name a wrong folder: only one created by recount is deleted. */
@@ -94,4 +118,17 @@ async function requireInstallation({ path, credentials, log, postgres }: DataDir
   if (entries.length > 0 && !own.some((name) => entries.includes(name))) {
     throw new CliError(`${path} contains no installation of recount: nothing was deleted.`);
   }
+}
+
+/** Throws CliError if a folder holds files that recount did not make. */
+function requireOwnFiles(found: readonly (OwnedFolder & FolderContents)[]): void {
+  const foreign = found.flatMap((folder) => folder.foreign);
+  if (foreign.length === 0) return;
+  const shown = foreign.slice(0, MAX_FOREIGN).map((path) => `  ${path}`);
+  const more = foreign.length >= MAX_FOREIGN ? ['  …'] : [];
+  throw new CliError(
+    ['These files are not recount’s: nothing was deleted. Move them away, then try again.', ...shown, ...more].join(
+      '\n',
+    ),
+  );
 }
