@@ -1,4 +1,5 @@
 import type { IngestDependencies } from '@recount/ingest';
+import type { PriceSource } from '@recount/prices';
 import type { Tracing } from '@recount/service/telemetry';
 import type {
   FastifyBaseLogger,
@@ -20,6 +21,8 @@ export interface ApiDependencies extends IngestDependencies {
   metrics?: ApiMetrics;
   /** Default: links that nobody knows. */
   signInLinks?: SignInLinks;
+  /** Prices that precede the built-in list; undefined if none are set. */
+  priceSource?: PriceSource | undefined;
   /** Milliseconds since 1970. Default Date.now. */
   now?: () => number;
 }

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { checkSchemaVersion, createDatabasePool } from '@recount/db';
+import { openPriceFile } from '@recount/ingest';
 import { createJobQueue } from '@recount/ingest/queue';
 import { noTracing, startTracing, type Tracing } from '@recount/service/telemetry';
 import { limitRepeats } from '@recount/service/telemetry/limit-repeats';
@@ -43,7 +44,9 @@ export async function startApi(config: ApiConfig, log: Logger): Promise<RunningA
     : noTracing;
   const metrics = createMetrics({ database, log });
   let metricsServer: { close(): Promise<void> } | undefined;
+  let priceSource: Awaited<ReturnType<typeof openPriceFile>>;
   const closeConnections = async (): Promise<void> => {
+    priceSource?.close();
     await Promise.allSettled([
       queue.stop(0),
       database.close(),
@@ -57,7 +60,8 @@ export async function startApi(config: ApiConfig, log: Logger): Promise<RunningA
     await queue.start();
     const traced = traceUploads({ rawStore, queue }, tracing);
     const signInLinks = createSignInLinks();
-    const app = await createApiApp({ database, ...traced, tracing, log, metrics, signInLinks }, config);
+    priceSource = await openPriceFile(config.priceFile, log);
+    const app = await createApiApp({ database, ...traced, tracing, log, metrics, signInLinks, priceSource }, config);
     if (config.metrics) metricsServer = await startMetricsServer(metrics, config.metrics);
     await app.listen({ host: config.host, port: config.port, listenTextResolver: () => 'api listening' });
     const url = toUrl(app.server.address() as AddressInfo);

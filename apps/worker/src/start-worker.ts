@@ -12,6 +12,7 @@ import {
   handleGroup,
   handleJob,
   type JobReport,
+  openPriceFile,
   runReparsing,
   runRetention,
   runSearchIndexer,
@@ -75,12 +76,15 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     : noTracing;
   const metrics = config.metrics && (await createMetrics(database));
   let metricsServer: { close(): Promise<void> } | undefined;
+  let priceSource: Awaited<ReturnType<typeof openPriceFile>>;
   const closeConnections = async (): Promise<void> => {
+    priceSource?.close();
     await Promise.allSettled([database.close(), rawStore.close(), tracing.close(), metricsServer?.close()]);
   };
   try {
     await checkSchemaVersion(database.database);
     await queue.start();
+    priceSource = await openPriceFile(config.priceFile, log);
     if (metrics && config.metrics) metricsServer = await startMetricsServer(metrics, config.metrics);
   } catch (error) {
     await queue.stop(0).catch(() => undefined);
@@ -103,7 +107,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     onReport(report);
   };
   const deps = { database: traceTransactions(database, tracing), rawStore, onReport: onJob, outages };
-  const options = { maxLineBytes: config.maxLineBytes, signal: shutdown.signal };
+  const options = { maxLineBytes: config.maxLineBytes, priceSource, signal: shutdown.signal };
   let jobsUnderWay = 0;
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
   // The caller may not observe it.

@@ -14,6 +14,7 @@ export * from './live.ts';
 export * from './maintenance.ts';
 export * from './messages.ts';
 export * from './price-effect.ts';
+export * from './price-words.ts';
 export * from './problem.ts';
 export type { DataRange, ReportCaveats, ReportFilters } from './report-shape.ts';
 export * from './search.ts';

@@ -63,8 +63,19 @@ const caveatsSchema = z
     unpriced: z.object({
       responses: countField,
       tokens: countField,
-      models: z.array(z.string()).describe('At most 100, those with most tokens first'),
+      models: z.array(z.string()).describe('Models without a price; at most 100, those with most tokens first'),
+      terms: z
+        .array(
+          z.object({
+            model: z.string(),
+            service_tier: z.string().nullable(),
+            speed: z.string().nullable(),
+            has_web_search: z.boolean(),
+          }),
+        )
+        .describe('Models that have a price, but not at this tier, at this speed, or for searches; at most 100'),
     }),
+    price_date: z.iso.date().describe('The day from which the newest price list dates'),
     default_priced_responses: usageFiguresSchema.shape.default_priced_responses,
     without_timestamp: countField.describe('Responses without a timestamp: left out where `from` or `to` is given'),
     sessions: z

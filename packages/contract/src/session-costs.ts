@@ -39,6 +39,18 @@ export const sessionCostsSchema = z
         }),
       )
       .describe('The ten dearest API responses'),
+    unpriced: z
+      .array(
+        z.object({
+          model: z.string().nullable(),
+          service_tier: z.string().nullable(),
+          speed: z.string().nullable(),
+          responses: countField,
+        }),
+      )
+      .describe(
+        'Responses without a price, with what their price depends on; those of most responses first, at most 20',
+      ),
     unfinalised_estimate_usd: costField.describe(
       'Extra cost of unfinalised responses by the estimate of their output; in no total',
     ),

@@ -162,6 +162,19 @@ export const workspacePricesSchema = z
   .object({
     currency_label: z.string(),
     price_version: z.string().describe('Stored with every cost that is calculated from now on'),
+    price_date: z.iso.date().describe('The day from which the newest list dates: the price file, or the built-in list'),
+    price_file: z
+      .object({
+        location: z.string().describe('Path or URL, as it is set'),
+        format: z.enum(['genai-prices', 'litellm']).nullable(),
+        date: z.iso.date().nullable(),
+        model_count: z.int().describe('Models with a price for tokens'),
+        invalid_count: z.int().describe('Entries that are left out because they are not valid'),
+        invalid: z.array(z.object({ path: z.string(), message: z.string() })).describe('At most 100'),
+        error: z.string().nullable().describe('Why it could not be read the last time'),
+      })
+      .nullable()
+      .describe('What the server has in RECOUNT_PRICE_FILE: it precedes the built-in list; null if nothing is set'),
     overrides: z.array(priceOverrideSchema),
   })
   .meta({ id: 'WorkspacePrices', description: 'A workspace’s additions to the list prices' });

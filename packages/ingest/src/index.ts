@@ -39,11 +39,13 @@ export { type RepriceProgress, repriceWorkspace } from './maintain/reprice-works
 export { type RequeueAudit, requeueOutdated, requeueTranscript } from './maintain/requeue-transcripts.ts';
 export { type DoctorOptions, type Finding, runDoctor } from './maintain/run-doctor.ts';
 export { runWorkspaceRecorder } from './maintain/workspace-records.ts';
+export { openPriceFile } from './prices/open-price-file.ts';
 export {
   changePriceSettings,
   type PriceSettings,
   type PriceSettingsChange,
   readModelComparison,
+  readPriceCaveats,
   readPriceSettings,
   readWorkspacePrices,
 } from './prices/workspace-prices.ts';

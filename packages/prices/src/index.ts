@@ -12,3 +12,6 @@ export type { PriceFile } from './price-file.ts';
 export { MAX_PRICE_FILE_BYTES, parsePriceFile } from './price-file.ts';
 export type { OverrideRates, PriceOverride } from './price-overrides.ts';
 export type { RateBand, RatePeriod, Rates } from './rates.ts';
+export { loadPriceFile, PriceFileError } from './load-price-file.ts';
+export type { PriceSource } from './price-source.ts';
+export { openPriceSource } from './price-source.ts';

@@ -1,5 +1,5 @@
 import { outranks, type Price, type Usage } from '@recount/core';
-import { createListPrices } from '@recount/prices';
+import { createPriceTable, type ModelPriceTable, type PriceFile, type UnpricedReason } from '@recount/prices';
 import { type ComparedCopy, type CostRange, compareCopies } from './compare-copies.ts';
 import type { ScannedFile, ScanResult } from './scan-files.ts';
 import { figureAt, hasFlag, nameAt, requestsAt, type UsageColumns } from './usage-columns.ts';
@@ -19,14 +19,21 @@ export interface LedgerRow {
   isUnfinalised: boolean;
   estimatedTokensOut: number;
   price: Price;
+  /** Why it has no price; null if it has one. */
+  unpriced: UnpricedReason | null;
   /** Only if its copies disagree: what it costs by them. */
   disagreement: CostRange | undefined;
 }
 
 /** The most complete copy of a response in a session that is not credited with it. */
-export type SharedCopy = Omit<LedgerRow, 'usage' | 'price' | 'isUnfinalised' | 'estimatedTokensOut' | 'disagreement'>;
+export type SharedCopy = Omit<
+  LedgerRow,
+  'usage' | 'price' | 'unpriced' | 'isUnfinalised' | 'estimatedTokensOut' | 'disagreement'
+>;
 
 export interface LocalLedger {
+  /** The day from which the newest price list dates, ISO 8601. */
+  priceDate: string;
   rows: LedgerRow[];
   /** One for each session and response. */
   shared: SharedCopy[];
@@ -44,10 +51,11 @@ interface Response {
 /**
  * Counts each response once over all files, by the rules of the usage ledger in Postgres (`CREDIT_ORDER` and
  * `FIGURE_ORDER` in packages/db/src/usage/ledger-definition.ts): the earliest copy is credited, the most complete one
- * provides the figures. A test keeps the two consistent.
+ * provides the figures. A test keeps the two consistent. A price file precedes the built-in prices.
  */
-export function settleLedger({ files, columns }: ScanResult): LocalLedger {
-  const copies = createCopies(files, columns);
+export function settleLedger({ files, columns }: ScanResult, priceFile?: PriceFile): LocalLedger {
+  const prices = createPriceTable({ overrides: [], file: priceFile });
+  const copies = createCopies(files, columns, prices);
   const responses = new Map<string, Response>();
   for (let index = 0; index < columns.keys.length; index++) {
     if (copies.isReplaced(index)) continue;
@@ -73,6 +81,7 @@ export function settleLedger({ files, columns }: ScanResult): LocalLedger {
       isUnfinalised: hasFlag(columns, figures, 'unfinalised'),
       estimatedTokensOut: figureAt(columns, figures, 'estimated_tokens_out'),
       price: copies.priceOf(figures),
+      unpriced: copies.explainUnpriced(figures),
       disagreement: others && compareCopies([credited, ...others].map(copies.toCompared)),
     });
     for (const copy of copies.listShared(credited, others ?? [])) {
@@ -80,12 +89,11 @@ export function settleLedger({ files, columns }: ScanResult): LocalLedger {
     }
   }
   const incomplete = new Map(files.flatMap((file) => (file.lacks === null ? [] : [[file.sessionId, file] as const])));
-  return { rows, shared, incomplete: [...incomplete.values()] };
+  return { priceDate: prices.date, rows, shared, incomplete: [...incomplete.values()] };
 }
 
 /** The copies, with facts about their files. */
-function createCopies(files: readonly ScannedFile[], columns: UsageColumns) {
-  const prices = createListPrices();
+function createCopies(files: readonly ScannedFile[], columns: UsageColumns, prices: ModelPriceTable) {
   const fileNumbers = new Int32Array(columns.keys.length);
   let end = 0;
   for (const [number, { responseCount }] of files.entries()) {
@@ -117,16 +125,19 @@ function createCopies(files: readonly ScannedFile[], columns: UsageColumns) {
   };
   const priced: Price[] = [];
   const priceOf = (index: number): Price => (priced[index] ??= toPrice(index));
-  const toPrice = (index: number): Price => {
+  const toPrice = (index: number): Price => prices.price(toQuery(index));
+  const toQuery = (index: number) => {
     const timeMs = timeOf(index);
     const reportedCostUsd = columns.reportedCostsUsd[index] ?? Number.NaN;
-    return prices.price({
+    return {
       model: nameAt(columns, index, 'model'),
       timestamp: timeMs === null ? null : new Date(timeMs).toISOString(),
       usage: toUsage(index),
       reportedCostUsd: Number.isNaN(reportedCostUsd) ? null : reportedCostUsd,
-    });
+    };
   };
+  const explainUnpriced = (index: number): UnpricedReason | null =>
+    priceOf(index).costUsd === null ? prices.explainUnpriced(toQuery(index)) : null;
   const flag = (index: number, name: Parameters<typeof hasFlag>[2]): number => (hasFlag(columns, index, name) ? 1 : 0);
   const inputOf = (index: number): number =>
     figureAt(columns, index, 'tokens_in') +
@@ -187,7 +198,10 @@ function createCopies(files: readonly ScannedFile[], columns: UsageColumns) {
     return [...bySession.values()];
   };
   const isReplaced = (index: number): boolean => replaced.size > 0 && replaced.has(fileOf(index));
-  return { fileOf, isReplaced, toUsage, priceOf, compareCredit, compareFigures, listShared, toOrigin, toCompared };
+  return {
+    ...{ fileOf, isReplaced, toUsage, priceOf, explainUnpriced, compareCredit, compareFigures, listShared },
+    ...{ toOrigin, toCompared },
+  };
 }
 
 /** Files whose session also has one in a more detailed format. */

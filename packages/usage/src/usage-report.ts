@@ -1,4 +1,5 @@
 import { COST_UNITS_PER_USD } from '@recount/core';
+import type { UnpricedReason } from '@recount/prices';
 import { createPeriodNames, type LocalClock, type TimeKey } from './local-days.ts';
 import type { LedgerRow, LocalLedger, SharedCopy } from './local-ledger.ts';
 import { addResponse, createSums, type Sums, toFigures, toUnits, type UsageFigures } from './usage-figures.ts';
@@ -36,11 +37,24 @@ interface UsageRow {
   shared: { responses: number };
 }
 
+/** What the price of a response depends on besides its model. */
+export interface UnpricedTerms {
+  model: string;
+  service_tier: string | null;
+  speed: string | null;
+  has_web_search: boolean;
+}
+
 export interface UsageReport {
   /** Figures with the values of the keys; sorted by time, then by cost, highest first. */
   rows: (UsageRow & Partial<Record<UsageKey, string | null>>)[];
   totals: UsageRow;
+  /** Models without a price. */
   unpricedModels: string[];
+  /** Models that have a price, but not at this tier, at this speed, or for searches. */
+  unpricedTerms: UnpricedTerms[];
+  /** The day from which the newest price list dates, ISO 8601. */
+  priceDate: string;
   /** Sessions that began in the requested time and whose usage is partly unknown. */
   sessions: { without_usage: number; output_only: number };
   /** Number of responses without a time. */
@@ -59,6 +73,7 @@ export function reportUsage(
   const totals = createSums();
   const { groupOf, groups } = createGroups(keys, clock);
   const unpricedModels = new Set<string>();
+  const unpricedTerms = new Map<string, UnpricedTerms>();
   let withoutTimestamp = 0;
   const disputed: LedgerRow[] = [];
   const anyTime = { ...filter, fromMs: undefined, toMs: undefined };
@@ -68,7 +83,9 @@ export function reportUsage(
     addResponse(totals, row);
     addResponse(groupOf(row), row);
     if (row.disagreement !== undefined) disputed.push(row);
-    if (row.price.costUsd === null) unpricedModels.add(row.model ?? 'no model');
+    if (row.price.costUsd !== null) continue;
+    if (row.unpriced == null || row.unpriced.kind === 'model') unpricedModels.add(row.model ?? 'no model');
+    else addTerms(unpricedTerms, row, row.unpriced);
   }
   for (const copy of ledger.shared) {
     if (!passesFilter(copy, filter)) continue;
@@ -81,10 +98,28 @@ export function reportUsage(
     rows: toSortedRows(keys, groups),
     totals: toRow(totals),
     unpricedModels: [...unpricedModels].sort(),
+    unpricedTerms: [...unpricedTerms.entries()]
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, terms]) => terms),
+    priceDate: ledger.priceDate,
     sessions: countIncomplete(ledger, filter),
     withoutTimestamp,
     disagreements: sumDisagreements(disputed),
   };
+}
+
+/** Further ones are left out. */
+const MAX_TERMS = 100;
+
+/** Names what has no price: the tier, the speed or the searches, and not the rest. */
+function addTerms(terms: Map<string, UnpricedTerms>, { model }: LedgerRow, reason: UnpricedReason): void {
+  const named = {
+    model: model ?? 'no model',
+    service_tier: reason.kind === 'service-tier' ? reason.name : null,
+    speed: reason.kind === 'speed' ? reason.name : null,
+    has_web_search: reason.kind === 'web-search',
+  };
+  if (terms.size < MAX_TERMS) terms.set(JSON.stringify(Object.values(named)), named);
 }
 
 interface Group {

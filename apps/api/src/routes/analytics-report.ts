@@ -10,6 +10,7 @@ import {
   UnknownTimeZoneError,
   withReportSnapshot,
 } from '@recount/db';
+import { readPriceCaveats } from '@recount/ingest';
 import type { FastifySchema } from 'fastify';
 import type { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
@@ -49,14 +50,17 @@ type AddReport = <Query extends ReportQuery, Report extends ReportFrame>(
   read: (snapshot: Database, filter: ReportFilter, query: Query) => Promise<Omit<Report, keyof ReportFrame>>,
 ) => void;
 
-export interface ReportDependencies extends Pick<ApiDependencies, 'database'> {
+export interface ReportDependencies extends Pick<ApiDependencies, 'database' | 'priceSource'> {
   /** For each statement of a report. Default 30 s. */
   reportTimeoutMs?: number;
 }
 
 const RETRY_AFTER = { 'retry-after': '60' };
 
-export function createReportRoutes(app: ApiApp, { database, reportTimeoutMs }: ReportDependencies): AddReport {
+export function createReportRoutes(
+  app: ApiApp,
+  { database, reportTimeoutMs, priceSource }: ReportDependencies,
+): AddReport {
   return (name, querySchema, reportSchema, read) => {
     const words = name.replaceAll('-', ' ');
     // Not inferred: the framework's types cannot follow schemas that are parameters.
@@ -73,9 +77,19 @@ export function createReportRoutes(app: ApiApp, { database, reportTimeoutMs }: R
       const readReport = async (snapshot: Database) => {
         const { filter, currencyLabel } = await resolveFilter(snapshot, workspaceOf(request), query);
         const report = await read(snapshot, filter, query);
-        const caveats = await readCaveats(snapshot, filter);
+        const { unpriced, ...caveats } = await readCaveats(snapshot, filter);
+        const { models, terms, priceDate } = await readPriceCaveats(
+          snapshot,
+          filter,
+          unpriced.models,
+          priceSource?.file,
+        );
         const dataRange = isEmpty(report, query) ? await readDataRange(snapshot, filter) : null;
-        const frame = { filters: toFilters(filter, query), currency_label: currencyLabel, caveats };
+        const frame = {
+          filters: toFilters(filter, query),
+          currency_label: currencyLabel,
+          caveats: { ...caveats, unpriced: { ...unpriced, models, terms }, price_date: priceDate },
+        };
         return { ...frame, data_range: dataRange, ...report };
       };
       return await withReportSnapshot(database, readReport, reportTimeoutMs).catch((error: unknown) => {

@@ -156,6 +156,11 @@ function addFindingReports(app: ApiApp, deps: Deps): void {
     modelChoiceReportQuerySchema,
     modelChoiceReportSchema,
     async (snapshot, filter, { limit }) =>
-      await readModelChoiceReport(snapshot, filter, { limit }, await readModelComparison(snapshot, filter.workspaceId)),
+      await readModelChoiceReport(
+        snapshot,
+        filter,
+        { limit },
+        await readModelComparison(snapshot, filter.workspaceId, deps.priceSource?.file),
+      ),
   );
 }

@@ -5,6 +5,7 @@ import {
   workspacePricesSchema,
 } from '@recount/contract';
 import { changePriceSettings, type PriceSettings, type PriceSettingsChange, readPriceSettings } from '@recount/ingest';
+import type { PriceSource } from '@recount/prices';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { acceptJsonBodies } from '../http/json-bodies.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
@@ -13,7 +14,10 @@ import { ProblemError } from '../problems/problem-error.ts';
 /** Far more than the overrides of a workspace may take. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
-export async function addPriceRoutes(parent: ApiApp, { database }: Pick<ApiDependencies, 'database'>): Promise<void> {
+export async function addPriceRoutes(
+  parent: ApiApp,
+  { database, priceSource }: Pick<ApiDependencies, 'database' | 'priceSource'>,
+): Promise<void> {
   await parent.register(async (scope) => {
     const app = scope as ApiApp;
     acceptJsonBodies(app, MAX_BODY_BYTES);
@@ -25,12 +29,13 @@ export async function addPriceRoutes(parent: ApiApp, { database }: Pick<ApiDepen
         schema: {
           operationId: 'getPrices',
           summary: 'Read the prices of the workspace',
-          description: 'Its overrides of the list prices, and its currency label.',
+          description: 'Its overrides of the list prices, its currency label, and which lists hold.',
           tags: ['operations'],
           response: { 200: workspacePricesSchema },
         },
       },
-      async (request) => toAnswer(await readPriceSettings(database.database, workspaceOf(request))),
+      async (request) =>
+        toAnswer(await readPriceSettings(database.database, workspaceOf(request), priceSource?.file), priceSource),
     );
 
     app.put(
@@ -49,14 +54,37 @@ export async function addPriceRoutes(parent: ApiApp, { database }: Pick<ApiDepen
       },
       async (request) => {
         const change = await toChange(request.body);
-        return toAnswer(await changePriceSettings({ database }, workspaceOf(request), change, actorOf(request)));
+        const file = priceSource?.file;
+        const settings = await changePriceSettings({ database }, workspaceOf(request), change, actorOf(request), file);
+        return toAnswer(settings, priceSource);
       },
     );
   });
 }
 
-function toAnswer({ currencyLabel, priceVersion, overrides }: PriceSettings): WorkspacePrices {
-  return { currency_label: currencyLabel, price_version: priceVersion, overrides };
+function toAnswer(
+  { currencyLabel, priceVersion, priceDate, overrides }: PriceSettings,
+  source: PriceSource | undefined,
+): WorkspacePrices {
+  return {
+    currency_label: currencyLabel,
+    price_version: priceVersion,
+    price_date: priceDate,
+    price_file: source === undefined ? null : toPriceFile(source),
+    overrides,
+  };
+}
+
+function toPriceFile({ location, file, error }: PriceSource): WorkspacePrices['price_file'] {
+  return {
+    location,
+    format: file?.format ?? null,
+    date: file?.date ?? null,
+    model_count: file?.modelCount ?? 0,
+    invalid_count: file?.issueCount ?? 0,
+    invalid: file?.issues ?? [],
+    error: error ?? null,
+  };
 }
 
 /** Rejects with ProblemError `invalid-request` that says what is wrong with which override. */

@@ -10,7 +10,7 @@ import type { ApiOptions } from '../connection/find-api.ts';
 import { parseSince } from '../option-values.ts';
 import { formatCountOf, formatUsd } from '../terminal/format-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
-import { wrapToWidth } from '../terminal/text-width.ts';
+import { toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 
 interface PricesOptions extends ApiOptions {
   workspace: string;
@@ -47,9 +47,14 @@ A file holds an array of prices in dollars per million tokens; a model's name ma
 cacheReadUsdPerMillion, cacheWrite5mUsdPerMillion and cacheWrite1hUsdPerMillion are 0.1, 1.25 and 2 times the input by
 default; there are also webSearchUsdPerThousand and longContext ({ thresholdTokens, … }).
 
+A newer price list without a newer recount: set RECOUNT_PRICE_FILE for API and workers to a path or an https:// URL of a
+list of genai-prices (data.json) or LiteLLM (model_prices_and_context_window.json). It precedes the built-in list;
+\`recount reprice\` applies it to stored transcripts, and \`recount usage --prices FILE\` takes it as well.
+
 Examples:
-  $ recount prices list --all
+  $ recount prices list --all --json | jq '.list[] | select(.model == "gpt-6.1-sol")'
   $ recount prices check prices.json
+  $ recount prices check model_prices_and_context_window.json
   $ recount prices set house-model --input 4 --output 20 --from 2026-03-01
   $ recount prices set prices.json --currency EUR
   $ recount prices unset 'house-model*'
@@ -88,10 +93,12 @@ Examples:
     .action((model: string | undefined, options: PricesOptions) => unsetPrices(context, model, options));
   prices
     .command('check')
-    .description('Check a file of prices, without setting them')
-    .argument('<file>', 'JSON, or - for stdin')
+    .description('Check a file of prices, the workspace’s own or a price list, without setting them')
+    .argument('<file>', 'JSON, or - for stdin; also a list of genai-prices or LiteLLM, by path or https:// URL')
     .action(async (file: string) => {
-      const overrides = await readOverrides(context, file);
+      const json = file === '-' || isUrl(file) ? undefined : await readJson(context, file, MAX_FOREIGN_CHARACTERS);
+      if (isUrl(file) || isPriceList(json)) return await checkPriceFile(context, file);
+      const overrides = await checkOverrides(file, json ?? (await readJson(context, file)));
       note(context, `${file}: ${formatCountOf(overrides.length, 'valid price')}.`);
     });
   prices
@@ -124,7 +131,10 @@ async function diffPrices(context: CliContext, file: string, options: DiffOption
 
 async function listPrices(context: CliContext, options: PricesOptions): Promise<void> {
   const prices = await withClient(context, options, (client) => send(client));
-  if (options.json) return print(context, JSON.stringify(prices, null, 2));
+  if (options.json) {
+    const { listKnownModels } = await import('@recount/prices');
+    return print(context, JSON.stringify(options.all ? { ...prices, list: listKnownModels() } : prices, null, 2));
+  }
   const { formatPrices } = await import('../prices/price-table.ts');
   const layout = { withList: options.all ?? false, maxWidth: toPrintWidth(context) };
   for (const line of await formatPrices(prices, layout)) print(context, line);
@@ -246,6 +256,28 @@ async function send(client: ApiClient, change?: WorkspacePricesChange): Promise<
   const prices = await client.request<WorkspacePrices>('/v1/prices', request);
   if (prices === undefined) throw new CliError(`${client.place.url} knows no prices: is it an older version?`);
   return prices;
+}
+
+const isUrl = (file: string): boolean => /^[a-z][a-z0-9+.-]+:\/\//i.test(file);
+
+/** The workspace's own prices are an array of objects with the name of a model. */
+const isPriceList = (json: unknown): boolean =>
+  Array.isArray(json)
+    ? json.some((entry) => typeof entry === 'object' && entry !== null && 'models' in entry)
+    : typeof json === 'object' && json !== null;
+
+/** Says what RECOUNT_PRICE_FILE would take from a file, and names each invalid entry; exits with 1 if there is one. */
+async function checkPriceFile(context: CliContext, file: string): Promise<void> {
+  const { readPriceFile } = await import('../prices/price-file.ts');
+  const read = await readPriceFile(context, file);
+  if (read === undefined) throw new UsageError('Give a file.');
+  const { format, modelCount, date, version, issues, issueCount } = read;
+  for (const { path, message } of issues) note(context, `  ${toSingleLine(path)} ${message}`);
+  if (issueCount > issues.length) note(context, `  … and ${issueCount - issues.length} more`);
+  const invalid = formatCountOf(issueCount, 'invalid figure');
+  note(context, `${file}: ${format}, ${formatCountOf(modelCount, 'model')} priced by tokens, ${invalid}.`);
+  note(context, `It dates from ${date ?? 'an unknown day'}. Price version: ${version}`);
+  if (issueCount > 0) context.exitCode = 1;
 }
 
 async function readOverrides(context: CliContext, file: string): Promise<PriceOverride[]> {

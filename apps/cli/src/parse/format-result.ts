@@ -1,5 +1,6 @@
 import type { LineIssue, ParsedContentBlock, ParseResult, TranscriptMessage } from '@recount/core';
-import { formatCount, formatDuration, formatTimestamp, formatUsd } from '../terminal/format-values.ts';
+import { toUnpricedName } from '@recount/contract/price-words';
+import { formatCount, formatCountOf, formatDuration, formatTimestamp, formatUsd } from '../terminal/format-values.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 
@@ -31,6 +32,7 @@ const ISSUE_COLUMNS: readonly TableColumn[] = [
 ];
 const FACT_COLUMNS: readonly TableColumn[] = [{ header: '' }, { header: '', minWidth: 24 }];
 const MAX_BLOCKS_LENGTH = 60;
+const MAX_UNPRICED = 3;
 
 /** A transcript for people: facts, messages, issues. */
 export function formatResult(result: ParseResult, layout: ResultLayout): string[] {
@@ -76,7 +78,7 @@ function toFacts(result: ParseResult, layout: ResultLayout): string[][] {
     ['Tokens', formatTokens(stats)],
     [
       'Dollars',
-      stats.tokens_in === null ? null : `${formatUsd(stats.cost_estimate_usd)} at list prices${formatUnpriced(stats)}`,
+      stats.tokens_in === null ? null : `${formatUsd(stats.cost_estimate_usd)} at list prices${formatUnpriced(result)}`,
     ],
     [
       'Issues',
@@ -102,8 +104,13 @@ function formatTokens({
   return `${count(tokens_in)} in, ${count(tokens_out)} out, ${count(cache_read)} cache read, ${count(cache_write)} cache write${tooLow}`;
 }
 
-function formatUnpriced({ unpriced_count }: ParseResult['stats']): string {
-  return unpriced_count === 0 ? '' : `; ${formatCount(unpriced_count)} API responses are of models without a price`;
+/** Names the tier or speed that has no price, if it is not the usual one. */
+function formatUnpriced({ stats: { unpriced_count }, apiResponses }: ParseResult): string {
+  if (unpriced_count === 0) return '';
+  const unpriced = apiResponses.filter(({ price_basis }) => price_basis === 'unpriced');
+  const names = [...new Set(unpriced.map(toUnpricedName))];
+  const more = names.length > MAX_UNPRICED ? ` and ${names.length - MAX_UNPRICED} more` : '';
+  return `; without a price: ${formatCountOf(unpriced_count, 'API response')} of ${names.slice(0, MAX_UNPRICED).join(', ')}${more}`;
 }
 
 function toMessageRow(message: TranscriptMessage, blocks: readonly ParsedContentBlock[], timeZone: string): string[] {

@@ -6,6 +6,7 @@ import {
   parsePriceOverrides,
   type RateBand,
 } from '@recount/prices';
+import { describeOldPrices } from '@recount/contract/price-words';
 import { formatCount, formatDecimal } from '../terminal/format-values.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
@@ -24,7 +25,7 @@ const COLUMNS: readonly TableColumn[] = [
 /** The workspace's own prices as a table, followed by the list if `withList`. */
 export async function formatPrices(
   prices: WorkspacePrices,
-  { withList, maxWidth }: { withList: boolean; maxWidth: number },
+  { withList, maxWidth, nowMs = Date.now() }: { withList: boolean; maxWidth: number; nowMs?: number },
 ): Promise<string[]> {
   const parsed = parsePriceOverrides(prices.overrides);
   const overrides = 'overrides' in parsed ? parsed.overrides : [];
@@ -39,12 +40,36 @@ export async function formatPrices(
   );
   return [
     `Costs are called ${prices.currency_label}. Price version: ${prices.price_version}`,
+    ...formatLists(prices, maxWidth, nowMs),
     '',
     ...(own.length === 0
       ? ['The workspace has no prices of its own.']
       : ['The workspace’s own, in dollars per million tokens:', ...formatTable(COLUMNS, own, maxWidth)]),
     ...(withList ? ['', 'The list, in dollars per million tokens:', ...formatTable(COLUMNS, listed, maxWidth)] : []),
   ];
+}
+
+/** Which lists hold besides the workspace's own prices, and from when they are. */
+function formatLists(
+  { price_file: file, price_date: date }: Partial<WorkspacePrices>,
+  maxWidth: number,
+  nowMs: number,
+): string[] {
+  if (date === undefined) return [];
+  const lines: string[] = [];
+  if (file != null) {
+    const { location, format, model_count: models, invalid_count: invalid, error } = file;
+    if (error !== null) lines.push(error);
+    if (format !== null) {
+      lines.push(
+        `Price file: ${location}, ${format} of ${file.date ?? 'an unknown day'}, ${formatCount(models)} models.`,
+      );
+    }
+    if (invalid > 0) lines.push(`${formatCount(invalid)} invalid figures in it are left out:`);
+    lines.push(...file.invalid.slice(0, MAX_SHOWN_INVALID).map(({ path, message }) => `  ${path} ${message}`));
+  }
+  lines.push(describeOldPrices(date, nowMs) ?? `The newest list dates from ${date}.`);
+  return lines.flatMap((line) => wrapToWidth(toSingleLine(line), maxWidth));
 }
 
 function toRows(model: string, startsAt: string | null, bands: readonly RateBand[]): string[][] {
@@ -73,6 +98,7 @@ const DIFFERENCE_COLUMNS: readonly TableColumn[] = [
   { header: 'FILE', align: 'right' },
 ];
 const MAX_SHOWN_UNPRICED = 10;
+const MAX_SHOWN_INVALID = 20;
 
 /** Differences between the list and another one, in dollars per million tokens. */
 export function formatComparison(comparison: PriceComparison, maxWidth: number): string[] {

@@ -7,9 +7,11 @@ const [usage] = REPORT_KINDS;
 const tools = REPORT_KINDS.find(({ name }) => name === 'tools');
 if (usage === undefined || tools === undefined) throw new Error('a report is missing');
 
+const NOW = Date.parse('2026-11-01T00:00:00Z');
 const caveats = {
   unfinalised: { responses: 1200, tokens_out: 3456, estimated_tokens_out: 98_765 },
-  unpriced: { responses: 1, tokens: 50, models: ['a', 'b\u001b[2J', 'c', 'd', 'e'] },
+  unpriced: { responses: 1, tokens: 50, models: ['a', 'b\u001b[2J', 'c', 'd', 'e'], terms: [] },
+  price_date: '2026-09-23',
   default_priced_responses: 2,
   without_timestamp: 3,
   sessions: { without_usage: 2, output_only: 1 },
@@ -18,12 +20,31 @@ const caveats = {
 
 describe('toCaveatLines', () => {
   it('is empty if the figures are exact', () => {
-    expect(toCaveatLines(usage, toUsageReport() as never)).toEqual([]);
+    expect(toCaveatLines(usage, toUsageReport() as never, undefined, NOW)).toEqual([]);
+  });
+
+  it('names the tier or speed that has no price, and not only the model', () => {
+    const terms = [
+      { model: 'gpt-5.5', service_tier: 'warp', speed: null, has_web_search: false },
+      { model: 'claude-sonnet-5-5', service_tier: null, speed: 'fast', has_web_search: false },
+    ];
+    const unpriced = { responses: 2, tokens: 50, models: ['gpt-7'], terms };
+    const report = toUsageReport({ caveats: { ...toUsageReport().caveats, unpriced } });
+    expect(toCaveatLines(usage, report as never, undefined, NOW)).toEqual([
+      'Unpriced: 2 responses with 50 tokens, not in the cost: gpt-7, gpt-5.5 at tier warp, claude-sonnet-5-5 at speed fast. See `recount prices --help`.',
+    ]);
+  });
+
+  it('says how old the price list is if it is older than 60 days', () => {
+    const later = Date.parse('2026-11-27T12:00:00Z');
+    expect(toCaveatLines(usage, toUsageReport() as never, undefined, later)).toEqual([
+      'The price list is 65 days old: it dates from 2026-09-23. A newer recount or a price file (`recount prices --help`) knows newer models and prices.',
+    ]);
   });
 
   it('says which figures are not exact', () => {
     const totals = { ...toUsageReport().totals, shared: toFigures(1) };
-    expect(toCaveatLines(usage, toUsageReport({ caveats, totals, truncated: true }) as never)).toEqual([
+    expect(toCaveatLines(usage, toUsageReport({ caveats, totals, truncated: true }) as never, undefined, NOW)).toEqual([
       'Only the first 2 rows; --limit shows more. The totals are of all.',
       'Unfinalised: 1,200 responses without a final output count. Output holds 3,456 tokens of them; by their content it should be about 98,765.',
       'Unpriced: 1 response with 50 tokens, not in the cost: a, b[2J, c and 2 more. See `recount prices --help`.',
@@ -39,8 +60,8 @@ describe('toCaveatLines', () => {
   it('says that models are missing, even if all rows are present', () => {
     const details = toUsageReport({ truncated: true }) as never;
     const line = 'Only the first 2 models in all are shown; --limit shows more.';
-    expect(toCaveatLines(usage, toUsageReport() as never, details)).toEqual([line]);
-    expect(toCaveatLines(usage, toUsageReport() as never, toUsageReport() as never)).toEqual([]);
+    expect(toCaveatLines(usage, toUsageReport() as never, details, NOW)).toEqual([line]);
+    expect(toCaveatLines(usage, toUsageReport() as never, toUsageReport() as never, NOW)).toEqual([]);
   });
 
   it('says nothing of costs if none are shown', () => {
@@ -52,7 +73,9 @@ it('says how sessions relate to the usage report', () => {
   const totals = { cost_usd: 12, own_cost_usd: 10 };
   const against = { cost_usd: 15, left_out_cost_usd: 6, beyond_filters_cost_usd: -1 };
   const answer = { ...toUsageReport(), totals, usage: against };
-  expect(toCaveatLines(usage, { ...answer, filters: { ...answer.filters, subagents: 'exclude' } } as never)).toEqual([
+  expect(
+    toCaveatLines(usage, { ...answer, filters: { ...answer.filters, subagents: 'exclude' } } as never, undefined, NOW),
+  ).toEqual([
     'Cost includes what each session shares with others, $2.00 more; own cost, every response once.',
     'Own cost $10.00 + $6.00 of sub-agents, left out here + -$1.00 from sessions that the filters, such as the time, ' +
       'only partly include = $15.00, the total of `recount report usage`.',

@@ -1,3 +1,4 @@
+import { describeOldPrices, toUnpricedName } from '@recount/contract/price-words';
 import { formatCount, formatCountOf } from '../terminal/format-values.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 import { formatCell, isMoney, toCostDecimals } from './format-cell.ts';
@@ -14,11 +15,13 @@ export function toCaveatLines(
   { columns }: ReportKind,
   { caveats, filters, currency_label, totals, rows, truncated, usage }: ReportAnswer,
   details?: ReportAnswer,
+  nowMs = Date.now(),
 ): string[] {
   const {
     unfinalised,
     unpriced,
     default_priced_responses: defaultPriced,
+    price_date: priceDate,
     without_timestamp: timeless,
     sessions,
     disagreements,
@@ -39,7 +42,14 @@ export function toCaveatLines(
   if (unpriced.responses > 0) {
     lines.push(
       `Unpriced: ${toResponses(unpriced.responses)} with ${formatCount(unpriced.tokens)} tokens, not in the cost: ` +
-        `${toModelNames(unpriced.models)}. See \`recount prices --help\`.`,
+        `${toUnpricedNames(unpriced)}. See \`recount prices --help\`.`,
+    );
+  }
+  // Older servers do not say it.
+  const oldPrices = priceDate === undefined ? undefined : describeOldPrices(priceDate, nowMs);
+  if (oldPrices !== undefined) {
+    lines.push(
+      `${oldPrices} A newer recount or a price file (\`recount prices --help\`) knows newer models and prices.`,
     );
   }
   if (defaultPriced > 0) lines.push(`Default price: ${toResponses(defaultPriced)} that name no model.`);
@@ -110,8 +120,10 @@ function toDisagreementLine(
 const toSessions = (count: number): string => formatCountOf(count, 'session');
 const toResponses = (count: number): string => formatCountOf(count, 'response');
 
-function toModelNames(models: readonly string[]): string {
-  const names = models.slice(0, MAX_NAMED_MODELS).map((name) => toSingleLine(name).slice(0, 60));
-  const more = models.length - names.length;
+/** Names the tier or speed that has no price, if the model has one otherwise. */
+function toUnpricedNames({ models, terms = [] }: ReportAnswer['caveats']['unpriced']): string {
+  const all = [...models, ...terms.map(toUnpricedName)];
+  const names = all.slice(0, MAX_NAMED_MODELS).map((name) => toSingleLine(name).slice(0, 60));
+  const more = all.length - names.length;
   return names.join(', ') + (more > 0 ? ` and ${more} more` : '');
 }

@@ -1,4 +1,5 @@
 import type { ReconciliationReport, SessionCosts, SessionDetail } from '@recount/contract';
+import { toUnpricedName } from '@recount/contract/price-words';
 import { formatCell, toCostDecimals } from '../report/format-cell.ts';
 import type { StyledLine } from '../report/report-table.ts';
 import { formatCount, formatCountOf, formatTimestamp } from '../terminal/format-values.ts';
@@ -158,12 +159,18 @@ function formatNotes({ session, costs, reconciliation }: CostReasons, maxWidth: 
       ? `Too low: of ${formatCountOf(session.output_only_count, 'response')} only the output is known, because a run of the agent was cut off before it reported the rest.`
       : '',
     session.unpriced_count > 0
-      ? `Unpriced: ${formatCountOf(session.unpriced_count, 'response')}, not in the cost. \`recount prices set MODEL --input … --output …\` gives the model a price.`
+      ? `Unpriced: ${formatCountOf(session.unpriced_count, 'response')}, not in the cost: ${toUnpricedNames(costs)}. \`recount prices set MODEL --input … --output …\` gives the model a price.`
       : '',
     toReconciliationNote(reconciliation, money),
   ];
   const width = Math.min(maxWidth, 110);
   return notes.filter((text) => text !== '').flatMap((note) => wrapToWidth(note, width).map((text) => ({ text })));
+}
+
+/** The largest few, with their tier or speed if it is not the usual one. */
+function toUnpricedNames({ unpriced = [] }: SessionCosts): string {
+  const names = unpriced.slice(0, 3).map((terms) => toSingleLine(toUnpricedName(terms)));
+  return names.join(', ') + (unpriced.length > 3 ? ` and ${unpriced.length - 3} more` : '');
 }
 
 function toReconciliationNote(row: CostReasons['reconciliation'], money: Money): string {

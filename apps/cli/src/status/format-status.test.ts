@@ -21,11 +21,17 @@ const STATUS = {
     raw_bytes: 121e6,
     spool_bytes: 0,
   },
+  prices: {
+    version: 'genai-prices-0.1.8-rules-3',
+    date: '2026-09-23',
+    file: { location: '/etc/p.json', date: null, invalid_count: 2, error: null },
+  },
   last_failures: [FAILURE],
 };
+const NOW = Date.parse('2026-11-01T00:00:00Z');
 
 it('shows what is running, waiting, on disk, and what failed last', () => {
-  const lines = formatStatus(STATUS, { timeZone: 'UTC', maxWidth: 80 });
+  const lines = formatStatus(STATUS, { timeZone: 'UTC', maxWidth: 80, nowMs: NOW });
   expect(lines).toEqual([
     'Running     at https://recount.example.com',
     'Queue       1,200 waiting, 3 under way',
@@ -36,6 +42,9 @@ it('shows what is running, waiting, on disk, and what failed last', () => {
     '            369 MB write-ahead log',
     '            121 MB raw transcripts',
     '            0 B spool (recorded here and not sent yet)',
+    'Prices      genai-prices-0.1.8-rules-3, of 2026-09-23',
+    '            with /etc/p.json',
+    '            without 2 invalid entries of it',
     expect.stringMatching(/^Failed {6}2026-11-23 12:00Z {2}…\S+\/session\.jsonl$/),
     expect.stringMatching(/^ {12}the raw object is gone/),
     expect.stringMatching(/^ {12}\w/),
@@ -47,11 +56,26 @@ it('shows what is running, waiting, on disk, and what failed last', () => {
 it('leaves out what is unknown', () => {
   const disk = { database_bytes: null, search_bytes: null, wal_bytes: null, raw_bytes: 121e6, spool_bytes: 0 };
   const running = { pid: 7, url: null, is_ready: false };
-  const lines = formatStatus({ ...STATUS, disk, running, last_failures: [] }, { timeZone: 'UTC', maxWidth: 80 });
+  const lines = formatStatus(
+    { ...STATUS, disk, running, prices: null, last_failures: [] },
+    { timeZone: 'UTC', maxWidth: 80, nowMs: NOW },
+  );
   expect(lines[0]).toBe('Running     process 7, not ready');
   expect(lines.slice(5)).toEqual([
     'Disk        121 MB raw transcripts',
     '            0 B spool (recorded here and not sent yet)',
     '            `recount issues` lists all.'.replace(/^ {6}/, 'Failed'),
+  ]);
+});
+
+it('says how old the price list is if it is older than 60 days, and what is wrong with a price file', () => {
+  const file = { location: '/etc/p.json', date: null, invalid_count: 0, error: 'it is not JSON' };
+  const prices = { ...STATUS.prices, file };
+  const nowMs = Date.parse('2026-11-27T00:00:00Z');
+  const lines = formatStatus({ ...STATUS, prices }, { timeZone: 'UTC', maxWidth: 100, nowMs });
+  expect(lines.filter((_line, index) => index >= 9 && index < 12)).toEqual([
+    'Prices      genai-prices-0.1.8-rules-3, of 2026-09-23',
+    '            it is not JSON',
+    '            The price list is 65 days old: it dates from 2026-09-23.',
   ]);
 });

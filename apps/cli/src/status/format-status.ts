@@ -1,3 +1,4 @@
+import { describeOldPrices } from '@recount/contract/price-words';
 import { formatBytes, formatCount, formatCountOf, formatTimestamp } from '../terminal/format-values.ts';
 import { cutStartToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 import { MAX_FAILURES, type Status } from './status.ts';
@@ -5,7 +6,10 @@ import { MAX_FAILURES, type Status } from './status.ts';
 const NAME_WIDTH = 12;
 
 /** Lines for people, of at most `maxWidth` columns as far as their words allow. */
-export function formatStatus(status: Status, { timeZone, maxWidth }: { timeZone: string; maxWidth: number }): string[] {
+export function formatStatus(
+  status: Status,
+  { timeZone, maxWidth, nowMs = Date.now() }: { timeZone: string; maxWidth: number; nowMs?: number },
+): string[] {
   const { transcripts, live, data_directory: directory } = status;
   const { queued = 0, processing = 0, ingested = 0, superseded = 0, failed = 0 } = transcripts;
   const toSection = (name: string, lines: readonly string[]): string[] =>
@@ -28,6 +32,7 @@ export function formatStatus(status: Status, { timeZone, maxWidth }: { timeZone:
     ...toSection('Live', [`${formatCountOf(live.running_streams, 'agent')} recorded now`]),
     ...toSection('Search', [toSearchText(status)]),
     ...toSection('Disk', toDiskLines(status)),
+    ...toSection('Prices', toPriceLines(status, nowMs)),
     ...toSection('Failed', failures),
   ];
 }
@@ -42,6 +47,21 @@ function toRunningText({ running }: Status): string {
 function toSearchText({ search: { waiting_sessions: waiting, failing_sessions: failing } }: Status): string {
   if (waiting === 0) return 'complete';
   return `${formatCountOf(waiting, 'session')} not yet indexed, ${formatCount(failing)} of them failing`;
+}
+
+function toPriceLines({ prices }: Pick<Status, 'prices'>, nowMs: number): string[] {
+  if (prices == null) return [];
+  const { version, date, file } = prices;
+  const old = describeOldPrices(date, nowMs);
+  return [
+    `${version}, of ${date}`,
+    ...(file === null || file.error !== null ? [] : [`with ${toSingleLine(file.location)}`]),
+    ...((file?.invalid_count ?? 0) > 0
+      ? [`without ${formatCountOf(file?.invalid_count ?? 0, 'invalid entry', 'invalid entries')} of it`]
+      : []),
+    ...(file === null || file.error === null ? [] : [toSingleLine(file.error)]),
+    ...(old === undefined ? [] : [old]),
+  ];
 }
 
 function toDiskLines({ disk }: Status): string[] {

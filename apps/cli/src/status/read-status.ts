@@ -1,4 +1,5 @@
-import type { DiskUse, Ingestion, LiveList, TranscriptList } from '@recount/contract';
+import type { DiskUse, Ingestion, LiveList, TranscriptList, WorkspacePrices } from '@recount/contract';
+import type { PriceFile } from '@recount/prices';
 import { type CliContext, START_COMMAND } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
 import { type ApiPlace, createApiClient } from '../connection/api-client.ts';
@@ -6,6 +7,7 @@ import { type ApiOptions, findApi } from '../connection/find-api.ts';
 import { toDataDirectory } from '../local/data-directory.ts';
 import { findRunning } from '../local/installation-lock.ts';
 import { measureFolder } from '../local/measure-folder.ts';
+import { readPriceFile } from '../prices/price-file.ts';
 import { MAX_FAILURES, type Status } from './status.ts';
 
 /**
@@ -43,11 +45,12 @@ async function readServerStatus(place: ApiPlace, spoolBytes: number): Promise<St
     if (answer === undefined) throw new CliError(`${place.url} does not know ${path}: it is older than this recount.`);
     return answer;
   };
-  const [ingestion, disk, live, failed, isReady] = await Promise.all([
+  const [ingestion, disk, live, failed, prices, isReady] = await Promise.all([
     ask<Ingestion>('/v1/ingestion'),
     ask<DiskUse>('/v1/disk'),
     ask<LiveList>('/v1/live', { state: 'running' }),
     ask<TranscriptList>('/v1/transcripts', { status: 'failed', order: 'desc', limit: MAX_FAILURES }),
+    request<Partial<WorkspacePrices>>('/v1/prices', {}),
     request('/readyz', {}).then(
       () => true,
       () => false,
@@ -60,6 +63,7 @@ async function readServerStatus(place: ApiPlace, spoolBytes: number): Promise<St
     live: { running_streams: live.streams.length },
     search: ingestion.search,
     disk: { ...disk, spool_bytes: spoolBytes },
+    prices: prices === undefined ? null : toPrices(prices),
     last_failures: failed.transcripts.map(({ id, path, failure_reason: reason, created_at }) => ({
       transcript_id: id,
       path,
@@ -67,6 +71,26 @@ async function readServerStatus(place: ApiPlace, spoolBytes: number): Promise<St
       created_at,
     })),
   };
+}
+
+function toPrices({ price_version: version, price_date: date, price_file: file }: Partial<WorkspacePrices>) {
+  return version === undefined || date === undefined ? null : { version, date, file: file ?? null };
+}
+
+/** The lists by the settings of this command, which are those of the programs if they are set alike. */
+async function readLocalPrices(context: CliContext): Promise<Status['prices']> {
+  const { createPriceTable } = await import('@recount/prices');
+  const location = context.environment.RECOUNT_PRICE_FILE?.trim();
+  const toStatus = (file: PriceFile | undefined, error: string | null): Status['prices'] => {
+    const { version, date } = createPriceTable({ overrides: [], file });
+    if (!location) return { version, date, file: null };
+    return { version, date, file: { location, date: file?.date ?? null, invalid_count: file?.issueCount ?? 0, error } };
+  };
+  try {
+    return toStatus(await readPriceFile(context), null);
+  } catch (error) {
+    return toStatus(undefined, (error as Error).message);
+  }
 }
 
 /** Counts over all workspaces. */
@@ -97,6 +121,7 @@ async function readDatabaseStatus(context: CliContext, spoolBytes: number): Prom
         raw_bytes: null,
         spool_bytes: spoolBytes,
       },
+      prices: await readLocalPrices(context),
       last_failures: failures.rows,
     };
   });

@@ -1,3 +1,5 @@
+import type { WorkspacePrices } from '@recount/contract';
+
 /** The content of `recount status`; null if unknown from here. */
 export interface Status {
   running: { pid: number | null; url: string | null; is_ready: boolean } | null;
@@ -13,6 +15,13 @@ export interface Status {
     raw_bytes: number | null;
     spool_bytes: number;
   };
+  /** The price lists in use; null if the server is too old to say. */
+  prices: {
+    version: string;
+    /** The day from which the newest list dates, ISO 8601. */
+    date: string;
+    file: Pick<NonNullable<WorkspacePrices['price_file']>, 'location' | 'date' | 'invalid_count' | 'error'> | null;
+  } | null;
   last_failures: { transcript_id: string; path: string | null; reason: string | null; created_at: string }[];
 }
 

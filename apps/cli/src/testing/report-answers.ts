@@ -52,7 +52,8 @@ export function toUsageReport(changes: Partial<UsageReport> = {}): UsageReport {
     currency_label: 'USD',
     caveats: {
       unfinalised: { responses: 0, tokens_out: 0, estimated_tokens_out: 0 },
-      unpriced: { responses: 0, tokens: 0, models: [] },
+      unpriced: { responses: 0, tokens: 0, models: [], terms: [] },
+      price_date: '2026-09-23',
       default_priced_responses: 0,
       without_timestamp: 0,
       sessions: { without_usage: 0, output_only: 0 },

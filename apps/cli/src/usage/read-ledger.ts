@@ -13,6 +13,7 @@ import { UsageError } from '../cli-error.ts';
 import { toTimeZone } from '../report/report-query.ts';
 import { toTimeRange } from '../report/time-range.ts';
 import { toUsageCache } from './cache-directory.ts';
+import { readPriceFile } from '../prices/price-file.ts';
 import { findHistory } from './find-history.ts';
 import type { UsageOptions } from './usage-options.ts';
 
@@ -24,12 +25,13 @@ export interface ReadLedger extends LocalLedger {
 export async function readLedger(
   context: CliContext,
   paths: readonly string[],
-  { cache }: Pick<UsageOptions, 'cache'>,
+  { cache, prices }: Pick<UsageOptions, 'cache' | 'prices'>,
 ): Promise<ReadLedger> {
   const found = await findHistory(context, paths);
   const cacheDirectory = cache ? toUsageCache(context) : undefined;
   const result = await scanHistory(found, { cacheDirectory });
-  return { ...settleLedger(result), files: result.files };
+  const priceFile = await readPriceFile(context, prices);
+  return { ...settleLedger(result, priceFile), files: result.files };
 }
 
 /** The options' clock and filter. Throws UsageError. */

@@ -36,7 +36,16 @@ export async function showBlocks(context: CliContext, paths: readonly string[], 
   const totals = { sessions: 0, own: sumFigures(blocks), shared: { responses: 0 } };
   const sessions = { without_usage: 0, output_only: 0 };
   const disagreements = { responses: 0, cost_usd: 0, lowest_cost_usd: 0, highest_cost_usd: 0 };
-  const report = { rows: [], totals, unpricedModels: [], sessions, withoutTimestamp: 0, disagreements };
+  const report = {
+    rows: [],
+    totals,
+    unpricedModels: [],
+    unpricedTerms: [],
+    priceDate: ledger.priceDate,
+    sessions,
+    withoutTimestamp: 0,
+    disagreements,
+  };
   const answer = { ...toUsageAnswer(report, [], { clock, filter }), rows, totals: { ...totals.own } };
   for (const { text, style } of formatReportTable(kind, answer, { maxWidth: toPrintWidth(context) })) {
     const line = toTerminalText(text);

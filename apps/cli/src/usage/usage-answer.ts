@@ -3,7 +3,7 @@ import type { ReportAnswer } from '../report/report-answer.ts';
 
 /** Rows of a report of this machine in the form of a server's, so that both are shown alike. */
 export function toUsageAnswer(
-  { rows, totals, unpricedModels, sessions, withoutTimestamp, disagreements }: UsageReport,
+  { rows, totals, unpricedModels, unpricedTerms, priceDate, sessions, withoutTimestamp, disagreements }: UsageReport,
   groupBy: readonly UsageKey[],
   {
     clock,
@@ -30,7 +30,8 @@ export function toUsageAnswer(
     currency_label: 'USD',
     caveats: {
       unfinalised: own.unfinalised,
-      unpriced: { ...own.unpriced, models: unpricedModels.slice(0, 100) },
+      unpriced: { ...own.unpriced, models: unpricedModels.slice(0, 100), terms: unpricedTerms },
+      price_date: priceDate,
       default_priced_responses: own.default_priced_responses,
       without_timestamp: withoutTimestamp,
       sessions,

@@ -33,6 +33,7 @@ export interface UsageOptions {
   session?: string;
   groupBy?: UsageKey[];
   limit?: number;
+  prices?: string;
   breakdown?: boolean;
   json?: boolean;
   csv?: boolean;
@@ -59,6 +60,7 @@ export function addUsageOptions(command: Command): Command {
     .option('--project <path>', 'working directory, or any part of it that only one project has; . is the one here')
     .option('--model <name>', 'model, or a part of its name')
     .option('--session <id>', 'session, or the beginning of its id')
+    .option('--prices <file>', 'newer prices: a list of genai-prices or LiteLLM; default RECOUNT_PRICE_FILE')
     .option('--limit <n>', 'rows at most', wholeNumber(1, 1_000_000))
     .addOption(new Option('--json', 'print the answer as JSON').conflicts('csv'))
     .option('--csv', 'print the rows as CSV, with all figures')

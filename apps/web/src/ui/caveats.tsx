@@ -1,5 +1,6 @@
 import type { ReportCaveats } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
+import { describeOldPrices, toUnpricedName } from '@recount/contract/price-words';
 import { Link } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
 import { formatCompact, formatCount, formatMoney } from '../format/values.ts';
@@ -25,7 +26,9 @@ export function Caveats({
     disagreements,
     default_priced_responses: unnamed,
   } = caveats;
+  const terms = unpriced.terms ?? [];
   const lines = [
+    describeOldPrices(caveats.price_date, Date.now()),
     unfinalised.responses > 0 &&
       `${formatCount(unfinalised.responses)} responses were recorded before they ended. They count with ${formatCompact(unfinalised.tokens_out)} output tokens; by the length of their content it is about ${formatCompact(unfinalised.estimated_tokens_out)}. The estimate is in no figure.`,
     unnamed > 0 && `${formatCount(unnamed)} responses name no model and are priced at the default rates.`,
@@ -37,7 +40,7 @@ export function Caveats({
       `${formatCount(sessions.output_only)} sessions have an interrupted run of which only the output is known: the sums lack its input.`,
     disagreements.responses > 0 &&
       `${formatCount(disagreements.responses)} responses have copies that disagree: their cost lies between ${formatMoney(disagreements.lowest_cost_usd)} and ${formatMoney(disagreements.highest_cost_usd)}, and counts as ${formatMoney(disagreements.cost_usd)}.`,
-  ].filter((line) => line !== false);
+  ].filter((line) => line !== false && line !== undefined);
   if (lines.length === 0 && unpriced.responses === 0) return null;
   return (
     <div className="caveats" role="note">
@@ -45,7 +48,7 @@ export function Caveats({
         <p>
           {formatCount(unpriced.responses)} responses ({formatCompact(unpriced.tokens)} tokens) have no price and are
           missing from every cost:{' '}
-          {unpriced.models.length === 0
+          {unpriced.models.length + terms.length === 0
             ? 'they name no model'
             : unpriced.models.slice(0, SHOWN_MODELS).map((model, index) => (
                 <Fragment key={model}>
@@ -55,6 +58,8 @@ export function Caveats({
                   </Link>
                 </Fragment>
               ))}
+          {terms.length > 0 &&
+            `${unpriced.models.length > 0 ? '; ' : ''}${terms.slice(0, SHOWN_MODELS).map(toUnpricedName).map(toVisible).join(', ')}`}
           .
         </p>
       )}

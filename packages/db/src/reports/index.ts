@@ -1,6 +1,7 @@
 export * from './read-api-errors-report.ts';
 export * from './read-blocks-report.ts';
 export * from './read-caveats.ts';
+export * from './read-unpriced-terms.ts';
 export { type CompactionFigures, readCompactionsReport } from './read-compactions-report.ts';
 export * from './read-data-range.ts';
 export {

@@ -34,8 +34,17 @@ interface DearResponse {
   cost_usd: number;
 }
 
+interface UnpricedTerms {
+  model: string | null;
+  service_tier: string | null;
+  speed: string | null;
+  responses: number;
+}
+
 export interface SessionCosts {
   parts: CostPart[];
+  /** Those of most responses first, at most `MAX_UNPRICED`. */
+  unpriced: UnpricedTerms[];
   dearest: DearResponse[];
   /** What unfinalised responses would cost in addition to what is counted, by their estimated output. */
   unfinalised_estimate_usd: number;
@@ -46,6 +55,7 @@ export interface SessionCosts {
 /** Input tokens, including cached ones, above which vendors charge more. */
 export const LONG_CONTEXT_TOKENS = 200_000;
 const MAX_DEAREST = 10;
+const MAX_UNPRICED = 20;
 
 /**
  * Reads the cost of the responses of a session's primary transcript, including shared ones: by model, class and rate,
@@ -80,6 +90,12 @@ export async function readSessionCosts(
       ON l.workspace_id = e.workspace_id AND l.agent = e.agent AND l.response_key = e.response_key
     WHERE e.cost_usd > 0
     ORDER BY e.cost_usd DESC, e.line_number LIMIT ${MAX_DEAREST}`);
+  const unpriced = await database.execute<Record<string, unknown> & UnpricedTerms>(sql`
+    SELECT e.model, e.service_tier, e.speed, count(*)::float8 AS responses
+    FROM (${entries}) AS e
+    WHERE e.price_basis = 'unpriced'
+    GROUP BY e.model, e.service_tier, e.speed
+    ORDER BY responses DESC, e.model, e.service_tier, e.speed LIMIT ${MAX_UNPRICED}`);
   const { rows } = await database.execute<{ estimate: number; other: number }>(sql`
     SELECT
       coalesce(sum((e.estimated_tokens_out - e.tokens_out) * e.cost_output_usd / nullif(e.tokens_out, 0))
@@ -90,6 +106,7 @@ export async function readSessionCosts(
   return {
     parts: parts.rows,
     dearest: dearest.rows,
+    unpriced: unpriced.rows,
     unfinalised_estimate_usd: rows[0]?.estimate ?? 0,
     other_cost_usd: rows[0]?.other ?? 0,
   };

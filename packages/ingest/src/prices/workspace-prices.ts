@@ -5,20 +5,30 @@ import {
   findCurrencyLabel,
   listPriceOverrides,
   type ModelComparison,
+  type ReportFilter,
+  readUnpricedTerms,
   replaceWorkspacePrices,
+  type UnpricedTerms,
 } from '@recount/db';
-import type { ModelPriceTable, PriceOverride } from '@recount/prices';
+import type { ModelPriceTable, PriceFile, PriceOverride } from '@recount/prices';
 
 /** Loaded on first use: the list takes 6 MB. Shared by all workspaces, so that each model is resolved once. */
-let listPrices: ModelPriceTable | undefined;
+let shared: { file: PriceFile | undefined; prices: ModelPriceTable } | undefined;
 
-/** The price table, preceded by the workspace's own rates. Throws if a stored rate is invalid. */
-export async function readWorkspacePrices(database: Database, workspaceId: string): Promise<ModelPriceTable> {
+/**
+ * The price table: the list, preceded by a price file, preceded by the workspace's own rates. Throws if a stored rate is
+ * invalid.
+ */
+export async function readWorkspacePrices(
+  database: Database,
+  workspaceId: string,
+  file?: PriceFile | undefined,
+): Promise<ModelPriceTable> {
   const overrides = await readWorkspaceOverrides(database, workspaceId);
-  const { createListPrices, createPriceTable } = await import('@recount/prices');
-  if (overrides.length > 0) return createPriceTable({ overrides });
-  listPrices ??= createListPrices();
-  return listPrices;
+  const { createPriceTable } = await import('@recount/prices');
+  if (overrides.length > 0) return createPriceTable({ overrides, file });
+  if (shared === undefined || shared.file !== file) shared = { file, prices: createPriceTable({ overrides, file }) };
+  return shared.prices;
 }
 
 /** The workspace's own rates. Throws if a stored rate is invalid. */
@@ -30,22 +40,46 @@ async function readWorkspaceOverrides(database: Database, workspaceId: string): 
 }
 
 /** Compares the models of a workspace by its prices. */
-export async function readModelComparison(database: Database, workspaceId: string): Promise<ModelComparison> {
+export async function readModelComparison(
+  database: Database,
+  workspaceId: string,
+  file: PriceFile | undefined,
+): Promise<ModelComparison> {
   const { findModelMaker, listRequestSizes } = await import('@recount/prices');
   const overrides = await readWorkspaceOverrides(database, workspaceId);
   return {
-    prices: await readWorkspacePrices(database, workspaceId),
+    prices: await readWorkspacePrices(database, workspaceId, file),
     requestSizes: listRequestSizes(overrides),
     isComparable: (model, other) =>
       findModelMaker(model) !== undefined && findModelMaker(model) === findModelMaker(other),
   };
 }
 
+/**
+ * What the caveats of a report say of prices: of the models whose responses have none, those that have no price at all,
+ * and the tiers and speeds at which the others have none.
+ */
+export async function readPriceCaveats(
+  database: Database,
+  filter: ReportFilter,
+  unpricedModels: readonly string[],
+  file: PriceFile | undefined,
+): Promise<{ models: string[]; terms: UnpricedTerms[]; priceDate: string }> {
+  const prices = await readWorkspacePrices(database, filter.workspaceId, file);
+  const { without = [], priced = [] } = Object.groupBy(unpricedModels, (model) =>
+    prices.describeRates(model, filter.to ?? null) === null ? 'without' : 'priced',
+  );
+  const terms = priced.length === 0 ? [] : await readUnpricedTerms(database, filter, priced);
+  return { models: without, terms, priceDate: prices.date };
+}
+
 /** A workspace's prices. */
 export interface PriceSettings {
   currencyLabel: string;
-  /** Version of the table made of the overrides and the list. */
+  /** Version of the table made of the overrides, the price file and the list. */
   priceVersion: string;
+  /** The day from which the newest list dates, ISO 8601. */
+  priceDate: string;
   overrides: PriceOverride[];
 }
 
@@ -56,11 +90,15 @@ export interface PriceSettingsChange {
 }
 
 /** Throws if there is no such workspace. */
-export async function readPriceSettings(database: Database, workspaceId: string): Promise<PriceSettings> {
+export async function readPriceSettings(
+  database: Database,
+  workspaceId: string,
+  file: PriceFile | undefined,
+): Promise<PriceSettings> {
   const currencyLabel = await findCurrencyLabel(database, workspaceId);
   if (currencyLabel === undefined) throw new Error('There is no such workspace');
-  const { version: priceVersion } = await readWorkspacePrices(database, workspaceId);
-  return { currencyLabel, priceVersion, overrides: await readWorkspaceOverrides(database, workspaceId) };
+  const { version: priceVersion, date: priceDate } = await readWorkspacePrices(database, workspaceId, file);
+  return { currencyLabel, priceVersion, priceDate, overrides: await readWorkspaceOverrides(database, workspaceId) };
 }
 
 /** Changes the given settings for future ingestions and returns the resulting ones. */
@@ -69,6 +107,7 @@ export async function changePriceSettings(
   workspaceId: string,
   { currencyLabel, overrides }: PriceSettingsChange,
   actor: Actor = 'system',
+  file?: PriceFile | undefined,
 ): Promise<PriceSettings> {
   return await database.withTransaction(async (transaction) => {
     const rows = overrides?.map(({ model, startsAt, longContext, ...rates }) => ({
@@ -77,6 +116,6 @@ export async function changePriceSettings(
       rates: { ...rates, ...(longContext !== undefined && { longContext: { ...longContext } }) },
     }));
     await replaceWorkspacePrices(transaction, workspaceId, { currencyLabel, overrides: rows }, actor);
-    return await readPriceSettings(transaction, workspaceId);
+    return await readPriceSettings(transaction, workspaceId, file);
   });
 }

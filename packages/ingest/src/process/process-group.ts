@@ -54,7 +54,7 @@ export async function processGroup(
       await preferIndexes(transaction);
       const plain = await lockPlain(transaction, workspaceId, transcriptIds);
       if (plain.length === 0) return [];
-      const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId));
+      const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId, options.priceSource?.file));
       const versions = { parser: toRowsVersion(PARSER_VERSION, settings.redaction), prices: prices.version };
       const ingested: PlainTranscript[] = [];
       async function* planned(): AsyncGenerator<PlannedTranscript> {

@@ -16,6 +16,7 @@ import {
   supersedeTranscripts,
   type TranscriptRow,
 } from '@recount/db';
+import type { PriceSource } from '@recount/prices';
 import type { RawStore } from '@recount/storage';
 import { ulid } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
@@ -39,6 +40,8 @@ export interface ProcessOptions {
   maxInlineContentBytes?: number | undefined;
   /** Default: the price table, preceded by the workspace's own rates. */
   prices?: PriceTable | undefined;
+  /** Prices that precede the list in that table. */
+  priceSource?: Pick<PriceSource, 'file'> | undefined;
   /** Smaller transcripts are parsed again when they have grown. Default 256 KiB. */
   minCheckpointBytes?: number | undefined;
   /** Aborts between two batches; nothing of the transcript is then committed. */
@@ -144,7 +147,7 @@ async function ingest(
   const { workspace_id: workspaceId } = transcript;
   const earlier = await readEarlierSecrets({ transaction, rawStore }, transcript);
   const redaction = await createRedaction(redactionMode, { maxLineBytes: options.maxLineBytes, earlier });
-  const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId));
+  const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId, options.priceSource?.file));
   const versions = { parser: toRowsVersion(PARSER_VERSION, redactionMode), prices: prices.version };
   const resumePoint = mayResume ? await findResumePoint(transaction, transcript, others, versions) : undefined;
   if (resumePoint !== undefined) await preferIndexes(transaction);

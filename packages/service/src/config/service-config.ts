@@ -34,6 +34,14 @@ const databaseVariables = {
   ).describe('`postgres://user:password@host:port/database`; PostgreSQL 15 or later'),
 };
 
+const priceVariables = {
+  RECOUNT_PRICE_FILE: z
+    .string()
+    .refine((location) => !/^(?!https:)[a-z][a-z0-9+.-]+:\/\//i.test(location), 'must be a path or begin with https://')
+    .optional()
+    .describe('path or `https://` URL of a newer price list (genai-prices, LiteLLM); a URL is read every day'),
+};
+
 /** The variables that API and worker share. */
 export const serviceVariables = {
   ...databaseVariables,
@@ -41,6 +49,7 @@ export const serviceVariables = {
   ...logVariables,
   RECOUNT_SHUTDOWN_GRACE_MS: integer(30_000, 0, 3_600_000).describe('how long SIGTERM waits for running work'),
   RECOUNT_DATABASE_CONNECTIONS: integer(10, 1, 1000).describe("pool of one process, besides the queue's few"),
+  ...priceVariables,
   OTEL_EXPORTER_OTLP_ENDPOINT: z.string().optional().describe('where traces are sent (OTLP over HTTP, JSON)'),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: z.string().optional().describe('the same, for traces only'),
   OTEL_TRACES_EXPORTER: z.string().optional().describe('`none`: no traces'),
@@ -62,6 +71,8 @@ export function toServiceConfig(environment: z.output<typeof serviceEnvironment>
     shutdownGraceMs: environment.RECOUNT_SHUTDOWN_GRACE_MS,
     /** Connections to Postgres, in addition to the queue's few. */
     maxConnections: environment.RECOUNT_DATABASE_CONNECTIONS,
+    /** Path or HTTPS URL; undefined: the built-in list only. */
+    priceFile: environment.RECOUNT_PRICE_FILE,
     /** Whether spans are sent, according to OpenTelemetry's variables. */
     isTraced: isTracingWanted(environment),
   };
@@ -112,6 +123,11 @@ export function readS3Config(environment: Environment): RawStoreConfig['s3'] {
 /** For programs without other settings. Throws ConfigError. */
 export function readLogLevel(environment: Environment): ServiceConfig['logLevel'] {
   return readEnvironment(z.object(logVariables), environment).RECOUNT_LOG_LEVEL;
+}
+
+/** Where a price file is; undefined if there is none. Throws ConfigError. */
+export function readPriceFileLocation(environment: Environment): string | undefined {
+  return readEnvironment(z.object(priceVariables), environment).RECOUNT_PRICE_FILE;
 }
 
 /** For programs that need only the database. Throws ConfigError. */

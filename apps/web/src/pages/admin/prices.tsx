@@ -22,7 +22,13 @@ export function Prices(): ReactNode {
           <>
             <p className="muted">
               Price version <code>{current.price_version}</code>, currency {current.currency_label} (nothing is
-              converted).
+              converted). The newest price list dates from {current.price_date}
+              {current.price_file === null
+                ? ''
+                : current.price_file.error === null
+                  ? ` (${current.price_file.location})`
+                  : `. ${current.price_file.error}`}
+              .
             </p>
             <Overrides current={current} />
           </>

@@ -1,0 +1,19 @@
+import type { PriceFile } from '@recount/prices';
+import type { CliContext } from '../cli-context.ts';
+import { CliError } from '../cli-error.ts';
+
+/**
+ * The price file that was given, or that RECOUNT_PRICE_FILE names; undefined if there is none. Throws CliError if it
+ * cannot be used.
+ */
+export async function readPriceFile(
+  { environment, workingDirectory }: Pick<CliContext, 'environment' | 'workingDirectory'>,
+  given?: string,
+): Promise<PriceFile | undefined> {
+  const location = given ?? environment.RECOUNT_PRICE_FILE?.trim();
+  if (!location) return undefined;
+  const { loadPriceFile } = await import('@recount/prices');
+  return await loadPriceFile(location, { directory: workingDirectory }).catch((error: unknown) => {
+    throw new CliError((error as Error).message);
+  });
+}

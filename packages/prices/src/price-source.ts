@@ -1,0 +1,60 @@
+import { isPriceUrl, loadPriceFile } from './load-price-file.ts';
+import type { PriceFile } from './price-file.ts';
+
+/** Where newer prices come from. */
+export interface PriceSource {
+  /** As it is set: a path or a URL. */
+  location: string;
+  /** The file; undefined if it cannot be read, and prices are then those of the built-in list. */
+  file: PriceFile | undefined;
+  /** Why it could not be read the last time. An earlier file then stays in use. */
+  error: string | undefined;
+  /** Stops reading it again. */
+  close(): void;
+}
+
+const HOUR_MS = 3_600_000;
+const REFRESH_MS = 24 * HOUR_MS;
+
+/**
+ * Opens a price file for a program. A path must be readable: throws PriceFileError otherwise. A URL that cannot be read
+ * keeps no program from starting: it is tried again every hour, and read again every day, until `close` is called.
+ * `onChange` is told of each later change and failure.
+ */
+export async function openPriceSource(
+  location: string,
+  {
+    directory,
+    onChange = () => undefined,
+    load = loadPriceFile,
+  }: {
+    directory?: string;
+    onChange?: (source: PriceSource) => void;
+    load?: (location: string, options: { directory?: string }) => Promise<PriceFile>;
+  } = {},
+): Promise<PriceSource> {
+  let timer: NodeJS.Timeout | undefined;
+  const read = () => load(location, directory === undefined ? {} : { directory });
+  const source: PriceSource = { location, file: undefined, error: undefined, close: () => clearTimeout(timer) };
+  if (!isPriceUrl(location)) {
+    source.file = await read();
+    return source;
+  }
+  /** Returns whether there is something to tell. */
+  const refresh = async (): Promise<boolean> => {
+    const before = source.file?.version;
+    try {
+      source.file = await read();
+      source.error = undefined;
+    } catch (error) {
+      source.error = (error as Error).message;
+    }
+    timer = setTimeout(refreshAndTell, source.error === undefined ? REFRESH_MS : HOUR_MS).unref();
+    return source.error !== undefined || source.file?.version !== before;
+  };
+  const refreshAndTell = async (): Promise<void> => {
+    if (await refresh()) onChange(source);
+  };
+  await refresh();
+  return source;
+}
