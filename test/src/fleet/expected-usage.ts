@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { type FleetFacts, type ResponseFact, type SessionFact, sumUnits } from './facts.ts';
 import { countDistinct, groupItems, type Item, type Question, sum } from './question.ts';
 
@@ -164,7 +165,9 @@ export function expectCaveats(facts: FleetFacts, question: Question): object {
       responses: unpriced.length,
       tokens: sum(unpriced, toTokens),
       models: [...new Set(unpriced.map(({ model }) => model))],
+      terms: [],
     },
+    price_date: expect.any(String),
     default_priced_responses,
     // The fleet's copies are placeholders and resumed sessions; none is forged.
     disagreements: { responses: 0, cost_usd: 0, lowest_cost_usd: 0, highest_cost_usd: 0 },

@@ -1,3 +1,4 @@
+import { GENAI_PRICES_DATE } from '@recount/prices';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, type TestApi } from '../testing/test-api.ts';
@@ -29,13 +30,15 @@ const read = async (key = api.keys.read): Promise<Record<string, unknown>> =>
 describe('/v1/prices', () => {
   it('sets the given overrides, leaves the others, and returns them as they were given', async () => {
     const before = await read();
-    expect(before).toEqual({ currency_label: 'USD', price_version: expect.any(String), overrides: [] });
+    const lists = { price_date: GENAI_PRICES_DATE, price_file: null };
+    expect(before).toEqual({ currency_label: 'USD', price_version: expect.any(String), ...lists, overrides: [] });
     const changed = await put({ overrides: [OVERRIDE, { ...OVERRIDE, model: 'b', startsAt: '2026-02-01' }] });
     expect(changed.status).toBe(200);
     const after = (await changed.json()) as { price_version: string };
     expect(after).toEqual({
       currency_label: 'USD',
       price_version: expect.stringContaining(`${before.price_version}+`),
+      ...lists,
       overrides: [{ ...OVERRIDE, model: 'b', startsAt: '2026-02-01T00:00:00.000Z' }, OVERRIDE],
     });
     await put({ currency_label: ' EUR ' });
