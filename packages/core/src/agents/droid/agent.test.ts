@@ -139,4 +139,40 @@ describe('Droid', () => {
     expect(countTokens(read)).toEqual({ responses: 1, input: 10, output: 5, cacheRead: 3, cacheWrite: 2 });
     expect(read.toolCalls).toMatchObject([{ tool_kind: 'read', file_path: 'a', is_error: false }]);
   });
+
+  it('compares the total with sub-agents with its parts, and names usage in members that it does not know', async () => {
+    const used = (inputTokens: number, outputTokens: number) => ({ inputTokens, outputTokens });
+    const settings = {
+      ...{
+        inclusiveTokenUsage: used(160, 31),
+        childInclusiveTokenUsageBySessionId: { a: used(50, 5), b: used(10, 5) },
+      },
+      ...{ tokenUsage: used(100, 20), model: 'm', reasoningEffort: 'high', advisorUsage: used(7, 7) },
+    };
+    const read = await readTranscript(JSON.stringify(settings), '/h/.factory/sessions/-app/s-1.settings.json');
+    expect(countTokens(read)).toMatchObject({ responses: 1, input: 100, output: 20 });
+    expect([...read.warnings, ...read.notices].map(({ code, error }) => `${code}: ${error}`)).toEqual([
+      'total_mismatch: outputTokens of the session with its sub-agents: 31 stated, 30 counted',
+      'unread_content: Usage that is not counted, in lines of type advisorUsage',
+    ]);
+  });
+
+  it('names usage and texts in lines that it does not read', async () => {
+    const read = await readTranscript(
+      toJsonLines([
+        SESSION[0],
+        { type: 'message', id: 'm1', message: { role: 'assistant', content: 'Here', usage: { input_tokens: 5 } } },
+        { type: 'todo_state', id: 't1', todos: { todos: '1. Look for the heron in the reeds' } },
+        { type: 'mode_change', id: 't2', note: 'It is quiet by the water' },
+        { type: 'egret', id: 't3' },
+      ]),
+      '/h/.factory/sessions/-app/s-1.jsonl',
+    );
+    expect(read.errors).toEqual([]);
+    expect(read.notices.map(({ error }) => error)).toEqual([
+      'Usage that is not counted, in lines of type message',
+      'Text that is not shown, in lines of type mode_change',
+      'Unknown line type: egret',
+    ]);
+  });
 });

@@ -1,7 +1,8 @@
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../rows.ts';
+import type { JsonObject, JsonValue } from '../../rows.ts';
 import { MAX_TOKENS_PER_SESSION } from '../../usage/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
+import { compareTotal } from '../compare-total.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
 import {
   createReaderKit,
@@ -13,6 +14,7 @@ import {
   toUsageIfAny,
 } from '../reader-kit.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
+import { createUnreadLines, newUnknown, reportUnreadContent, type UnreadTypes } from '../unread-lines.ts';
 
 const TOOLS: ToolVocabulary = {
   read: ['read', 'view_file'],
@@ -26,17 +28,29 @@ const TOOLS: ToolVocabulary = {
   question: ['askuser'],
 };
 
-/** Lines that say nothing about messages, usage or the session. */
-const BOOKKEEPING = new Set(['todo_state', 'session_end', 'mode_change', 'model_change', 'droid_working_state']);
+/** Lines that are not read. Types of Droid 0.81. */
+const UNREAD: UnreadTypes = {
+  todo_state: { why: 'repeats what the tool TodoWrite was called with', mayHold: ['todos', 'todos.*'] },
+  session_end: { why: 'repeats the last message', mayHold: ['finalText'] },
+  mode_change: { why: 'a setting' },
+  model_change: { why: 'a setting' },
+  droid_working_state: { why: 'says whether Droid works' },
+};
+
+/** Token counts of a session's settings. */
+const COUNTS = ['inputTokens', 'outputTokens', 'cacheCreationTokens', 'cacheReadTokens'] as const;
 /** Texts that Droid writes in the user's name. */
 const REMINDER = /<system-(?:reminder|notification)>[\s\S]*?<\/system-(?:reminder|notification)>\s*/g;
 
 /** Reads Droid's session files: their messages have the Anthropic API's blocks and no usage. */
 export function createDroidReader(context: ReaderContext, state = { model: null as string | null }): Reader {
   const kit = createReaderKit(context, TOOLS);
+  const unread = createUnreadLines(UNREAD, context);
 
   const readMessage = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
     const message = readObject(line.message) ?? {};
+    // No version seen has any here; the settings have the session's.
+    reportUnreadContent('message', { usage: message.usage ?? null, tokenUsage: line.tokenUsage ?? null }, context);
     if (message.role === 'assistant') {
       const blocks = toBlocks(message, kit, base.timestampMs);
       const model = kit.toId(message.model) ?? state.model;
@@ -62,7 +76,7 @@ export function createDroidReader(context: ReaderContext, state = { model: null 
         return [kit.toEvent(event, base.uuid ?? null, base.timestampMs), summary];
       }
       default:
-        return BOOKKEEPING.has(type) ? [] : undefined;
+        return undefined;
     }
   };
 
@@ -73,7 +87,7 @@ export function createDroidReader(context: ReaderContext, state = { model: null 
       if (type === undefined) return { type, timestampMs: undefined, records: [] };
       const timestampMs = kit.toTimeMs(line.timestamp);
       const base = { timestampMs, uuid: kit.toId(line.id), parentUuid: kit.toId(line.parentId) };
-      return { type, timestampMs, records: readLine(type, line, base) ?? [{ kind: 'unknown', type, name: type }] };
+      return { type, timestampMs, records: readLine(type, line, base) ?? unread.read(type, line) };
     },
   };
 }
@@ -82,7 +96,16 @@ interface DroidSettingsState {
   model: string | null;
   timestampMs: number | undefined;
   tokens: JsonObject | undefined;
+  /** What the session used with its sub-agents, which have settings of their own. */
+  inclusive: JsonObject | undefined;
+  /** What its sub-agents used together, by class. */
+  children: Record<string, number> | undefined;
 }
+
+/** Members of the settings that are read, also for what their session was. */
+const READ_SETTINGS = new Set([
+  ...['model', 'providerLockTimestamp', 'tokenUsage', 'inclusiveTokenUsage', 'childInclusiveTokenUsageBySessionId'],
+]);
 
 /**
  * Reads `<id>.settings.json`, the session's totals: one response for the whole session, with larger counts in later
@@ -90,7 +113,10 @@ interface DroidSettingsState {
  */
 export function createDroidSettingsReader(
   context: ReaderContext,
-  state: DroidSettingsState = { model: null, timestampMs: undefined, tokens: undefined },
+  state: DroidSettingsState = {
+    ...{ model: null, timestampMs: undefined },
+    ...{ tokens: undefined, inclusive: undefined, children: undefined },
+  },
 ): Reader {
   const kit = createReaderKit(context, {});
 
@@ -118,10 +144,23 @@ export function createDroidSettingsReader(
       state.model = kit.toId(line.model) ?? state.model;
       state.timestampMs = kit.toTimeMs(line.providerLockTimestamp) ?? state.timestampMs;
       state.tokens = readObject(line.tokenUsage) ?? state.tokens;
+      state.inclusive = readObject(line.inclusiveTokenUsage) ?? state.inclusive;
+      const children = readObject(line.childInclusiveTokenUsageBySessionId);
+      if (children !== undefined) state.children = toSums(Object.values(children), kit);
+      if (!READ_SETTINGS.has(type)) reportUnreadContent(type, line, context);
       // The model and time may follow the counts: reporting again adds what was missing.
       const isTelling = type === 'tokenUsage' || type === 'model' || type === 'providerLockTimestamp';
       const records = isTelling ? toTotal() : [];
       return { type: readType(type) ?? 'member', timestampMs: state.timestampMs, records };
+    },
+    finish() {
+      const { tokens, inclusive, children } = state;
+      if (inclusive === undefined || children === undefined) return;
+      for (const field of COUNTS) {
+        const counted = toSessionCount(tokens ?? {}, field, kit) + (children[field] ?? 0);
+        const what = `${field} of the session with its sub-agents`;
+        compareTotal(what, toSessionCount(inclusive, field, kit), counted, context);
+      }
     },
   };
 }
@@ -178,14 +217,19 @@ export function createDroidStreamReader(
         const value = readObject(line.value);
         const exitCode = value?.exitCode;
         const isError = line.isError === true || (typeof exitCode === 'number' && exitCode !== 0);
-        const content = value === undefined ? line.value : (value.stdout ?? null);
+        const texts = [value?.stdout, value?.stderr].filter((text) => typeof text === 'string' && text !== '');
+        const shown = texts.length > 0 ? texts.join('\n') : JSON.stringify(value);
+        const content = value === undefined ? line.value : 'stdout' in value ? texts.join('\n') : shown;
         return [kit.toToolResultMessage({ id: line.toolCallId ?? line.id, content, isError }, base)];
       }
       case 'completion':
         // The final text repeats the last message.
         return readCompletion(line, base);
       case 'error':
-        return [kit.toEvent({ kind: 'api_error', name: kit.toId(line.source), details: {} }, null, base.timestampMs)];
+        return [
+          kit.toEvent({ kind: 'api_error', name: kit.toId(line.source), details: {} }, null, base.timestampMs),
+          ...kit.toSystemMessages(line.message ?? line.error, base),
+        ];
       default:
         return undefined;
     }
@@ -198,7 +242,7 @@ export function createDroidStreamReader(
       if (type === undefined) return { type, timestampMs: undefined, records: [] };
       const timestampMs = kit.toTimeMs(line.timestamp) ?? arrivalMs;
       state.sessionId ??= kit.toId(line.sessionId ?? line.session_id);
-      const records = readLine(type, line, { timestampMs }) ?? [{ kind: 'unknown', type, name: type }];
+      const records = readLine(type, line, { timestampMs }) ?? [newUnknown(type, line)];
       return { type, timestampMs, records };
     },
   };
@@ -239,4 +283,10 @@ function toBlocks(message: JsonObject, kit: ReaderKit, timestampMs: number | und
 
 function toSessionCount(tokens: JsonObject, field: string, kit: ReaderKit): number {
   return kit.toCount(tokens, field, MAX_TOKENS_PER_SESSION);
+}
+
+function toSums(usages: readonly JsonValue[], kit: ReaderKit): Record<string, number> {
+  const toSum = (field: string): number =>
+    usages.reduce<number>((sum, usage) => sum + toSessionCount(readObject(usage) ?? {}, field, kit), 0);
+  return Object.fromEntries(COUNTS.map((field) => [field, toSum(field)]));
 }

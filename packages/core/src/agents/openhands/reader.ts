@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../../rows.ts';
 import { MAX_TOKENS_PER_SESSION, type Usage } from '../../usage/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { readCanonicalFile } from '../canonical-lines.ts';
+import { compareTotal } from '../compare-total.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
 import {
   createReaderKit,
@@ -13,6 +14,7 @@ import {
   toUsageIfAny,
 } from '../reader-kit.ts';
 import type { TranscriptRecord } from '../records.ts';
+import { createUnreadLines, newUnknown, type UnreadTypes } from '../unread-lines.ts';
 
 const TOOLS: ToolVocabulary = {
   edit: ['file_editor', 'str_replace_editor', 'apply_patch', 'planning_file_editor', 'edit', 'write_file'],
@@ -25,11 +27,23 @@ const TOOLS: ToolVocabulary = {
   skill: ['invoke_skill'],
 };
 
-/** Events that repeat others or only concern the program itself. */
-const SILENT = new Set([
-  ...['SystemPromptEvent', 'ConversationStateUpdateEvent', 'PauseEvent', 'TokenEvent', 'StreamingDeltaEvent'],
-  ...['LLMCompletionLogEvent', 'CondensationRequest', 'HookExecutionEvent', 'InterruptEvent'],
-]);
+/** Events that are not read. Kinds of the SDK in August 2026. */
+const UNREAD: UnreadTypes = {
+  ConversationStateUpdateEvent: { why: 'repeats a part of the state', mayHold: ['value'] },
+  LLMCompletionLogEvent: { why: 'a log of requests, which other events have', mayHold: ['log_data'] },
+  StreamingDeltaEvent: { why: 'a piece of a message that follows', mayHold: ['content', 'reasoning_content'] },
+  TokenEvent: { why: 'ids of tokens', mayHold: ['prompt_token_ids', 'response_token_ids'] },
+  HookExecutionEvent: {
+    why: 'says that a hook ran',
+    mayHold: ['hook_command', 'stdout', 'stderr', 'reason', 'additional_context', 'error', 'hook_input.*'],
+  },
+  CondensationRequest: { why: 'the condensation follows' },
+  PauseEvent: { why: 'says that the user paused' },
+  InterruptEvent: { why: 'says that the user interrupted', mayHold: ['detail', 'reason'] },
+};
+
+/** Part of a cost within which it equals the sum of its parts: they are sums of fractions. */
+const COST_TOLERANCE = 1e-6;
 
 interface OpenHandsReaderState {
   sessionId: string | null;
@@ -46,6 +60,7 @@ export function createOpenHandsReader(
   state: OpenHandsReaderState = { sessionId: null, model: null },
 ): Reader {
   const kit = createReaderKit(context, TOOLS);
+  const unread = createUnreadLines(UNREAD, context);
 
   const readState = (value: JsonObject): TranscriptRecord[] => {
     state.sessionId = kit.toId(value.id);
@@ -63,6 +78,7 @@ export function createOpenHandsReader(
     const costs = toObjects(metrics.costs);
     // Free responses have no cost entry, so costs cannot be matched with responses.
     const isAligned = costs.length === responses.length;
+    compareSums(metrics, responses, costs);
     if (responses.length === 0) {
       const total = readObject(metrics.accumulated_token_usage);
       const usage = toOpenHandsUsage(total, MAX_TOKENS_PER_SESSION);
@@ -84,6 +100,21 @@ export function createOpenHandsReader(
       };
       return [newUsageRecord({ responseId: id, usage, ...known, stopReason: 'stop' })];
     });
+  };
+
+  /** The state's own sums, which are kept beside the lists. */
+  const compareSums = (metrics: JsonObject, responses: JsonObject[], costs: JsonObject[]): void => {
+    const stated = readObject(metrics.accumulated_token_usage);
+    const fields = ['prompt_tokens', 'completion_tokens', 'cache_read_tokens', 'cache_write_tokens'] as const;
+    for (const field of stated !== undefined && responses.length > 0 ? fields : []) {
+      const counted = responses.reduce((sum, response) => sum + kit.toCount(response, field), 0);
+      const what = `Sum of ${field} of a use of a model`;
+      compareTotal(what, kit.toCount(stated, field, MAX_TOKENS_PER_SESSION), counted, context);
+    }
+    const cost = kit.toDollars(metrics, 'accumulated_cost');
+    const sum = costs.reduce((all, each) => all + (kit.toDollars(each, 'cost') ?? 0), 0);
+    if (cost === null || costs.length === 0 || Math.abs(cost - sum) <= COST_TOLERANCE * cost) return;
+    compareTotal('Millionths of a dollar of a use of a model', Math.round(cost * 1e6), Math.round(sum * 1e6), context);
   };
 
   /**
@@ -120,7 +151,10 @@ export function createOpenHandsReader(
 
   const toThoughts = (source: JsonObject) => {
     const blocks = toObjects(source.thinking_blocks);
-    const reasoning = readText(source.reasoning_content);
+    const { summary, content } = readObject(source.responses_reasoning_item) ?? {};
+    const texts = [content, summary].find((list) => Array.isArray(list) && list.length > 0);
+    const ofItem = Array.isArray(texts) ? texts.filter((text) => typeof text === 'string').join('\n') : '';
+    const reasoning = readText(source.reasoning_content) ?? readText(ofItem);
     if (blocks.length > 0) return kit.toBlocks(blocks);
     return reasoning === null ? [] : kit.toBlocks([{ type: 'thinking', thinking: reasoning }]);
   };
@@ -129,7 +163,12 @@ export function createOpenHandsReader(
     const message = readObject(event.llm_message) ?? {};
     const entry = { timestampMs, uuid: kit.toId(event.id) };
     const parts = toParts(message.content);
-    if (event.source === 'user') return kit.toPromptRecords(parts, entry, `openhands/prompt/${entry.uuid ?? ''}`);
+    if (event.source === 'user') {
+      const added = kit.toBlocks(toParts(event.extended_content));
+      const meta = newMessage('user', { timestampMs, metadata: { isMeta: true }, blocks: added });
+      const prompt = kit.toPromptRecords(parts, entry, `openhands/prompt/${entry.uuid ?? ''}`);
+      return added.length === 0 ? prompt : [...prompt, meta];
+    }
     const blocks = [...toThoughts(message), ...kit.toBlocks(parts)];
     if (event.source !== 'agent') return [newMessage('system', { ...entry, blocks })];
     const responseId = kit.toId(event.llm_response_id);
@@ -141,10 +180,32 @@ export function createOpenHandsReader(
     const error = readText(event.error) ?? readText(event.rejection_reason);
     const exitCode = observation?.exit_code ?? readObject(observation?.metadata)?.exit_code;
     const hasFailed = typeof exitCode === 'number' && exitCode > 0;
-    const content = error ?? toParts(observation?.content ?? observation?.output);
+    const shown = toParts(observation?.content ?? observation?.output);
+    const content = error ?? [...shown, ...toParts(event.extended_content)];
     const isError = error !== null || observation?.is_error === true || hasFailed;
     const isDenied = event.kind === 'UserRejectObservation';
     return [kit.toToolResultMessage({ id: event.tool_call_id, content, isError, isDenied }, { timestampMs })];
+  };
+
+  /** A call of an agent behind the ACP, with its result; each change of its status is an event of its own. */
+  const readAcpCall = (event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+    if (event.status === 'pending' || event.status === 'in_progress') return [];
+    const id = event.tool_call_id ?? null;
+    const blocks = kit.toToolUseBlocks({ id, name: event.title ?? event.tool_kind, input: event.raw_input ?? null });
+    const output = event.raw_output ?? event.content ?? null;
+    const content = typeof output === 'string' ? output : output === null ? null : JSON.stringify(output);
+    return [
+      newMessage('assistant', { timestampMs, uuid: kit.toId(event.id), model: state.model, blocks }),
+      kit.toToolResultMessage({ id, content, isError: event.is_error === true }, { timestampMs }),
+    ];
+  };
+
+  const readCondensation = (event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+    const blocks = kit.toBlocks(readText(event.summary));
+    return [
+      kit.toEvent({ kind: 'compaction', name: 'auto', details: {} }, kit.toId(event.id), timestampMs),
+      ...(blocks.length === 0 ? [] : [newMessage('summary', { timestampMs, blocks })]),
+    ];
   };
 
   const readEvent = (event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
@@ -160,13 +221,23 @@ export function createOpenHandsReader(
         return readResult(event, timestampMs);
       case 'Condensation':
       case 'CondensationSummaryEvent':
-        return [kit.toEvent({ kind: 'compaction', name: 'auto', details: {} }, kit.toId(event.id), timestampMs)];
+        return readCondensation(event, timestampMs);
       case 'ConversationErrorEvent':
         return [
           kit.toEvent({ kind: 'api_error', name: kit.toId(event.code), details: {} }, kit.toId(event.id), timestampMs),
+          ...kit.toSystemMessages(event.detail, { timestampMs }),
         ];
+      case 'SystemPromptEvent': {
+        const parts = [event.system_prompt, event.dynamic_context].flatMap(
+          (part) => readText(readObject(part)?.text) ?? [],
+        );
+        const blocks = kit.toBlocks(parts);
+        return blocks.length === 0 ? [] : [newMessage('system', { timestampMs, blocks })];
+      }
+      case 'ACPToolCallEvent':
+        return readAcpCall(event, timestampMs);
       default:
-        return SILENT.has(kind) ? [] : [{ kind: 'unknown', type: 'event', name: `event/${kind.slice(0, 64)}` }];
+        return unread.read(kind, event, kind === '' ? 'event' : kind);
     }
   };
 
@@ -176,8 +247,10 @@ export function createOpenHandsReader(
       if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
       const file = readCanonicalFile(line);
       if (file === undefined) {
-        const unknown = { kind: 'unknown', type: 'file', name: 'file' } as const;
-        return { type: 'file', timestampMs: undefined, records: [unknown] };
+        if (typeof line.text !== 'string')
+          return { type: 'file', timestampMs: undefined, records: [newUnknown('file', line)] };
+        context.report('invalid_json', 'error', 'A file of the session is not JSON');
+        return { type: 'file', timestampMs: undefined, records: [] };
       }
       if (file.file.endsWith('base_state.json')) {
         return { type: 'state', timestampMs: undefined, records: readState(file.value) };
