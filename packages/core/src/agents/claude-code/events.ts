@@ -1,9 +1,9 @@
 import { MAX_TOOL_DURATION_MS } from '../../messages/tool-calls.ts';
-import { readIdentifier, readObject, readText } from '../../records/fields.ts';
+import { readIdentifier, readObject } from '../../records/fields.ts';
 import type { JsonObject, JsonValue, SessionEventKind } from '../../rows.ts';
 import { MAX_TOKENS_PER_FIELD } from '../../usage/usage.ts';
 import type { EventRecord } from '../records.ts';
-import { toSlashCommand, toTypedText } from './initial-prompt.ts';
+import { toSlashCommand } from './initial-prompt.ts';
 import type { MessageFields } from './message-fields.ts';
 import { toPullRequestLink } from './session-lines.ts';
 
@@ -53,15 +53,12 @@ export function toMetadataEvent(
 }
 
 function toMetadataEventContent(line: JsonObject, type: string): EventContent | undefined {
-  if (type === 'pr-link') {
-    const { url, number, repository } = toPullRequestLink(line);
-    return toEvent('pull_request', url, {
-      ...(number !== null && { number }),
-      ...(repository !== null && { repository }),
-    });
-  }
-  const isPrompt = type === 'attachment' && line.isSidechain !== true && isQueuedPrompt(line.attachment);
-  return isPrompt ? toEvent('prompt', 'queued_command', {}) : undefined;
+  if (type !== 'pr-link') return undefined;
+  const { url, number, repository } = toPullRequestLink(line);
+  return toEvent('pull_request', url, {
+    ...(number !== null && { number }),
+    ...(repository !== null && { repository }),
+  });
 }
 
 function toMessageEventContents(
@@ -149,15 +146,6 @@ function pickNumbers(
     else onImplausible(field);
   }
   return details;
-}
-
-/** Text that the user types while the agent works reaches it as an attachment, without a user line. */
-function isQueuedPrompt(value: JsonValue | undefined): boolean {
-  const attachment = readObject(value);
-  if (attachment?.type !== 'queued_command' || attachment.isMeta === true) return false;
-  const { commandMode = 'prompt' } = attachment;
-  const origin = readText(readObject(attachment.origin)?.kind) ?? 'human';
-  return commandMode === 'prompt' && origin === 'human' && toTypedText(attachment.prompt) !== undefined;
 }
 
 /** The cut is reported when the same field is stored in a row. */

@@ -1,4 +1,4 @@
-import { cutCharacters, MAX_TYPE_LENGTH, readObject } from '../../records/fields.ts';
+import { cutCharacters, MAX_TYPE_LENGTH, readObject, readText } from '../../records/fields.ts';
 import { parseTimestampMs, toIsoTimestamp } from '../../records/timestamps.ts';
 import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
@@ -6,12 +6,19 @@ import { type ApiBlock, type BlockContext, toContentBlocks } from '../anthropic-
 import { type IterationReports, readIterations, readPausedResponses } from '../anthropic-api/iterations.ts';
 import { toUsage } from '../anthropic-api/usage.ts';
 import type { MessageRecord, ResponseRecord, TranscriptRecord, UsageRecord } from '../records.ts';
-import { newUnknown } from '../unread-lines.ts';
+import { createUnreadLines, newUnknown } from '../unread-lines.ts';
+import {
+  type AttachmentLineState,
+  createAttachmentLineState,
+  isShown,
+  observeMessage,
+  toHiddenMessage,
+} from './attachment-lines.ts';
 import { type AgentVersionState, isFirstTooNew, NEWEST_KNOWN_MAJOR_VERSION } from './agent-version.ts';
 import { toMessageEvents, toMetadataEvent } from './events.ts';
 import { toEnvelopeLine } from './flat-lines.ts';
 import { toPromptText } from './initial-prompt.ts';
-import { toLineKind } from './line-types.ts';
+import { toMessageType } from './line-types.ts';
 import { toLineName, toLiveRecord } from './live-records.ts';
 import { type MessageFields, toMessageFields } from './message-fields.ts';
 import { type ProgressFields, toProgressFields } from './progress-fields.ts';
@@ -19,6 +26,7 @@ import { toPromptRecords } from './prompts.ts';
 import { createSessionLineState, type SessionLineState, toSessionRecord } from './session-lines.ts';
 import { isStreamLine, type StreamLineState, toTranscriptLine } from './stream-lines.ts';
 import { describeToolBlocks, mayCountSearches } from './tools.ts';
+import { KNOWN_SUBTYPES, UNREAD_TYPES, withoutEnvelope } from './unread-types.ts';
 
 const TOO_NEW = `Written by a version later than ${NEWEST_KNOWN_MAJOR_VERSION}: update recount`;
 /** Model of messages that Claude Code generates itself. */
@@ -28,6 +36,7 @@ export interface ClaudeCodeReaderState {
   session: SessionLineState;
   stream: StreamLineState;
   version: AgentVersionState;
+  attachments: AttachmentLineState;
 }
 
 /** Reads session files of Claude Code and the output of `claude -p --output-format stream-json`, also mixed. */
@@ -40,6 +49,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
   const onImplausible = (name: string): void =>
     context.report('implausible_figure', 'warning', `The figure ${name} is implausible and not counted`);
+  const unread = createUnreadLines(UNREAD_TYPES, context);
   const reports: IterationReports = {
     onInvalid: onInvalidUsage,
     onUnknown: (type) =>
@@ -97,15 +107,10 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     blocks,
   });
 
-  const readMessage = (
-    value: JsonObject,
-    type: MessageType,
-    timestampMs: number | undefined,
-    records: TranscriptRecord[],
-  ): readonly ApiBlock[] => {
+  const readMessage = (value: JsonObject, type: MessageType, timestampMs: number | undefined): MessageReading => {
     const fields = toMessageFields(value, type, timestampMs, onIdentifierCut, onInvalidUsage, !isUsageOnly);
     const promptText = isUsageOnly ? undefined : toPromptText(fields);
-    if (!isUsageOnly) records.push(...toMessageEvents(fields, value, promptText, onImplausible));
+    const records: TranscriptRecord[] = isUsageOnly ? [] : toMessageEvents(fields, value, promptText, onImplausible);
     // The length of the output matters only for usage that may be a placeholder.
     if (isUsageOnly) blockContext.isUnmeasured = fields.stopReason !== null;
     const blocks = toContentBlocks(fields.content, blockContext);
@@ -124,26 +129,48 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
       metadata,
       promptText,
     } satisfies MessageRecord);
-    return blocks;
+    return { records, blocks, isPrompt: promptText !== undefined };
   };
 
-  const readMetadata = (
-    value: JsonObject,
-    type: string,
-    timestampMs: number | undefined,
-    records: TranscriptRecord[],
-  ): void => {
+  const readMetadata = (value: JsonObject, type: string, timestampMs: number | undefined): TranscriptRecord[] => {
     const event = isUsageOnly ? undefined : toMetadataEvent(value, type, timestampMs);
-    if (event !== undefined) records.push(event);
     const progress =
       type === 'progress' ? toProgressFields(value, timestampMs, onIdentifierCut, onInvalidUsage) : undefined;
-    if (progress === undefined) return;
+    if (progress === undefined) return event === undefined ? [] : [event];
     readTimestampMs(readObject(readObject(value.data)?.message)?.timestamp);
     if (isUsageOnly) blockContext.isUnmeasured = progress.stopReason !== null;
     const blocks = toContentBlocks(progress.content, blockContext);
     const { usage, ...response } = toResponseRecord(progress, blocks);
-    if (usage !== undefined)
-      records.push({ ...response, kind: 'usage', isSubagent: true, usage } satisfies UsageRecord);
+    return usage === undefined ? [] : [{ ...response, kind: 'usage', isSubagent: true, usage } satisfies UsageRecord];
+  };
+
+  /** A message that is a line of its own; one that another line has shown adds nothing. */
+  const readMessageLine = (value: JsonObject, type: MessageType, timestampMs: number | undefined): MessageReading => {
+    if (isShown(value, state.attachments)) return { records: [], blocks: [], isPrompt: false };
+    const reading = readMessage(value, type, timestampMs);
+    observeMessage(value, reading.isPrompt, state.attachments);
+    const subtype = type === 'system' && !isUsageOnly ? value.subtype : undefined;
+    if (typeof subtype === 'string' && !KNOWN_SUBTYPES.has(subtype)) {
+      reading.records.push(newUnknown(type, withoutEnvelope(value, ['content']), toLineName(value)));
+    }
+    return reading;
+  };
+
+  const readHiddenMessage = (value: JsonObject, timestampMs: number | undefined): MessageReading | undefined => {
+    const hidden = isUsageOnly ? undefined : toHiddenMessage(value, state.attachments);
+    const type = hidden && toMessageType(readText(hidden.line.type) ?? '');
+    if (hidden === undefined || type === undefined) return undefined;
+    const reading = readMessage(hidden.line, type, timestampMs);
+    for (const record of reading.records) if (record.kind === 'event') record.uuid = hidden.promptId ?? record.uuid;
+    return reading;
+  };
+
+  const readOther = (value: JsonObject, type: string, timestampMs: number | undefined): MessageReading => {
+    const hidden = readHiddenMessage(value, timestampMs);
+    if (hidden !== undefined) return hidden;
+    const records = readMetadata(value, type, timestampMs);
+    if (!isUsageOnly) records.push(...unread.read(type, withoutEnvelope(value), toTypeName(value)));
+    return { records, blocks: [], isPrompt: false };
   };
 
   return {
@@ -159,22 +186,40 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
       const type = cutCharacters(value.type, MAX_TYPE_LENGTH);
       const timestampMs = readTimestampMs(value.timestamp ?? value.timestamp_ms) ?? arrivalMs;
       if (isFirstTooNew(value, state.version)) context.report('unsupported_version', 'warning', TOO_NEW);
-      const records: TranscriptRecord[] = [];
       const session = toSessionRecord(value, type, state.session, onInvalidUsage);
-      if (session !== undefined) records.push(session);
-      const kind = isBookkeeping ? 'metadata' : toLineKind(value.type);
-      let blocks: readonly ApiBlock[] = [];
-      if (kind === 'unknown') records.push(newUnknown(type, value, toLineName(envelope)));
-      else if (kind === 'metadata') readMetadata(value, type, timestampMs, records);
-      else blocks = readMessage(value, kind, timestampMs, records);
+      const messageType = isBookkeeping ? undefined : toMessageType(type);
+      const reading =
+        messageType === undefined
+          ? readOther(value, type, timestampMs)
+          : readMessageLine(value, messageType, timestampMs);
+      let records = session === undefined ? reading.records : [session, ...reading.records];
       if (!isLive) return { type, timestampMs, records };
-      records.push(...toPromptRecords(envelope, blocks));
-      const isMessage = envelope.type !== 'stream_event' && (kind === 'user' || kind === 'assistant');
-      const live = isMessage || kind === 'unknown' ? undefined : toLiveRecord(envelope, state.stream.openResponses);
+      // A system line is shown with its text, whatever its subtype.
+      if (type === 'system') records = records.filter(({ kind }) => kind !== 'unknown');
+      records.push(...toPromptRecords(envelope, reading.blocks));
+      const isShownAsMessage = envelope.type !== 'stream_event' && records.some(isConversation);
+      const isUnknown = type !== 'system' && records.some(({ kind }) => kind === 'unknown');
+      const live = isShownAsMessage || isUnknown ? undefined : toLiveRecord(envelope, state.stream.openResponses);
       if (live !== undefined) records.push(live);
       return { type, timestampMs, records };
     },
   };
+}
+
+interface MessageReading {
+  records: TranscriptRecord[];
+  blocks: readonly ApiBlock[];
+  isPrompt: boolean;
+}
+
+const isConversation = (record: TranscriptRecord): boolean =>
+  record.kind === 'message' && (record.type === 'user' || record.type === 'assistant');
+
+/** The type, with the type of what the line holds. */
+function toTypeName(line: JsonObject): string {
+  if (line.type !== 'attachment' && line.type !== 'progress') return toLineName(line);
+  const part = readObject(line.type === 'attachment' ? line.attachment : line.data);
+  return `${line.type}/${readText(part?.type) ?? 'none'}`;
 }
 
 function createState(): ClaudeCodeReaderState {
@@ -182,5 +227,6 @@ function createState(): ClaudeCodeReaderState {
     session: createSessionLineState(),
     stream: { isStream: false, openResponses: new Map() },
     version: { version: undefined, isTooNew: false },
+    attachments: createAttachmentLineState(),
   };
 }

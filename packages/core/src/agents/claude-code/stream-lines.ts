@@ -1,20 +1,6 @@
 import { readObject, readText } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
-
-/** Line types that only `claude -p --output-format stream-json` writes; session files do not have them. */
-const STREAM_LINE_TYPES: ReadonlySet<string> = new Set([
-  'auth_status',
-  'control_cancel_request',
-  'control_request',
-  'control_response',
-  'keep_alive',
-  'prompt_suggestion',
-  'rate_limit_event',
-  'stream_event',
-  'thinking',
-  'tool_progress',
-  'tool_use_summary',
-]);
+import { toMessageType } from './line-types.ts';
 
 /** System lines of the stream that session files have too; all others are bookkeeping, not messages. */
 const MESSAGE_SUBTYPES: ReadonlySet<string> = new Set([
@@ -23,7 +9,10 @@ const MESSAGE_SUBTYPES: ReadonlySet<string> = new Set([
   'compact_boundary',
   'informational',
   'local_command',
+  'local_command_output',
   'microcompact_boundary',
+  'model_refusal_fallback',
+  'model_refusal_no_fallback',
 ]);
 
 /** Concurrent sub-agents whose streamed responses are tracked; the oldest are dropped. */
@@ -56,9 +45,9 @@ export function toTranscriptLine(line: JsonObject, { openResponses }: StreamLine
   const value: JsonObject = { ...source, sessionId: source.session_id ?? null };
   if (parent !== null) value.isSidechain = true;
   renameFields(value);
-  const isBookkeeping =
-    STREAM_LINE_TYPES.has(readText(value.type) ?? '') ||
-    (value.type === 'system' && typeof value.subtype === 'string' && !MESSAGE_SUBTYPES.has(value.subtype));
+  const { type, subtype } = value;
+  const isState = type === 'system' && typeof subtype === 'string' && !MESSAGE_SUBTYPES.has(subtype);
+  const isBookkeeping = isState || toMessageType(readText(type) ?? '') === undefined;
   return { value, isBookkeeping };
 }
 
