@@ -13,6 +13,7 @@ import {
   toSessionRecord,
   toUsageIfAny,
 } from '../reader-kit.ts';
+import { readCustomModels, toRealModel } from './custom-model.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
 import { createUnreadLines, newUnknown, reportUnreadContent, type UnreadTypes } from '../unread-lines.ts';
 
@@ -53,7 +54,7 @@ export function createDroidReader(context: ReaderContext, state = { model: null 
     reportUnreadContent('message', { usage: message.usage ?? null, tokenUsage: line.tokenUsage ?? null }, context);
     if (message.role === 'assistant') {
       const blocks = toBlocks(message, kit, base.timestampMs);
-      const model = kit.toId(message.model) ?? state.model;
+      const model = toRealModel(kit.toId(message.model)) ?? state.model;
       return [newMessage('assistant', { ...base, model, blocks })];
     }
     return readUser(message, base, kit);
@@ -94,6 +95,8 @@ export function createDroidReader(context: ReaderContext, state = { model: null 
 
 interface DroidSettingsState {
   model: string | null;
+  /** The models behind the names of the user's own ones. */
+  customModels: Record<string, string>;
   timestampMs: number | undefined;
   tokens: JsonObject | undefined;
   /** What the session used with its sub-agents, which have settings of their own. */
@@ -104,7 +107,7 @@ interface DroidSettingsState {
 
 /** Members of the settings that are read, also for what their session was. */
 const READ_SETTINGS = new Set([
-  ...['model', 'providerLockTimestamp', 'tokenUsage', 'inclusiveTokenUsage', 'childInclusiveTokenUsageBySessionId'],
+  ...['model', 'customModels', 'providerLockTimestamp', 'tokenUsage', 'inclusiveTokenUsage', 'childInclusiveTokenUsageBySessionId'],
 ]);
 
 /**
@@ -114,7 +117,7 @@ const READ_SETTINGS = new Set([
 export function createDroidSettingsReader(
   context: ReaderContext,
   state: DroidSettingsState = {
-    ...{ model: null, timestampMs: undefined },
+    ...{ model: null, customModels: {}, timestampMs: undefined },
     ...{ tokens: undefined, inclusive: undefined, children: undefined },
   },
 ): Reader {
@@ -134,7 +137,8 @@ export function createDroidSettingsReader(
     });
     if (usage === undefined) return [];
     const responseId = `droid-session/${context.sessionId ?? ''}`;
-    return [newUsageRecord({ usage, responseId, model: state.model, timestampMs, stopReason: 'stop' })];
+    const model = toRealModel(state.model, state.customModels);
+    return [newUsageRecord({ usage, responseId, model, timestampMs, stopReason: 'stop' })];
   };
 
   return {
@@ -142,6 +146,7 @@ export function createDroidSettingsReader(
     read(line) {
       const [type = 'member'] = Object.keys(line);
       state.model = kit.toId(line.model) ?? state.model;
+      if (line.customModels !== undefined) state.customModels = readCustomModels(line.customModels);
       state.timestampMs = kit.toTimeMs(line.providerLockTimestamp) ?? state.timestampMs;
       state.tokens = readObject(line.tokenUsage) ?? state.tokens;
       state.inclusive = readObject(line.inclusiveTokenUsage) ?? state.inclusive;
@@ -193,7 +198,7 @@ export function createDroidStreamReader(
     const { model } = state;
     switch (type) {
       case 'system': {
-        state.model = kit.toId(line.model) ?? model;
+        state.model = toRealModel(kit.toId(line.model)) ?? model;
         const sessionId = kit.toId(line.sessionId ?? line.session_id);
         state.sessionId = sessionId ?? state.sessionId;
         return [toSessionRecord({ sessionId, cwd: kit.toId(line.cwd) }) ?? []].flat();
