@@ -81,7 +81,14 @@ async function parse(context: CliContext, file: string, options: ParseCommandOpt
   const sessionId = options.sessionId ?? identity.sessionId ?? UNNAMED_SESSION;
   const { usageFrom, maxLineBytes } = options;
   const longLines = maxLineBytes === undefined ? 'cut' : 'skip';
-  const parseOptions: ParseOptions = { format, isSubagent, usageFrom, maxLineBytes, longLines, prices: createListPrices() };
+  const parseOptions: ParseOptions = {
+    format,
+    isSubagent,
+    usageFrom,
+    maxLineBytes,
+    longLines,
+    prices: createListPrices(),
+  };
   if (!identity.isRecognised) {
     note(context, `${file}: ${describeRefusal(identity.isPromptHistory ? 'prompt-history' : 'unknown-format')}`);
     context.exitCode = 1;

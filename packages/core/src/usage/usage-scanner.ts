@@ -52,7 +52,14 @@ const NO_PRICES: PriceTable = {
  */
 export function createUsageScanner(sessionId: string, options: UsageScannerOptions): UsageScanner {
   const { format, isSubagent, maxLineBytes, onResponse } = options;
-  const parseOptions: ParseOptions = { format, isSubagent, maxLineBytes, longLines: 'cut', isUsageOnly: true, prices: NO_PRICES };
+  const parseOptions: ParseOptions = {
+    format,
+    isSubagent,
+    maxLineBytes,
+    longLines: 'cut',
+    isUsageOnly: true,
+    prices: NO_PRICES,
+  };
   const doubts: Issue[] = [];
   const parser = createTranscriptParser(sessionId, parseOptions, {
     addMessage: ignore,

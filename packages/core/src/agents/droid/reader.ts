@@ -107,7 +107,14 @@ interface DroidSettingsState {
 
 /** Members of the settings that are read, also for what their session was. */
 const READ_SETTINGS = new Set([
-  ...['model', 'customModels', 'providerLockTimestamp', 'tokenUsage', 'inclusiveTokenUsage', 'childInclusiveTokenUsageBySessionId'],
+  ...[
+    'model',
+    'customModels',
+    'providerLockTimestamp',
+    'tokenUsage',
+    'inclusiveTokenUsage',
+    'childInclusiveTokenUsageBySessionId',
+  ],
 ]);
 
 /**
@@ -154,7 +161,7 @@ export function createDroidSettingsReader(
       if (children !== undefined) state.children = toSums(Object.values(children), kit);
       if (!READ_SETTINGS.has(type)) reportUnreadContent(type, line, context);
       // The model and time may follow the counts: reporting again adds what was missing.
-      const isTelling = type === 'tokenUsage' || type === 'model' || type === 'providerLockTimestamp';
+      const isTelling = ['tokenUsage', 'model', 'customModels', 'providerLockTimestamp'].includes(type);
       const records = isTelling ? toTotal() : [];
       return { type: readType(type) ?? 'member', timestampMs: state.timestampMs, records };
     },
