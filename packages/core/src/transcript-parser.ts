@@ -225,6 +225,7 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     finish() {
       splitter.finish();
       issuesOfLine.clear();
+      for (const record of reader.readEnd?.() ?? []) addRecord(record);
       reader.finish?.();
     },
     closeOldest() {

@@ -44,6 +44,8 @@ export interface Reader {
    * line; a transcript that grows is read further with the state from before the call.
    */
   finish?(): void;
+  /** Records that only the end of a document decides. Called once, after the last entry and before `finish`. */
+  readEnd?(): readonly TranscriptRecord[];
   /**
    * What the reader carries from line to line. Plain objects, maps and sets, kept small: it is part of every
    * checkpoint.

@@ -126,3 +126,70 @@ it('has no model, and so no price, for a stream, which names none', async () => 
   expect(read.identity).toMatchObject({ format: 'amp-stream-json' });
   expect(read.apiResponses).toMatchObject([{ model: UNKNOWN_MODEL, tokens_in: 5, tokens_out: 7 }]);
 });
+
+/** A thread of 2025, whose answers have neither times nor models. */
+const old = (usage: object | undefined, ledger: object | undefined) => ({
+  ...{ v: 9, id: THREAD.id, created: Date.parse(at(0)), title: 'Heron' },
+  messages: [
+    { role: 'user', messageId: 0, content: [{ type: 'text', text: 'Find it' }], meta: { sentAt: Date.parse(at(10)) } },
+    { role: 'assistant', messageId: 1, content: [{ type: 'text', text: 'Where?' }], usage },
+    { role: 'user', messageId: 2, content: [{ type: 'text', text: 'There' }], meta: { sentAt: Date.parse(at(20)) } },
+    { role: 'assistant', messageId: 3, content: [{ type: 'text', text: 'Yes' }] },
+  ],
+  ...(ledger !== undefined && { usageLedger: ledger }),
+});
+const event = (second: number, toMessageId: number, input: number, output: number) => ({
+  ...{ id: `e-${toMessageId}`, timestamp: at(second), model: 'claude-haiku-4-5-20251001' },
+  ...{ tokens: { input, output }, toMessageId },
+});
+
+it('dates answers by the ledger, or else by what was sent before them', async () => {
+  const usage = { inputTokens: 10, outputTokens: 2 };
+  const events = { events: [event(12, 1, 10, 2), event(23, 3, 30, 4)] };
+  for (const [document, seconds] of [
+    [old(undefined, events), [10, 12, 20, 23]],
+    [old(usage, events), [10, 12, 20, 23]],
+    [{ usageLedger: events, ...old(usage, undefined) }, [10, 12, 20, 23]],
+    [old(usage, { events: [event(23, 3, 30, 4)] }), [10, 10, 20, 23]],
+    [old(usage, undefined), [10, 10, 20, 20]],
+  ] as const) {
+    const read = await readTranscript(JSON.stringify(document));
+    expect(listIssues(read)).toEqual([]);
+    expect(read.messages.map((message) => message.timestamp)).toEqual(seconds.map(at));
+    const counted = 'usageLedger' in document ? [10, 30] : [10];
+    expect(read.apiResponses.map((row) => row.tokens_in)).toEqual(counted);
+    expect(read.apiResponses.map((row) => row.timestamp)).toEqual([at(seconds[1]), at(23)].slice(0, counted.length));
+    expect(read.messages[3]).toMatchObject({ tokens_in: counted[1] ?? null });
+  }
+});
+
+it('compares the ledger and the totals with what the messages state', async () => {
+  const mismatches = async (usage: object, ledger: object) =>
+    (await readTranscript(JSON.stringify(old(usage, { events: [ledger] })))).warnings.map(({ error }) => error);
+  const usage = { inputTokens: 10, cacheReadInputTokens: 90, outputTokens: 2, totalInputTokens: 100 };
+  expect(await mismatches(usage, event(12, 1, 100, 2))).toEqual([]);
+  expect(await mismatches(usage, event(12, 1, 10, 2))).toEqual([]);
+  expect(await mismatches({ ...usage, totalInputTokens: 120 }, event(12, 1, 50, 3))).toEqual([
+    'Input tokens of the messages: 120 stated, 100 counted',
+    'Input tokens of the ledger: 50 stated, 100 counted',
+    'Output tokens of the ledger: 3 stated, 2 counted',
+  ]);
+});
+
+it('names members, blocks and fields of usage that it does not know', async () => {
+  const novelty = { text: 'Seen', usage: { input_tokens: 5 } };
+  const thread = {
+    ...old({ inputTokens: 1, outputTokens: 1, audioTokens: 7 }, undefined),
+    draft: [{ type: 'text', text: 'It was not sent' }],
+    novelty,
+  };
+  thread.messages[1] = { ...thread.messages[1], content: [{ type: 'plumage', text: 'grey' }] } as never;
+  const { notices } = await readTranscript(JSON.stringify(thread));
+  expect(notices.map(({ error }) => error)).toEqual([
+    'Unknown field of usage: audioTokens',
+    'Unknown type of content block: plumage',
+    'Unknown line type: novelty',
+    'Usage that is not counted, in lines of type novelty',
+    'Text that is not shown, in lines of type novelty',
+  ]);
+});

@@ -1,9 +1,10 @@
 import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../../lines/inline-limit.ts';
-import { isJsonObject, readObject, readText } from '../../records/fields.ts';
+import { cutCharacters, isJsonObject, MAX_TYPE_LENGTH, readObject, readText } from '../../records/fields.ts';
 import { toRepository } from '../../records/repository.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import type { Usage } from '../../usage/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
+import { compareTotal } from '../compare-total.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
 import {
   createReaderKit,
@@ -14,6 +15,7 @@ import {
   toUsageIfAny,
 } from '../reader-kit.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
+import { createUnreadLines, type UnreadTypes } from '../unread-lines.ts';
 
 const TOOLS: ToolVocabulary = {
   read: ['read', 'read_file', 'view_media', 'look_at', 'read_thread'],
@@ -26,21 +28,84 @@ const TOOLS: ToolVocabulary = {
   plan: ['todo_write', 'todo_read'],
 };
 
+/** Members of a thread that are read. */
+const READ_MEMBERS: ReadonlySet<string> = new Set(['id', 'created', 'messages', 'usageLedger', 'title', 'env']);
+/** Other members, as exports and local threads of 2025 and 2026 have them. */
+const UNREAD_MEMBERS: UnreadTypes = {
+  ...Object.fromEntries(
+    [
+      ...['v', 'agentMode', 'archived', 'autoSubmitDraft', 'creatorUserID', 'ownerUserID', 'labels', 'mainThreadID'],
+      ...['nextMessageId', 'originThreadID', 'pendingNavigation', 'reasoningEffort', 'relationships', 'updated'],
+      ...['updatedAt', 'userLastInteractedAt', 'visibility', 'activatedSkills', 'maxTokens'],
+    ].map((name) => [name, { why: 'a setting of the thread, or how it belongs to others' }]),
+  ),
+  meta: { why: 'settings of the thread', mayHold: ['meta.traces'] },
+  draft: { why: 'a prompt that was not sent', mayHold: ['draft'] },
+  queuedMessages: { why: 'prompts that were not sent yet', mayHold: ['queuedMessages'] },
+  '~debug': { why: 'what the program measured', mayHold: ['~debug'] },
+};
 /** Messages with usage of their own, remembered because the ledger repeats it. */
 const MAX_REMEMBERED_MESSAGES = 20_000;
+/** Answers that wait for the ledger to date them; the oldest get the time of what came before. */
+const MAX_UNDATED_ANSWERS = 500;
+
+const USAGE_FIELDS: ReadonlySet<string> = new Set([
+  ...['inputTokens', 'outputTokens', 'cacheCreationInputTokens', 'cacheReadInputTokens', 'totalInputTokens'],
+  ...['maxInputTokens', 'credits', 'thinkingBudget'],
+]);
 
 interface AmpThreadState {
   threadId: string | null;
   startedAtMs: number | undefined;
-  counted: Set<number>;
+  /** The latest time that a message states. */
+  lastMs: number | undefined;
+  hasMessages: boolean;
+  /** The ledger, if it comes before the messages. */
+  ledger: JsonObject | null;
+  /** Input and output tokens that messages state, by their numbers. */
+  counted: Map<number, AmpCount>;
+  /** Answers without a time of their own, by their numbers. */
+  undated: Map<number, UndatedAnswer>;
+  totals: { messages: StatedTotal; ledgerInput: StatedTotal; ledgerOutput: StatedTotal };
+}
+
+interface AmpCount {
+  /** As `inputTokens` of the message. */
+  uncached: number;
+  /** With what was read from the cache and written to it. */
+  input: number;
+  output: number;
+}
+
+/** What ties a later line to an answer, and its time if no line has one. */
+interface UndatedAnswer {
+  known: Pick<MessageRecord, 'responseId'> | Pick<MessageRecord, 'group'>;
+  beforeMs: number | undefined;
+}
+
+interface StatedTotal {
+  stated: number;
+  counted: number;
+}
+
+function createState(): AmpThreadState {
+  const newTotal = (): StatedTotal => ({ stated: 0, counted: 0 });
+  return {
+    threadId: null,
+    startedAtMs: undefined,
+    lastMs: undefined,
+    hasMessages: false,
+    ledger: null,
+    counted: new Map(),
+    undated: new Map(),
+    totals: { messages: newTotal(), ledgerInput: newTotal(), ledgerOutput: newTotal() },
+  };
 }
 
 /** Reads the document that `amp threads export` prints, and threads that older versions of Amp kept locally. */
-export function createAmpThreadReader(
-  context: ReaderContext,
-  state: AmpThreadState = { threadId: null, startedAtMs: undefined, counted: new Set() },
-): Reader {
+export function createAmpThreadReader(context: ReaderContext, state: AmpThreadState = createState()): Reader {
   const kit = createReaderKit(context, TOOLS);
+  const unread = createUnreadLines(UNREAD_MEMBERS, context);
 
   /** `totalInputTokens` is the sum of the three input counts. OpenAI bills no cache writes: they count as input. */
   const toAmpUsage = (tokens: JsonObject, model: string | null): Usage | undefined => {
@@ -58,18 +123,24 @@ export function createAmpThreadReader(
   const readMessage = (message: JsonObject): { timestampMs: number | undefined; records: TranscriptRecord[] } => {
     const tokens = readObject(message.usage);
     const meta = readObject(message.meta);
-    const timestampMs = kit.toTimeMs(tokens?.timestamp ?? message.timestamp ?? meta?.sentAt) ?? state.startedAtMs;
+    const ownMs = kit.toTimeMs(tokens?.timestamp ?? message.timestamp ?? meta?.sentAt);
+    const beforeMs = state.lastMs ?? state.startedAtMs;
+    state.lastMs = ownMs ?? state.lastMs;
+    const timestampMs = ownMs ?? beforeMs;
     const parentToolUseId = kit.toId(message.parentToolUseId);
     const place = { parentToolUseId, isSidechain: parentToolUseId !== null };
     const base = { timestampMs, uuid: kit.toId(message.dtwMessageID ?? message.protocolMessageID), ...place };
     const identity = typeof message.messageId === 'number' ? `${state.threadId ?? ''}/${message.messageId}` : null;
-    if (message.role === 'assistant') return { timestampMs, records: [toAssistant(message, tokens, base, identity)] };
+    if (message.role === 'assistant') {
+      const answer = toAssistant(message, tokens, base, identity);
+      return { timestampMs, records: ownMs === undefined ? toUndated(message.messageId, answer, beforeMs) : [answer] };
+    }
     const content = Array.isArray(message.content) ? message.content : [message.content ?? ''];
     if (message.role !== 'user')
       return { timestampMs, records: [newMessage('system', { ...base, blocks: kit.toBlocks(content) })] };
     const isResult = content.some((element) => readObject(element)?.type === 'tool_result');
     const records = isResult
-      ? [newMessage('user', { ...base, blocks: content.flatMap((element) => toUserBlocks(element, timestampMs)) })]
+      ? [newMessage('user', { ...base, blocks: content.flatMap((element) => toUserBlocks(element, ownMs)) })]
       : kit.toPromptRecords(content, base, identity);
     return { timestampMs, records };
   };
@@ -82,9 +153,7 @@ export function createAmpThreadReader(
   ): MessageRecord => {
     const model = kit.toId(tokens?.model ?? message.model);
     const usage = tokens && toAmpUsage(tokens, model);
-    const { messageId } = message;
-    if (usage !== undefined && typeof messageId === 'number' && state.counted.size < MAX_REMEMBERED_MESSAGES)
-      state.counted.add(messageId);
+    if (tokens !== undefined && usage !== undefined) observeUsage(message.messageId, tokens, usage);
     const blocks = (Array.isArray(message.content) ? message.content : [message.content ?? '']).flatMap(
       (element): BlockContent[] => {
         const block = readObject(element);
@@ -102,6 +171,41 @@ export function createAmpThreadReader(
       responseId: toResponseId(tokens, usage, identity),
     });
   };
+
+  /** `totalInputTokens` is the sum of the three counts of input. */
+  const observeUsage = (messageId: JsonValue | undefined, tokens: JsonObject, usage: Usage): void => {
+    const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+    if (typeof tokens.totalInputTokens === 'number') {
+      state.totals.messages.stated += kit.toCount(tokens, 'totalInputTokens');
+      state.totals.messages.counted += input;
+    }
+    for (const [field, value] of Object.entries(tokens)) {
+      if (typeof value !== 'number' || value <= 0 || USAGE_FIELDS.has(field) || !/tokens?$/i.test(field)) continue;
+      context.report('unknown_usage', 'notice', `Unknown field of usage: ${cutCharacters(field, MAX_TYPE_LENGTH)}`);
+    }
+    if (typeof messageId !== 'number' || state.counted.size >= MAX_REMEMBERED_MESSAGES) return;
+    state.counted.set(messageId, { uncached: kit.toCount(tokens, 'inputTokens'), input, output: usage.outputTokens });
+  };
+
+  /** The answer without a time, which the ledger may state later; the oldest one that waited too long. */
+  const toUndated = (
+    messageId: JsonValue | undefined,
+    answer: MessageRecord,
+    beforeMs: number | undefined,
+  ): TranscriptRecord[] => {
+    const isNamed = answer.usage === undefined || answer.responseId !== null;
+    if (typeof messageId !== 'number' || !isNamed) return [answer];
+    const known = answer.usage === undefined ? { group: `amp/${messageId}` } : { responseId: answer.responseId };
+    state.undated.set(messageId, { known, beforeMs });
+    const [oldest] = state.undated;
+    const isFull = state.undated.size > MAX_UNDATED_ANSWERS && oldest !== undefined;
+    if (isFull) state.undated.delete(oldest[0]);
+    const undated = { ...answer, ...known, timestampMs: undefined, timestamp: null };
+    return [undated, ...(isFull ? [toDated(oldest[1], oldest[1].beforeMs)] : [])];
+  };
+
+  const toDated = ({ known }: UndatedAnswer, timestampMs: number | undefined): MessageRecord =>
+    newMessage('assistant', { ...known, timestampMs });
 
   /** `{"type":"tool_result","toolUseID":"…","run":{"status":"done","result":…}}` */
   const toUserBlocks = (element: JsonValue, timestampMs: number | undefined): BlockContent[] => {
@@ -121,24 +225,43 @@ export function createAmpThreadReader(
    */
   const readLedger = (ledger: JsonObject): TranscriptRecord[] =>
     (Array.isArray(ledger.events) ? ledger.events : []).filter(isJsonObject).flatMap((event): TranscriptRecord[] => {
-      const { toMessageId, id } = event;
+      const { id } = event;
+      const toMessageId = typeof event.toMessageId === 'number' ? event.toMessageId : undefined;
       const tokens = readObject(event.tokens);
-      const isCounted = typeof toMessageId === 'number' ? state.counted.has(toMessageId) : state.counted.size > 0;
-      if (tokens === undefined || isCounted) return [];
+      const timestampMs = kit.toTimeMs(event.timestamp);
+      const answer = toMessageId === undefined ? undefined : state.undated.get(toMessageId);
+      const dated = answer === undefined ? [] : [toDated(answer, timestampMs ?? answer.beforeMs)];
+      if (toMessageId !== undefined) state.undated.delete(toMessageId);
+      const counted = toMessageId === undefined ? undefined : state.counted.get(toMessageId);
+      if (tokens !== undefined && counted !== undefined) observeLedger(tokens, counted);
+      const isCounted = toMessageId === undefined ? state.counted.size > 0 : counted !== undefined;
+      if (tokens === undefined || isCounted) return dated;
       const usage = toUsageIfAny({
         inputTokens: kit.toCount(tokens, 'input'),
         outputTokens: kit.toCount(tokens, 'output'),
       });
-      if (usage === undefined) return [];
+      if (usage === undefined) return dated;
       const responseId = typeof id === 'string' ? `amp-ledger/${id}` : null;
-      const timestampMs = kit.toTimeMs(event.timestamp);
-      return [newUsageRecord({ usage, responseId, model: kit.toId(event.model), timestampMs, stopReason: 'stop' })];
+      const group = answer !== undefined && 'group' in answer.known ? { group: answer.known.group } : {};
+      const response = { usage, responseId, model: kit.toId(event.model), timestampMs, stopReason: 'stop', ...group };
+      return [...dated, newUsageRecord(response)];
     });
+
+  /** The ledger's input contains what was read from the cache and written to it, or leaves out both. */
+  const observeLedger = (tokens: JsonObject, { uncached, input, output }: AmpCount): void => {
+    const { ledgerInput, ledgerOutput } = state.totals;
+    const stated = kit.toCount(tokens, 'input');
+    ledgerInput.stated += stated;
+    ledgerInput.counted += stated === uncached ? stated : input;
+    ledgerOutput.stated += kit.toCount(tokens, 'output');
+    ledgerOutput.counted += output;
+  };
 
   const readMember = (line: JsonObject): TranscriptRecord[] => {
     state.threadId = kit.toId(line.id) ?? state.threadId;
     state.startedAtMs = kit.toTimeMs(line.created) ?? state.startedAtMs;
     const ledger = readObject(line.usageLedger);
+    if (ledger !== undefined && !state.hasMessages) state.ledger = ledger;
     const title = readText(line.title);
     const tree = readObject(line.env)?.initial;
     const [folder] = [readObject(tree)?.trees].flat();
@@ -150,10 +273,12 @@ export function createAmpThreadReader(
       repository: toRepository(kit.toId(git?.url)),
       commitHash: kit.toId(git?.sha),
     });
+    const others = Object.entries(line).filter(([name]) => !READ_MEMBERS.has(name));
     return [
       session ?? [],
+      others.flatMap(([name, value]) => unread.read(name, { [name]: value })),
       title === null ? [] : toCutTitle('generated', title),
-      ledger === undefined ? [] : readLedger(ledger),
+      ledger === undefined || !state.hasMessages ? [] : readLedger(ledger),
     ].flat();
   };
 
@@ -161,6 +286,7 @@ export function createAmpThreadReader(
     state,
     read(line) {
       const message = readObject(line.messages);
+      state.hasMessages ||= message !== undefined;
       if (message !== undefined) return { type: readText(message.role) ?? 'message', ...readMessage(message) };
       const [type = 'member'] = Object.keys(line);
       const records = readMember(line);
@@ -169,6 +295,18 @@ export function createAmpThreadReader(
         timestampMs: 'created' in line ? state.startedAtMs : undefined,
         records,
       };
+    },
+    readEnd() {
+      const records = state.ledger === null ? [] : readLedger(state.ledger);
+      for (const answer of state.undated.values()) records.push(toDated(answer, answer.beforeMs));
+      state.undated.clear();
+      return records;
+    },
+    finish() {
+      const { messages, ledgerInput, ledgerOutput } = state.totals;
+      compareTotal('Input tokens of the messages', messages.stated, messages.counted, context);
+      compareTotal('Input tokens of the ledger', ledgerInput.stated, ledgerInput.counted, context);
+      compareTotal('Output tokens of the ledger', ledgerOutput.stated, ledgerOutput.counted, context);
     },
   };
 }
