@@ -85,4 +85,68 @@ describe('Cursor', () => {
     const withUsage = await readTranscript(toJsonLines([...lines, { ...end, request_id: 'r', usage }]));
     expect(countTokens(withUsage)).toEqual({ responses: 1, input: 10, output: 5, cacheRead: 3, cacheWrite: 2 });
   });
+
+  it('shows what a person typed without tags, and what Cursor added as context', async () => {
+    const added = '<open_and_recently_viewed_files>\n- /app/a.md\n</open_and_recently_viewed_files>';
+    const query = (text: string) => `<user_query>\n${text}\n</user_query>`;
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
+    const read = await readTranscript(
+      toJsonLines([
+        message('user', [{ type: 'text', text: '<user_info>\nlinux\n</user_info>\n\n<git_status>clean</git_status>' }]),
+        message('user', [
+          { type: 'text', text: added },
+          { type: 'text', text: `<timestamp>now</timestamp>\n${query('Find the heron')}` },
+          image,
+        ]),
+        message('user', `${added}\n\nWhere is it?`),
+        message('user', [{ type: 'text', text: query('Say </user_query> <b>twice</b>') }]),
+        message('user', '<b>Bold</b> is what I want'),
+        message('user', '<user_query>\nIt was cut'),
+      ]),
+      '/h/.cursor/projects/app/agent-transcripts/c0ffee/c0ffee.jsonl',
+    );
+    const texts = read.messages.map(({ id, metadata }) => [
+      metadata.isMeta === true,
+      read.contentBlocks
+        .filter((block) => block.message_id === id)
+        .map((block) => block.content_text ?? block.block_type),
+    ]);
+    expect(texts).toEqual([
+      [true, ['<user_info>\nlinux\n</user_info>\n\n<git_status>clean</git_status>']],
+      [true, [added, '<timestamp>now</timestamp>']],
+      [false, ['Find the heron', 'image']],
+      [true, [added]],
+      [false, ['Where is it?']],
+      [false, ['Say </user_query> <b>twice</b>']],
+      [false, ['<b>Bold</b> is what I want']],
+      [false, ['It was cut']],
+    ]);
+    expect(read.stats).toMatchObject({ prompt_count: 5, initial_prompt: 'Find the heron' });
+  });
+
+  it('names what it does not know, with the text and the usage in it', async () => {
+    const session_id = 'a1b2c3d4-0000-4000-8000-000000000001';
+    const novelty = { type: 'novelty', text: 'Seen', usage: { input_tokens: 5 } };
+    const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 16, audioTokens: 1 };
+    const expected = [
+      'Unknown line type: novelty',
+      'Usage that is not counted, in lines of type novelty',
+      'Text that is not shown, in lines of type novelty',
+    ];
+    const stream = await readTranscript(
+      toJsonLines([
+        { type: 'system', subtype: 'init', session_id, model: 'Auto', cwd: '/app' },
+        { type: 'retry', message: 'The request is repeated now' },
+        { ...novelty, session_id },
+        { type: 'result', session_id, usage },
+      ]),
+    );
+    expect(stream.notices.map(({ error }) => error)).toEqual([...expected, 'Unknown field of usage: audioTokens']);
+    expect(stream.warnings.map(({ error }) => error)).toEqual(['Tokens of a run: 16 stated, 15 counted']);
+    const read = await readTranscript(
+      toJsonLines([message('user', 'Look'), novelty]),
+      '/h/agent-transcripts/a/a.jsonl',
+    );
+    expect(read.notices.map(({ error }) => error)).toEqual(expected);
+  });
 });

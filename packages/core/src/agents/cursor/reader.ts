@@ -1,6 +1,7 @@
-import { cutCharacters, readObject, readText } from '../../records/fields.ts';
+import { cutCharacters, MAX_TYPE_LENGTH, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
+import { compareTotal } from '../compare-total.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
 import {
   createReaderKit,
@@ -11,6 +12,8 @@ import {
   toUsageIfAny,
 } from '../reader-kit.ts';
 import type { BlockContent, TranscriptRecord } from '../records.ts';
+import { createUnreadLines, type UnreadTypes } from '../unread-lines.ts';
+import { splitUserContent } from './user-content.ts';
 
 /** What Cursor's agent calls its tools. */
 export const TOOLS: ToolVocabulary = {
@@ -39,7 +42,17 @@ export const TOOLS: ToolVocabulary = {
 
 /** Thinking comes in pieces; anything longer is cut. */
 const MAX_THOUGHT_CHARACTERS = 256 * 1024;
-const QUERY = /<user_query>\n?([\s\S]*?)\n?<\/user_query>/;
+/** Lines of transcripts and streams that are not read. */
+const UNREAD_LINES: UnreadTypes = {
+  turn_started: { why: 'marks a turn' },
+  turn_ended: { why: 'marks a turn', mayHold: ['error'] },
+  interaction_query: { why: 'asks people who watch the run', mayHold: ['query', 'request', 'response'] },
+  retry: { why: 'tells people who watch the run that a request is repeated', mayHold: ['message', 'error'] },
+  connection: { why: 'tells people who watch the run about the connection', mayHold: ['message', 'error'] },
+};
+const USAGE_FIELDS: ReadonlySet<string> = new Set([
+  ...['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'totalTokens'],
+]);
 
 /**
  * Reads transcripts of Cursor's agent: roles and content. They have no ids, times, models or usage, so their cost is
@@ -47,6 +60,7 @@ const QUERY = /<user_query>\n?([\s\S]*?)\n?<\/user_query>/;
  */
 export function createCursorReader(context: ReaderContext): Reader {
   const kit = createReaderKit(context, TOOLS);
+  const unread = createUnreadLines(UNREAD_LINES, context);
   return {
     state: {},
     read(line) {
@@ -64,8 +78,7 @@ export function createCursorReader(context: ReaderContext): Reader {
         const message = newMessage('system', { timestampMs, blocks: kit.toBlocks(content) });
         return { type, timestampMs, records: [message] };
       }
-      const isKnown = type === 'turn_ended' || type === 'turn_started';
-      return { type, timestampMs, records: isKnown ? [] : [{ kind: 'unknown', type, name: type }] };
+      return { type, timestampMs, records: unread.read(type, line) };
     },
   };
 }
@@ -83,6 +96,7 @@ export function createCursorStreamReader(
   state: CursorStreamState = { sessionId: null, model: null, thought: '', runCount: 0 },
 ): Reader {
   const kit = createReaderKit(context, TOOLS);
+  const unread = createUnreadLines(UNREAD_LINES, context);
 
   const readThinking = (line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
     const isEnd = line.subtype === 'completed';
@@ -115,6 +129,10 @@ export function createCursorStreamReader(
   const readResult = (line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
     const tokens = readObject(line.usage);
     state.runCount++;
+    for (const [field, value] of Object.entries(tokens ?? {})) {
+      if (USAGE_FIELDS.has(field) || typeof value !== 'number' || value <= 0) continue;
+      context.report('unknown_usage', 'notice', `Unknown field of usage: ${cutCharacters(field, MAX_TYPE_LENGTH)}`);
+    }
     const usage =
       tokens &&
       toUsageIfAny({
@@ -124,15 +142,15 @@ export function createCursorStreamReader(
         cacheWriteTokens: kit.toCount(tokens, 'cacheWriteTokens'),
       });
     if (usage === undefined) return [];
+    if (typeof tokens?.totalTokens === 'number') {
+      const counted = usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+      compareTotal('Tokens of a run', kit.toCount(tokens, 'totalTokens'), counted, context);
+    }
     const responseId = `cursor-run/${state.sessionId ?? ''}/${readText(line.request_id) ?? state.runCount}`;
     return [newUsageRecord({ usage, responseId, timestampMs, model: state.model, stopReason: 'stop' })];
   };
 
-  const readLine = (
-    type: string,
-    line: JsonObject,
-    timestampMs: number | undefined,
-  ): TranscriptRecord[] | undefined => {
+  const readLine = (type: string, line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
     const content = readObject(line.message)?.content;
     switch (type) {
       case 'system': {
@@ -152,12 +170,8 @@ export function createCursorStreamReader(
         return readToolCall(line, timestampMs);
       case 'result':
         return readResult(line, timestampMs);
-      case 'interaction_query':
-      case 'retry':
-      case 'connection':
-        return [];
       default:
-        return undefined;
+        return unread.read(type, line);
     }
   };
 
@@ -167,13 +181,12 @@ export function createCursorStreamReader(
       const type = readType(line.type);
       if (type === undefined) return { type, timestampMs: undefined, records: [] };
       const timestampMs = kit.toTimeMs(line.timestamp_ms ?? line.timestamp) ?? arrivalMs;
-      const records = readLine(type, line, timestampMs) ?? [{ kind: 'unknown', type, name: type }];
-      return { type, timestampMs, records };
+      return { type, timestampMs, records: readLine(type, line, timestampMs) };
     },
   };
 }
 
-/** What a person typed is inside `<user_query>`, after context that Cursor adds. */
+/** Context that Cursor added is a message of its own, before what a person typed. */
 export function readUser(
   content: JsonValue | undefined,
   known: { timestampMs?: number | undefined; uuid?: string | null },
@@ -183,11 +196,11 @@ export function readUser(
   if (elements.some((element) => /^tool[-_]result$/.test(readText(readObject(element)?.type) ?? ''))) {
     return [newMessage('user', { ...known, blocks: toBlocks(content, kit, known.timestampMs) })];
   }
-  const records = kit.toPromptRecords(content, known, known.uuid ?? null);
-  return records.map((record) => {
-    const query = record.kind === 'message' ? QUERY.exec(record.blocks[0]?.content_text ?? '')?.[1] : undefined;
-    return query === undefined ? record : { ...record, promptText: kit.toPromptText(query.trim()) };
-  });
+  const { added, typed } = splitUserContent(content);
+  if (added.length === 0) return kit.toPromptRecords(typed.length === 0 ? content : typed, known, known.uuid ?? null);
+  const { timestampMs } = known;
+  const context = newMessage('user', { timestampMs, metadata: { isMeta: true }, blocks: kit.toBlocks(added) });
+  return typed.length === 0 ? [context] : [context, ...kit.toPromptRecords(typed, known, known.uuid ?? null)];
 }
 
 /** Content blocks, including tool calls and results in any of Cursor's spellings. */
@@ -207,13 +220,21 @@ export function toBlocks(
         input: block.input ?? block.args,
       });
     }
-    if (type !== 'tool_result') return kit.toBlocks([element]);
+    if (type !== 'tool_result') return kit.toBlocks([toApiElement(block)]);
     const id = block.tool_use_id ?? block.toolCallId;
     return kit.toToolResultBlocks(
       { id, content: block.content ?? block.result, isError: block.is_error === true },
       timestampMs,
     );
   });
+}
+
+/** Converts thinking to the shape of the Anthropic API; other elements already have it. */
+function toApiElement(part: JsonObject): JsonObject {
+  if (part.type === 'reasoning') {
+    return { type: 'thinking', thinking: part.text ?? '', signature: part.signature ?? null };
+  }
+  return part.type === 'redacted-reasoning' ? { type: 'redacted_thinking', data: part.data ?? '' } : part;
 }
 
 function toOutput(value: JsonValue): JsonValue {

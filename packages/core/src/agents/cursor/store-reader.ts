@@ -5,6 +5,7 @@ import { type CanonicalRow, readCanonicalRow, readJsonColumn } from '../canonica
 import { newMessage } from '../new-records.ts';
 import { createReaderKit, type ReaderKit, toCutTitle, toSessionRecord } from '../reader-kit.ts';
 import type { TranscriptRecord } from '../records.ts';
+import { newUnknown } from '../unread-lines.ts';
 import { readUser, TOOLS, toBlocks } from './reader.ts';
 import { readWorkspace } from './store.ts';
 
@@ -54,7 +55,7 @@ export function createCursorStoreReader(
         return { type, timestampMs: kit.toTimeMs(row.row.createdAt), records: readFacts(row.row) };
       }
       const records = row?.table === 'blobs' ? readBlob(row) : undefined;
-      return { type, timestampMs: undefined, records: records ?? [{ kind: 'unknown', type, name: type }] };
+      return { type, timestampMs: undefined, records: records ?? [newUnknown(type, row?.row ?? line)] };
     },
   };
 }
@@ -70,15 +71,12 @@ function readMessage(message: JsonObject, kit: ReaderKit): TranscriptRecord[] | 
       const event = { kind: 'compaction', name: null, details: {} } as const;
       return [kit.toEvent(event, null, undefined), newMessage('summary', { blocks: kit.toBlocks(content) })];
     }
-    // Context about the session is in a message of its own, in tags.
-    if (isContext(content)) return [newMessage('user', { blocks: kit.toBlocks(content) })];
     // Equal texts share a blob id. The request's id is unique to the prompt, and the same in copies.
     return readUser(content, { uuid: kit.toId(options?.requestId) }, kit);
   }
   if (role === 'assistant') {
     const model = kit.toId(findModel(content));
-    const elements = Array.isArray(content) ? content.map(toApiElement) : content;
-    return [newMessage('assistant', { model, blocks: toBlocks(elements, kit, undefined) })];
+    return [newMessage('assistant', { model, blocks: toBlocks(content, kit, undefined) })];
   }
   if (role === 'tool' && Array.isArray(content)) return content.map((result) => readResult(result, message, kit));
   return role === 'system' ? [newMessage('system', { blocks: kit.toBlocks(content) })] : undefined;
@@ -96,12 +94,6 @@ function readResult(value: JsonValue, message: JsonObject, kit: ReaderKit): Tran
   return kit.toToolResultMessage({ id: result?.toolCallId, content: text, isError, isDenied }, {});
 }
 
-function isContext(content: JsonValue | undefined): boolean {
-  const elements = Array.isArray(content) ? content : [content ?? ''];
-  const texts = elements.map((element) => readText(element) ?? readText(readObject(element)?.text) ?? '');
-  return /^\s*<[a-z_]+>/.test(texts[0] ?? '') && !texts.some((text) => text.includes('<user_query>'));
-}
-
 function findModel(content: JsonValue | undefined): JsonValue | undefined {
   const elements = Array.isArray(content) ? content : [];
   return elements
@@ -111,12 +103,3 @@ function findModel(content: JsonValue | undefined): JsonValue | undefined {
 
 const readCursorOptions = (value: JsonObject | undefined): JsonObject | undefined =>
   readObject(readObject(value?.providerOptions)?.cursor);
-
-/** Converts thinking to the shape of the Anthropic API; other elements already have it. */
-function toApiElement(element: JsonValue): JsonValue {
-  const part = readObject(element);
-  if (part?.type === 'reasoning') {
-    return { type: 'thinking', thinking: part.text ?? '', signature: part.signature ?? null };
-  }
-  return part?.type === 'redacted-reasoning' ? { type: 'redacted_thinking', data: part.data ?? '' } : element;
-}
