@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readTranscript } from '../../testing/agent-transcripts.ts';
-import { readCustomModels, toRealModel } from './custom-model.ts';
+import { addCustomModel, createCustomModels, toRealModel } from './custom-model.ts';
 
 describe('toRealModel', () => {
   it.each([
@@ -20,16 +20,18 @@ describe('toRealModel', () => {
   });
 
   it('takes what the list says, whatever the names look like', () => {
-    const models = readCustomModels([
+    const models = createCustomModels();
+    for (const entry of [
       { model: 'gpt-5.5', id: 'custom:My-Fast-One-0', displayName: 'My Fast One' },
       { model: 'claude-opus-5-5', displayName: 'Big [House]' },
       { displayName: 'no model' },
       7,
-    ]);
+    ])
+      addCustomModel(models, entry);
     expect(toRealModel('custom:My-Fast-One-0', models)).toBe('gpt-5.5');
     expect(toRealModel('custom:Big-[House]-1', models)).toBe('claude-opus-5-5');
     expect(toRealModel('custom:constructor', models)).toBe('constructor');
-    expect(readCustomModels('nothing')).toEqual({});
+    expect(models.count).toBe(4);
   });
 });
 

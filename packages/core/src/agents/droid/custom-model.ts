@@ -3,25 +3,31 @@ import type { JsonValue } from '../../rows.ts';
 
 /** A user's own models, of which nobody has many. */
 const MAX_CUSTOM_MODELS = 200;
+const MAX_NAME_CHARACTERS = 512;
 const PREFIX = /^custom:/i;
 
+/** The models behind the names of a user's own ones. */
+export interface CustomModels {
+  count: number;
+  byName: Record<string, string>;
+}
+
+export const createCustomModels = (): CustomModels => ({ count: 0, byName: {} });
+
 /**
- * The models behind the names of a `customModels` list: `id`, the display name and the position make up the name
+ * Takes in an entry of the list `customModels`: its `id`, or else its display name and its position, make up the name
  * (https://docs.factory.ai/model-independence/byok).
  */
-export function readCustomModels(list: JsonValue | undefined): Record<string, string> {
-  const models: Record<string, string> = {};
-  if (!Array.isArray(list)) return models;
-  for (const [index, entry] of list.slice(0, MAX_CUSTOM_MODELS).entries()) {
-    if (!isJsonObject(entry)) continue;
-    const model = readText(entry.model);
-    if (model === null) continue;
-    const shown = readText(entry.displayName) ?? model;
-    for (const name of [readText(entry.id), `custom:${shown.replaceAll(' ', '-')}-${index}`, `custom:${model}`]) {
-      if (name !== null) models[name.slice(0, 512)] ??= model;
-    }
+export function addCustomModel(models: CustomModels, entry: JsonValue | undefined): void {
+  if (models.count === MAX_CUSTOM_MODELS) return;
+  const index = models.count++;
+  if (!isJsonObject(entry)) return;
+  const model = readText(entry.model)?.slice(0, MAX_NAME_CHARACTERS);
+  if (model === undefined) return;
+  const shown = readText(entry.displayName) ?? model;
+  for (const name of [readText(entry.id), `custom:${shown.replaceAll(' ', '-')}-${index}`]) {
+    if (name !== null) models.byName[name.slice(0, MAX_NAME_CHARACTERS)] ??= model;
   }
-  return models;
 }
 
 /**
@@ -30,9 +36,10 @@ export function readCustomModels(list: JsonValue | undefined): Record<string, st
  * name without capitals is the model's own, whose last number is its version. Efforts (`(high)`) and hosts
  * (`[Anthropic]`) are no part of a model.
  */
-export function toRealModel(name: string | null, models: Readonly<Record<string, string>> = {}): string | null {
+export function toRealModel(name: string | null, models?: CustomModels): string | null {
   if (name === null || !PREFIX.test(name)) return name;
-  const known = Object.hasOwn(models, name) ? models[name] : undefined;
+  const { byName = {} } = models ?? {};
+  const known = Object.hasOwn(byName, name) ? byName[name] : undefined;
   if (known !== undefined) return known;
   const own = name.replace(PREFIX, '').replace(/\s*\([^()]*\)/g, '');
   if (!/[A-Z[]/.test(own)) return own === '' ? name : own;

@@ -13,9 +13,9 @@ import {
   toSessionRecord,
   toUsageIfAny,
 } from '../reader-kit.ts';
-import { readCustomModels, toRealModel } from './custom-model.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
 import { createUnreadLines, newUnknown, reportUnreadContent, type UnreadTypes } from '../unread-lines.ts';
+import { addCustomModel, type CustomModels, createCustomModels, toRealModel } from './custom-model.ts';
 
 const TOOLS: ToolVocabulary = {
   read: ['read', 'view_file'],
@@ -96,7 +96,7 @@ export function createDroidReader(context: ReaderContext, state = { model: null 
 interface DroidSettingsState {
   model: string | null;
   /** The models behind the names of the user's own ones. */
-  customModels: Record<string, string>;
+  customModels: CustomModels;
   timestampMs: number | undefined;
   tokens: JsonObject | undefined;
   /** What the session used with its sub-agents, which have settings of their own. */
@@ -124,7 +124,7 @@ const READ_SETTINGS = new Set([
 export function createDroidSettingsReader(
   context: ReaderContext,
   state: DroidSettingsState = {
-    ...{ model: null, customModels: {}, timestampMs: undefined },
+    ...{ model: null, customModels: createCustomModels(), timestampMs: undefined },
     ...{ tokens: undefined, inclusive: undefined, children: undefined },
   },
 ): Reader {
@@ -153,7 +153,7 @@ export function createDroidSettingsReader(
     read(line) {
       const [type = 'member'] = Object.keys(line);
       state.model = kit.toId(line.model) ?? state.model;
-      if (line.customModels !== undefined) state.customModels = readCustomModels(line.customModels);
+      if (line.customModels !== undefined) addCustomModel(state.customModels, line.customModels);
       state.timestampMs = kit.toTimeMs(line.providerLockTimestamp) ?? state.timestampMs;
       state.tokens = readObject(line.tokenUsage) ?? state.tokens;
       state.inclusive = readObject(line.inclusiveTokenUsage) ?? state.inclusive;
