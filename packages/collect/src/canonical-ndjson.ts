@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { zstdDecompressSync } from 'node:zlib';
 import type { Agent, CanonicalHeader, SessionDatabase, SessionHeadTable, SessionTable } from '@recount/core';
 import { SourceError } from '@recount/storage/sources';
 
@@ -204,7 +205,22 @@ function* readRows(connection: DatabaseSync, table: SessionTable, owner: SQLOutp
   for (const { rowid, time } of places) {
     const row = whole.get(rowid as bigint) as Row | undefined;
     // Without a snapshot the row may be gone: the change is detected at the end.
-    if (row !== undefined) yield { time: time ?? null, lines: toRowLines(connection, table, row) };
+    if (row !== undefined) yield { time: time ?? null, lines: toRowLines(connection, table, unpack(row, table)) };
+  }
+}
+
+/** Longer texts stay as they are: OpenClaw's are at most 4 MiB. */
+const MAX_UNPACKED_BYTES = 64 * 1024 * 1024;
+
+/** The row with its compressed text as text; unchanged if it cannot be unpacked. */
+function unpack(row: Row, { packed }: SessionTable): Row {
+  const bytes = packed === undefined ? undefined : row[packed.column];
+  if (packed === undefined || !(bytes instanceof Uint8Array) || (row[packed.into] ?? null) !== null) return row;
+  try {
+    const text = zstdDecompressSync(bytes, { maxOutputLength: MAX_UNPACKED_BYTES }).toString();
+    return { ...row, [packed.into]: text, [packed.column]: null };
+  } catch {
+    return row;
   }
 }
 

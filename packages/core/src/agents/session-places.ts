@@ -70,6 +70,8 @@ export interface SessionTable {
   only?: { column: string; prefix: string };
   /** The table is not read if it lacks this column: versions without it keep nothing else there. */
   needs?: string;
+  /** A column with text compressed by zstd, which is written unpacked as the column `into` where that is null. */
+  packed?: { column: string; into: string };
 }
 
 /** Tables that are known and not read, with the reason, for people: `passwords`. A final `*` stands for any ending. */

@@ -1,11 +1,11 @@
 import type { PathIdentity } from './agent.ts';
 
 /**
- * The end of the name of a session that OpenClaw reset or deleted: it renames `<id>.jsonl` to
+ * The end of the name of a session that OpenClaw reset, deleted or took into its database: it renames `<id>.jsonl` to
  * `<id>.jsonl.reset.2026-05-07T01-26-08.695Z`.
  * https://github.com/openclaw/openclaw src/config/sessions/artifacts.ts
  */
-const RENAMED = '\\.(?:reset|deleted)\\.\\d[\\dT:.-]*Z?';
+const RENAMED = '\\.(?:(?:reset|deleted)\\.\\d[\\dT:.-]*Z?|imported-\\d+(?:\\.\\d+)?)';
 const ENDINGS = new RegExp(`(\\.(jsonl|ndjson|json|txt|log)(${RENAMED})?)?(\\.(gz|zst|br))?$`, 'i');
 const RENAMED_ENDING = new RegExp(`\\.jsonl${RENAMED}(\\.(gz|zst|br))?$`, 'i');
 
@@ -14,7 +14,7 @@ export function toPathParts(path: string): string[] {
   return path.split(/[\\/]+/).filter((part) => part !== '' && part !== '.');
 }
 
-/** Whether OpenClaw renamed the file when it reset or deleted the session. */
+/** Whether OpenClaw renamed the file when it reset, deleted or imported the session. */
 export function isRenamedTranscript(path: string): boolean {
   return RENAMED_ENDING.test(path);
 }

@@ -17,6 +17,7 @@ test.each([
   ['.factory/sessions/-app/s-1.settings.json', 'transcript'],
   ['s-1.jsonl.reset.2026-05-07T01-26-08.695Z', 'transcript'],
   ['s-1.jsonl.deleted.2026-05-07T01-26-08Z.zst', 'transcript'],
+  ['main.s-1.jsonl.imported-1780000000000.1', 'transcript'],
   ['s-1.jsonl.bak.2026-05-07T01-26-08.695Z', 'other'],
   ['s-1.jsonl.reset.2026-05-07T01-26-08.695Z.tmp', 'other'],
   ['s-1.jsonl.reset.lock', 'other'],

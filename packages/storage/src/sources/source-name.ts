@@ -4,7 +4,8 @@ import { isUtf8 } from 'node:buffer';
 type NameKind = 'transcript' | 'tar' | 'zip' | 'other';
 
 /** OpenClaw renames sessions: `<id>.jsonl.reset.2026-05-07T01-26-08.695Z`, `.deleted.` when it removes one. */
-const TRANSCRIPT_ENDING = /\.(?:jsonl?|ndjson)(?:\.(?:reset|deleted)\.\d[\dT:.-]*Z?)?(?:\.(?:gz|zst))?$/i;
+const TRANSCRIPT_ENDING =
+  /\.(?:jsonl?|ndjson)(?:\.(?:(?:reset|deleted)\.\d[\dT:.-]*Z?|imported-\d+(?:\.\d+)?))?(?:\.(?:gz|zst))?$/i;
 const TAR_ENDING = /\.(?:tar|tar\.gz|tgz|tar\.zst|tzst)$/i;
 const ZIP_ENDING = /\.zip$/i;
 const COMPRESSION_ENDING = /\.(?:gz|zst)$/i;

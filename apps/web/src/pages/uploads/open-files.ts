@@ -21,7 +21,8 @@ export interface RefusedFile {
 /** For an archive, packed or unpacked: all of it is held in memory. */
 const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024;
 /** As `recount backfill` takes them; OpenClaw renames sessions that were reset to `<id>.jsonl.reset.<time>`. */
-const TRANSCRIPT_NAME = /\.(?:jsonl?|ndjson)(?:\.(?:reset|deleted)\.\d[\dT:.-]*Z?)?(?:\.(?:gz|zst|br))?$/i;
+const TRANSCRIPT_NAME =
+  /\.(?:jsonl?|ndjson)(?:\.(?:(?:reset|deleted)\.\d[\dT:.-]*Z?|imported-\d+(?:\.\d+)?))?(?:\.(?:gz|zst|br))?$/i;
 const ZIP_NAME = /\.zip$/i;
 const TAR_NAME = /\.(?:tar|tar\.gz|tgz)$/i;
 const OTHER_ARCHIVE_NAME = /\.(?:tar\.\w+|7z|rar|xz|bz2)$/i;

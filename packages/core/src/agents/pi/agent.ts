@@ -1,9 +1,11 @@
 import { readText } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
 import type { Agent, Format, PathIdentity } from '../agent.ts';
+import { toCanonicalFormat } from '../canonical-lines.ts';
 import type { SessionPlace } from '../session-places.ts';
 import { toSubagentSessionId } from '../subagent-session-id.ts';
 import { isRenamedTranscript, toFileIdentity, toPathParts, toStem } from '../transcript-path.ts';
+import { createOpenClawStoreReader, openclawDatabase } from './openclaw-store.ts';
 import { createPiReader, toPiSessionId } from './reader.ts';
 
 /** `{"type":"session","version":3,"id":"…","timestamp":"…","cwd":"…"}`; format version 1 had no `version`. */
@@ -58,7 +60,8 @@ const OPENCLAW_HOME: Pick<SessionPlace, 'variable' | 'bases'> = {
 /**
  * OpenClaw: files like Pi's, below `~/.openclaw/agents/<agent>/sessions`. Only their location tells them from Pi's.
  * `/new` and `/reset` rename a session's file to `<id>.jsonl.reset.<time>`, and removing a session to
- * `.deleted.<time>`; newer versions compress these.
+ * `.deleted.<time>`; newer versions compress these. Since version 2026.6 sessions are in a database, and imported files
+ * are kept as `<key>.<id>.jsonl.imported-<time>`.
  * https://github.com/openclaw/openclaw src/config/sessions/artifacts.ts
  */
 export const openclaw: Agent = {
@@ -72,12 +75,24 @@ export const openclaw: Agent = {
     },
     {
       ...{ holds: 'transcripts', ...OPENCLAW_HOME },
-      files: ['', '.reset.*Z', '.deleted.*Z', '.reset.*Z.zst', '.deleted.*Z.zst'].map(
-        (ending) => `agents/*/sessions/*.jsonl${ending}`,
-      ),
+      files: [
+        ...['', '.reset.*Z', '.deleted.*Z', '.reset.*Z.zst', '.deleted.*Z.zst'].map(
+          (ending) => `agents/*/sessions/*.jsonl${ending}`,
+        ),
+        'agents/*/session-sqlite-import-archive/*.jsonl.imported-*',
+      ],
+    },
+    { holds: 'database', ...OPENCLAW_HOME, files: ['agents/*/agent/openclaw-agent.sqlite'] },
+    {
+      ...{ holds: 'aside', what: 'sessions in cold storage, which is off by default', ...OPENCLAW_HOME },
+      files: ['agents/*/sessions/cold/*.jsonl.zst'],
     },
   ],
-  formats: [toFormat('openclaw-session', (line, path) => (isHeader(line) && isOpenClawPath(path) ? 0.9 : 0))],
+  databases: [openclawDatabase],
+  formats: [
+    toFormat('openclaw-session', (line, path) => (isHeader(line) && isOpenClawPath(path) ? 0.9 : 0)),
+    { ...toCanonicalFormat('openclaw', createOpenClawStoreReader), id: 'openclaw-store' },
+  ],
 };
 
 /**
