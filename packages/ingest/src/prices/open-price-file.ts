@@ -13,8 +13,8 @@ export async function openPriceFile(location: string | undefined, log: PriceLog)
   if (location === undefined) return undefined;
   const { openPriceSource } = await import('@recount/prices');
   const report = ({ file, error }: PriceSource): void => {
-    if (error !== undefined) return log.warn({ location, reason: error }, 'price file not read');
-    log.info({ location, version: file?.version, invalidEntries: file?.issueCount }, 'price file read');
+    if (error !== undefined) log.warn({ location, reason: error }, 'price file not read');
+    else log.info({ location, version: file?.version, invalidEntries: file?.issueCount }, 'price file read');
   };
   const source = await openPriceSource(location, { onChange: report });
   report(source);
