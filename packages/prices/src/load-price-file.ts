@@ -1,8 +1,8 @@
+import { lookup } from 'node:dns';
 import { readFile, stat } from 'node:fs/promises';
 import { get } from 'node:https';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
-import { lookup } from 'node:dns';
 import { MAX_PRICE_FILE_BYTES, type PriceFile, parsePriceFile } from './price-file.ts';
 
 /** A price file cannot be read or is refused; the message says which one and why. */
@@ -11,7 +11,7 @@ export class PriceFileError extends Error {
 }
 
 /** An answer to a GET request. */
-export interface PriceAnswer {
+interface PriceAnswer {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
   body: AsyncIterable<Uint8Array>;

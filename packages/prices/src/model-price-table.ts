@@ -156,12 +156,12 @@ function findFactors(
   basis: AppliedRates['basis'],
   { timestamp, usage }: PriceQuery,
 ): { tier: number | null; speed: number | null } {
-  if (basis === 'default') return { tier: 1, speed: 1 };
+  if (basis === 'default' || (usage.serviceTier === null && usage.speed === null)) return { tier: 1, speed: 1 };
   const cacheWriteTokens = Math.max(usage.cacheWriteTokens, usage.cacheWrite5mTokens + usage.cacheWrite1hTokens);
   const query: TierQuery = {
     seller,
     model: id,
-    timeMs: timestamp === null ? Number.NaN : Date.parse(timestamp),
+    timestamp,
     inputTokens: usage.inputTokens + usage.cacheReadTokens + cacheWriteTokens,
   };
   const tier = findFactor(SERVICE_TIERS, usage.serviceTier, query);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { MatchLogic, ModelInfo } from '@pydantic/genai-prices';
 import { isSpelledOut, type ListedModel, toRatePeriods } from './list-prices.ts';
-import { type LiteLlmEntry, LITE_LLM_FIELDS, listLiteLlmEntries, toLiteLlmBands } from './lite-llm.ts';
+import { LITE_LLM_FIELDS, type LiteLlmEntry, listLiteLlmEntries, toLiteLlmBands } from './lite-llm.ts';
 import { parseModelName } from './model-name.ts';
 import { MAX_PRICE_USD, type PriceIssue } from './parse-price-overrides.ts';
 import type { RateBand, RatePeriod } from './rates.ts';
@@ -9,7 +9,7 @@ import type { RateBand, RatePeriod } from './rates.ts';
 /** Size of a price file, in bytes; LiteLLM's has about 2 MB. */
 export const MAX_PRICE_FILE_BYTES = 32 * 1024 * 1024;
 /** Faults of a price file that are named; further ones are only counted. */
-export const MAX_PRICE_FILE_ISSUES = 100;
+const MAX_PRICE_FILE_ISSUES = 100;
 
 /** Prices that somebody brought, which precede the built-in list. */
 export interface PriceFile {

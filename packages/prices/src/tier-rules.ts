@@ -130,24 +130,26 @@ export interface TierQuery {
   seller: ModelName['seller'] | undefined;
   /** Id of the list, or the name if it is not listed. */
   model: string;
-  /** NaN if unknown. */
-  timeMs: number;
+  /** ISO 8601; null if unknown. */
+  timestamp: string | null;
   /** Input, cache reads and cache writes together. */
   inputTokens: number;
 }
 
 /** The factor of a tier or speed, as a transcript names it; 1 if it names none, null if its price is not known. */
 export function findFactor(rules: readonly TierRule[], tier: string | null, query: TierQuery): number | null {
-  const name = tier?.trim().toLowerCase() ?? '';
+  if (tier === null || tier === 'standard') return 1;
+  const name = tier.trim().toLowerCase();
   if (name === '' || !TIER_NAME.test(name)) return 1;
   return rules.find((rule) => fits(rule, name, query))?.factor ?? null;
 }
 
-function fits(rule: TierRule, name: string, { seller, model, timeMs, inputTokens }: TierQuery): boolean {
+function fits(rule: TierRule, name: string, { seller, model, timestamp, inputTokens }: TierQuery): boolean {
   if (!rule.names.includes(name)) return false;
   if (rule.sellers !== undefined && (seller === undefined || !rule.sellers.includes(seller))) return false;
   if (rule.models !== undefined && !rule.models.test(model)) return false;
-  if (rule.startsAt !== undefined && timeMs < Date.parse(rule.startsAt)) return false;
-  if (rule.endsAt !== undefined && !(timeMs < Date.parse(rule.endsAt))) return false;
+  const isBefore = (date: string): boolean => timestamp !== null && Date.parse(timestamp) < Date.parse(date);
+  if (rule.startsAt !== undefined && isBefore(rule.startsAt)) return false;
+  if (rule.endsAt !== undefined && !isBefore(rule.endsAt)) return false;
   return rule.maxInputTokens === undefined || inputTokens <= rule.maxInputTokens;
 }

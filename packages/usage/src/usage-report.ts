@@ -38,7 +38,7 @@ interface UsageRow {
 }
 
 /** What the price of a response depends on besides its model. */
-export interface UnpricedTerms {
+interface UnpricedTerms {
   model: string;
   service_tier: string | null;
   speed: string | null;
