@@ -152,7 +152,22 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
    */
   qwen(lines) {
     const names = new Map<string, string>();
-    return lines.flatMap(({ uuid, parentUuid, usageMetadata }): Counted[] => {
+    return lines.flatMap((line): Counted[] => {
+      const { uuid, parentUuid, usageMetadata, agentId, systemPayload, message } = line;
+      const event = systemPayload?.uiEvent;
+      const agent = agentId ?? /^[^#]+#([^#]+)#\d+$/.exec(event?.prompt_id)?.[1];
+      const child = event ?? (agentId === undefined ? undefined : usageMetadata);
+      if (agent !== undefined && child !== undefined) {
+        const whole = child.input_token_count ?? child.promptTokenCount;
+        const cached = child.cached_content_token_count ?? child.cachedContentTokenCount;
+        return [
+          [`${agent} ${whole}`, whole - cached, cached, 0, child.output_token_count ?? child.candidatesTokenCount],
+        ];
+      }
+      if (message?.usage?.total_tokens > 0) {
+        const { input_tokens: whole, cache_read_input_tokens: cached, output_tokens: written } = message.usage;
+        return [[uuid, whole - cached, cached, 0, written]];
+      }
       if (usageMetadata === undefined) return [];
       const { promptTokenCount, candidatesTokenCount, cachedContentTokenCount } = usageMetadata;
       const name = names.get(`${parentUuid} ${promptTokenCount}`) ?? uuid;

@@ -1,28 +1,44 @@
 import { readObject, readText } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
-import type { Usage } from '../../usage/usage.ts';
+import { toFinalUsage, type Usage } from '../../usage/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
+import { compareTotal } from '../compare-total.ts';
 import { toApiBlocks, toText } from '../gemini/parts.ts';
 import { GEMINI_TOOLS } from '../gemini/reader.ts';
-import { newMessage } from '../new-records.ts';
-import { createReaderKit, type ReaderKit, readType, toCutTitle, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
+import { newMessage, newUsageRecord } from '../new-records.ts';
+import { createReaderKit, readType, toCutTitle, toSessionRecord } from '../reader-kit.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
+import { createUnreadLines } from '../unread-lines.ts';
+import { type TelemetryEvent, toSubagentResponseId, toTelemetryEvent } from './telemetry.ts';
+import { UNREAD_EVENTS, UNREAD_TYPES } from './unread-types.ts';
+import { addUsage, NO_TOKENS, type QwenSum, toMessageUsage, toTelemetryUsage } from './usage.ts';
 
 interface QwenReaderState {
   /** The last line that was a response. Lines directly after it with the same usage belong to the same response. */
-  last: { uuid: string; promptTokens: number; responseId: string } | undefined;
+  last: { uuid: string; promptTokens: number; responseId: string; usage: Usage | undefined } | undefined;
   branch: string | null;
   version: string | null;
+  /** Responses of the main loop since the first that the telemetry has. */
+  totals: { telemetry: QwenSum; messages: QwenSum } | undefined;
+  isCompressed: boolean;
 }
+
+const CLASSES = [
+  ['input', 'Input tokens without cache'],
+  ['cached', 'Cached tokens'],
+  ['output', 'Output tokens'],
+] as const;
+/** Lines of users that are prompts although they have a subtype. */
+const PROMPT_SUBTYPES = new Set<unknown>([undefined, 'mid_turn_user_message', 'realtime_message']);
 
 /**
  * Reads session files of Qwen Code: lines that form a tree by `uuid` and `parentUuid`, with messages of the Gemini API.
+ * What sub-agents use stands in their parent's telemetry; from version 0.24 on, they have files of their own as well.
  */
-export function createQwenReader(
-  context: ReaderContext,
-  state: QwenReaderState = { last: undefined, branch: null, version: null },
-): Reader {
+export function createQwenReader(context: ReaderContext, state: QwenReaderState = createState()): Reader {
   const kit = createReaderKit(context, GEMINI_TOOLS);
+  const unread = createUnreadLines(UNREAD_TYPES, context);
+  const unreadEvents = createUnreadLines(UNREAD_EVENTS, context);
 
   const readAssistant = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
     const parts = readObject(line.message)?.parts;
@@ -34,21 +50,44 @@ export function createQwenReader(
       return kit.toBlocks(toApiBlocks([part]));
     });
     const tokens = readObject(line.usageMetadata);
-    const usage = tokens && toQwenUsage(tokens, kit);
+    const usage = tokens && toMessageUsage(tokens, kit);
     const promptTokens = tokens === undefined ? 0 : kit.toCount(tokens, 'promptTokenCount');
     const uuid = base.uuid ?? null;
-    const responseId = toResponseId(line, uuid, promptTokens);
-    if (uuid !== null) state.last = { uuid, promptTokens, responseId: responseId ?? uuid };
+    const sameId = toSameResponseId(line, promptTokens);
+    const responseId = sameId ?? toSidechainId(line, base, usage) ?? uuid;
+    countMessage(usage, sameId === undefined ? undefined : state.last?.usage);
+    if (uuid !== null) state.last = { uuid, promptTokens, responseId: responseId ?? uuid, usage };
     const { branch: gitBranch, version: agentVersion } = state;
     const about = { gitBranch, agentVersion, stopReason: 'stop' };
     return [newMessage('assistant', { ...base, ...about, model: kit.toId(line.model), usage, responseId, blocks })];
   };
 
   /** Some versions write a response on several lines, each with cumulative counts. */
-  const toResponseId = (line: JsonObject, uuid: string | null, promptTokens: number): string | null => {
+  const toSameResponseId = (line: JsonObject, promptTokens: number): string | undefined => {
     const { last } = state;
     const isSame = last !== undefined && last.uuid === line.parentUuid && last.promptTokens === promptTokens;
-    return isSame && promptTokens > 0 ? last.responseId : uuid;
+    return isSame && promptTokens > 0 ? last.responseId : undefined;
+  };
+
+  /** A response in a sub-agent's own file, which its parent's telemetry has, too. */
+  const toSidechainId = (line: JsonObject, base: Partial<MessageRecord>, usage: Usage | undefined): string | null => {
+    const sessionId = kit.toId(line.sessionId);
+    const agentId = base.agentId ?? null;
+    if (base.isSidechain !== true || usage === undefined || sessionId === null || agentId === null) return null;
+    return toSubagentResponseId(sessionId, agentId, usage);
+  };
+
+  const countMessage = (usage: Usage | undefined, earlier: Usage | undefined): void => {
+    if (state.totals === undefined || usage === undefined) return;
+    const { messages } = state.totals;
+    const final = earlier === undefined ? usage : toFinalUsage(earlier, usage);
+    const before = earlier === undefined ? NO_TOKENS : addUsage(NO_TOKENS, earlier);
+    const after = addUsage(messages, final);
+    state.totals.messages = {
+      input: after.input - before.input,
+      cached: after.cached - before.cached,
+      output: after.output - before.output,
+    };
   };
 
   const readUser = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
@@ -70,7 +109,7 @@ export function createQwenReader(
     }
     const content = toApiBlocks(parts);
     const shown = readText(readObject(line.systemPayload)?.displayText);
-    if (line.subtype !== undefined || /^\s*[/?]/.test(toText(parts))) {
+    if (!PROMPT_SUBTYPES.has(line.subtype) || /^\s*[/?]/.test(toText(parts))) {
       return [newMessage('user', { ...base, metadata: { isMeta: true }, blocks: kit.toBlocks(content) })];
     }
     const records = kit.toPromptRecords(content, base, base.uuid ?? null);
@@ -80,16 +119,51 @@ export function createQwenReader(
     );
   };
 
+  /** What a sub-agent used, and why a request failed. The main loop's responses are only compared with its messages. */
+  const readTelemetry = (
+    { name, fields, agentId, sessionId }: TelemetryEvent,
+    line: JsonObject,
+    base: Partial<MessageRecord>,
+  ): TranscriptRecord[] => {
+    const { branch: gitBranch, version: agentVersion } = state;
+    if (name === 'api_error') {
+      const status = fields.status_code ?? fields.error_type ?? null;
+      const event = {
+        kind: 'api_error',
+        name: typeof status === 'number' ? `${status}` : kit.toId(status),
+        details: {},
+      } as const;
+      const text = readText(fields.error_message) ?? readText(fields.error) ?? '';
+      const message = newMessage('system', { ...base, metadata: { subtype: 'api_error' }, blocks: kit.toBlocks(text) });
+      return [kit.toEvent(event, base.uuid ?? null, base.timestampMs, base), message];
+    }
+    const usage = name === 'api_response' ? toTelemetryUsage(fields, kit) : undefined;
+    if (usage !== undefined && agentId === null) {
+      state.totals ??= { telemetry: NO_TOKENS, messages: NO_TOKENS };
+      state.totals.telemetry = addUsage(state.totals.telemetry, usage);
+    }
+    if (usage === undefined || typeof agentId !== 'string') return unreadEvents.read(name, line, name);
+    const responseId = toSubagentResponseId(sessionId ?? '', agentId, usage);
+    const { timestampMs, uuid = null } = base;
+    const about = { timestampMs, uuid, gitBranch, agentVersion, stopReason: 'stop' };
+    return [newUsageRecord({ ...about, responseId, agentId, isSubagent: true, model: kit.toId(fields.model), usage })];
+  };
+
   const readSystem = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
     const payload = readObject(line.systemPayload);
     switch (line.subtype) {
+      case 'ui_telemetry': {
+        const event = toTelemetryEvent(payload);
+        return event === undefined ? unreadEvents.read('none', line) : readTelemetry(event, line, base);
+      }
       case 'chat_compression': {
+        state.isCompressed = true;
         const tokens = kit.toCount(readObject(payload?.info), 'originalTokenCount');
         const event = { kind: 'compaction', name: null, details: tokens > 0 ? { preTokens: tokens } : {} } as const;
         return [kit.toEvent(event, base.uuid ?? null, base.timestampMs)];
       }
       case 'slash_command': {
-        if (payload?.phase !== 'invocation') return [];
+        if (payload?.phase !== 'invocation') return unread.read('system', line, 'system/slash_command');
         const name = /^\/?([\w:-]+)/.exec(readText(payload.rawCommand) ?? '')?.[1];
         if (name === undefined) return [];
         const event = { kind: 'slash_command', name: `/${name}`, details: {} } as const;
@@ -101,8 +175,7 @@ export function createQwenReader(
         return title === null ? [] : [toCutTitle('custom', title)];
       }
       default:
-        // Telemetry repeats what the messages say.
-        return [];
+        return unread.read('system', line, `system/${readText(line.subtype) ?? 'none'}`);
     }
   };
 
@@ -121,7 +194,8 @@ export function createQwenReader(
         gitBranch,
         version,
       });
-      const base = { timestampMs, uuid: kit.toId(line.uuid), parentUuid: kit.toId(line.parentUuid) };
+      const agentId = kit.toId(line.agentId);
+      const base = { timestampMs, uuid: kit.toId(line.uuid), parentUuid: kit.toId(line.parentUuid), agentId };
       const isSidechain = line.isSidechain === true;
       const readers: Record<string, typeof readUser> = {
         user: readUser,
@@ -130,27 +204,18 @@ export function createQwenReader(
         system: readSystem,
       };
       const read = Object.hasOwn(readers, type) ? readers[type] : undefined;
-      const records = read?.(line, { ...base, isSidechain }) ?? [{ kind: 'unknown' as const, type, name: type }];
+      const records = read?.(line, { ...base, isSidechain }) ?? unread.read(type, line);
       return { type, timestampMs, records: [session ?? [], records].flat() };
+    },
+    finish() {
+      // A compression is a request without a message.
+      if (state.totals === undefined || state.isCompressed) return;
+      const { telemetry, messages } = state.totals;
+      for (const [name, label] of CLASSES) compareTotal(label, telemetry[name], messages[name], context);
     },
   };
 }
 
-/**
- * `usageMetadata` of the Gemini API: prompt tokens include cached ones. With most providers behind Qwen Code,
- * candidates include thoughts; the total shows if they do not.
- */
-function toQwenUsage(tokens: JsonObject, kit: ReaderKit): Usage | undefined {
-  const prompt = kit.toCount(tokens, 'promptTokenCount');
-  const candidates = kit.toCount(tokens, 'candidatesTokenCount');
-  const thinkingTokens = kit.toCount(tokens, 'thoughtsTokenCount');
-  const total = kit.toCount(tokens, 'totalTokenCount');
-  const cacheReadTokens = Math.min(prompt, kit.toCount(tokens, 'cachedContentTokenCount'));
-  const isApart = total === prompt + candidates + thinkingTokens || thinkingTokens > candidates;
-  return toUsageIfAny({
-    inputTokens: prompt - cacheReadTokens,
-    outputTokens: isApart ? candidates + thinkingTokens : candidates,
-    cacheReadTokens,
-    thinkingTokens,
-  });
+function createState(): QwenReaderState {
+  return { last: undefined, branch: null, version: null, totals: undefined, isCompressed: false };
 }

@@ -1,0 +1,36 @@
+import { readObject, readText } from '../../records/fields.ts';
+import type { JsonObject } from '../../rows.ts';
+import type { Usage } from '../../usage/usage.ts';
+
+/** `<session>#<agent>-<id>#<n>`; ids of the main loop have eight `#` in a row. */
+const SUBAGENT_PROMPT = /^([^#]+)#([^#]+)#\d+$/;
+const MAIN_PROMPT = '########';
+
+/** The event of a `ui_telemetry` line, with its name without the program's. */
+export interface TelemetryEvent {
+  name: string;
+  fields: JsonObject;
+  /** The sub-agent that made the request; null for the main loop, undefined for requests of the program itself. */
+  agentId: string | null | undefined;
+  /** The session in which it was made, which copies of the line keep; null if the line does not name it. */
+  sessionId: string | null;
+}
+
+export function toTelemetryEvent(payload: JsonObject | undefined): TelemetryEvent | undefined {
+  const fields = readObject(payload?.uiEvent);
+  const name = readText(fields?.['event.name']);
+  if (fields === undefined || name === null) return undefined;
+  const promptId = readText(fields.prompt_id) ?? '';
+  const [, sessionId = null, agentId] = SUBAGENT_PROMPT.exec(promptId) ?? [];
+  const loop = promptId.includes(MAIN_PROMPT) ? null : undefined;
+  return { name: name.replace(/^qwen-code\./, ''), fields, agentId: agentId ?? loop, sessionId };
+}
+
+/**
+ * What a sub-agent's response is called, in its parent's telemetry and in its own file. The file names neither the
+ * response nor the request; its counts are the same, and those of an agent's responses differ.
+ */
+export function toSubagentResponseId(sessionId: string, agentId: string, usage: Usage): string {
+  const { inputTokens, cacheReadTokens, outputTokens } = usage;
+  return `qwen/${sessionId}/${agentId}/${inputTokens + cacheReadTokens}/${cacheReadTokens}/${outputTokens}`;
+}
