@@ -1,80 +1,53 @@
-import { cutCharacters, isJsonObject, readObject, readText, toNumber } from '../../records/fields.ts';
+import { isJsonObject, readObject, readText, toNumber } from '../../records/fields.ts';
 import { toRepository } from '../../records/repository.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
+import { compareTotal } from '../compare-total.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
-import {
-  createReaderKit,
-  parseJsonText,
-  readType,
-  type ToolVocabulary,
-  toCutTitle,
-  toSessionRecord,
-  toUsageIfAny,
-} from '../reader-kit.ts';
+import { createReaderKit, parseJsonText, readType, toCutTitle, toSessionRecord } from '../reader-kit.ts';
 import type { MessageRecord, SessionRecord, TranscriptRecord } from '../records.ts';
-
-export const COPILOT_TOOLS: ToolVocabulary = {
-  read: ['view', 'read', 'show_file'],
-  edit: ['edit', 'create', 'str_replace_editor', 'str_replace', 'insert', 'apply_patch', 'write'],
-  shell: [
-    'bash',
-    'read_bash',
-    'write_bash',
-    'stop_bash',
-    'list_bash',
-    'shell',
-    'powershell',
-    'read_powershell',
-    'stop_powershell',
-  ],
-  search: ['grep', 'glob', 'rg', 'lsp'],
-  web: ['web_fetch', 'web_search', 'fetch_copilot_cli_documentation'],
-  agent: ['task', 'read_agent', 'list_agents', 'write_agent'],
-  skill: ['skill'],
-  plan: ['update_todo', 'report_intent', 'exit_plan_mode', 'sql', 'task_complete'],
-  question: ['ask_user'],
-};
-
-/** Events that say nothing about messages, usage or the session. */
-const BOOKKEEPING =
-  /^(?:hook\.|permission\.|assistant\.(?:turn_|usage|intent|reasoning_delta|message_delta|streaming_delta|message_start|idle)|tool\.(?:execution_start|execution_progress|execution_partial_result|user_requested)|session\.(?:info|warning|idle|mode_changed|permissions_changed|auto_mode_resolved|usage_|snapshot|plan_changed|workspace_file_changed|context_changed|handoff|remote_steerable_changed|task_complete|binary_asset|background|tools_updated|skills_loaded|custom_agents_updated|mcp_|schedule_|extensions_)|subagent\.|skill\.|system\.notification|abort$|external_tool\.|command\.|elicitation\.|user_input\.|exit_plan_mode\.|sampling\.|mcp\.)/;
-
-/** Tokens of one model, by class. */
-interface Counts {
-  input: number;
-  output: number;
-  cacheRead: number;
-  cacheWrite: number;
-  reasoning: number;
-}
+import { createUnreadLines } from '../unread-lines.ts';
+import {
+  beginRun,
+  countOutputOnly,
+  type CopilotAccounts,
+  createCopilotAccounts,
+  isRecordedRequest,
+  observeResponse,
+  rememberUnnamed,
+  settle,
+} from './accounts.ts';
+import {
+  addCounts,
+  type Counts,
+  joinTexts,
+  NO_COUNTS,
+  readCompactionCounts,
+  readCounts,
+  readTotals,
+  toUsage,
+} from './counts.ts';
+import { COPILOT_TOOLS } from './tools.ts';
+import { COPILOT_UNREAD } from './unread-types.ts';
 
 interface CopilotReaderState {
   sessionId: string | null;
   model: string | null;
   branch: string | null;
   version: string | null;
-  /** Messages' output tokens since the program started, by model: its total at the end includes them. */
-  messageOutput: Map<string, number>;
-  /** Tokens by model that the program's earlier totals have counted, since it started. */
-  reported: Map<string, Counts>;
-  /**
-   * Messages since the program started whose input is in no total yet, and those of runs that ended without a total.
-   */
-  outputOnly: { thisRun: number; earlierRuns: number };
+  /** The calls that started the latest sub-agents, by the sub-agents' ids. */
+  starters: Map<string, string>;
+  accounts: CopilotAccounts;
   /** Sum over all runs of the program, for the session's own total. */
   total: Counts;
 }
 
-const NO_COUNTS: Readonly<Counts> = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
-const MAX_MODELS = 64;
+/** Sub-agents whose calls are remembered. */
+const MAX_STARTERS = 256;
 
 function createState(): CopilotReaderState {
-  return {
-    ...{ sessionId: null, model: null, branch: null, version: null },
-    ...{ messageOutput: new Map(), reported: new Map(), total: { ...NO_COUNTS } },
-    outputOnly: { thisRun: 0, earlierRuns: 0 },
-  };
+  const unknown = { sessionId: null, model: null, branch: null, version: null };
+  return { ...unknown, starters: new Map(), accounts: createCopilotAccounts(), total: NO_COUNTS };
 }
 
 /** The context has `owner/name`; newer versions add the host. */
@@ -82,17 +55,18 @@ const toAddress = (repository: string | null, host: string | null): string | nul
   repository === null || host === null || repository.includes(':') ? repository : `https://${host}/${repository}`;
 
 /**
- * Reads `events.jsonl` of a session of Copilot CLI. Messages state only their output tokens. Input and cache come with
- * `session.shutdown`, as totals by model for the whole run, from which the messages' counts are subtracted.
+ * Reads `events.jsonl` of a session of Copilot CLI. From 1.0.10x on, `session.usage_record` states what each request
+ * used. Before, messages state their output tokens at most; input and cache come with `session.shutdown`, as totals by
+ * model, from which everything that is counted already is subtracted.
  */
 export function createCopilotReader(context: ReaderContext, state = createState()): Reader {
   const kit = createReaderKit(context, COPILOT_TOOLS);
+  const unread = createUnreadLines(COPILOT_UNREAD, context);
+  const { accounts } = state;
 
   const readContext = (data: JsonObject): TranscriptRecord[] => {
     const about = readObject(data.context);
-    state.messageOutput.clear();
-    state.reported.clear();
-    state.outputOnly = { thisRun: 0, earlierRuns: state.outputOnly.earlierRuns + state.outputOnly.thisRun };
+    beginRun(accounts);
     state.sessionId = kit.toId(data.sessionId) ?? state.sessionId;
     state.model = kit.toId(data.selectedModel) ?? state.model;
     state.branch = kit.toId(about?.branch) ?? state.branch;
@@ -104,8 +78,9 @@ export function createCopilotReader(context: ReaderContext, state = createState(
     return [toSessionRecord(facts) ?? []].flat();
   };
 
-  const readAssistant = (data: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
-    const model = kit.toId(data.model) ?? state.model;
+  const toOrigin = () => ({ gitBranch: state.branch, agentVersion: state.version });
+
+  const readAssistant = (data: JsonObject, base: MessageBase): TranscriptRecord[] => {
     const thinking = readText(data.reasoningText);
     const calls = (Array.isArray(data.toolRequests) ? data.toolRequests : []).filter(isJsonObject);
     const blocks = [
@@ -115,142 +90,197 @@ export function createCopilotReader(context: ReaderContext, state = createState(
         kit.toToolUseBlocks({ id, name, input: toInput(input), mcpServer: readText(mcpServerName) }),
       ),
     ];
-    const outputTokens = kit.toCount(data, 'outputTokens');
-    const isKnown = state.messageOutput.has(model ?? '') || state.messageOutput.size < MAX_MODELS;
-    if (isKnown) state.messageOutput.set(model ?? '', (state.messageOutput.get(model ?? '') ?? 0) + outputTokens);
-    const usage = toUsageIfAny({ outputTokens });
-    const message = newMessage('assistant', {
-      ...{ ...base, model, blocks, usage, stopReason: 'stop', requestId: kit.toId(data.requestId) },
-      responseId: kit.toId(data.apiCallId) ?? kit.toId(data.messageId),
-      gitBranch: state.branch,
-      agentVersion: state.version,
-      // Its input is in the total at the end.
-      metadata: usage === undefined ? {} : { usage_is_output_only: true },
+    const responseId = kit.toId(data.apiCallId) ?? kit.toId(data.messageId);
+    const requestId = kit.toId(data.requestId);
+    const stated = kit.toId(data.model) ?? (base.isSidechain ? null : state.model);
+    const counts = { ...NO_COUNTS, output: kit.toCount(data, 'outputTokens') };
+    const seen = observeResponse(accounts, responseId ?? `uuid:${base.uuid ?? ''}`, {
+      ...{ model: stated ?? '', counts, isRecord: false },
     });
-    if (usage === undefined) return [message];
-    state.outputOnly.thisRun++;
-    return [message, toOutputOnlyRecord()];
+    const model = stated ?? (seen.model || null);
+    const usage = toUsage(seen.counts);
+    if (model === null && responseId !== null) rememberUnnamed(accounts, { responseId, requestId });
+    const message = newMessage('assistant', {
+      ...{ ...base, ...toOrigin(), model, blocks, usage, stopReason: 'stop', requestId, responseId },
+      // Its input is in the total at the end.
+      metadata: usage === undefined || seen.isRecorded ? {} : { usage_is_output_only: true },
+    });
+    return seen.isRecorded ? [message] : [message, toOutputOnlyRecord()];
   };
 
-  const toOutputOnlyRecord = (): SessionRecord => {
-    const { thisRun, earlierRuns } = state.outputOnly;
-    return { kind: 'session', outputOnlyCount: thisRun + earlierRuns };
+  /** `session.usage_record`, and `assistant.usage`, which holds the same but is not in the files seen. */
+  const readUsage = (data: JsonObject, base: MessageBase): TranscriptRecord[] => {
+    const counts = readCounts(kit, data);
+    const responseId = kit.toId(data.apiCallId) ?? kit.toId(readObject(data.accounting)?.usageId);
+    const requestId = kit.toId(data.providerCallId);
+    const requestIds = [requestId, kit.toId(data.serviceRequestId), responseId].filter((id) => id !== null);
+    const model = kit.toId(data.model);
+    const key = responseId ?? `uuid:${base.uuid ?? ''}`;
+    const seen = observeResponse(accounts, key, { model: model ?? '', counts, isRecord: true, requestIds });
+    const usage = toUsage(seen.counts);
+    if (usage === undefined) return [];
+    const parentToolUseId = kit.toId(data.parentToolCallId) ?? base.parentToolUseId;
+    const { uuid, timestampMs, agentId } = base;
+    const stopReason = kit.toId(data.finishReason) ?? 'stop';
+    const response = { responseId, requestId, uuid, timestampMs, agentId, model, usage, stopReason, ...toOrigin() };
+    if (!seen.hadMessage) {
+      return [newUsageRecord({ ...response, isSubagent: parentToolUseId !== null || base.isSidechain })];
+    }
+    // A line of the message that came before, without blocks: usage beside a message would not be added to it.
+    return [newMessage('assistant', { ...base, ...response, parentToolUseId }), toOutputOnlyRecord()];
   };
 
-  const readResult = (data: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
+  const toOutputOnlyRecord = (): SessionRecord => ({ kind: 'session', outputOnlyCount: countOutputOnly(accounts) });
+
+  /** Usage that is in no total and in no record, as a rule: that of a compaction, or of a tool that asks a model. */
+  const readUsageBeside = (
+    counts: Counts,
+    model: string | null,
+    responseId: string,
+    base: MessageBase,
+  ): TranscriptRecord[] => {
+    const usage = toUsage(counts);
+    if (usage === undefined) return [];
+    accounts.beside = addCounts(accounts.beside, counts);
+    const { timestampMs, agentId, isSidechain: isSubagent } = base;
+    const about = { model: model ?? state.model, timestampMs, agentId, isSubagent, ...toOrigin() };
+    return [newUsageRecord({ responseId, usage, stopReason: 'stop', ...about })];
+  };
+
+  const readCompaction = (data: JsonObject, base: MessageBase): TranscriptRecord[] => {
+    const preTokens = kit.toCount(data, 'preCompactionTokens');
+    const event = { kind: 'compaction', name: null, details: preTokens > 0 ? { preTokens } : {} } as const;
+    const records: TranscriptRecord[] = [kit.toEvent(event, base.uuid, base.timestampMs, base)];
+    const summary = readText(data.summaryContent);
+    if (summary !== null) records.push(newMessage('summary', { ...base, blocks: kit.toBlocks(summary) }));
+    const error = readText(data.error);
+    if (error !== null) records.push(newMessage('system', { ...base, blocks: kit.toBlocks(error) }));
+    const used = readObject(data.compactionTokensUsed);
+    if (used === undefined) return records;
+    const counts = readCompactionCounts(kit, used);
+    const ids = [data.requestId, data.serviceRequestId].map(kit.toId);
+    if (isRecordedRequest(accounts, counts, ids)) return records;
+    const model = kit.toId(used.model) ?? kit.toId(data.model);
+    const name = base.uuid ?? `${state.sessionId ?? ''}/${base.timestampMs ?? ''}`;
+    return [...records, ...readUsageBeside(counts, model, `copilot-compaction/${name}`, base)];
+  };
+
+  const readResult = (data: JsonObject, base: MessageBase): TranscriptRecord[] => {
     const { toolCallId: id, success } = data;
     const result = readObject(data.result);
     const error = readObject(data.error);
     const content = result?.content ?? error?.message ?? null;
     const isDenied = error?.code === 'denied' || error?.code === 'rejected';
     const source = { id, content: typeof content === 'object' ? null : content, isError: success === false, isDenied };
-    return [kit.toToolResultMessage(source, base)];
+    const message = kit.toToolResultMessage(source, base);
+    const used = readObject(data.toolUsage);
+    if (used === undefined) return [message];
+    const name = kit.toId(used.requestId) ?? base.uuid ?? '';
+    return [
+      message,
+      ...readUsageBeside(readCounts(kit, used), kit.toId(used.model), `copilot-tool/${name}`, { ...base }),
+    ];
   };
 
-  const readPrompt = (data: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
+  const readPrompt = (data: JsonObject, base: MessageBase): TranscriptRecord[] => {
     const source = readText(data.source);
     const isByUser = source === null || source === 'user';
-    if (isByUser && base.isSidechain !== true) return kit.toPromptRecords(data.content, base, base.uuid ?? null);
+    if (isByUser && !base.isSidechain) return kit.toPromptRecords(data.content, base, base.uuid ?? null);
     return [newMessage('user', { ...base, metadata: { isMeta: true }, blocks: kit.toBlocks(data.content) })];
   };
 
-  /** `session.shutdown`: see createCopilotReader. Input includes cache reads and cache writes. */
-  const readShutdown = (data: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
-    const models = toModelCounts(data);
-    const records = models.flatMap(([model, now]): TranscriptRecord[] => {
-      const before = state.reported.get(model) ?? NO_COUNTS;
-      const isGrown = now.input >= before.input && now.output >= before.output;
-      const grown = isGrown ? subtract(now, before) : now;
-      if (state.reported.size < MAX_MODELS || state.reported.has(model)) state.reported.set(model, now);
-      for (const name of Object.keys(grown) as (keyof Counts)[]) state.total[name] += grown[name];
-      const counted = Math.min(grown.output, state.messageOutput.get(model) ?? 0);
-      state.messageOutput.set(model, (state.messageOutput.get(model) ?? 0) - counted);
-      const usage = toUsageIfAny({
-        inputTokens: Math.max(0, grown.input - grown.cacheRead - grown.cacheWrite),
-        outputTokens: grown.output - counted,
-        cacheReadTokens: grown.cacheRead,
-        cacheWriteTokens: grown.cacheWrite,
-        thinkingTokens: grown.reasoning,
-      });
+  /** A tool that the user ran himself; its result follows. */
+  const readUserCall = (data: JsonObject, base: MessageBase): TranscriptRecord[] => {
+    const text = `${readText(data.toolName) ?? 'tool'} ${JSON.stringify(data.arguments ?? {})}`;
+    return [newMessage('user', { ...base, metadata: { isMeta: true }, blocks: kit.toBlocks(text) })];
+  };
+
+  const readError = (data: JsonObject, base: MessageBase): TranscriptRecord[] => {
+    const code = toNumber(data.statusCode);
+    const name = code === undefined ? kit.toId(data.errorType) : String(code);
+    const event = kit.toEvent({ kind: 'api_error', name, details: {} }, base.uuid, base.timestampMs, base);
+    const text = readText(data.message);
+    return text === null ? [event] : [event, newMessage('system', { ...base, blocks: kit.toBlocks(text) })];
+  };
+
+  /** `session.shutdown`: see createCopilotReader. */
+  const readShutdown = (data: JsonObject, base: MessageBase): TranscriptRecord[] => {
+    const totals = readTotals(kit, data, kit.toId(data.currentModel) ?? state.model);
+    if (totals.size === 0) return [];
+    const isMarked = isJsonObject(data.usageAccountingWatermarks) || isJsonObject(data.accountingSnapshot);
+    const { remainders, grown, name, unnamed, mismatches } = settle(accounts, totals, isMarked);
+    for (const { field, stated, counted } of mismatches) {
+      compareTotal(`${FIELD_LABELS[field]} of session.shutdown`, stated, counted, context);
+    }
+    const { timestampMs } = base;
+    const records = remainders.flatMap(([model, counts]): TranscriptRecord[] => {
+      const usage = toUsage(counts);
       if (usage === undefined) return [];
-      const responseId = `copilot-shutdown/${base.uuid ?? state.sessionId ?? ''}/${base.timestampMs ?? ''}/${model}`;
-      const { timestampMs } = base;
-      const about = { model, timestampMs, gitBranch: state.branch, agentVersion: state.version };
-      return [newUsageRecord({ responseId, usage, stopReason: 'stop', ...about })];
+      const responseId = `copilot-shutdown/${base.uuid ?? state.sessionId ?? ''}/${timestampMs ?? ''}/${model}`;
+      return [newUsageRecord({ responseId, usage, stopReason: 'stop', model, timestampMs, ...toOrigin() })];
     });
-    if (models.length === 0) return records;
-    state.outputOnly.thisRun = 0;
+    // Lines of earlier messages, which say nothing but their model.
+    const names = unnamed.map((message) => newMessage('assistant', { ...message, model: name }));
+    state.total = addCounts(state.total, grown);
     const { input, output, cacheRead, cacheWrite } = state.total;
     // Premium requests and AI units are not dollars.
     const tokens = { tokens_in: Math.max(0, input - cacheRead - cacheWrite), tokens_out: output };
     const caches = { cache_read: cacheRead, cache_write: cacheWrite };
-    return [
-      ...records,
-      { ...toOutputOnlyRecord(), reportedTotals: { source: 'result', cost_usd: null, ...tokens, ...caches } },
-    ];
+    const reportedTotals = { source: 'result', cost_usd: null, ...tokens, ...caches } as const;
+    return [...records, ...(name === null ? [] : names), { ...toOutputOnlyRecord(), reportedTotals }];
   };
 
-  const toModelCounts = (data: JsonObject): [string, Counts][] => {
-    const metrics = Object.entries(readObject(data.modelMetrics) ?? {}).slice(0, MAX_MODELS);
-    const counted = metrics.flatMap(([model, metric]): [string, Counts][] => {
-      const usage = readObject(readObject(metric)?.usage);
-      if (usage === undefined) return [];
-      return [[cutCharacters(model, 200), toCounts((name) => kit.toCount(usage, `${name}Tokens`, 1e12))]];
-    });
-    const details = readObject(data.tokenDetails);
-    const model = kit.toId(data.currentModel) ?? state.model;
-    if (counted.length > 0 || details === undefined || model === null) return counted;
-    // Totals without a breakdown by model; their classes do not overlap.
-    const read = (name: string): number => kit.toCount(readObject(details[name]), 'tokenCount', 1e12);
-    const caches = { cacheRead: read('cache_read'), cacheWrite: read('cache_write') };
-    const input = read('input') + caches.cacheRead + caches.cacheWrite;
-    return [[model, { input, output: read('output'), ...caches, reasoning: 0 }]];
-  };
-
-  const readEvent = (type: string, data: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] | undefined => {
+  const readEvent = (type: string, data: JsonObject, base: MessageBase): TranscriptRecord[] | undefined => {
     switch (type) {
       case 'session.start':
       case 'session.resume':
         return readContext(data);
       case 'session.model_change':
-        state.model = kit.toId(data.newModel) ?? state.model;
+        if (base.agentId === null) state.model = kit.toId(data.newModel) ?? state.model;
+        return [];
+      case 'session.auto_mode_resolved':
+        if (base.agentId === null) state.model = kit.toId(data.chosenModel) ?? state.model;
+        return [];
+      case 'session.context_changed':
+        state.branch = kit.toId(data.branch) ?? state.branch;
         return [];
       case 'session.title_changed': {
         const title = readText(data.title);
         return title === null ? [] : [toCutTitle('generated', title)];
       }
+      case 'subagent.started':
+        rememberStarter(state.starters, base.agentId, kit.toId(data.toolCallId));
+        return [];
       case 'user.message':
         return readPrompt(data, base);
       case 'assistant.message':
         return readAssistant(data, base);
-      case 'assistant.reasoning':
-        // The message that follows repeats it.
-        return [];
+      case 'session.usage_record':
+        return readUsage(readObject(data.usage) ?? {}, base);
+      case 'assistant.usage':
+        return readUsage(data, base);
+      case 'tool.user_requested':
+        return readUserCall(data, base);
       case 'tool.execution_complete':
         return readResult(data, base);
       case 'system.message':
+      case 'system.notification':
         return [newMessage('system', { ...base, blocks: kit.toBlocks(data.content) })];
-      case 'session.error': {
-        const code = toNumber(data.statusCode);
-        const name = code === undefined ? kit.toId(data.errorType) : String(code);
-        return [kit.toEvent({ kind: 'api_error', name, details: {} }, base.uuid ?? null, base.timestampMs, base)];
+      case 'session.handoff':
+        return [newMessage('summary', { ...base, blocks: kit.toBlocks(joinTexts(data.context, data.summary)) })];
+      case 'session.error':
+        return readError(data, base);
+      case 'session.truncation': {
+        const preTokens = kit.toCount(data, 'preTruncationTokensInMessages');
+        const event = { kind: 'compaction', name: 'truncation', details: preTokens > 0 ? { preTokens } : {} } as const;
+        return [kit.toEvent(event, base.uuid, base.timestampMs, base)];
       }
-      case 'session.truncation':
-      case 'session.compaction_complete': {
-        const tokens = kit.toCount(
-          data,
-          type === 'session.truncation' ? 'preTruncationTokensInMessages' : 'preCompactionTokens',
-        );
-        const name = type === 'session.truncation' ? 'truncation' : null;
-        const event = { kind: 'compaction', name, details: tokens > 0 ? { preTokens: tokens } : {} } as const;
-        return [kit.toEvent(event, base.uuid ?? null, base.timestampMs, base)];
-      }
-      case 'session.compaction_start':
-        return [];
+      case 'session.compaction_complete':
+        return readCompaction(data, base);
       case 'session.shutdown':
         return readShutdown(data, base);
       default:
-        return BOOKKEEPING.test(type) ? [] : undefined;
+        return undefined;
     }
   };
 
@@ -261,27 +291,37 @@ export function createCopilotReader(context: ReaderContext, state = createState(
       if (type === undefined) return { type, timestampMs: undefined, records: [] };
       const timestampMs = kit.toTimeMs(line.timestamp);
       const data = readObject(line.data) ?? {};
-      const parentToolUseId = kit.toId(data.parentToolCallId);
-      const isSidechain = parentToolUseId !== null;
+      const agentId = kit.toId(line.agentId);
+      const parentToolUseId = kit.toId(data.parentToolCallId) ?? state.starters.get(agentId ?? '') ?? null;
+      const isSidechain = parentToolUseId !== null || agentId !== null;
       const place = { uuid: kit.toId(line.id), parentUuid: kit.toId(line.parentId), parentToolUseId, isSidechain };
-      const records = readEvent(type, data, { ...place, timestampMs }) ?? [{ kind: 'unknown', type, name: type }];
+      const records = readEvent(type, data, { ...place, agentId, timestampMs }) ?? unread.read(type, line);
       return { type, timestampMs, records };
     },
   };
 }
 
+/** What the fields of an event outside its data say. */
+type MessageBase = Pick<
+  MessageRecord,
+  'uuid' | 'parentUuid' | 'parentToolUseId' | 'isSidechain' | 'agentId' | 'timestampMs'
+>;
+
+const FIELD_LABELS: Readonly<Record<keyof Counts, string>> = {
+  input: 'Input tokens with caches',
+  output: 'Output tokens',
+  cacheRead: 'Tokens read from the cache',
+  cacheWrite: 'Tokens written to the cache',
+  reasoning: 'Reasoning tokens',
+};
+
+function rememberStarter(starters: Map<string, string>, agentId: string | null, toolUseId: string | null): void {
+  if (agentId === null || toolUseId === null) return;
+  starters.set(agentId, toolUseId);
+  if (starters.size > MAX_STARTERS) starters.delete(starters.keys().next().value ?? agentId);
+}
+
 /** Some versions write a call's arguments as JSON in a string. */
 function toInput(value: JsonValue | undefined): JsonValue {
   return typeof value === 'string' ? (parseJsonText(value) ?? value) : (value ?? null);
-}
-
-function toCounts(read: (name: keyof Counts) => number): Counts {
-  return {
-    ...{ input: read('input'), output: read('output'), reasoning: read('reasoning') },
-    ...{ cacheRead: read('cacheRead'), cacheWrite: read('cacheWrite') },
-  };
-}
-
-function subtract(now: Counts, before: Counts): Counts {
-  return toCounts((name) => Math.max(0, now[name] - before[name]));
 }

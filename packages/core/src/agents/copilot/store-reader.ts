@@ -5,7 +5,9 @@ import { type CanonicalRow, readCanonicalRow } from '../canonical-lines.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
 import { createReaderKit, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
 import type { TranscriptRecord } from '../records.ts';
-import { COPILOT_TOOLS, createCopilotReader } from './reader.ts';
+import { newUnknown } from '../unread-lines.ts';
+import { createCopilotReader } from './reader.ts';
+import { COPILOT_TOOLS } from './tools.ts';
 
 interface CopilotStoreState {
   sessionId: string | null;
@@ -100,8 +102,7 @@ export function createCopilotStoreReader(
       const row = readCanonicalRow(line);
       if (row !== undefined) {
         const timestampMs = kit.toTimeMs(toUtc(row.row.created_at ?? row.row.timestamp));
-        const unknown = { kind: 'unknown', type: row.table, name: row.table } as const;
-        return { type: row.table, timestampMs, records: readRow(row, timestampMs) ?? [unknown] };
+        return { type: row.table, timestampMs, records: readRow(row, timestampMs) ?? [newUnknown(row.table, row.row)] };
       }
       const event = eventReader.read(line, place);
       const isCounted = state.storeSinceMs !== undefined && (event.timestampMs ?? 0) >= state.storeSinceMs;
