@@ -169,6 +169,26 @@ describe('Gemini CLI', () => {
     }
   });
 
+  it('shows each message once, although a resume writes all of them again with new times', async () => {
+    const calling = gemini(3, 3, 'I will look', { ...thoughts, ...tokens(1000, 20, 600, 30), ...call('success') });
+    const functionCall = { id: 'run_shell_command-1-heron', name: 'run_shell_command', args: {} };
+    const again = [
+      { ...user(2, 8, [{ text: 'Find the heron' }]) },
+      { ...gemini(3, 8, [{ text: 'I will look' }, { functionCall }]) },
+      { ...user(3, 8, [{ functionResponse: { id: functionCall.id, response: { output: 'two lines' } } }]) },
+    ];
+    const read = await readTranscript(
+      toJsonLines([
+        ...[header, MESSAGES[1], calling, header, { $set: { sessionId: id(999) } }, { $set: { messages: again } }],
+        ...[user(4, 9, 'Go on'), header, { $set: { messages: [...again, user(4, 9, 'Go on')] } }],
+      ]),
+    );
+    expect(listIssues(read)).toEqual([]);
+    expect(read.messages.map(({ message_type: type }) => type)).toEqual(['user', 'assistant', 'user', 'user']);
+    expect(read.stats).toMatchObject({ prompt_count: 2, tool_use_count: 1 });
+    expect(countTokens(read).responses).toBe(1);
+  });
+
   it('compares the totals of its responses with their classes, once each', async () => {
     const short = gemini(1, 1, 'x', { tokens: { input: 10, output: 2, cached: 4, thoughts: 3, tool: 1, total: 14 } });
     const read = await readTranscript(toJsonLines([header, short, short, MESSAGES[4]]));

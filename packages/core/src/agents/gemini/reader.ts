@@ -36,6 +36,8 @@ const NO_PROMPT = /^\s*(?:[/?]|<session_context>|<hook_context>|$)/;
 /** The first folder that the context of a session names; older versions name one in a sentence. */
 const WORKSPACE =
   /(?:Workspace Directories:\**\s*\n\s*- |working in the (?:following directories:\s*\n\s*- |directory: ))([^\n]+)/;
+/** Shorter ids are numbers, as in documents of other programs. */
+const MIN_UNIQUE_ID_LENGTH = 20;
 /** Messages whose earlier lines are remembered; the oldest are dropped. Messages are rewritten within a few lines. */
 const MAX_REMEMBERED_MESSAGES = 4000;
 
@@ -196,7 +198,7 @@ export function createGeminiReader(
   const readMessage = (message: JsonObject): { timestampMs: number | undefined; records: TranscriptRecord[] } => {
     const timestampMs = kit.toTimeMs(message.timestamp);
     const base = { timestampMs, uuid: kit.toId(message.id), isSidechain: state.isSubagent };
-    const known = recall(`${readText(message.id) ?? ''}@${readText(message.timestamp) ?? ''}`);
+    const known = recall(toMessageKey(message));
     const isNew = known.textLength === 0;
     switch (message.type) {
       case 'user':
@@ -263,10 +265,20 @@ function toGeminiUsage(tokens: JsonObject, kit: ReaderKit) {
   });
 }
 
+/**
+ * Which message a line repeats. A resume writes all messages again with new times; results have the id of their call's
+ * message, but another type.
+ */
+function toMessageKey(message: JsonObject): string {
+  const type = message.type === 'model' ? 'gemini' : (readText(message.type) ?? '');
+  const id = readText(message.id) ?? '';
+  return id.length >= MIN_UNIQUE_ID_LENGTH ? `${type}/${id}` : `${type}/${id}@${readText(message.timestamp) ?? ''}`;
+}
+
 /** Message ids are random UUIDs, the same in every version of a session. */
 function toResponseId({ id, timestamp }: JsonObject): string | null {
   const text = readText(id);
-  if (text === null || text.length >= 20) return text === null ? null : cutCharacters(text, 200);
+  if (text === null || text.length >= MIN_UNIQUE_ID_LENGTH) return text === null ? null : cutCharacters(text, 200);
   return `gemini/${readText(timestamp) ?? ''}/${text}`;
 }
 
