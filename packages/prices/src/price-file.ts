@@ -3,6 +3,7 @@ import type { MatchLogic, ModelInfo } from '@pydantic/genai-prices';
 import { isSpelledOut, type ListedModel, toRatePeriods } from './list-prices.ts';
 import { LITE_LLM_FIELDS, type LiteLlmEntry, listLiteLlmEntries, toLiteLlmBands } from './lite-llm.ts';
 import { parseModelName } from './model-name.ts';
+import { addLongContextBand } from './vendor-rules.ts';
 import { MAX_PRICE_USD, type PriceIssue } from './parse-price-overrides.ts';
 import type { RateBand, RatePeriod } from './rates.ts';
 
@@ -98,7 +99,7 @@ function readProviders(content: readonly unknown[], report: Report): Lookup | un
         .get(wanted.seller)
         ?.find(({ match }) => isMatching(match, wanted.name) && isSpelledOut(match, wanted));
       const periods = found && toRatePeriods(found.prices);
-      return found && periods && { model: found.id, periods };
+      return found && periods && { model: found.id, periods: addLongContextBand(found.id, periods) };
     },
   };
 }
