@@ -12,6 +12,7 @@ import { createTestDatabase } from '@recount/local-postgres/testing';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { handleJob } from '../process/handle-job.ts';
+import type { ProcessOptions } from '../process/process-transcript.ts';
 import type { IngestJob } from '../queue/index.ts';
 import { type ReceiveRequest, type ReceiveResult, receiveTranscript } from '../receive/receive-transcript.ts';
 
@@ -26,7 +27,7 @@ export interface TestInstallation extends IngestDependencies {
   storeDirectory: string;
   receive(text: string | Uint8Array, request?: Partial<ReceiveRequest>): Promise<ReceiveResult>;
   /** Ingests what is waiting, in the order of the queue. */
-  work(): Promise<void>;
+  work(options?: Pick<ProcessOptions, 'priceSource'>): Promise<void>;
   find(transcriptId: string): Promise<TranscriptRow | undefined>;
   listObjectKeys(): Promise<string[]>;
   close(): Promise<void>;
@@ -65,11 +66,12 @@ export async function createTestInstallation(): Promise<TestInstallation> {
         maxBytes: 1024 * 1024 * 1024,
         ...request,
       }),
-    async work() {
+    async work(options = {}) {
       for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
         const outcome = await handleJob({ ...deps, onReport: () => undefined }, job, {
           maxLineBytes: 1024 * 1024,
           minCheckpointBytes: 0,
+          ...options,
         });
         if (outcome.status === 'failed') throw new Error(outcome.reason);
       }
