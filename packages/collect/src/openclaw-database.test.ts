@@ -94,7 +94,8 @@ it('finds OpenClaw’s sessions under every name that they have, and no others',
   ];
   const aside = ['sessions/s-1.trajectory.jsonl', 'sessions/cold/0123.jsonl.zst'];
   for (const name of [...sessions, ...others, ...aside]) await createFile(`${AGENT}/${name}`, '{}\n');
+  const ofProfile = await createFile('.openclaw-work/agents/main/sessions/s-6.jsonl', '{}\n');
   const toPaths = (names: string[]) => names.map((name) => join(homeFolder, AGENT, name)).sort();
-  expect(find('transcripts').sort()).toEqual(toPaths(sessions));
+  expect(find('transcripts').sort()).toEqual([...toPaths(sessions), ofProfile].sort());
   expect(find('aside').sort()).toEqual(toPaths(aside));
 });

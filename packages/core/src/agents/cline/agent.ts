@@ -7,13 +7,33 @@ import { createClineReader } from './reader.ts';
 import { createClineSessionReader } from './session-reader.ts';
 
 /** Editors that the extensions run in, by the name of their data folder. */
-const EDITORS = ['Code', 'Code - Insiders', 'Cursor', 'Windsurf', 'VSCodium'];
+const EDITORS = [
+  ...[
+    'Code',
+    'Code - Insiders',
+    'Code - OSS',
+    'VSCodium',
+    'Cursor',
+    'Windsurf',
+    'Antigravity',
+    'Kiro',
+    'Trae',
+    'Positron',
+  ],
+];
+/** Where the same editors keep data on a machine that they are connected to. */
+const SERVERS = ['.vscode-server', '.vscode-server-insiders', '.vscodium-server', '.cursor-server', '.windsurf-server'];
 
 const toPlaces = (extension: string): SessionPlace[] => {
   const files = [`User/globalStorage/${extension}/tasks/*/ui_messages.json`];
   const below = (folder: string) => EDITORS.map((editor) => `${folder}/${editor}`);
   return [
-    { holds: 'transcripts', bases: [...below('.config'), '.vscode-server/data'], files, platforms: ['linux'] },
+    {
+      holds: 'transcripts',
+      bases: [...below('.config'), ...SERVERS.map((folder) => `${folder}/data`)],
+      files,
+      platforms: ['linux'],
+    },
     { holds: 'transcripts', bases: below('Library/Application Support'), files, platforms: ['darwin'] },
     { holds: 'transcripts', bases: below('AppData/Roaming'), files, platforms: ['win32'] },
   ];

@@ -40,6 +40,7 @@ export const pi: Agent = {
       ...{ holds: 'transcripts', variable: 'PI_CODING_AGENT_DIR', bases: ['.pi/agent'] },
       files: ['sessions/**/*.jsonl'],
     },
+    { holds: 'transcripts', variable: 'PI_CODING_AGENT_SESSION_DIR', bases: [], files: ['**/*.jsonl'] },
   ],
   formats: [toFormat('pi-session', (line) => (isHeader(line) ? 0.7 : 0))],
 };
@@ -52,10 +53,11 @@ function isOpenClawPath(path: string | undefined): boolean {
   return isInSessions || isBelow(path, '.openclaw') || isRenamedTranscript(path);
 }
 
-const OPENCLAW_HOME: Pick<SessionPlace, 'variable' | 'bases'> = {
-  variable: 'OPENCLAW_STATE_DIR',
-  bases: ['.openclaw', '.clawdbot', '.moltbot', '.openclaw-dev'],
-};
+/** Places below the state folder; named profiles have state folders of their own: `~/.openclaw-<profile>`. */
+const toOpenClawPlaces = (place: Pick<SessionPlace, 'holds' | 'what'>, files: readonly string[]): SessionPlace[] => [
+  { ...place, variable: 'OPENCLAW_STATE_DIR', bases: ['.openclaw', '.clawdbot', '.moltbot'], files },
+  { ...place, bases: [''], files: files.map((file) => `.openclaw-*/${file}`) },
+];
 
 /**
  * OpenClaw: files like Pi's, below `~/.openclaw/agents/<agent>/sessions`. Only their location tells them from Pi's.
@@ -69,24 +71,19 @@ export const openclaw: Agent = {
   label: 'OpenClaw',
   places: [
     // Named before the sessions, whose pattern they match as well.
-    {
-      ...{ holds: 'aside', what: 'what each run traced, which its session has as well', ...OPENCLAW_HOME },
-      files: ['agents/*/sessions/*.trajectory.jsonl'],
-    },
-    {
-      ...{ holds: 'transcripts', ...OPENCLAW_HOME },
-      files: [
-        ...['', '.reset.*Z', '.deleted.*Z', '.reset.*Z.zst', '.deleted.*Z.zst'].map(
-          (ending) => `agents/*/sessions/*.jsonl${ending}`,
-        ),
-        'agents/*/session-sqlite-import-archive/*.jsonl.imported-*',
-      ],
-    },
-    { holds: 'database', ...OPENCLAW_HOME, files: ['agents/*/agent/openclaw-agent.sqlite'] },
-    {
-      ...{ holds: 'aside', what: 'sessions in cold storage, which is off by default', ...OPENCLAW_HOME },
-      files: ['agents/*/sessions/cold/*.jsonl.zst'],
-    },
+    ...toOpenClawPlaces({ holds: 'aside', what: 'what each run traced, which its session has as well' }, [
+      'agents/*/sessions/*.trajectory.jsonl',
+    ]),
+    ...toOpenClawPlaces({ holds: 'transcripts' }, [
+      ...['', '.reset.*Z', '.deleted.*Z', '.reset.*Z.zst', '.deleted.*Z.zst'].map(
+        (ending) => `agents/*/sessions/*.jsonl${ending}`,
+      ),
+      'agents/*/session-sqlite-import-archive/*.jsonl.imported-*',
+    ]),
+    ...toOpenClawPlaces({ holds: 'database' }, ['agents/*/agent/openclaw-agent.sqlite']),
+    ...toOpenClawPlaces({ holds: 'aside', what: 'sessions in cold storage, which is off by default' }, [
+      'agents/*/sessions/cold/*.jsonl.zst',
+    ]),
   ],
   databases: [openclawDatabase],
   formats: [
@@ -102,12 +99,20 @@ export const openclaw: Agent = {
 export const omp: Agent = {
   id: 'omp',
   label: 'OMP',
-  places: [{ holds: 'transcripts', bases: ['.omp/agent'], files: ['sessions/**/*.jsonl'] }],
+  places: [
+    { holds: 'transcripts', bases: ['.omp/agent'], files: ['sessions/**/*.jsonl'] },
+    { holds: 'transcripts', bases: ['.omp/profiles'], files: ['*/agent/sessions/**/*.jsonl'] },
+    {
+      ...{ holds: 'transcripts', variable: 'XDG_DATA_HOME', bases: ['.local/share'], platforms: ['linux'] },
+      files: ['omp/sessions/**/*.jsonl', 'omp/profiles/*/sessions/**/*.jsonl'],
+    },
+  ],
   formats: [
     {
       ...toFormat('omp-session', (line, path) => {
         if (line.type === 'title' && typeof line.title === 'string') return 0.6;
-        return isHeader(line) && (isBelow(path, '.omp') || 'titleSource' in line) ? 0.9 : 0;
+        const isInOmp = isBelow(path, '.omp') || isBelow(path, 'omp');
+        return isHeader(line) && (isInOmp || 'titleSource' in line) ? 0.9 : 0;
       }),
       // The title line.
       isRewritten: true,
