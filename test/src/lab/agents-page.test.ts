@@ -7,11 +7,11 @@ const situations = [
   { id: 'two', label: 'second' },
 ];
 const toCell = (situation: string, verdict: AgentResult['cells'][number]['verdict'], texts: string[] = []) => ({
-  ...{ agent: 'a', situation, verdict, unwritten: 0 },
+  ...{ agent: 'a', situation, verdict, unwritten: [] },
   differences: texts.map((text) => ({ way: 'parse', text })),
 });
 const toResult = (label: string, version: string, ...cells: AgentResult['cells'][number][]): AgentResult => ({
-  ...{ agent: label.toLowerCase(), label, packageName: label, version, cells },
+  ...{ agent: label.toLowerCase(), label, version, cells },
 });
 const notTried = [{ label: 'Closed', what: 'all', reason: 'needs a login' }];
 const create = (previous: string | undefined, results: AgentResult[], date = '2026-11-27') =>

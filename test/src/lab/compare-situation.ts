@@ -1,36 +1,47 @@
 import { compare, compareSums, type Difference, type Expected, listCountable, sumByModel } from './compare.ts';
 import { compareLive } from './compare-live.ts';
 import type { Program } from './programs/program.ts';
-import { findFiles, findUncounted, parseFiles } from './read-files.ts';
+import { findFiles, parseFiles } from './read-files.ts';
 import { readUsage } from './read-usage.ts';
 import type { SituationResult } from './run-situation.ts';
+import type { Exchange } from './server/exchange.ts';
 import type { Situation } from './situations.ts';
 import type { Store } from './store.ts';
+import type { Cell } from './table.ts';
+import { createWritten, readContents } from './written.ts';
 
 /** Reads what a program wrote in every way that recount has, and compares each with what the server answered. */
 export async function compareSituation(
   program: Program,
   situation: Situation,
-  { home, environment, runs, exchanges }: SituationResult,
+  { home, project, environment, runs, exchanges }: SituationResult,
   store: Store | undefined,
-): Promise<{ differences: Difference[]; unwritten: number }> {
+): Promise<Pick<Cell, 'differences' | 'unwritten'>> {
+  const paths = findFiles(home, environment);
+  const written = createWritten(readContents([home, project]));
   const expected: Expected = {
     agent: program.agent,
     exchanges,
     prompts: runs.map(({ turn }) => turn.prompt).filter((prompt) => prompt !== program.compactCommand),
     outputs: situation.outputs ?? [],
     isKilled: situation.turns.some(({ isKilled }) => isKilled === true),
+    written,
   };
-  const paths = findFiles(home, environment);
   const parsed = compare('parse', expected, await parseFiles(paths));
-  const uncounted = findUncounted(paths, exchanges, parsed.counted);
-  const missed = uncounted.map(
-    ({ number, marker }): Difference => ({
+  const inSessions = createWritten(readContents(paths));
+  const isUncounted = (exchange: Exchange): boolean =>
+    exchange.outcome === 'answered' &&
+    !parsed.counted.includes(exchange) &&
+    inSessions.findOutput(exchange) !== undefined;
+  const own = exchanges.filter((exchange) => exchange.marker === undefined && isUncounted(exchange));
+  const missed = own.map(
+    ({ number }): Difference => ({
       way: 'parse',
-      text: `answer ${number} (to ${marker ?? 'a request of the program'}) is in the files and not counted`,
+      text: `answer ${number}, to a request of the program's own, is in its sessions and not counted`,
     }),
   );
-  const sums = sumByModel(listCountable(exchanges, [...parsed.counted, ...uncounted]));
+  const countable = listCountable(exchanges, [...parsed.counted, ...own], written);
+  const sums = sumByModel(countable, parsed.begun);
   const differences = [
     ...parsed.differences,
     ...missed,
@@ -38,6 +49,6 @@ export async function compareSituation(
     ...(store === undefined ? [] : compare('stored', expected, await store.upload(environment)).differences),
     ...compareLive(program, runs),
   ];
-  const written = new Set([...parsed.counted, ...uncounted]);
-  return { differences, unwritten: exchanges.filter((one) => one.outcome === 'answered' && !written.has(one)).length };
+  const unwritten = exchanges.filter((one) => one.outcome === 'answered' && !countable.includes(one));
+  return { differences, unwritten: unwritten.map(({ number, marker }) => ({ number, marker })) };
 }

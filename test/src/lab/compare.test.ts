@@ -2,12 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { compare, compareSums, type Expected, listCountable, sumByModel } from './compare.ts';
 import type { Found, FoundResponse, FoundSession } from './found.ts';
 import type { Exchange } from './server/exchange.ts';
+import { createWritten } from './written.ts';
 
 const toExchange = (number: number, more: Partial<Exchange> = {}): Exchange => ({
   number,
   wire: 'anthropic',
   outcome: 'answered',
   marker: 'LAB-test-1',
+  isSummary: false,
   model: 'model-1',
   responseId: `msg_${number}`,
   text: `Text ${number}.`,
@@ -37,7 +39,9 @@ const session: FoundSession = {
   ...{ id: 's', agent: 'made-up', prompts: ['Do it.'], answers: ['Text 1.', 'Text 2.'], promptCount: 1, issues: [] },
   calls: [{ id: 'call_1', name: 'shell', result: 'out\n' }],
 };
+const written = createWritten(new Map([['/home/x.jsonl', '51 41 42 43 Do it. Text 1. Text 2. call_1 out']]));
 const expected: Expected = {
+  written,
   agent: 'made-up',
   exchanges: [one, two],
   prompts: ['Do it.'],
@@ -53,7 +57,7 @@ const withSession = (more: Partial<FoundSession>): Found => ({ ...right, session
 
 describe('responses', () => {
   it('are right if each is there once, with all its tokens', () => {
-    expect(compare('parse', expected, right)).toEqual({ differences: [], counted: [one, two] });
+    expect(compare('parse', expected, right)).toEqual({ differences: [], counted: [one, two], begun: [] });
   });
 
   it('are wrong if one is missing, counts twice, was never given, or has other tokens', () => {
@@ -84,18 +88,29 @@ describe('responses', () => {
     const refused = toExchange(5, { outcome: 'refused' });
     const changed = { exchanges: [one, two, hung, own, refused] };
     expect(textsOf(right, changed)).toEqual([]);
-    expect(textsOf(withResponses(...right.responses, toResponse(hung, { output: 1 })), changed)).toEqual([]);
+    const begun = toResponse(hung, { output: 1 });
+    const withBegun = compare('parse', { ...expected, ...changed }, withResponses(...right.responses, begun));
+    expect(withBegun).toMatchObject({ differences: [], begun: [begun] });
+    expect(sumByModel([], [begun]).get('model-1')).toMatchObject({ input: 13, output: 1 });
     const found = withResponses(...right.responses, toResponse(own));
     expect(compare('parse', { ...expected, ...changed }, found).counted).toEqual([one, two, own]);
     expect(textsOf(withResponses(...right.responses, toResponse(refused)), changed)).toHaveLength(1);
   });
 });
 
+it('what the program wrote nowhere cannot be read', () => {
+  const nothing: Found = { sessions: [{ ...session, answers: [], prompts: [], calls: [] }], responses: [] };
+  expect(textsOf(nothing)).toHaveLength(7);
+  expect(textsOf(nothing, { written: createWritten(new Map()) })).toEqual([]);
+});
+
 it('texts are wrong if they are missing, there twice, or within others', () => {
-  expect(textsOf(withSession({ answers: ['Text 1.'] }))).toEqual(['text of answer 2 is in no session: "Text 2."']);
+  expect(textsOf(withSession({ answers: ['Text 1.'] }))).toEqual([
+    'text of answer 2 is in no session: "Text 2."; it is in /home/x.jsonl',
+  ]);
   expect(textsOf(withSession({ answers: ['Text 1.', 'Text 2.', 'Text 2.'] }))).toHaveLength(1);
   expect(textsOf(withSession({ prompts: ['<x>Do it.</x>'] }))).toEqual([
-    'prompt is in no session: "Do it.", but within "<x>Do it.</x>"',
+    'prompt is in no session: "Do it.", but within "<x>Do it.</x>"; it is in /home/x.jsonl',
   ]);
   expect(textsOf(withSession({ promptCount: 2 }))).toEqual(['session s has 1 prompts, counted 2']);
   expect(textsOf(withSession({ agent: 'another' }))).toContain("session s is read as another's");
@@ -111,7 +126,9 @@ it('calls are wrong if they are missing, there twice, have another name, or no r
   expect(textsOf(withSession({ calls: [call, call] }))).toHaveLength(1);
   expect(textsOf(withSession({ calls: [{ ...call, name: 'bash' }] }))).toHaveLength(1);
   expect(textsOf(withSession({ calls: [{ ...call, result: null }] }))).toHaveLength(2);
-  expect(textsOf(withSession({ calls: [{ ...call, result: 'no' }] }))).toEqual(['no result of a tool contains "out"']);
+  expect(textsOf(withSession({ calls: [{ ...call, result: 'no' }] }))).toEqual([
+    'no result of a tool contains "out"; it is in /home/x.jsonl',
+  ]);
 });
 
 it('errors and warnings are told once; notices and the last line of a killed program are not', () => {
@@ -125,8 +142,8 @@ it('errors and warnings are told once; notices and the last line of a killed pro
 
 it('sums are compared by model', () => {
   const own = toExchange(3, { marker: undefined });
-  expect(listCountable([one, two, own], [])).toEqual([one, two]);
-  expect(listCountable([one, two, own], [own])).toEqual([one, two, own]);
+  expect(listCountable([one, two, own], [], written)).toEqual([one, two]);
+  expect(listCountable([one, two, own], [own], written)).toEqual([one, two, own]);
   const sums = sumByModel([one, two]);
   expect(sums.get('model-1')).toMatchObject({ input: 23, cacheRead: 43, cacheWrite: 63, output: 83 });
   expect(compareSums('usage', sums, sums)).toEqual([]);

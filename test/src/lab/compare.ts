@@ -1,5 +1,6 @@
-import type { Found, FoundResponse } from './found.ts';
-import type { Exchange, ToolUse } from './server/exchange.ts';
+import type { Found, FoundResponse, FoundSession } from './found.ts';
+import type { AnsweredCall, Exchange, ToolUse } from './server/exchange.ts';
+import type { Written } from './written.ts';
 
 /** What recount got wrong about what a program wrote. */
 export interface Difference {
@@ -19,12 +20,16 @@ export interface Expected {
   outputs: readonly string[];
   /** The program was killed: its last line may be cut. */
   isKilled: boolean;
+  /** In all files that the program wrote: what is in none of them cannot be read. */
+  written: Written;
 }
 
 export interface Comparison {
   differences: Difference[];
   /** The exchanges that are in recount's figures, and belong there. */
   counted: Exchange[];
+  /** Responses of which the program got only the beginning, as it states them. */
+  begun: FoundResponse[];
 }
 
 const CLASSES = ['input', 'cacheRead', 'cacheWrite', 'output'] as const;
@@ -37,19 +42,20 @@ const isRequired = ({ outcome, marker }: Exchange): boolean => outcome === 'answ
 
 /** Compares everything that recount read with everything that the server answered. */
 export function compare(way: string, expected: Expected, found: Found): Comparison {
-  const { texts, counted } = compareResponses(expected.exchanges, found.responses);
+  const { texts, counted, begun } = compareResponses(expected, found.responses);
   const all = [
     ...texts,
     ...compareTexts(expected, found),
     ...compareCalls(expected, found),
     ...listIssues(expected, found),
   ];
-  return { differences: all.map((text) => ({ way, text })), counted };
+  return { differences: all.map((text) => ({ way, text })), counted, begun };
 }
 
-function compareResponses(exchanges: readonly Exchange[], found: readonly FoundResponse[]) {
+function compareResponses({ exchanges, written }: Expected, found: readonly FoundResponse[]) {
   const texts: string[] = [];
   const counted: Exchange[] = [];
+  const begun: FoundResponse[] = [];
   const open = new Set(exchanges);
   const rest = found.filter((response) => {
     const exchange = take(open, (candidate) => isEqual(candidate, response));
@@ -60,8 +66,10 @@ function compareResponses(exchanges: readonly Exchange[], found: readonly FoundR
   });
   for (const response of rest) {
     // A program that got only the beginning of an answer may state its input.
-    const begun = take(open, (candidate) => isBegun(candidate, response));
-    if (begun !== undefined) continue;
+    if (take(open, (candidate) => isBegun(candidate, response)) !== undefined) {
+      begun.push(response);
+      continue;
+    }
     const meant = take(open, (candidate) =>
       CLASSES.some((name) => candidate.tokens[name] > 0 && candidate.tokens[name] === response[name]),
     );
@@ -73,9 +81,11 @@ function compareResponses(exchanges: readonly Exchange[], found: readonly FoundR
     else texts.push(`a response that the server never gave: ${describeTokens(response)}, model ${response.model}`);
   }
   for (const exchange of open) {
-    if (isRequired(exchange)) texts.push(`answer ${exchange.number} is missing: ${describeTokens(exchange.tokens)}`);
+    const file = isRequired(exchange) ? written.findOutput(exchange) : undefined;
+    if (file !== undefined)
+      texts.push(`answer ${exchange.number} is missing: ${describeTokens(exchange.tokens)}${at(file)}`);
   }
-  return { texts, counted };
+  return { texts, counted, begun };
 }
 
 function take(open: Set<Exchange>, fits: (exchange: Exchange) => boolean): Exchange | undefined {
@@ -113,27 +123,26 @@ function compareParts(exchange: Exchange, response: FoundResponse): string[] {
   return texts;
 }
 
-function compareTexts({ agent, exchanges, prompts }: Expected, { sessions }: Found): string[] {
+function compareTexts({ agent, exchanges, prompts, written }: Expected, { sessions }: Found): string[] {
   const texts: string[] = [];
   const own = sessions.filter((session) => session.agent === agent);
   for (const { id, agent: other } of sessions) {
     if (other !== agent) texts.push(`session ${id} is read as ${other}'s`);
   }
   const check = (what: string, text: string, kind: 'prompts' | 'answers') => {
-    const counts = own.map((session) => session[kind].filter((each) => each.trim() === text).length);
-    if (!counts.some((count) => count > 0))
-      texts.push(`${what} is in no session: "${text}"${nearest(own, kind, text)}`);
-    else if (Math.max(...counts) > 1) texts.push(`${what} is in a session ${Math.max(...counts)} times: "${text}"`);
+    const most = Math.max(0, ...own.map((session) => session[kind].filter((each) => each.trim() === text).length));
+    if (most > 1) texts.push(`${what} is in a session ${most} times: "${text}"`);
+    const file = most === 0 ? written.findText(text) : undefined;
+    if (file !== undefined) texts.push(`${what} is in no session: "${text}"${nearest(own, kind, text)}${at(file)}`);
   };
   for (const prompt of new Set(prompts)) check('prompt', prompt, 'prompts');
-  for (const exchange of exchanges) {
-    if (isRequired(exchange) && exchange.text !== '')
-      check(`text of answer ${exchange.number}`, exchange.text, 'answers');
+  for (const { number, text } of exchanges.filter(isRequired)) {
+    if (text !== '') check(`text of answer ${number}`, text, 'answers');
   }
   for (const session of own) {
+    // Sub-agents have none that the user typed.
     const typed = session.prompts.filter((text) => prompts.includes(text.trim())).length;
-    const isChild = typed === 0;
-    if (!isChild && session.promptCount !== typed) {
+    if (typed > 0 && session.promptCount !== typed) {
       texts.push(`session ${session.id} has ${typed} prompts, counted ${session.promptCount}`);
     }
   }
@@ -146,28 +155,36 @@ function nearest(sessions: Found['sessions'], kind: 'prompts' | 'answers', text:
   return longer === undefined ? '' : `, but within "${longer.slice(0, 300)}"`;
 }
 
-function compareCalls({ agent, exchanges, outputs }: Expected, { sessions }: Found): string[] {
+function compareCalls({ agent, exchanges, outputs, written }: Expected, { sessions }: Found): string[] {
   const texts: string[] = [];
   const own = sessions.filter((session) => session.agent === agent);
-  for (const exchange of exchanges.filter(isRequired)) {
-    for (const call of exchange.calls) {
-      const copies = own.map(({ calls }) => calls.filter(({ id }) => id === call.id));
-      const found = copies.flat();
-      if (found.length === 0) texts.push(`call ${call.name} of answer ${exchange.number} is missing`);
-      else if (copies.some(({ length }) => length > 1))
-        texts.push(`call ${call.name} of answer ${exchange.number} is there twice`);
-      else if (found[0]?.name !== toFullName(call))
-        texts.push(`call ${toFullName(call)} of answer ${exchange.number} is named ${found[0]?.name}`);
-      else if (found.every(({ result }) => result === null))
-        texts.push(`call ${call.name} of answer ${exchange.number} has no result`);
+  for (const { number, calls } of exchanges.filter(isRequired)) {
+    for (const call of calls) {
+      const fault = findFaultOfCall(call, own, written);
+      if (fault !== undefined) texts.push(`call ${toFullName(call)} of answer ${number} ${fault}`);
     }
   }
   const results = own.flatMap(({ calls }) => calls.map(({ result }) => result ?? ''));
   for (const output of outputs) {
-    if (!results.some((result) => result.includes(output))) texts.push(`no result of a tool contains "${output}"`);
+    const file = results.some((result) => result.includes(output)) ? undefined : written.findText(output);
+    if (file !== undefined) texts.push(`no result of a tool contains "${output}"${at(file)}`);
   }
   return texts;
 }
+
+function findFaultOfCall(call: AnsweredCall, own: readonly FoundSession[], written: Written): string | undefined {
+  // Some programs put the tool's name before the id.
+  const copies = own.map(({ calls }) => calls.filter(({ id }) => id?.endsWith(call.id)));
+  const found = copies.flat();
+  const file = found.length === 0 ? written.findText(call.id) : undefined;
+  if (file !== undefined) return `is missing${at(file)}`;
+  if (copies.some(({ length }) => length > 1)) return 'is there twice';
+  const other = found.find(({ name }) => name !== toFullName(call));
+  if (other !== undefined) return `is named ${other.name}`;
+  return found.length > 0 && found.every(({ result }) => result === null) ? 'has no result' : undefined;
+}
+
+const at = (file: string): string => `; it is in ${file}`;
 
 const toFullName = ({ name, namespace }: ToolUse): string => (namespace === undefined ? name : `${namespace}__${name}`);
 
@@ -189,9 +206,10 @@ export function describeTokens(tokens: Pick<FoundResponse, (typeof CLASSES)[numb
 /** Tokens by model. */
 export type UsageByModel = ReadonlyMap<string, Pick<FoundResponse, (typeof CLASSES)[number]>>;
 
-export function sumByModel(exchanges: readonly Exchange[]): UsageByModel {
+export function sumByModel(exchanges: readonly Exchange[], begun: readonly FoundResponse[] = []): UsageByModel {
   const sums = new Map<string, Record<(typeof CLASSES)[number], number>>();
-  for (const { model, tokens } of exchanges) {
+  const all = [...exchanges, ...begun.map((response) => ({ model: response.model ?? 'no model', tokens: response }))];
+  for (const { model, tokens } of all) {
     const sum = sums.get(model) ?? { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
     for (const name of CLASSES) sum[name] += tokens[name];
     sums.set(model, sum);
@@ -199,9 +217,15 @@ export function sumByModel(exchanges: readonly Exchange[]): UsageByModel {
   return sums;
 }
 
-/** The exchanges that must be counted: those of the lab's prompts, and the program's own ones that its files hold. */
-export function listCountable(exchanges: readonly Exchange[], counted: readonly Exchange[]): Exchange[] {
-  return exchanges.filter((exchange) => isRequired(exchange) || counted.includes(exchange));
+/** The exchanges that must be counted: those that are, and those of the lab's prompts whose usage is in some file. */
+export function listCountable(
+  exchanges: readonly Exchange[],
+  counted: readonly Exchange[],
+  written: Written,
+): Exchange[] {
+  return exchanges.filter(
+    (exchange) => counted.includes(exchange) || (isRequired(exchange) && written.findOutput(exchange) !== undefined),
+  );
 }
 
 export function compareSums(way: string, expected: UsageByModel, found: UsageByModel): Difference[] {

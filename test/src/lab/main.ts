@@ -7,6 +7,7 @@ import { toAgentsPage } from './agents-page.ts';
 import { CLOSED_PROGRAMS, PROGRAMS } from './programs/programs.ts';
 import { runLab } from './run-lab.ts';
 import { SITUATIONS } from './situations.ts';
+import { startStore } from './store.ts';
 import { type AgentResult, formatRows, isRight, toTable } from './table.ts';
 
 const PAGE = fileURLToPath(new URL('../../../docs/agents.md', import.meta.url));
@@ -24,6 +25,7 @@ nothing but loopback.
   --version VERSION  of the agent's package, in place of the newest one; needs one --agent
   --situation ID     only this situation; may be repeated. One of: ${SITUATIONS.map(({ id }) => id).join(', ')}
   --folder PATH      where the programs' homes are made (default: a new temporary folder)
+  --no-upload        starts no recount to upload the sessions to
   --keep             leaves what the programs wrote, and says where
 
 Examples:
@@ -40,6 +42,7 @@ async function main(): Promise<number> {
       situation: { type: 'string', multiple: true, default: [] },
       folder: { type: 'string' },
       keep: { type: 'boolean', default: false },
+      'no-upload': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -54,6 +57,7 @@ async function main(): Promise<number> {
   const isWanted = ({ agent }: { agent: string }) => values.agent.length === 0 || values.agent.includes(agent);
   const situations = SITUATIONS.filter(({ id }) => values.situation.length === 0 || values.situation.includes(id));
   const folder = values.folder ?? (await mkdtemp(join(tmpdir(), 'recount-lab-')));
+  const store = values['no-upload'] ? undefined : await startStore();
   try {
     const results = await runLab({
       programs: PROGRAMS.filter(isWanted),
@@ -62,34 +66,42 @@ async function main(): Promise<number> {
       version: values.version,
       folder,
       keep: values.keep,
-      store: undefined,
+      store,
       onProgress: (text) => console.log(text),
     });
     const date = new Date().toISOString().slice(0, 10);
     const run = results.filter(({ cells }) => cells.length > 0);
     console.log(`\n${formatRows(toTable(run, situations, date))}`);
-    for (const { label, what, reason } of listNotTried()) console.log(`not tried: ${label}, ${what}: ${reason}`);
-    if (values.version === undefined && situations.length === SITUATIONS.length) await writePage(results, date);
+    for (const { label, what, reason } of listNotTried(results)) console.log(`not tried: ${label}, ${what}: ${reason}`);
+    if (values.version === undefined && store !== undefined && situations.length === SITUATIONS.length)
+      await writePage(results, date);
     return results.every((result) => result.cells.length === 0 || isRight(result)) ? 0 : 1;
   } finally {
+    await store?.close();
     if (values.keep) console.log(`\nKept in ${folder}`);
     else if (values.folder === undefined) await rm(folder, { recursive: true, force: true });
   }
 }
 
-function listNotTried(): { label: string; what: string; reason: string }[] {
+/** Situations that programs cannot be put into, and programs that could not be run. */
+function listNotTried(results: readonly AgentResult[]): { label: string; what: string; reason: string }[] {
   const situations = PROGRAMS.flatMap(({ label, notTried = {} }) =>
     Object.entries(notTried).map(([id, reason]) => {
       const what = SITUATIONS.find((situation) => situation.id === id)?.label ?? id;
       return { label, what, reason };
     }),
   );
-  return [...situations, ...CLOSED_PROGRAMS.map(({ label, reason }) => ({ label, what: 'all', reason }))];
+  const closed = [...results.filter(({ cells }) => cells.length === 0), ...CLOSED_PROGRAMS];
+  const reasons = new Map(closed.map(({ label, reason = '' }) => [label, reason]));
+  return [...situations, ...[...reasons].map(([label, reason]) => ({ label, what: 'all', reason }))];
 }
 
 async function writePage(results: readonly AgentResult[], date: string): Promise<void> {
   const previous = await readFile(PAGE, 'utf8').catch(() => undefined);
-  await writeFile(PAGE, toAgentsPage({ previous, results, situations: SITUATIONS, notTried: listNotTried(), date }));
+  await writeFile(
+    PAGE,
+    toAgentsPage({ previous, results, situations: SITUATIONS, notTried: listNotTried(results), date }),
+  );
 }
 
 process.exitCode = await main();

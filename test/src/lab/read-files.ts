@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { findSessions, readSessions } from '@recount/collect';
 import { IDENTIFY_HEAD_BYTES, identifyTranscript, type ParsedContentBlock, streamTranscript } from '@recount/core';
 import { type Found, type FoundIssue, type FoundResponse, toFoundSession } from './found.ts';
-import type { Exchange } from './server/exchange.ts';
 
 /** The sessions' files and databases that recount finds in a program's home. */
 export function findFiles(home: string, environment: Record<string, string>): string[] {
@@ -56,21 +54,4 @@ async function parse(
   // Blocks come before their messages.
   const typed = blocks.map((block) => ({ ...block, message_type: types.get(block.message_id) ?? '' }));
   return toFoundSession({ id: sessionId, agent, promptCount }, typed, issues);
-}
-
-/**
- * The program's own requests whose tokens are written in the files although recount does not count them: output counts
- * of the lab are like no other number.
- */
-export function findUncounted(
-  paths: readonly string[],
-  exchanges: readonly Exchange[],
-  counted: readonly Exchange[],
-): Exchange[] {
-  const open = exchanges.filter((exchange) => exchange.outcome === 'answered' && !counted.includes(exchange));
-  if (open.length === 0) return [];
-  const text = paths.map((path) => readFileSync(path, 'latin1')).join('\n');
-  return open.filter(({ tokens }) =>
-    new RegExp(`(?<![\\d.])(?:${tokens.output}|${tokens.output - tokens.reasoning})(?![\\d.])`).test(text),
-  );
 }

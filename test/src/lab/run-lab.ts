@@ -23,6 +23,8 @@ export interface LabOptions {
   onProgress(text: string): void;
 }
 
+const DOWNLOADS = 'its package downloads the program from elsewhere, which failed';
+
 /** Runs each program through each situation, one after the other. */
 export async function runLab(options: LabOptions): Promise<AgentResult[]> {
   const results: AgentResult[] = [];
@@ -32,15 +34,17 @@ export async function runLab(options: LabOptions): Promise<AgentResult[]> {
 }
 
 async function runAgent(program: Program, options: LabOptions): Promise<AgentResult> {
-  const { agent, label, packageName } = program;
+  const { agent, label } = program;
   let installed: InstalledProgram;
   try {
     options.onProgress(`${label}: installing`);
     installed = await installProgram(program, options.version);
   } catch (error) {
-    const reason = `it could not be installed: ${firstLine(error)}`;
+    const reason = `could not be installed: ${firstLine(error)}`;
+    if (program.downloadsItself === true)
+      return { agent, label, version: options.version, cells: [], reason: DOWNLOADS };
     const cells = options.situations.map(({ id }) => toCell(program, id, { verdict: 'failed', reason }));
-    return { agent, label, packageName, version: options.version, cells, reason };
+    return { agent, label, version: options.version, cells, reason };
   }
   const { version, skippedVersions } = installed;
   const reason = skippedVersions.length > 0 ? `npm could not install ${skippedVersions.join(', ')}` : undefined;
@@ -50,7 +54,7 @@ async function runAgent(program: Program, options: LabOptions): Promise<AgentRes
     cells.push(cell);
     options.onProgress(describeCell(label, version, situation, cell));
   }
-  return { agent, label, packageName, version, cells, reason };
+  return { agent, label, version, cells, reason };
 }
 
 async function runCell(
@@ -85,7 +89,7 @@ const toCell = ({ agent }: Program, situation: string, cell: Pick<Cell, 'verdict
   agent,
   situation,
   differences: [],
-  unwritten: 0,
+  unwritten: [],
   ...cell,
 });
 
@@ -95,5 +99,7 @@ const firstLine = (error: unknown): string =>
 function describeCell(label: string, version: string, { label: name }: Situation, cell: Cell): string {
   const head = `${label} ${version}, ${name}: ${cell.verdict}`;
   const reason = cell.reason === undefined ? [] : [`  ${cell.reason}`];
-  return [head, ...reason, ...cell.differences.map(({ way, text }) => `  ${way}: ${text}`)].join('\n');
+  const unwritten = cell.unwritten.map(({ number, marker }) => `${number} (${marker ?? 'of its own'})`);
+  const note = unwritten.length === 0 ? [] : [`  not written down by the program: answers ${unwritten.join(', ')}`];
+  return [head, ...reason, ...cell.differences.map(({ way, text }) => `  ${way}: ${text}`), ...note].join('\n');
 }

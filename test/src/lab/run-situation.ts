@@ -20,6 +20,7 @@ export interface SituationRun extends ProgramRun, EarlierRun {
 
 export interface SituationResult {
   home: string;
+  project: string;
   environment: Record<string, string>;
   runs: SituationRun[];
   exchanges: readonly Exchange[];
@@ -50,17 +51,15 @@ export async function runSituation(
   const runs: SituationRun[] = [];
   try {
     for (const [index, turn] of toTurns(program, situation).entries()) {
-      const before = api.exchanges.length;
+      const answered = api.exchanges.length;
+      await program.beforeTurn?.(turn, place);
       kill = turn.isKilled === true ? new AbortController() : undefined;
-      const run = await runProgram({
-        command: installed.command,
-        arguments: program.toArguments(turn, runs, place),
-        cwd: place.project,
-        environment,
-        timeoutMs: RUN_TIMEOUT_MS,
-        kill: kill?.signal,
-      });
-      runs.push({ ...run, turn, exchanges: api.exchanges.slice(before) });
+      const start = { command: installed.command, cwd: place.project, environment, timeoutMs: RUN_TIMEOUT_MS };
+      const before = program.toArgumentsBefore?.(turn, runs);
+      if (before !== undefined) await runProgram({ ...start, arguments: before });
+      const words = program.toArguments(turn, runs, place);
+      const run = await runProgram({ ...start, arguments: words, kill: kill?.signal });
+      runs.push({ ...run, turn, exchanges: api.exchanges.slice(answered) });
       await writeFile(join(folder, `stdout-${index + 1}.txt`), run.stdout);
       await writeFile(join(folder, `stderr-${index + 1}.txt`), run.stderr);
       if (run.isLate) return result(`start ${index + 1} did not end within ${RUN_TIMEOUT_MS / 1000} s`);
@@ -79,7 +78,7 @@ export async function runSituation(
   function result(failure: string | undefined): SituationResult {
     const said = runs.map(({ exitCode, stderr }) => `exit code ${exitCode} ${stderr.trim().slice(-300)}`).join(' | ');
     const reason = failure === undefined ? undefined : `${failure} (${said})`;
-    return { home: place.home, environment, runs, exchanges: api.exchanges, failure: reason };
+    return { home: place.home, project: place.project, environment, runs, exchanges: api.exchanges, failure: reason };
   }
 }
 
@@ -101,8 +100,8 @@ function findUndone(runs: readonly SituationRun[]): string | undefined {
   for (const { turn, exchanges } of runs) {
     const isFast = exchanges.some(({ speed, serviceTier }) => (speed ?? serviceTier) !== undefined);
     if (turn.isFast === true && !isFast) return 'it did not ask for a fast answer';
-    const isOwn = exchanges.some(({ marker }) => marker === undefined);
-    if (turn.isCompaction === true && !isOwn) return 'it did not ask for a summary';
+    if (turn.isCompaction === true && !exchanges.some(({ isSummary }) => isSummary))
+      return 'it did not ask for a summary';
   }
   return undefined;
 }

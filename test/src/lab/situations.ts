@@ -166,7 +166,7 @@ export const SITUATIONS: readonly Situation[] = [
         say('', { fault: 'overloaded' }),
         say('And finished.'),
       ],
-      'LAB-error-2': [say('This one breaks off', { fault: 'cut' }), say('This one comes whole.')],
+      'LAB-error-2': [say('This one breaks off', { fault: 'cut' }), say('This one comes whole.', { isOptional: true })],
     }),
     outputs: ['lab-output-retried'],
   },

@@ -1,5 +1,11 @@
 import type { Difference } from './compare.ts';
 
+/** An answer; `marker` is undefined if the program asked for it itself. */
+interface Unwritten {
+  number: number;
+  marker: string | undefined;
+}
+
 /** What the lab found out about an agent in a situation. */
 export interface Cell {
   agent: string;
@@ -8,14 +14,13 @@ export interface Cell {
   /** Why it was not tried, or how it failed. */
   reason?: string | undefined;
   differences: readonly Difference[];
-  /** Requests of the program's own, such as titles, that its files do not hold. */
-  unwritten: number;
+  /** Answers whose usage the program did not write down, mostly to requests of its own, such as for a title. */
+  unwritten: readonly Unwritten[];
 }
 
 export interface AgentResult {
   agent: string;
   label: string;
-  packageName: string;
   version: string | undefined;
   cells: readonly Cell[];
   /** Why the program was not run at all. */

@@ -27,10 +27,16 @@ export interface Program {
   tools: ProgramTools;
   /** Writes its settings, and returns the variables of its environment. */
   prepare(place: RunPlace): Promise<Record<string, string>>;
+  /** Arguments of a start without a prompt that prepares a turn, for example by making the fork. */
+  toArgumentsBefore?(turn: Turn, earlier: readonly EarlierRun[]): string[] | undefined;
+  /** Changes its settings before a start, for example so that it compacts the conversation. */
+  beforeTurn?(turn: Turn, place: RunPlace): Promise<void>;
   /** Arguments of a start. `earlier` are the starts before it, the first one first. */
   toArguments(turn: Turn, earlier: readonly EarlierRun[], place: RunPlace): string[];
   /** The prompt that makes it compact a conversation; undefined if it has none, or not headless. */
   compactCommand?: string;
+  /** Its package downloads the program from elsewhere, which not every machine may. */
+  downloadsItself?: boolean;
   /** Situations that the program cannot be put into, by id, with the reason. */
   notTried?: Readonly<Record<string, string>>;
   /** Recount reads what it prints as a live stream of this agent: `claude`, `codex` or `amp`. */
@@ -43,7 +49,6 @@ export interface Program {
 export interface ClosedProgram {
   agent: string;
   label: string;
-  packageName: string;
   reason: string;
 }
 

@@ -27,6 +27,8 @@ export interface Step {
   text?: string;
   calls?: readonly ToolUse[];
   fault?: Fault;
+  /** Need not be asked for: not all programs try again. */
+  isOptional?: boolean;
   /** Replaces single counts of the answer, for example to fill the context. */
   tokens?: Partial<Tokens>;
 }
@@ -49,6 +51,8 @@ export interface Exchange {
   outcome: Outcome;
   /** The marker of the prompt that was answered; undefined for a request that no step was written for. */
   marker: string | undefined;
+  /** The program asked for a summary of the conversation. */
+  isSummary: boolean;
   /** As the answer names it. */
   model: string;
   responseId: string;

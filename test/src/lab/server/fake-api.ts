@@ -59,7 +59,7 @@ export async function startFakeApi({ steps, logFolder, models = [], onExchange }
   async function answer(wire: Wire, request: IncomingMessage, url: URL, response: ServerResponse): Promise<void> {
     const body = toFields(await json(request));
     const asked = wire.readRequest(body, url);
-    const { marker, step } = script.next(asked);
+    const { marker, step, isSummary } = script.next(asked);
     const number = exchanges.length + 1;
     const reply = toReply(wire, step, number, `${run}x${String(number).padStart(6, '0')}`, asked);
     const outcome = step.fault === undefined ? 'answered' : OUTCOME[step.fault];
@@ -70,6 +70,7 @@ export async function startFakeApi({ steps, logFolder, models = [], onExchange }
       number,
       wire: wire.name,
       outcome,
+      isSummary,
       marker,
       offeredTools,
       serviceTier: reply.serviceTier,

@@ -5,12 +5,16 @@ const MARKER = /\bLAB-[a-z0-9]+(?:-[a-z0-9]+)*\b/g;
 /** How programs ask for a summary of the conversation, which holds the prompts and their markers. */
 const ASKS_FOR_SUMMARY = /\bsummar(?:y|ies|i[sz]e)\b|\bcompact|\bcompress|<state_snapshot>|\bhandoff\b/i;
 
+const MIN_WISH_CHARACTERS = 30;
+/** Longer texts without a marker are instructions of the program's own. */
+const MAX_REMARK_CHARACTERS = 300;
+
 /** Answers by the marker of the prompt; each request takes the marker's next step. */
 export type Steps = Readonly<Record<string, readonly Step[]>>;
 
 export interface Script {
   /** The marker that a request answers, and its step; both undefined if the program asks for something of its own. */
-  next(request: ModelRequest): { marker?: string; step: Step };
+  next(request: ModelRequest): { marker?: string; step: Step; isSummary: boolean };
   /** Steps that no request has taken. */
   left(): string[];
 }
@@ -24,14 +28,16 @@ export function createScript(steps: Steps): Script {
     next(request) {
       const marker = findMarker(request);
       const known = marker === undefined ? undefined : steps[marker];
-      if (marker === undefined || known === undefined) return { step: OWN_ANSWER };
+      const isSummary = marker === undefined && asksForSummary(request);
+      if (marker === undefined || known === undefined) return { step: OWN_ANSWER, isSummary };
       const index = taken.get(marker) ?? 0;
       taken.set(marker, index + 1);
-      return { marker, step: known[index] ?? { text: `Nothing is left to say about ${marker.toLowerCase()}.` } };
+      const step = known[index] ?? { text: `Nothing is left to say about ${marker.toLowerCase()}.` };
+      return { marker, step, isSummary: false };
     },
     left: () =>
       Object.entries(steps).flatMap(([marker, list]) => {
-        const count = list.length - (taken.get(marker) ?? 0);
+        const count = list.slice(taken.get(marker) ?? 0).filter(({ isOptional }) => isOptional !== true).length;
         return count > 0 ? [`${marker}: ${count}`] : [];
       }),
   };
@@ -41,12 +47,22 @@ export function createScript(steps: Steps): Script {
 function findMarker({ userTexts, offeredTools }: ModelRequest): string | undefined {
   if (offeredTools.length === 0) return undefined;
   for (const text of userTexts.toReversed()) {
+    if (isWishForSummary(text)) return undefined;
     const marker = [...text.matchAll(MARKER)].at(-1)?.[0];
-    if (marker !== undefined) return ASKS_FOR_SUMMARY.test(text) && text.length > 2_000 ? undefined : marker;
-    if (ASKS_FOR_SUMMARY.test(text) && !text.startsWith('<system-reminder>')) return undefined;
+    if (marker !== undefined) return marker;
+    if (text.length > MAX_REMARK_CHARACTERS && !isTagged(text)) return undefined;
   }
   return undefined;
 }
+
+const asksForSummary = ({ userTexts }: ModelRequest): boolean => userTexts.slice(-2).some(isWishForSummary);
+
+/** Tells it from a command such as `/compact`, which a program has passed on, and from notes in tags. */
+const isWishForSummary = (text: string): boolean =>
+  text.length > MIN_WISH_CHARACTERS && !isTagged(text) && ASKS_FOR_SUMMARY.test(text);
+
+/** Such as `<system-reminder>`, which programs put beside the user's text. */
+const isTagged = (text: string): boolean => /^\s*<(?!state_snapshot)[a-z_:-]+>/.test(text);
 
 /**
  * Counts that no other answer of the run has, in classes of different lengths: a wrong figure names its answer and its

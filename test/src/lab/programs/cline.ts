@@ -1,0 +1,45 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findInFirst, type Program } from './program.ts';
+
+const PROVIDER = 'openai-compatible';
+const MODEL = 'gpt-5.5';
+
+export const cline: Program = {
+  agent: 'cline',
+  label: 'Cline CLI',
+  packageName: 'cline',
+  command: 'cline',
+  compactCommand: '/compact',
+  tools: { shell: (command) => ({ name: 'run_commands', input: { commands: [command] } }) },
+  async prepare({ home, url }) {
+    const folder = join(home, '.cline/data/settings');
+    await mkdir(folder, { recursive: true });
+    const settings = { provider: PROVIDER, apiKey: 'sk-lab', model: MODEL, baseUrl: `${url}/v1` };
+    const providers = { [PROVIDER]: { settings, updatedAt: new Date().toISOString(), tokenSource: 'manual' } };
+    const content = { version: 1, lastUsedProvider: PROVIDER, modes: {}, providers };
+    await writeFile(join(folder, 'providers.json'), JSON.stringify(content));
+    return { CLINE_TELEMETRY_DISABLED: '1', CLINE_NO_AUTO_UPDATE: '1' };
+  },
+  toArguments(turn, earlier) {
+    const id = () => findInFirst(earlier, /"sessionId":"([^"]+)"/);
+    const session = {
+      new: () => [],
+      continue: () => ['--id', id()],
+      resume: () => ['--id', id()],
+      fork: () => [],
+    }[turn.start]();
+    return [
+      '--json',
+      '--provider',
+      'openai-compatible',
+      '--model',
+      'gpt-5.5',
+      '--key',
+      'sk-lab',
+      ...session,
+      turn.prompt,
+    ];
+  },
+  notTried: { fork: 'it has no fork', fast: 'it has no fast tier', 'sub-agent': 'none without a team' },
+};

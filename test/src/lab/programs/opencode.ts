@@ -1,0 +1,61 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findInFirst, type Program, type RunPlace } from './program.ts';
+
+/** A context that the answers of the lab do not fill, and one that each of them fills. */
+const CONTEXT = { context: 200_000, output: 32_000 };
+const FULL_CONTEXT = { context: 12_000, output: 1_000 };
+
+/** opencode and Kilo, which is made from it. */
+const create = (agent: string, label: string, packageName: string): Program => ({
+  agent,
+  label,
+  packageName,
+  command: agent,
+  tools: {
+    shell: (command) => ({ name: 'bash', input: { command, description: 'Run a command of the lab' } }),
+    agent: (prompt) => ({
+      name: 'task',
+      input: { description: 'Do a part', prompt, subagent_type: 'general' },
+    }),
+  },
+  async prepare(place) {
+    await writeSettings(agent, place, false);
+    return { OPENCODE_DISABLE_AUTOUPDATE: '1', KILO_DISABLE_AUTOUPDATE: '1', KILO_TELEMETRY_LEVEL: 'off' };
+  },
+  beforeTurn: (turn, place) => writeSettings(agent, place, turn.isCompaction === true),
+  toArguments(turn, earlier) {
+    const id = () => findInFirst(earlier, /"sessionID":"([^"]+)"/);
+    const session = {
+      new: () => [],
+      continue: () => ['--continue'],
+      resume: () => ['--session', id()],
+      fork: () => ['--session', id(), '--fork'],
+    }[turn.start]();
+    // It puts quotes around arguments that have spaces.
+    return ['run', '--format', 'json', ...session, ...turn.prompt.split(' ')];
+  },
+  notTried: { fast: 'it has no fast tier' },
+});
+
+async function writeSettings(agent: string, { home, url }: RunPlace, isFull: boolean): Promise<void> {
+  const folder = join(home, '.config', agent);
+  await mkdir(folder, { recursive: true });
+  const lab = {
+    npm: '@ai-sdk/anthropic',
+    name: 'lab',
+    options: { baseURL: `${url}/v1`, apiKey: 'sk-lab' },
+    models: { 'claude-opus-5-5': { name: 'lab', limit: isFull ? FULL_CONTEXT : CONTEXT } },
+  };
+  const settings = {
+    model: 'lab/claude-opus-5-5',
+    autoupdate: false,
+    share: 'disabled',
+    permission: 'allow',
+    provider: { lab },
+  };
+  await writeFile(join(folder, `${agent}.json`), JSON.stringify(settings));
+}
+
+export const opencode = create('opencode', 'opencode', 'opencode-ai');
+export const kilo = create('kilo', 'Kilo CLI', '@kilocode/cli');
