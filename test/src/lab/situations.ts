@@ -33,7 +33,7 @@ export interface Situation {
 }
 
 /** Of the prompt that programs without a command for it compact the conversation before. */
-export const COMPACTION_MARKER = 'LAB-compact-now';
+export const COMPACTION_MARKER = 'LAB-full-now';
 
 /** Of the markers of prompts that sub-agents get. */
 export const CHILD_PREFIX = 'LAB-child-';
@@ -118,16 +118,16 @@ export const SITUATIONS: readonly Situation[] = [
     id: 'compaction',
     label: 'compaction',
     turns: [
-      { start: 'new', prompt: prompt('LAB-compact-1') },
-      { start: 'resume', prompt: prompt('LAB-compact-2') },
+      { start: 'new', prompt: prompt('LAB-full-1') },
+      { start: 'resume', prompt: prompt('LAB-full-2') },
       { start: 'resume', prompt: prompt(COMPACTION_MARKER), isCompaction: true },
-      { start: 'resume', prompt: prompt('LAB-compact-3') },
+      { start: 'resume', prompt: prompt('LAB-full-3') },
     ],
     toSteps: ({ shell }) => ({
-      'LAB-compact-1': [say('Much is said.', { calls: [shell('echo lab-output-much')] }), say('All was said.')],
-      'LAB-compact-2': [say('More is said.')],
+      'LAB-full-1': [say('Much is said.', { calls: [shell('echo lab-output-much')] }), say('All was said.')],
+      'LAB-full-2': [say('More is said.')],
       [COMPACTION_MARKER]: [say('Compacted before.')],
-      'LAB-compact-3': [say('After the compaction.')],
+      'LAB-full-3': [say('After the compaction.')],
     }),
   },
   {

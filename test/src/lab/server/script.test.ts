@@ -23,6 +23,11 @@ it('a command for a compaction that was passed on is no wish for a summary', () 
   expect(create().next(request('LAB-b-2', '/compact'))).toMatchObject({ marker: 'LAB-b-2', isSummary: false });
 });
 
+it('a summary in the place of the conversation is no wish for one', () => {
+  const summary = `The conversation so far has been compacted. ${'x'.repeat(400)} Here is a summary.`;
+  expect(create().next(request('LAB-b-2', summary))).toMatchObject({ marker: 'LAB-b-2', isSummary: false });
+});
+
 it('steps that not all programs ask for are not left', () => {
   const script = createScript({ 'LAB-a-1': [{ fault: 'cut' }, { text: 'whole', isOptional: true }] });
   script.next(request('LAB-a-1'));

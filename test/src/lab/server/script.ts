@@ -9,6 +9,10 @@ const MIN_WISH_CHARACTERS = 30;
 /** Longer texts without a marker are instructions of the program's own. */
 const MAX_REMARK_CHARACTERS = 300;
 
+/** How programs put a summary in the place of the conversation. */
+const HAS_SUMMARY =
+  /^(?:this session is being continued|the conversation (?:so far|history) |another language model |previous conversation)/i;
+
 /** Answers by the marker of the prompt; each request takes the marker's next step. */
 export type Steps = Readonly<Record<string, readonly Step[]>>;
 
@@ -50,7 +54,7 @@ function findMarker({ userTexts, offeredTools }: ModelRequest): string | undefin
     if (isWishForSummary(text)) return undefined;
     const marker = [...text.matchAll(MARKER)].at(-1)?.[0];
     if (marker !== undefined) return marker;
-    if (text.length > MAX_REMARK_CHARACTERS && !isTagged(text)) return undefined;
+    if (text.length > MAX_REMARK_CHARACTERS && !isRemark(text)) return undefined;
   }
   return undefined;
 }
@@ -59,10 +63,10 @@ const asksForSummary = ({ userTexts }: ModelRequest): boolean => userTexts.slice
 
 /** Tells it from a command such as `/compact`, which a program has passed on, and from notes in tags. */
 const isWishForSummary = (text: string): boolean =>
-  text.length > MIN_WISH_CHARACTERS && !isTagged(text) && ASKS_FOR_SUMMARY.test(text);
+  text.length > MIN_WISH_CHARACTERS && !isRemark(text) && ASKS_FOR_SUMMARY.test(text);
 
-/** Such as `<system-reminder>`, which programs put beside the user's text. */
-const isTagged = (text: string): boolean => /^\s*<(?!state_snapshot)[a-z_:-]+>/.test(text);
+/** What programs put beside the user's text, such as `<system-reminder>`, and summaries. */
+const isRemark = (text: string): boolean => /^\s*<[a-z_:-]+>/.test(text) || HAS_SUMMARY.test(text.trimStart());
 
 /**
  * Counts that no other answer of the run has, in classes of different lengths: a wrong figure names its answer and its
