@@ -13,6 +13,7 @@ import { addOpenapi } from './plugins/openapi.ts';
 import { addProblemAnswers, answerClientError, answerWithProblem, hasUnreadBody } from './plugins/problem-answers.ts';
 import { addRequestId, addRequestLog, createFrameworkLog, toRequestId } from './plugins/request-log.ts';
 import { addSecurityHeaders } from './plugins/security-headers.ts';
+import { refuseUnstorableParameters } from './plugins/storable-parameters.ts';
 import { addAnalyticsRoutes } from './routes/analytics.ts';
 import { addAttachmentRoutes } from './routes/attachments.ts';
 import { addAuditRoutes } from './routes/audit.ts';
@@ -93,6 +94,7 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
   addRequestLog(app, metrics);
   await addSecurityHeaders(app);
   addProblemAnswers(app, await addDashboard(app, config.dashboardDirectory));
+  refuseUnstorableParameters(app);
   await app.register(cookie);
   await app.register(rateLimit, { global: false, store: RateStore });
   addAuthentication(app, deps, config);

@@ -16,6 +16,7 @@ export const PROBLEMS = {
   'cross-origin-request': { status: 403, title: 'The request does not come from the dashboard' },
   'not-found': { status: 404, title: 'Not found' },
   expired: { status: 410, title: 'Deleted, as the workspace keeps it no longer' },
+  'raw-object-lost': { status: 410, title: 'The raw bytes are missing' },
   'method-not-allowed': { status: 405, title: 'The method is not allowed here' },
   'request-timeout': { status: 408, title: 'The request took too long to arrive' },
   'upload-idle': { status: 408, title: 'The upload stalled for too long' },

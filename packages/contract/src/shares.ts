@@ -22,17 +22,29 @@ const rangeFields = {
   to_line: lineParameter.optional().describe('Last line that is shown'),
 };
 
-export const documentQuerySchema = z.strictObject({
-  format: z.enum(DOCUMENT_FORMATS).default('html').describe('The format of the document'),
-  redact: flagField.default(true).describe('Whether secrets that rules find are replaced. Default true'),
-  sanitize: flagField
-    .default(false)
-    .describe('Whether only the structure is kept: tools by name, sizes, models, figures; no texts, paths and names'),
-  subagents: flagField.default(true).describe('Whether sub-agents are shown; never with a range of lines'),
-  time_zone: timeZoneField.describe('IANA time zone of the times that are shown'),
-  download: flagField.default(true).describe('Whether a browser saves it as a file, or shows it. Default true'),
-  ...rangeFields,
-});
+const RANGE_ISSUE = { path: ['to_line'], message: 'to_line comes before from_line' };
+
+const isRange = ({
+  from_line: from = 1,
+  to_line: to = from,
+}: {
+  from_line?: number | undefined;
+  to_line?: number | undefined;
+}): boolean => to >= from;
+
+export const documentQuerySchema = z
+  .strictObject({
+    format: z.enum(DOCUMENT_FORMATS).default('html').describe('The format of the document'),
+    redact: flagField.default(true).describe('Whether secrets that rules find are replaced. Default true'),
+    sanitize: flagField
+      .default(false)
+      .describe('Whether only the structure is kept: tools by name, sizes, models, figures; no texts, paths and names'),
+    subagents: flagField.default(true).describe('Whether sub-agents are shown; never with a range of lines'),
+    time_zone: timeZoneField.describe('IANA time zone of the times that are shown'),
+    download: flagField.default(true).describe('Whether a browser saves it as a file, or shows it. Default true'),
+    ...rangeFields,
+  })
+  .refine(isRange, RANGE_ISSUE);
 
 /** As a client writes it. */
 export type DocumentQuery = z.input<typeof documentQuerySchema>;
@@ -51,19 +63,21 @@ export const sessionDocumentSchema = z
 const MAX_SHARE_DAYS = 365;
 export const DEFAULT_SHARE_DAYS = 30;
 
-export const shareRequestSchema = z.strictObject({
-  expires_in_days: z
-    .number()
-    .positive()
-    .max(MAX_SHARE_DAYS)
-    .default(DEFAULT_SHARE_DAYS)
-    .describe(`Days until the link ends, parts of a day included; ${MAX_SHARE_DAYS} at most`),
-  from_line: z.int().min(1).optional().describe('First line of the transcript that is shown'),
-  to_line: z.int().min(1).optional().describe('Last line that is shown'),
-  sanitize: z.boolean().default(false).describe('Show only the structure: no texts, paths and names'),
-  subagents: z.boolean().default(true).describe('Show sub-agents; never with a range of lines'),
-  time_zone: timeZoneField.describe('IANA time zone of the times that are shown'),
-});
+export const shareRequestSchema = z
+  .strictObject({
+    expires_in_days: z
+      .number()
+      .positive()
+      .max(MAX_SHARE_DAYS)
+      .default(DEFAULT_SHARE_DAYS)
+      .describe(`Days until the link ends, parts of a day included; ${MAX_SHARE_DAYS} at most`),
+    from_line: z.int().min(1).optional().describe('First line of the transcript that is shown'),
+    to_line: z.int().min(1).optional().describe('Last line that is shown'),
+    sanitize: z.boolean().default(false).describe('Show only the structure: no texts, paths and names'),
+    subagents: z.boolean().default(true).describe('Show sub-agents; never with a range of lines'),
+    time_zone: timeZoneField.describe('IANA time zone of the times that are shown'),
+  })
+  .refine(isRange, RANGE_ISSUE);
 
 /** As a client writes it. */
 export type ShareRequest = z.input<typeof shareRequestSchema>;

@@ -46,6 +46,10 @@ export function toProblemError(error: unknown): ProblemError {
   if (error instanceof ReceiveError) return new ProblemError(RECEIVE_SLUGS[error.code], error.message);
   if (error instanceof UnresolvedNameError) return toUnknownName(error);
   if (error instanceof RawStoreError) {
+    if (error.code === 'not-found') {
+      const detail = 'The raw store lacks the bytes: uploading the same file again restores them';
+      return new ProblemError('raw-object-lost', detail, { cause: error });
+    }
     if (!error.retryable) return toInternalError(error);
     if (error.code === 'out-of-space') return createStoreFull(error);
     const detail = 'The raw store is unavailable; try again';

@@ -27,7 +27,7 @@ import { parseDigests, verifyDigests } from '../uploads/digests.ts';
 import { readBody } from '../uploads/read-body.ts';
 import { createUploadSlots } from '../uploads/receive-file.ts';
 import { requireSession } from './require-session.ts';
-import { openBody } from './uploads.ts';
+import { assertBodySize, openBody } from './uploads.ts';
 
 type Deps = Pick<ApiDependencies, 'database' | 'rawStore'>;
 type UploadConfig = Pick<ApiConfig, 'maxTranscriptBytes' | 'maxConcurrentUploads' | 'uploadIdleTimeoutMs'>;
@@ -80,6 +80,7 @@ export async function addAttachmentRoutes(
       { schema: uploadSchema, config: { scope: 'ingest', isRateLimited: false } },
       (request, reply) =>
         slots.run(async () => {
+          assertBodySize({ maxTranscriptBytes: maxBytes }, request);
           await deps.space.assertRoom(Number(request.headers['content-length'] ?? 0));
           const encoding = parseContentEncoding(request.headers['content-encoding']);
           const digests = parseDigests(request.headers);

@@ -138,12 +138,14 @@ describe('GET /v1/transcripts/{id}/raw', () => {
     expect(downloads.at(-1)?.readableEnded).toBe(false);
   });
 
-  it('reports an error if the object is lost', async () => {
+  it('says how to restore the bytes if the object is lost', async () => {
     const { transcript_id } = (await (await api.upload(toTranscript('lost', 3))).json()) as UploadReceipt;
     await api.work();
     const key = (await api.listStore()).find((name) => name.includes(transcript_id)) ?? '';
     await rm(`${api.storeDirectory}/${key}`);
-    await expectProblem(await api.fetch(`/v1/transcripts/${transcript_id}/raw`), 500, 'internal-error');
+    for (const part of ['raw', 'lines/0']) {
+      await expectProblem(await api.fetch(`/v1/transcripts/${transcript_id}/${part}`), 410, 'raw-object-lost');
+    }
     expect(api.logLines.join('')).toContain('No raw object at');
   });
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { NewShare, ShareList } from '@recount/contract';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
@@ -44,6 +45,20 @@ it('renders a session in every format', async () => {
   expect(json).toMatchObject({ session: { session_id: sessionId }, isCut: false, subagents: [] });
   expect(json.messages).toHaveLength(3);
   expect(JSON.stringify(json)).not.toContain('workspace_id');
+});
+
+it('refuses a range of lines that ends before it begins', async () => {
+  const query = 'from_line=3&to_line=2';
+  const problem = await expectProblem(
+    await api.fetch(`/v1/sessions/${sessionId}/document?${query}`),
+    400,
+    'invalid-request',
+  );
+  expect(problem.errors).toEqual([{ location: 'query', field: 'to_line', message: 'to_line comes before from_line' }]);
+  const body = JSON.stringify({ from_line: 3, to_line: 2 });
+  const headers = { 'content-type': 'application/json' };
+  const shared = await api.fetch(`/v1/sessions/${sessionId}/share`, { method: 'POST', body, headers });
+  await expectProblem(shared, 400, 'invalid-request');
 });
 
 it('lets a browser save a document, or show it', async () => {

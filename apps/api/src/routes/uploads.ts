@@ -129,6 +129,7 @@ export async function addUploadRoutes(parent: ApiApp, deps: Deps, config: Config
     app.post('/v1/transcripts', { schema, config: { scope: 'ingest', isRateLimited: false } }, (request, reply) =>
       slots.run(async () => {
         // Before anything of the body is read, or requested by 100-continue.
+        assertBodySize(config, request);
         await deps.space.assertRoom(Number(request.headers['content-length'] ?? 0));
         const handle = request.isMultipart() ? handleMultipart : handleSingle;
         return await handle(deps, config, request, request.query, reply).catch((error: unknown) => {
@@ -273,6 +274,15 @@ async function handleMultipart(
   return reply.code(hasFailures ? 207 : hasNews ? 202 : 200).send({ results });
 }
 
+/** Throws ProblemError if the headers announce a larger body than is accepted, however much room there is. */
+export function assertBodySize(
+  { maxTranscriptBytes }: Pick<Config, 'maxTranscriptBytes'>,
+  { headers }: Pick<FastifyRequest, 'headers'>,
+): void {
+  if (Number(headers['content-length'] ?? 0) <= maxTranscriptBytes + MAX_OVERHEAD_BYTES) return;
+  throw new ProblemError('transcript-too-large', `At most ${maxTranscriptBytes} bytes are accepted`);
+}
+
 /**
  * The limits of a request's body, which the client may send from now on. Throws ProblemError if its headers announce
  * too much.
@@ -283,9 +293,7 @@ export function openBody(
   reply: FastifyReply,
 ): BodyLimits {
   const maxBodyBytes = config.maxTranscriptBytes + MAX_OVERHEAD_BYTES;
-  if (Number(headers['content-length'] ?? 0) > maxBodyBytes) {
-    throw new ProblemError('transcript-too-large', `At most ${config.maxTranscriptBytes} bytes are accepted`);
-  }
+  assertBodySize(config, { headers });
   if (headers.expect !== undefined) reply.raw.writeContinue();
   return { idleTimeoutMs: config.uploadIdleTimeoutMs, remainingBytes: maxBodyBytes, patienceMs: MAX_PATIENCE_MS };
 }

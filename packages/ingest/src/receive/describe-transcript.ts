@@ -9,6 +9,12 @@ export function isSessionId(id: string | null): id is string {
   return id !== null && id !== '' && id.length <= MAX_SESSION_ID_LENGTH && !/\p{Cc}/u.test(id);
 }
 
+/** Whether clients can name the session in a URL, which turns `.` and `..` into steps of its path. */
+export const isAddressable = (id: string): boolean => id !== '.' && id !== '..';
+
+/** Why a new session may not have an id. */
+export const SESSION_ID_RULE = `A session id has 1 to ${MAX_SESSION_ID_LENGTH} characters, none of them a control character, and is neither . nor ..`;
+
 /**
  * What is stored beside a transcript's bytes, so that its row can be rebuilt from the raw store alone: what the upload
  * stated, what was made of it, and a hash that reveals later damage.

@@ -16,7 +16,7 @@ import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
 import { examineRawObject } from '../raw-objects/examine-raw-object.ts';
 import { createRedaction } from '../redact/redaction.ts';
-import { isSessionId, MAX_SESSION_ID_LENGTH } from './describe-transcript.ts';
+import { isAddressable, isSessionId, SESSION_ID_RULE } from './describe-transcript.ts';
 import { ReceiveError } from './measure-body.ts';
 
 export interface AttachmentRequest {
@@ -125,9 +125,8 @@ async function heal(deps: Deps, row: AttachmentRow, copy: AttachmentRow): Promis
 }
 
 function requireKind({ agent, path, sessionId }: AttachmentRequest) {
-  if (!isSessionId(sessionId)) {
-    const text = `A session id has 1 to ${MAX_SESSION_ID_LENGTH} characters, none of them a control character`;
-    throw new ReceiveError('invalid-session-id', text);
+  if (!isSessionId(sessionId) || !isAddressable(sessionId)) {
+    throw new ReceiveError('invalid-session-id', SESSION_ID_RULE);
   }
   const kind = toAttachmentKind(agent, path);
   if (kind !== undefined) return kind;

@@ -13,7 +13,7 @@ import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
 import { type DuplicateOutcome, settleDuplicate } from '../raw-objects/settle-duplicate.ts';
-import { isSessionId, MAX_SESSION_ID_LENGTH, toTranscriptDescription } from './describe-transcript.ts';
+import { isAddressable, isSessionId, SESSION_ID_RULE, toTranscriptDescription } from './describe-transcript.ts';
 import { chooseFormat, measureBody, ReceiveError } from './measure-body.ts';
 import { createUploadRecorder, type RecordUpload } from './record-uploads.ts';
 
@@ -168,17 +168,15 @@ async function requireSessionId(
   if (identity.sessionId === undefined) {
     throw new ReceiveError('unidentified', 'No session id in the path or the lines: name one with session_id or path');
   }
+  checkSessionId(identity.sessionId);
   if (identity.isRecognised || format !== undefined) return identity.sessionId;
   const text = `The body is ${describeRefusal('unknown-format')}: ${AGENT_LABELS}. ${OVERRULE}`;
   throw new ReceiveError('unsupported-format', text);
 }
 
 function checkSessionId(sessionId: string | undefined): void {
-  if (sessionId === undefined || isSessionId(sessionId)) return;
-  throw new ReceiveError(
-    'invalid-session-id',
-    `A session id has 1 to ${MAX_SESSION_ID_LENGTH} characters, none of them a control character`,
-  );
+  if (sessionId === undefined || (isSessionId(sessionId) && isAddressable(sessionId))) return;
+  throw new ReceiveError('invalid-session-id', SESSION_ID_RULE);
 }
 
 function checkAgent(agent: string | undefined): void {
