@@ -13,14 +13,17 @@ const EXPLAINED = {
   'claude-code invalid_timestamp': { occurrences: 45, files: 1 },
   'claude-code missing_final_newline': { occurrences: 1, files: 1 },
   'claude-code replaced_characters': { occurrences: 23_386, files: 1 },
+  'claude-code unknown_usage': { occurrences: 1, files: 1 },
   'claude-code unsupported_version': { occurrences: 1, files: 1 },
   'codex-exec missing_final_newline': { occurrences: 1, files: 1 },
   'codex-exec unknown_line_type': { occurrences: 6, files: 3 },
+  'codex-exec unread_content': { occurrences: 2, files: 1 },
   'codex-rollout invalid_timestamp': { occurrences: 92, files: 1 },
   'codex-rollout invalid_usage': { occurrences: 1, files: 1 },
   'codex-rollout missing_final_newline': { occurrences: 6, files: 6 },
   'codex-rollout uncounted_response': { occurrences: 1, files: 1 },
   'codex-rollout unknown_line_type': { occurrences: 12, files: 5 },
+  'codex-rollout unread_content': { occurrences: 6, files: 3 },
   'copilot-cli invalid_timestamp': { occurrences: 16, files: 1 },
 };
 
@@ -34,9 +37,9 @@ it.runIf(corpus)('reads every file of the corpus with the explained issues, and 
     const head = bytes.subarray(0, IDENTIFY_HEAD_BYTES);
     const { format, sessionId = 'session' } = identifyTranscript({ head, path: item.path });
     expect([item.location, format]).not.toEqual([item.location, undefined]);
-    const { errors, warnings } = await parseTranscript(sessionId, bytes, { format });
+    const { errors, warnings, notices } = await parseTranscript(sessionId, bytes, { format });
     const inFile = new Set<string>();
-    for (const { code, count } of [...errors, ...warnings]) {
+    for (const { code, count } of [...errors, ...warnings, ...notices]) {
       const name = `${format} ${code}`;
       const { occurrences, files } = found[name] ?? { occurrences: 0, files: 0 };
       found[name] = { occurrences: occurrences + count, files: files + (inFile.has(name) ? 0 : 1) };
