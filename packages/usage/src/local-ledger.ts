@@ -1,4 +1,4 @@
-import { outranks, type Price, type Usage } from '@recount/core';
+import { outranks, type Price, UNKNOWN_MODEL, type Usage } from '@recount/core';
 import { createPriceTable, type ModelPriceTable, type PriceFile, type UnpricedReason } from '@recount/prices';
 import { type ComparedCopy, type CostRange, compareCopies } from './compare-copies.ts';
 import type { ScannedFile, ScanResult } from './scan-files.ts';
@@ -159,11 +159,14 @@ function createCopies(files: readonly ScannedFile[], columns: UsageColumns, pric
       one - other
     );
   };
+  const isUnnamed = (index: number): number => Number(nameAt(columns, index, 'model') === UNKNOWN_MODEL);
+
   const compareFigures = (one: number, other: number): number =>
     flag(one, 'unfinalised') - flag(other, 'unfinalised') ||
     figureAt(columns, other, 'tokens_out') - figureAt(columns, one, 'tokens_out') ||
     inputOf(other) - inputOf(one) ||
     figureAt(columns, other, 'web_search_requests') - figureAt(columns, one, 'web_search_requests') ||
+    isUnnamed(one) - isUnnamed(other) ||
     compareNullsLast(priceOf(one).costUsd, priceOf(other).costUsd) ||
     compareCredit(one, other);
 

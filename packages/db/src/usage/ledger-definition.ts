@@ -120,10 +120,10 @@ export const CREDIT_ORDER = sql.raw(
 export const IS_CREDITED_CALL = sql`row_number() OVER (
   PARTITION BY e.agent, e.response_key, c.call_key ORDER BY ${CREDIT_ORDER}, c.call_number) = 1`;
 
-/** The copy written last, when the response was complete, has the final figures. */
+/** The copy written last, when the response was complete, has the final figures. One that names the model is better. */
 export const FIGURE_ORDER = sql.raw(
   `e.is_unfinalised, e.tokens_out DESC, e.tokens_in + e.cache_read + e.cache_write DESC, e.web_search_requests DESC,
-   e.cost_usd NULLS LAST`,
+   coalesce(e.model = '${UNKNOWN_MODEL}', false), e.cost_usd NULLS LAST`,
 );
 
 /**

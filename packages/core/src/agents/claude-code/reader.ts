@@ -15,6 +15,13 @@ import {
   toHiddenMessage,
 } from './attachment-lines.ts';
 import { type AgentVersionState, isFirstTooNew, NEWEST_KNOWN_MAJOR_VERSION } from './agent-version.ts';
+import {
+  type CountedTotalsState,
+  compareStatedTotal,
+  createCountedTotalsState,
+  observeResponse,
+  reportMismatches,
+} from './counted-totals.ts';
 import { toMessageEvents, toMetadataEvent } from './events.ts';
 import { toEnvelopeLine } from './flat-lines.ts';
 import { toPromptText } from './initial-prompt.ts';
@@ -37,6 +44,7 @@ export interface ClaudeCodeReaderState {
   stream: StreamLineState;
   version: AgentVersionState;
   attachments: AttachmentLineState;
+  totals: CountedTotalsState;
 }
 
 /** Reads session files of Claude Code and the output of `claude -p --output-format stream-json`, also mixed. */
@@ -169,6 +177,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     const hidden = readHiddenMessage(value, timestampMs);
     if (hidden !== undefined) return hidden;
     const records = readMetadata(value, type, timestampMs);
+    if (!isUsageOnly && (type === 'cost-state' || type === 'result')) compareStatedTotal(value, state.totals);
     if (!isUsageOnly) records.push(...unread.read(type, withoutEnvelope(value), toTypeName(value)));
     return { records, blocks: [], isPrompt: false };
   };
@@ -192,6 +201,11 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
         messageType === undefined
           ? readOther(value, type, timestampMs)
           : readMessageLine(value, messageType, timestampMs);
+      if (!isUsageOnly && value.isUnmetered !== true) {
+        for (const record of reading.records) {
+          if (record.kind === 'message' || record.kind === 'usage') observeResponse(record, state.totals);
+        }
+      }
       let records = session === undefined ? reading.records : [session, ...reading.records];
       if (!isLive) return { type, timestampMs, records };
       // A system line is shown with its text, whatever its subtype.
@@ -203,6 +217,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
       if (live !== undefined) records.push(live);
       return { type, timestampMs, records };
     },
+    finish: () => reportMismatches(state.totals, context),
   };
 }
 
@@ -228,5 +243,6 @@ function createState(): ClaudeCodeReaderState {
     stream: { isStream: false, openResponses: new Map() },
     version: { version: undefined, isTooNew: false },
     attachments: createAttachmentLineState(),
+    totals: createCountedTotalsState(),
   };
 }

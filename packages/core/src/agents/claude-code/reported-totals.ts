@@ -27,6 +27,36 @@ export function toReportedTotals(
   return { source, cost_usd: costUsd, ...tokens };
 }
 
+/**
+ * The total of the results of a stream, of which each states what was used since the one before. Since version 2.1.300
+ * or so, `modelUsage` and `total_cost_usd` of a resumed session cover its earlier runs as well, which have streams of
+ * their own. Null if the result does not state its own part.
+ */
+export function addResult(
+  before: ReportedTotals | null,
+  line: JsonObject,
+  onInvalid: OnInvalid,
+): ReportedTotals | null {
+  const own = readObject(line.model_usage_since_last_result);
+  if (own === undefined) return null;
+  const tokens = toModelTokens(own, onInvalid) ?? NO_TOKENS;
+  const dollars = Object.values(own)
+    .filter(isJsonObject)
+    .slice(0, MAX_REPORTED_MODELS)
+    .map(({ costUSD = null }) => readDollars(costUSD, () => onInvalid('costUSD')) ?? 0);
+  const sum = (field: keyof ReportedTokens): number => (before?.[field] ?? 0) + (tokens[field] ?? 0);
+  return {
+    source: 'result',
+    cost_usd: Math.round(dollars.reduce((total, cost) => total + cost, before?.cost_usd ?? 0) * 1e10) / 1e10,
+    tokens_in: sum('tokens_in'),
+    tokens_out: sum('tokens_out'),
+    cache_read: sum('cache_read'),
+    cache_write: sum('cache_write'),
+  };
+}
+
+const NO_TOKENS: ReportedTokens = { tokens_in: 0, tokens_out: 0, cache_read: 0, cache_write: 0 };
+
 function toModelTokens(modelUsage: JsonValue | undefined, onInvalid: OnInvalid): ReportedTokens | undefined {
   const models = Object.values(readObject(modelUsage) ?? {})
     .filter(isJsonObject)

@@ -1,7 +1,7 @@
 import { cutCharacters, readIdentifier, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue, PullRequestLink } from '../../rows.ts';
+import type { JsonObject, JsonValue, PullRequestLink, ReportedTotals } from '../../rows.ts';
 import type { SessionConstant, SessionRecord } from '../records.ts';
-import { toReportedTotals } from './reported-totals.ts';
+import { addResult, toReportedTotals } from './reported-totals.ts';
 
 const MAX_TITLE_LENGTH = 512;
 
@@ -14,10 +14,12 @@ type OnInvalidUsage = (field: string) => void;
 export interface SessionLineState {
   missing: Set<SessionConstant>;
   permissionMode: string | null;
+  /** The sum of what the results of a stream state about themselves alone. */
+  resultTotals: ReportedTotals | null;
 }
 
 export function createSessionLineState(): SessionLineState {
-  return { missing: new Set([...ENVELOPE_FIELDS, 'forkedFromSessionId']), permissionMode: null };
+  return { missing: new Set([...ENVELOPE_FIELDS, 'forkedFromSessionId']), permissionMode: null, resultTotals: null };
 }
 
 /** What the line says about its session that is new or may have changed; undefined if nothing. */
@@ -44,6 +46,10 @@ export function toSessionRecord(
   const isModeNew = permissionMode !== null && permissionMode !== state.permissionMode;
   if (isModeNew) state.permissionMode = permissionMode;
   const own = toOwnFacts(line, type, onInvalidUsage);
+  if (type === 'result' && own?.reportedTotals !== undefined) {
+    state.resultTotals = addResult(state.resultTotals, line, onInvalidUsage);
+    own.reportedTotals = state.resultTotals ?? own.reportedTotals;
+  }
   if (!isTelling && !isModeNew && own === undefined) return undefined;
   const last = { ...own?.last, ...(isModeNew && { permissionMode }) };
   return { kind: 'session', ...own, first, last };

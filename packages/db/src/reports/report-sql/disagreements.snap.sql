@@ -96,6 +96,7 @@ SELECT
       e.tokens_out DESC,
       e.tokens_in + e.cache_read + e.cache_write DESC,
       e.web_search_requests DESC,
+      coalesce(e.model = 'unknown', false),
       e.cost_usd NULLS LAST,
       e.source = 'progress',
       t.is_stream,
