@@ -18,6 +18,7 @@ const CLAUDE_CODE =
   'model catalogue of @anthropic-ai/claude-code 2.1.332, equal to that of @earendil-works/pi-ai 1.5.2';
 const CLAUDE_CODE_ALONE = 'model catalogue of @anthropic-ai/claude-code 2.1.332';
 const PI_AI = 'model catalogue of @earendil-works/pi-ai 1.5.2';
+const TOKEN_METER = "github.com/iyulab/TokenMeter 0.17.0, from the vendor's page";
 const CCUSAGE = 'model table of ccusage 20.0.24: OpenAI names no price';
 
 const FABLE_5_2 = anthropic(8, 40, 0.2);
@@ -50,7 +51,7 @@ export const ADDED_MODELS: readonly AddedModel[] = [
     model: 'claude-fable-5-2',
     seller: 'anthropic',
     priced: always(FABLE_5_2),
-    source: CLAUDE_CODE,
+    source: `${CLAUDE_CODE}; platform.claude.com/docs/en/release-notes of 2026-11-09`,
     sourceDate: '2026-11-24',
   },
   {
@@ -89,6 +90,20 @@ export const ADDED_MODELS: readonly AddedModel[] = [
     sourceDate: '2026-11-10',
   },
   {
+    model: 'gpt-6.2-sol',
+    seller: 'openai',
+    priced: always(openai(2, 10, 0.1), openai(4, 15, 0.2, 272_000)),
+    source: `github.com/BerriAI/litellm/discussions/52347; ${TOKEN_METER}`,
+    sourceDate: '2026-11-18',
+  },
+  {
+    model: 'gpt-6.2-astra',
+    seller: 'openai',
+    priced: always(openai(8, 40, 0.4), openai(16, 60, 0.8, 272_000)),
+    source: `github.com/BerriAI/litellm/discussions/52347; ${TOKEN_METER}`,
+    sourceDate: '2026-11-18',
+  },
+  {
     model: 'gpt-5.6-cyber',
     seller: 'openai',
     priced: always(openai(12.5, 75, 1.25)),
@@ -120,6 +135,31 @@ export const ADDED_MODELS: readonly AddedModel[] = [
     ],
     source: `${PI_AI}; ai.google.dev/gemini-api/docs/generate-content/latest-model`,
     sourceDate: '2026-11-10',
+  },
+  {
+    model: 'gemini-4-carbon',
+    seller: 'google',
+    // Like Gemini 4 Argon.
+    priced: [
+      { startsAt: null, bands: [withoutWritePrice(2, 10, 0.1)] },
+      { startsAt: '2026-12-01T00:00:00.000Z', bands: [withoutWritePrice(4, 20, 0.2)] },
+    ],
+    source: 'github.com/BerriAI/litellm/discussions/50970: the price of Gemini 4 Argon',
+    sourceDate: '2026-11-11',
+  },
+  {
+    model: 'gemini-4-neon',
+    seller: 'google',
+    priced: always(withoutWritePrice(3, 15, 0.15)),
+    source: `docs.laozhang.ai/en/announcements/gemini-4-neon-2026-11: Google's list price; ${TOKEN_METER}`,
+    sourceDate: '2026-11-22',
+  },
+  {
+    model: 'gemini-4-hydrogen',
+    seller: 'google',
+    priced: always(withoutWritePrice(1.5, 7.5, 0.075)),
+    source: `github.com/BerriAI/litellm/discussions/51436; ${TOKEN_METER}`,
+    sourceDate: '2026-11-22',
   },
   {
     model: 'grok-4.7',

@@ -3,9 +3,9 @@ import type { MatchLogic, ModelInfo } from '@pydantic/genai-prices';
 import { isSpelledOut, type ListedModel, toRatePeriods } from './list-prices.ts';
 import { LITE_LLM_FIELDS, type LiteLlmEntry, listLiteLlmEntries, toLiteLlmBands } from './lite-llm.ts';
 import { parseModelName } from './model-name.ts';
-import { addLongContextBand } from './vendor-rules.ts';
 import { MAX_PRICE_USD, type PriceIssue } from './parse-price-overrides.ts';
 import type { RateBand, RatePeriod } from './rates.ts';
+import { addLongContextBand } from './vendor-rules.ts';
 
 /** Size of a price file, in bytes; LiteLLM's has about 2 MB. */
 export const MAX_PRICE_FILE_BYTES = 32 * 1024 * 1024;

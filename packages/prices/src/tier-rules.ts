@@ -39,7 +39,7 @@ export const SERVICE_TIERS: readonly TierRule[] = [
   {
     names: ['flex'],
     sellers: ['openai'],
-    models: /^(?:gpt-[5-9](?!.*(?:codex|chat|image|cyber))|o3$|o4-mini$)/,
+    models: /^(?:gpt-[5-9](?!.*(?:codex|chat|image|cyber)|\.2-(?:sol|astra))|o3$|o4-mini$)/,
     factor: 0.5,
     source: 'developers.openai.com/api/docs/guides/flex-processing: the rates of the Batch API',
   },
@@ -72,10 +72,11 @@ export const SERVICE_TIERS: readonly TierRule[] = [
   {
     names: FAST_NAMES,
     sellers: ['openai'],
-    models: /^gpt-(?:5|5\.[12]|5\.[123]-codex|5\.6-(?:sol|terra|luna)|6-(?:astra|sol|luna)|6\.1-(?:sol|terra))$/,
+    models:
+      /^gpt-(?:5|5\.[12]|5\.[123]-codex|5\.6-(?:sol|terra|luna)|6-(?:astra|sol|luna)|6\.1-(?:sol|terra)|6\.2-(?:sol|astra))$/,
     factor: 2,
     startsAt: FAST_SINCE,
-    source: `${OPENAI_FAST}; ${PI_AI} for GPT-6 and 5.3-codex`,
+    source: `${OPENAI_FAST}; ${PI_AI} for GPT-6 and 5.3-codex; TokenMeter 0.17.0 for GPT-6.2`,
   },
   {
     names: FAST_NAMES,

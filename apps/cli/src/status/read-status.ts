@@ -30,8 +30,12 @@ export async function readStatus(context: CliContext, options: ApiOptions): Prom
   const status = await readDatabaseStatus(context, spoolBytes);
   if (running === undefined) return status;
   const { pid, url = null } = running;
+  // The programs that run may have other settings than this command.
+  const place = url === null ? undefined : await findApi(context, options).catch(() => undefined);
+  const prices = place && (await readServerPrices(place).catch(() => null));
   return {
     ...status,
+    prices: prices ?? status.prices,
     running: { pid, url, is_ready: url !== null },
     data_directory: directory.path,
     disk: { ...status.disk, raw_bytes: await measureFolder(directory.rawStore) },
@@ -50,7 +54,7 @@ async function readServerStatus(place: ApiPlace, spoolBytes: number): Promise<St
     ask<DiskUse>('/v1/disk'),
     ask<LiveList>('/v1/live', { state: 'running' }),
     ask<TranscriptList>('/v1/transcripts', { status: 'failed', order: 'desc', limit: MAX_FAILURES }),
-    request<Partial<WorkspacePrices>>('/v1/prices', {}),
+    readServerPrices(place).catch(() => null),
     request('/readyz', {}).then(
       () => true,
       () => false,
@@ -63,7 +67,7 @@ async function readServerStatus(place: ApiPlace, spoolBytes: number): Promise<St
     live: { running_streams: live.streams.length },
     search: ingestion.search,
     disk: { ...disk, spool_bytes: spoolBytes },
-    prices: prices === undefined ? null : toPrices(prices),
+    prices,
     last_failures: failed.transcripts.map(({ id, path, failure_reason: reason, created_at }) => ({
       transcript_id: id,
       path,
@@ -73,7 +77,10 @@ async function readServerStatus(place: ApiPlace, spoolBytes: number): Promise<St
   };
 }
 
-function toPrices({ price_version: version, price_date: date, price_file: file }: Partial<WorkspacePrices>) {
+/** Null if the server is too old to say. */
+async function readServerPrices(place: ApiPlace): Promise<Status['prices']> {
+  const prices = await createApiClient(place).request<Partial<WorkspacePrices>>('/v1/prices', {});
+  const { price_version: version, price_date: date, price_file: file } = prices ?? {};
   return version === undefined || date === undefined ? null : { version, date, file: file ?? null };
 }
 

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { type CostReasons, formatCosts } from './format-costs.ts';
+
+const own = { responses: 5, cost_usd: 10, unfinalised: { responses: 0 }, unpriced: { responses: 4, tokens: 9 } };
+const session = {
+  session_id: 's-1',
+  title: 'Heron',
+  tokens_in: 5,
+  cost_estimate_usd: 10,
+  output_only_count: 0,
+  unpriced_count: 4,
+  usage: { own, shared: { ...own, responses: 0 } },
+};
+const toTerms = (model: string, service_tier: string | null, speed: string | null) => ({
+  ...{ model, service_tier, speed, responses: 1 },
+});
+
+it('names the tiers and speeds that have no price, and not only the model', () => {
+  const unpriced = [
+    toTerms('gpt-5.5', 'warp', null),
+    toTerms('claude-opus-5', 'standard', 'ludicrous'),
+    toTerms('gpt-7', null, null),
+    toTerms('gpt-8', null, null),
+  ];
+  const costs = { parts: [], dearest: [], unpriced, unfinalised_estimate_usd: 0, other_cost_usd: 0 };
+  const reasons = { session, costs, reconciliation: undefined } as unknown as CostReasons;
+  const text = formatCosts(reasons, { timeZone: 'UTC', maxWidth: 200 })
+    .map((line) => line.text)
+    .join(' ');
+  expect(text).toContain(
+    'Unpriced: 4 responses, not in the cost: gpt-5.5 at tier warp, claude-opus-5 at speed ludicrous, gpt-7 and 1 more.',
+  );
+});
