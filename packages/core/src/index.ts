@@ -81,6 +81,7 @@ export {
   type UsageSource,
 } from './rows.ts';
 export { streamTranscript, type TranscriptBatch } from './stream-transcript.ts';
+export { type ClockOffset, createLocalClock, type LocalClock, toLocalClock } from './time-zones/local-clock.ts';
 export type { TranscriptSummary } from './transcript-parser.ts';
 export type { Usage } from './usage/usage.ts';
 export type { UsageScan, UsageScanner, UsageScannerOptions } from './usage/usage-scanner.ts';

@@ -8,6 +8,7 @@ export {
   RelationCheckError,
   type RelationFault,
 } from './database/check-database.ts';
+export { findDifferingTimeZones } from './database/compare-time-zones.ts';
 export {
   createDatabasePool,
   type Database,

@@ -1,4 +1,3 @@
-export { createLocalClock, type LocalClock } from './local-days.ts';
 export { type LedgerRow, type LocalLedger, type SharedCopy, settleLedger } from './local-ledger.ts';
 export type { FoundFile, ScannedFile, ScanResult, StoredFile } from './scan-files.ts';
 export { scanHistory } from './scan-history.ts';

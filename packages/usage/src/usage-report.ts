@@ -1,7 +1,7 @@
-import { COST_UNITS_PER_USD } from '@recount/core';
+import { COST_UNITS_PER_USD, type LocalClock } from '@recount/core';
 import type { UnpricedReason } from '@recount/prices';
-import { createPeriodNames, type LocalClock, type TimeKey } from './local-days.ts';
 import type { LedgerRow, LocalLedger, SharedCopy } from './local-ledger.ts';
+import { createPeriodNames, type TimeKey } from './period-names.ts';
 import { addResponse, createSums, type Sums, toFigures, toUnits, type UsageFigures } from './usage-figures.ts';
 
 export const USAGE_KEYS = [

@@ -7,7 +7,6 @@ import {
   readCaveats,
   readDataRange,
   resolveReportFilter,
-  UnknownTimeZoneError,
   withReportSnapshot,
 } from '@recount/db';
 import { readPriceCaveats } from '@recount/ingest';
@@ -109,7 +108,7 @@ function isEmpty(
   return report.rows?.length === 0 || (group_by?.length === 0 && report.totals?.sessions === 0);
 }
 
-/** Throws ProblemError `invalid-request` for a time zone that the database does not know, and for an invalid time. */
+/** Throws ProblemError `invalid-request` for a range that ends before it begins. */
 export async function resolveFilter(
   snapshot: Database,
   workspaceId: string,
@@ -128,10 +127,7 @@ export async function resolveFilter(
     sessionId: query.session_id,
     subagents: query.subagents ?? 'include',
   };
-  const resolved = await resolveReportFilter(snapshot, workspaceId, request).catch((error: unknown) => {
-    if (!(error instanceof UnknownTimeZoneError)) throw error;
-    throw invalidField('time_zone', 'The database does not know this time zone');
-  });
+  const resolved = await resolveReportFilter(snapshot, workspaceId, request);
   const { from, to } = resolved.filter;
   if (from !== null && to !== null && from >= to) throw invalidField('to', 'Not after `from`');
   return resolved;

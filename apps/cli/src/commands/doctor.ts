@@ -72,10 +72,12 @@ async function examine(
   }: DoctorCommandOptions,
 ): Promise<void> {
   const [
+    { findDifferingTimeZones },
     { createDoctorCounts, isHarmless, needsAttention, rebuildDatabase, runDoctor },
     { findInstallationConfig, openInstallation },
     { toOperator },
   ] = await Promise.all([
+    import('@recount/db'),
     import('@recount/ingest'),
     import('../connection/open-installation.ts'),
     import('../connection/operator.ts'),
@@ -84,6 +86,7 @@ async function examine(
   const installation = await openInstallation(await findInstallationConfig(context));
   const findings: (Finding | RebuildFinding)[] = [];
   let rebuilt: RebuildProgress | undefined;
+  let differingTimeZones: readonly string[] = [];
   const bar = createProgressBar(context.stderr);
   const counts = createDoctorCounts();
   const onRead = (): void => {
@@ -112,6 +115,7 @@ async function examine(
         for await (const finding of runDoctor(installation, { ...options, counts })) report(finding);
       },
     );
+    differingTimeZones = await findDifferingTimeZones(installation.database.database, Date.now());
   } finally {
     bar.end();
     await installation.close();
@@ -124,7 +128,14 @@ async function examine(
     print(
       context,
       JSON.stringify(
-        { findings, findingCount: findings.length, needAttention: serious.length, rebuilt, ...toJson(counts) },
+        {
+          findings,
+          findingCount: findings.length,
+          needAttention: serious.length,
+          rebuilt,
+          differingTimeZones,
+          ...toJson(counts),
+        },
         null,
         2,
       ),
@@ -136,6 +147,7 @@ async function examine(
         : toSummary(findings, serious.length, !fix && findings.some(isRepairable)),
       ...(rebuilt === undefined ? [] : [toRebuildSummary(rebuilt)]),
       ...describeCounts(counts, { checksums, minAgeMs }),
+      ...describeTimeZones(differingTimeZones),
     ];
     const maxWidth = toPrintWidth({ ...context, stdout: context.stderr });
     for (const line of lines.flatMap((each) => wrapToWidth(each, maxWidth))) note(context, line);
@@ -170,6 +182,18 @@ function describeCounts(
   return [
     `Checked: ${looked.join(', ')}, ${formatCountOf(checked.objects, 'object')} in the store; ${checksums ? read : 'no checksums (--checksums)'}.`,
     ...left.filter(([count]) => count > 0).map(([count, what]) => `Not checked: ${formatCount(count)} ${what}.`),
+  ];
+}
+
+const MAX_NAMED_ZONES = 5;
+
+/** No finding: all figures use Node's rules. */
+function describeTimeZones(zones: readonly string[]): string[] {
+  if (zones.length === 0) return [];
+  const named = zones.slice(0, MAX_NAMED_ZONES).join(', ');
+  const others = zones.length > MAX_NAMED_ZONES ? `, and ${formatCount(zones.length - MAX_NAMED_ZONES)} more` : '';
+  return [
+    `Time zones: PostgreSQL has other rules than Node (${process.versions.tz ?? 'unknown version'}) for ${named}${others}. Reports and \`recount usage\` use Node's; AT TIME ZONE in your own SQL uses PostgreSQL's.`,
   ];
 }
 

@@ -1,13 +1,6 @@
 import { resolve } from 'node:path';
-import {
-  createLocalClock,
-  type LocalClock,
-  type LocalLedger,
-  type ScannedFile,
-  scanHistory,
-  settleLedger,
-  type UsageFilter,
-} from '@recount/usage';
+import { createLocalClock, type LocalClock } from '@recount/core';
+import { type LocalLedger, type ScannedFile, scanHistory, settleLedger, type UsageFilter } from '@recount/usage';
 import type { CliContext } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
 import { toTimeZone } from '../report/report-query.ts';

@@ -1,4 +1,5 @@
-import { createLocalClock, type LocalLedger, listBlocks, reportUsage } from '@recount/usage';
+import { createLocalClock } from '@recount/core';
+import { type LocalLedger, listBlocks, reportUsage } from '@recount/usage';
 import type { CliContext } from '../cli-context.ts';
 import { toUsageCache } from './cache-directory.ts';
 import { type RememberedStatus, writeStatus } from './statusline.ts';

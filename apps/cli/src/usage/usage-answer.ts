@@ -1,4 +1,5 @@
-import type { LocalClock, UsageFilter, UsageKey, UsageReport } from '@recount/usage';
+import type { LocalClock } from '@recount/core';
+import type { UsageFilter, UsageKey, UsageReport } from '@recount/usage';
 import type { ReportAnswer } from '../report/report-answer.ts';
 
 /** Rows of a report of this machine in the form of a server's, so that both are shown alike. */

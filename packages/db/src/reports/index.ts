@@ -35,7 +35,6 @@ export {
   type ReportFilter,
   type ReportRequest,
   resolveReportFilter,
-  UnknownTimeZoneError,
 } from './report-filter.ts';
 export type { GroupValues, ReportPage, ReportRows } from './report-groups.ts';
 export type { ReportKey } from './report-keys.ts';

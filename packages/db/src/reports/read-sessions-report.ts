@@ -6,7 +6,7 @@ import { sumOfTokens } from '../schema/usage-columns.ts';
 import { lastActivity } from '../transcripts/schema.ts';
 import { type GroupPart, toColumns } from './group-part.ts';
 import { readUsageReport } from './read-usage-report.ts';
-import { toLocalMoment } from './report-calendar.ts';
+import { toLocalTime } from './report-calendar.ts';
 import {
   isShort,
   joinSessions,
@@ -141,10 +141,10 @@ const toSessions = (table: SQL, activeTime: SQL, ownUsage?: string): GroupPart =
 /** Converts the start of each session once (OFFSET 0), not that of each row of its usage. */
 const toOwnUsage = ({ workspaceId }: ReportFilter): GroupPart => ({
   source: { ...SESSION_SOURCE, localTime: sql`f.local_time` },
-  table: ({ calendar, timeZone }) => ({
+  table: ({ calendar }) => ({
     table: sql`recount.usage_day_rollup AS u JOIN (
       SELECT workspace_id, session_id, is_subagent, first_timestamp
-        ${calendar === undefined ? sql`` : sql`, ${toLocalMoment(sql`first_timestamp`, calendar, timeZone)} AS local_time`}
+        ${calendar === undefined ? sql`` : sql`, ${toLocalTime(sql`first_timestamp`, calendar)} AS local_time`}
       FROM recount.sessions WHERE workspace_id = ${workspaceId} OFFSET 0
     ) AS f ON f.session_id = u.session_id`,
   }),

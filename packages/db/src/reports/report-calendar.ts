@@ -1,18 +1,23 @@
+import { type ClockOffset, createLocalClock, type LocalClock, type SessionEventKind } from '@recount/core';
 import type { Database } from '../database/database.ts';
-import { getTableName, type SQL, sql } from '../drizzle.cjs';
+import { type PgTable, type SQL, sql } from '../drizzle.cjs';
+import { lastActivity, sessions } from '../transcripts/schema.ts';
 import { ROLLUPS } from '../usage/rollups.ts';
-import type { ReportFilter } from './report-filter.ts';
+import { sessionEvents } from '../usage/schema.ts';
+import type { ReportFilter, TimeColumn } from './report-filter.ts';
 
 /**
- * A time zone's offsets at the quarters of an hour in a workspace's roll-ups; or only the zone if these span too many
- * years, and Postgres must convert every row's time.
+ * A time zone's clocks while a workspace has rows, by Node's rules: `recount usage` has the same, and PostgreSQL's may be of
+ * another year.
  */
-export type ReportCalendar = KnownClocks | { timeZone: string };
-
-/** With these, local time is a sum, which takes Postgres a twentieth of the time of AT TIME ZONE. */
-interface KnownClocks {
+export interface ReportCalendar {
   /** Spans with one offset to UTC, in order; the first one has no beginning. */
-  offsets: readonly { fromMs: number; offsetMs: number }[];
+  offsets: readonly ClockOffset[];
+  /** Undefined if rows span too many years. */
+  days?: KnownDays;
+}
+
+interface KnownDays {
   /** First days of the local months, `YYYY-MM-DD`, in order. */
   months: readonly string[];
   /** Beginnings of the UTC days, milliseconds since 1970, on which there may be rows. */
@@ -22,74 +27,98 @@ interface KnownClocks {
 /** Transcripts may contain any year, and an expression with all changes of the clocks would be too long. */
 const MAX_YEARS = 12;
 
-/**
- * Reads the offsets at the start of each UTC day of the years that have roll-ups within the filter's time, and every
- * quarter of an hour on days with a change.
- */
+/** Kinds of events that are reported by time. */
+const TIMED_KINDS = ['api_error', 'api_retry', 'compaction'] as const satisfies readonly SessionEventKind[];
+
+/** Reads in which years the table of a column has rows within the filter's time, and looks up the clocks in these years. */
 export async function readCalendar(
   database: Database,
   { workspaceId, timeZone, from, to }: ReportFilter,
+  column: TimeColumn,
 ): Promise<ReportCalendar> {
+  const selectEdge = (edge: Edge, first: SQL, end: SQL) => EDGES[column](edge, workspaceId, first, end);
   const start = sql`coalesce(${from}::timestamptz - interval '24 hours', '-infinity')`;
   const end = sql`coalesce(${to}::timestamptz, 'infinity')`;
-  const { rows } = await database.execute<{ years: number; samples: [atMs: number, localMs: number][] | null }>(sql`
-    WITH RECURSIVE edge AS (
-      SELECT ${selectEdge('first', workspaceId, start, end)} AS first, ${selectEdge('last', workspaceId, start, end)} AS last
-    ),
-    year AS (
-      SELECT date_trunc('year', first) AS start, 1 AS number FROM edge
+  const nextYear = sql`(date_trunc('year', year.first, 'UTC') AT TIME ZONE 'UTC' + interval '1 year') AT TIME ZONE 'UTC'`;
+  const { rows } = await database.execute<{ years: { first: number; last: number }[] | null }>(sql`
+    WITH RECURSIVE year AS (
+      SELECT ${selectEdge('first', start, end)} AS first, 1 AS number
       UNION ALL
-      SELECT date_trunc('year', ${selectEdge('first', workspaceId, sql`(year.start + interval '1 year') AT TIME ZONE 'UTC'`, end)}),
-        number + 1
-      FROM year WHERE number <= ${MAX_YEARS} AND year.start IS NOT NULL
-    ),
-    day AS (
-      SELECT moment AS start, moment AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone} AS local_start,
-        (moment + interval '1 day') AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone} AS local_end
-      FROM edge, year, generate_series(
-        greatest(year.start, date_trunc('day', first)), least(year.start + interval '1 year' - interval '1 day', last), '1 day') AS moment
-      -- After the last year comes a null, of which greatest and least would make all days from the first to the last.
-      WHERE year.start IS NOT NULL AND (SELECT count(start) FROM year) <= ${MAX_YEARS}
-    ),
-    sample AS (
-      SELECT start AS moment, local_start AS local FROM day
-      UNION
-      SELECT moment, moment AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone}
-      FROM day, generate_series(start, start + interval '23:45', '15 minutes') AS moment
-      WHERE local_end - local_start <> '24 hours'
+      SELECT ${selectEdge('first', nextYear, end)}, number + 1
+      FROM year WHERE number <= ${MAX_YEARS} AND year.first IS NOT NULL
     )
-    SELECT (SELECT count(start)::int FROM year) AS years,
-      json_agg(json_build_array(extract(epoch FROM moment) * 1000, extract(epoch FROM local) * 1000) ORDER BY moment) AS samples
-    FROM sample`);
-  const { years = 0, samples } = rows[0] ?? {};
-  return years > MAX_YEARS ? { timeZone } : toCalendar(samples ?? []);
-}
-
-/** The first or last start of a roll-up's row between two moments, as UTC without a zone. */
-function selectEdge(edge: 'first' | 'last', workspaceId: string, start: SQL, end: SQL): SQL {
-  const [aggregate, choose] = edge === 'first' ? ['min', 'least'] : ['max', 'greatest'];
-  const edges = Object.values(ROLLUPS).map(
-    ({ days }) => sql`(
-      SELECT ${sql.raw(aggregate)}(first_bucket_start) FROM ${sql.raw(`recount.${getTableName(days)}`)} AS d
-      WHERE d.workspace_id = ${workspaceId} AND d.first_bucket_start >= ${start} AND d.first_bucket_start < ${end})`,
+    SELECT json_agg(json_build_object(
+      'first', extract(epoch FROM first) * 1000,
+      'last', extract(epoch FROM ${selectEdge('last', start, end)}) * 1000) ORDER BY first) AS years
+    FROM year WHERE first IS NOT NULL`);
+  const years = rows[0]?.years ?? [];
+  return toCalendar(
+    years.map(({ first }) => first),
+    years[0]?.last ?? 0,
+    createLocalClock(timeZone),
   );
-  return sql`${sql.raw(choose)}(${sql.join(edges, sql`, `)}) AT TIME ZONE 'UTC'`;
 }
 
-const DAY_MS = 24 * 60 * 60_000;
+type Edge = 'first' | 'last';
+type SelectEdge = (edge: Edge, workspaceId: string, start: SQL, end: SQL) => SQL;
 
-function toCalendar(samples: readonly (readonly [atMs: number, localMs: number])[]): KnownClocks {
-  const offsets: { fromMs: number; offsetMs: number }[] = [];
+/** The first or last time of a table's rows between two moments, from an index. */
+const selectEdgeOf =
+  (table: PgTable, time: SQL, condition = sql`true`): SelectEdge =>
+  (edge, workspaceId, start, end) =>
+    sql`(
+    SELECT ${sql.raw(edge === 'first' ? 'min' : 'max')}(${time}) FROM ${table} AS r
+    WHERE r.workspace_id = ${workspaceId} AND ${condition} AND ${time} >= ${start} AND ${time} < ${end})`;
+
+const selectEdgeOfAll =
+  (edges: readonly SelectEdge[]): SelectEdge =>
+  (edge, ...span) =>
+    sql`${sql.raw(edge === 'first' ? 'least' : 'greatest')}(${sql.join(
+      edges.map((select) => select(edge, ...span)),
+      sql`, `,
+    )})`;
+
+const BEGAN = lastActivity(sql`r.first_timestamp`);
+
+const EDGES: Readonly<Record<TimeColumn, SelectEdge>> = {
+  bucket_start: selectEdgeOfAll(
+    Object.values(ROLLUPS).map(({ days }) => selectEdgeOf(days, sql`r.first_bucket_start`)),
+  ),
+  // In the index, sessions without a time have 1970-01-01, so one that began at that very moment is not found.
+  first_timestamp: selectEdgeOf(sessions, BEGAN, sql`${BEGAN} > '1970-01-01Z'`),
+  timestamp: selectEdgeOfAll(
+    TIMED_KINDS.map((kind) => selectEdgeOf(sessionEvents, sql`r."timestamp"`, sql.raw(`r.kind = '${kind}'`))),
+  ),
+};
+
+const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * HOUR_MS;
+
+const toDayStartMs = (ms: number): number => Math.floor(ms / DAY_MS) * DAY_MS;
+
+/** `firstsMs`: the first moment of each year with rows, in order. */
+function toCalendar(firstsMs: readonly number[], lastRowMs: number, clock: LocalClock): ReportCalendar {
+  // Rows of a day begin at its first quarter of an hour.
+  const lastMs = toDayStartMs(lastRowMs) + DAY_MS - 1;
+  // An hour that rows are in may begin on the day before.
+  const listOffsets = (startMs: number, endMs: number) => clock.listOffsets(startMs - HOUR_MS, endMs);
+  if (firstsMs.length > MAX_YEARS) return { offsets: listOffsets(firstsMs[0] ?? 0, lastMs) };
+  const offsets: ClockOffset[] = [];
   const months = new Set<string>();
-  const days = new Set<number>();
-  for (const [atMs, localMs] of samples) {
-    const offsetMs = localMs - atMs;
-    days.add(Math.floor(atMs / DAY_MS) * DAY_MS);
-    if (offsets.at(-1)?.offsetMs !== offsetMs) offsets.push({ fromMs: atMs, offsetMs });
-    // A sample covers at most one day, in which one month may end.
-    for (const ms of [localMs, localMs + DAY_MS]) months.add(toMonthStart(new Date(ms)));
+  const daysMs: number[] = [];
+  for (const firstMs of firstsMs) {
+    const startMs = toDayStartMs(firstMs);
+    const endMs = Math.min(Date.UTC(new Date(firstMs).getUTCFullYear() + 1, 0) - 1, lastMs);
+    for (const offset of listOffsets(startMs, endMs)) {
+      if (offset.offsetMs !== offsets.at(-1)?.offsetMs) offsets.push(offset);
+    }
+    for (let dayMs = startMs; dayMs <= endMs; dayMs += DAY_MS) {
+      daysMs.push(dayMs);
+      // A UTC day has at most two local dates.
+      for (const ms of [dayMs, dayMs + DAY_MS]) months.add(toMonthStart(new Date(clock.toLocalMs(ms))));
+    }
   }
-  return { offsets, months: [...months].sort(compareDates), daysMs: [...days] };
+  return { offsets, days: { months: [...months].sort(compareDates), daysMs } };
 }
 
 const toMonthStart = (date: Date): string =>
@@ -98,42 +127,17 @@ const toMonthStart = (date: Date): string =>
 /** Years have four or five digits. */
 const compareDates = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : 1);
 
-/** The local time of a roll-up's quarter of an hour, expressed as if it were UTC. */
+/** A moment's local time, expressed as if it were UTC. */
 export const toLocalTime = (time: SQL, calendar: ReportCalendar): SQL => sql`(${time} + ${toOffset(time, calendar)})`;
 
-/**
- * The local time of any moment, expressed as if it were UTC. On a day that the calendar does not have, as nothing is
- * rolled up in its year, PostgreSQL converts it.
- */
-export function toLocalMoment(time: SQL, calendar: ReportCalendar, timeZone: string): SQL {
-  if ('timeZone' in calendar) return toLocalTime(time, calendar);
-  const known = listSpans(calendar.daysMs).map(
-    ([firstMs, lastMs]) =>
-      sql`${time} BETWEEN ${new Date(firstMs).toISOString()}::timestamptz AND ${new Date(lastMs).toISOString()}::timestamptz`,
-  );
-  const converted = toLocalTime(time, { timeZone });
-  if (known.length === 0) return converted;
-  return sql`CASE WHEN ${sql.join(known, sql` OR `)} THEN ${toLocalTime(time, calendar)} ELSE ${converted} END`;
-}
-
-/**
- * First and last milliseconds of runs of consecutive days, given in order. The last one and not the end, which may lie in
- * the year 10000, which PostgreSQL does not read.
- */
-function listSpans(daysMs: readonly number[]): [firstMs: number, lastMs: number][] {
-  const spans: [firstMs: number, lastMs: number][] = [];
-  for (const dayMs of daysMs) {
-    const last = spans.at(-1);
-    if (last?.[1] === dayMs - 1) last[1] = dayMs + DAY_MS - 1;
-    else spans.push([dayMs, dayMs + DAY_MS - 1]);
+/** How far local clocks are ahead of UTC. A choice among few offsets takes a tenth of the time of a search. */
+function toOffset(time: SQL, { offsets, days }: ReportCalendar): SQL {
+  const [first, ...others] = offsets;
+  if (days === undefined) {
+    const changes = sql`${sql.param(others.map(({ fromMs }) => new Date(fromMs).toISOString()))}::timestamptz[]`;
+    const intervals = sql`${sql.param(offsets.map(({ offsetMs }) => `${offsetMs} milliseconds`))}::interval[]`;
+    return sql`(${intervals})[width_bucket(${time}, ${changes}) + 1]`;
   }
-  return spans;
-}
-
-/** How far local clocks are ahead of UTC. */
-function toOffset(time: SQL, calendar: ReportCalendar): SQL {
-  if ('timeZone' in calendar) return sql`(${time} AT TIME ZONE ${calendar.timeZone} AT TIME ZONE 'UTC' - ${time})`;
-  const [first, ...others] = calendar.offsets;
   let offset = toInterval(first?.offsetMs ?? 0);
   for (const { fromMs, offsetMs } of others)
     offset = sql`CASE WHEN ${time} < ${new Date(fromMs).toISOString()}::timestamptz THEN ${offset} ELSE ${toInterval(offsetMs)} END`;
@@ -149,8 +153,8 @@ export function toPeriod(period: Period, localTime: SQL, calendar: ReportCalenda
   if (period === 'hour') return sql`date_bin('1 hour', ${localTime}, '2000-01-01Z')`;
   if (period === 'day') return sql`date_bin('24 hours', ${localTime}, '2000-01-01Z')`;
   if (period === 'week') return sql`date_bin('168 hours', ${localTime}, '2000-01-03Z')`;
-  if ('timeZone' in calendar) return sql`date_trunc('month', ${localTime}, 'UTC')`;
-  const starts = sql`${sql.param(calendar.months.map((month) => `${month}T00:00:00Z`))}::timestamptz[]`;
+  if (calendar.days === undefined) return sql`date_trunc('month', ${localTime}, 'UTC')`;
+  const starts = sql`${sql.param(calendar.days.months.map((month) => `${month}T00:00:00Z`))}::timestamptz[]`;
   return sql`(${starts})[width_bucket(${localTime}, ${starts})]`;
 }
 
@@ -158,7 +162,7 @@ export function toPeriod(period: Period, localTime: SQL, calendar: ReportCalenda
 export function isWithinPeriod(period: Period, [first, last]: readonly [SQL, SQL], calendar: ReportCalendar): SQL {
   const isSame = (toLocal: (time: SQL) => SQL) =>
     sql`${toPeriod(period, toLocal(first), calendar)} = ${toPeriod(period, toLocal(last), calendar)}`;
-  if ('timeZone' in calendar) {
+  if (calendar.days === undefined) {
     const isOneOffset = sql`${toOffset(first, calendar)} = ${toOffset(last, calendar)}`;
     return sql`(${isSame((time) => toLocalTime(time, calendar))} AND ${isOneOffset})`;
   }
@@ -174,7 +178,6 @@ export function isWithinPeriod(period: Period, [first, last]: readonly [SQL, SQL
 }
 
 const QUARTER_MS = 15 * 60_000;
-const HOUR_MS = 4 * QUARTER_MS;
 /** The first Monday after 1970 began. */
 const MONDAY_MS = 4 * DAY_MS;
 
@@ -188,7 +191,7 @@ const PERIOD_NUMBERS: Readonly<Record<Period, (localMs: number) => number>> = {
 
 /**
  * Starts (milliseconds since 1970) of the UTC days on which a period ends or the clocks change in the middle of an hour or
- * day (`unitMs`) of UTC. Undefined if the clocks' offsets are unknown, or a change leads back into a period that has ended.
+ * day (`unitMs`) of UTC. Undefined if these days are unknown, or a change leads back into a period that has ended.
  */
 export function findPartedDays(
   periods: readonly Period[],
@@ -196,7 +199,7 @@ export function findPartedDays(
   calendar: ReportCalendar | undefined,
 ): number[] | undefined {
   if (periods.length === 0) return [];
-  if (calendar === undefined || 'timeZone' in calendar) return undefined;
+  if (calendar?.days === undefined) return undefined;
   const toOffsetMs = (ms: number): number =>
     calendar.offsets.findLast(({ fromMs }) => fromMs <= ms)?.offsetMs ?? calendar.offsets[0]?.offsetMs ?? 0;
   if (calendar.offsets.some((_, index) => isReturning(calendar, index, periods))) return undefined;
@@ -209,11 +212,11 @@ export function findPartedDays(
     );
   };
   const units = Array.from({ length: DAY_MS / unitMs }, (_, index) => index * unitMs);
-  return calendar.daysMs.filter((dayMs) => units.some((unit) => isParted(dayMs + unit)));
+  return calendar.days.daysMs.filter((dayMs) => units.some((unit) => isParted(dayMs + unit)));
 }
 
 /** Whether a change of the clocks leads back into a day, week or month that has ended. An hour that occurs twice is two hours. */
-function isReturning({ offsets }: KnownClocks, index: number, periods: readonly Period[]): boolean {
+function isReturning({ offsets }: ReportCalendar, index: number, periods: readonly Period[]): boolean {
   const [before, after] = [offsets[index - 1], offsets[index]];
   if (before === undefined || after === undefined) return false;
   return periods.some((period) => {

@@ -1,5 +1,6 @@
+import { createLocalClock, type LocalClock } from '@recount/core';
 import type { Database } from '../database/database.ts';
-import { type SQL, sql } from '../drizzle.cjs';
+import { eq, type SQL, sql } from '../drizzle.cjs';
 import { resolveNames } from '../sessions/resolve-names.ts';
 import { workspaces } from '../workspaces/schema.ts';
 
@@ -27,69 +28,44 @@ export interface ReportFilter extends Omit<ReportRequest, 'from' | 'to'> {
   to: string | null;
 }
 
-/** The database does not know the time zone. */
-export class UnknownTimeZoneError extends Error {
-  override name = 'UnknownTimeZoneError';
-}
-
-const INVALID_PARAMETER_VALUE = '22023';
 const DATE = /^\d{4}-\d\d-\d\d$/;
 
 /**
- * Converts dates to moments and abbreviated names to full ones, and reads the workspace's currency label. Throws
- * UnknownTimeZoneError and UnresolvedNameError.
+ * Converts dates to moments by Node's rules of the time zone and abbreviated names to full ones, and reads the workspace's
+ * currency label. Throws RangeError for an unknown time zone, and UnresolvedNameError.
  */
 export async function resolveReportFilter(
   database: Database,
   workspaceId: string,
   request: ReportRequest,
 ): Promise<{ filter: ReportFilter; currencyLabel: string }> {
-  const { timeZone } = request;
-  try {
-    const { rows } = await database.execute<{
-      from_ms: number | null;
-      to_ms: number | null;
-      currency_label: string;
-    }>(sql`
-      SELECT currency_label, ${toMoment(request.from, timeZone)} AS from_ms, ${toMoment(request.to, timeZone)} AS to_ms,
-        now() AT TIME ZONE ${timeZone}
-      FROM ${workspaces} WHERE id = ${workspaceId}`);
-    const [row] = rows;
-    if (row === undefined) throw new Error('There is no such workspace');
-    const toIso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
-    const names = await resolveNames(database, workspaceId, request);
-    const filter = { ...names, workspaceId, from: toIso(row.from_ms), to: toIso(row.to_ms) };
-    return { filter, currencyLabel: row.currency_label };
-  } catch (error) {
-    const { cause } = error as { cause?: { code?: unknown } };
-    if (cause?.code === INVALID_PARAMETER_VALUE) throw new UnknownTimeZoneError('Unknown time zone', { cause: error });
-    throw error;
-  }
+  const clock = createLocalClock(request.timeZone);
+  const [row] = await database
+    .select({ currencyLabel: workspaces.currency_label })
+    .from(workspaces)
+    .where(eq(workspaces.id, workspaceId));
+  if (row === undefined) throw new Error('There is no such workspace');
+  const names = await resolveNames(database, workspaceId, request);
+  const filter = { ...names, workspaceId, from: toMoment(request.from, clock), to: toMoment(request.to, clock) };
+  return { filter, currencyLabel: row.currencyLabel };
 }
 
-/**
- * Milliseconds since 1970. A date begins with its first quarter of an hour: if clocks change at midnight, midnight
- * exists twice or not at all.
- */
-function toMoment(value: string | undefined, timeZone: string): SQL {
-  if (value === undefined) return sql`NULL::float8`;
-  if (!DATE.test(value)) return sql`extract(epoch FROM ${value}::timestamptz)::float8 * 1000`;
-  const midnight = sql`${value}::timestamp AT TIME ZONE ${timeZone}`;
-  return sql`(
-    SELECT extract(epoch FROM min(moment))::float8 * 1000
-    FROM generate_series(${midnight} - interval '1 day', ${midnight} + interval '1 day', '15 minutes') AS moment
-    WHERE (moment AT TIME ZONE ${timeZone})::date >= ${value}::date)`;
+function toMoment(value: string | undefined, clock: LocalClock): string | null {
+  if (value === undefined) return null;
+  return new Date(DATE.test(value) ? clock.toDayStartMs(value) : Date.parse(value)).toISOString();
 }
+
+/** Times of roll-ups, events and responses, and sessions. Events alone are grouped by `timestamp`. */
+export type TimeColumn = 'bucket_start' | 'timestamp' | 'first_timestamp';
 
 /** Columns of a table (or of the sessions that it is joined with, alias `s`) that filters and groups use. */
 export interface ReportSource {
   time: SQL;
-  /** Local clock time, if rows have it: expressed as if it were UTC in roll-ups, without a zone elsewhere. */
+  timeColumn: TimeColumn;
+  /** Local clock time, if rows have it, expressed as if it were UTC. */
   localTime?: SQL;
   /** Has an index, and is `time` where that is known. */
   indexedTime?: SQL;
-  /** `time` may be any moment, not only the start of a quarter of an hour that is rolled up. */
-  isMoment?: true;
   sessionId: SQL;
   workspaceId: SQL;
   isSubagent: SQL;
@@ -102,15 +78,13 @@ export interface ReportSource {
 }
 
 /** The source of a table under `alias`, without columns that only its session has. */
-export function toReportSource(
-  alias: string,
-  columns: { time: 'bucket_start' | 'timestamp' | 'first_timestamp'; own?: readonly OwnColumn[] },
-): ReportSource {
+export function toReportSource(alias: string, columns: { time: TimeColumn; own?: readonly OwnColumn[] }): ReportSource {
   const column = (name: string, table = alias) => sql.raw(`${table}."${name}"`);
   const has = (name: OwnColumn) => columns.own?.includes(name) === true;
   return {
     time: column(columns.time),
-    ...(columns.time === 'bucket_start' ? { localTime: column('local_time') } : { isMoment: true }),
+    timeColumn: columns.time,
+    ...(columns.time === 'bucket_start' && { localTime: column('local_time') }),
     sessionId: column('session_id'),
     workspaceId: column('workspace_id'),
     isSubagent: column('is_subagent'),

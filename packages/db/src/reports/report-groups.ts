@@ -196,10 +196,11 @@ export async function createScope(
   database: Database,
   filter: ReportFilter,
   groupBy: readonly ReportKey[],
-  parts: readonly Pick<GroupPart, 'table'>[],
+  parts: readonly [Pick<GroupPart, 'source' | 'table'>, ...Pick<GroupPart, 'table'>[]],
 ): Promise<ReportScope> {
   const isRolledUp = parts.some(({ table }) => typeof table === 'function');
-  const calendar = isRolledUp && groupBy.some(isTimeKey) ? await readCalendar(database, filter) : undefined;
+  const [{ source }] = parts;
+  const calendar = groupBy.some(isTimeKey) ? await readCalendar(database, filter, source.timeColumn) : undefined;
   const listsSessions = isRolledUp && isShort(filter) && groupBy.some((key) => SESSION_KEYS.has(key));
   const scope = { ...filter, groupBy, calendar, listsSessions };
   return isRolledUp ? { ...scope, sessionDays: await findSessionDays(database, scope) } : scope;

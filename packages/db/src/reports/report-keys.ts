@@ -1,7 +1,7 @@
 import { type SQL, sql } from '../drizzle.cjs';
 import type { TotalsKind } from '../usage/rollups.ts';
 import { ATTRIBUTION } from '../usage/rollups-schema.ts';
-import { type ReportCalendar, toLocalMoment, toLocalTime, toPeriod } from './report-calendar.ts';
+import { type ReportCalendar, toLocalTime, toPeriod } from './report-calendar.ts';
 import type { ReportFilter, ReportSource } from './report-filter.ts';
 
 /** Formats of time keys. Grouping uses local time, except by hour, because clocks may show an hour twice. */
@@ -41,7 +41,7 @@ export interface SessionDays extends Readonly<Record<TotalUnit, readonly string[
 /** The data of a report, and its keys. */
 export interface ReportScope extends ReportFilter {
   groupBy: readonly ReportKey[];
-  /** Set if roll-ups are read by time. */
+  /** Set if a key is a time. */
   calendar?: ReportCalendar | undefined;
   /** Set if the report reads totals for the other days. */
   sessionDays?: SessionDays | undefined;
@@ -61,28 +61,17 @@ export interface ReportScope extends ReportFilter {
 
 export const isTimeKey = (name: string): name is TimeKey => Object.hasOwn(TIME_FORMATS, name);
 
-/**
- * The value of a key in rows of a source. With a calendar, times are local times in its form; without one, for reports
- * that use no roll-ups, they have no zone.
- */
-export function toKey(key: ReportKey, source: ReportSource, { timeZone, calendar }: ReportScope): SQL {
+/** The value of a key in rows of a source. Days, weeks and months are local times, as the calendar has them. */
+export function toKey(key: ReportKey, source: ReportSource, scope: Pick<ReportScope, 'calendar'>): SQL {
   switch (key) {
     case 'hour': {
-      const local = calendar === undefined ? toZone(source, timeZone) : toLocal(source, calendar, timeZone);
-      const hour = calendar === undefined ? sql`date_trunc('hour', ${local})` : toPeriod(key, local, calendar);
-      return sql`${source.time} - (${local} - ${hour})`;
+      const local = toLocal(source, toKnown(scope));
+      return sql`${source.time} - (${local} - ${toPeriod(key, local, toKnown(scope))})`;
     }
     case 'day':
     case 'week':
-    case 'month': {
-      if (calendar !== undefined) {
-        // The calendar has the months of what is rolled up.
-        return toPeriod(key, toLocal(source, calendar, timeZone), source.isMoment ? { timeZone } : calendar);
-      }
-      // A cast to date takes a third of the time of date_trunc.
-      const day = sql`${toZone(source, timeZone)}::date`;
-      return key === 'day' ? day : sql`date_trunc(${key}, ${day}::timestamp)`;
-    }
+    case 'month':
+      return toPeriod(key, toLocal(source, toKnown(scope)), toKnown(scope));
     case 'project':
       return sql`s.project`;
     case 'agent':
@@ -106,11 +95,13 @@ export function toKey(key: ReportKey, source: ReportSource, { timeZone, calendar
   }
 }
 
-const toZone = ({ time, localTime }: ReportSource, timeZone: string): SQL =>
-  localTime ?? sql`(${time} AT TIME ZONE ${timeZone})`;
+const toLocal = ({ time, localTime }: ReportSource, calendar: ReportCalendar): SQL =>
+  localTime ?? toLocalTime(time, calendar);
 
-const toLocal = ({ time, localTime, isMoment }: ReportSource, calendar: ReportCalendar, timeZone: string): SQL =>
-  localTime ?? (isMoment ? toLocalMoment(time, calendar, timeZone) : toLocalTime(time, calendar));
+function toKnown({ calendar }: Pick<ReportScope, 'calendar'>): ReportCalendar {
+  if (calendar === undefined) throw new TypeError('Groups by time need a calendar');
+  return calendar;
+}
 
 function required(column: SQL | undefined, key: ReportKey): SQL {
   if (column === undefined) throw new TypeError(`This report has no groups by ${key}`);
@@ -118,16 +109,14 @@ function required(column: SQL | undefined, key: ReportKey): SQL {
 }
 
 /** A key's text in answers. */
-export function toText(name: string, { timeZone, calendar }: ReportScope): SQL {
+export function toText(name: string, scope: Pick<ReportScope, 'calendar'>): SQL {
   const column = sql`g.${sql.identifier(name)}`;
   if (!isTimeKey(name)) return column;
-  if (name !== 'hour') {
-    const local = calendar === undefined ? column : sql`${column} AT TIME ZONE 'UTC'`;
-    return sql`to_char(${local}, ${TIME_FORMATS[name]})`;
-  }
-  const local = sql`(${column} AT TIME ZONE ${timeZone})`;
-  const offset = sql`${local} - (${column} AT TIME ZONE 'UTC')`;
-  return sql`to_char(${local}, ${TIME_FORMATS.hour})
+  const toChars = (local: SQL) => sql`to_char(${local} AT TIME ZONE 'UTC', ${TIME_FORMATS[name]})`;
+  if (name !== 'hour') return toChars(column);
+  const local = toLocalTime(column, toKnown(scope));
+  const offset = sql`(${local} - ${column})`;
+  return sql`${toChars(local)}
     || CASE WHEN ${offset} < interval '0' THEN '-' ELSE '+' END
-    || to_char(greatest(${offset}, -(${offset})), 'HH24:MI')`;
+    || to_char(greatest(${offset}, -${offset}), 'HH24:MI')`;
 }

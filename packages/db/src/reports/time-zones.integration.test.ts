@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
+import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestFleet } from '../testing/insert-test-fleet.ts';
+import { readCompactionsReport } from './read-compactions-report.ts';
 import { readSessionsReport } from './read-sessions-report.ts';
 import { readUsageReport } from './read-usage-report.ts';
-import { resolveReportFilter, UnknownTimeZoneError } from './report-filter.ts';
+import { resolveReportFilter } from './report-filter.ts';
 import type { ReportKey } from './report-keys.ts';
 
 /**
@@ -36,6 +37,10 @@ const ZONES = [
   'Australia/Lord_Howe',
   'America/Havana',
   'Pacific/Apia',
+  // Their rules changed in 2026: PostgreSQL's and Node's may differ.
+  'Africa/Casablanca',
+  'America/Edmonton',
+  'America/Vancouver',
 ];
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
@@ -190,32 +195,95 @@ describe('resolveReportFilter', () => {
     expect(await resolve(date, timeZone)).toBe(moment);
   });
 
-  it('throws for a zone that the database does not know', async () => {
-    await expect(resolve('2026-01-01', 'Europe/Atlantis')).rejects.toThrow(UnknownTimeZoneError);
+  it('throws for a zone that Node does not know', async () => {
+    await expect(resolve('2026-01-01', 'Europe/Atlantis')).rejects.toThrow(RangeError);
   });
 });
 
+const toMonday = (day: string): string => {
+  const date = new Date(day);
+  date.setUTCDate(date.getUTCDate() - ((date.getUTCDay() + 6) % 7));
+  return date.toISOString().slice(0, 10);
+};
+const PERIODS = {
+  day: (day: string) => day,
+  week: toMonday,
+  month: (day: string) => day.slice(0, 7),
+} as const;
+
 describe.each(ZONES)('sessions in %s', (timeZone) => {
-  it.each(['day', 'week', 'month'] as const)('by %s are those that PostgreSQL finds, with their usage', async (key) => {
+  const format = new Intl.DateTimeFormat('sv', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' });
+
+  it.each(['day', 'week', 'month'] as const)('by %s are those that Intl finds, with their usage', async (key) => {
     const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, {
       ...{ subagents: 'include', timeZone, project: 'starts' },
     });
     const page = { groupBy: [key], limit: 1000, idleThresholdMs: 300_000 };
     const report = await readSessionsReport(pool.database, filter, page);
-    const { rows } = await pool.pool.query(
-      `SELECT to_char(date_trunc($2, first_timestamp AT TIME ZONE $1), $3) AS start, count(*)::int AS sessions,
-        sum(u.cost)::float8 AS own_cost_usd
+    const { rows } = await pool.pool.query<{ first_ms: number; cost: number }>(
+      `SELECT extract(epoch FROM first_timestamp)::float8 * 1000 AS first_ms, u.cost::float8 AS cost
       FROM recount.sessions AS s JOIN (
         SELECT session_id, sum(cost_units) / 1e10 AS cost FROM recount.usage_day_rollup GROUP BY 1
       ) AS u USING (session_id)
-      WHERE project = 'starts' GROUP BY 1 ORDER BY 1`,
-      [timeZone, key, key === 'month' ? 'YYYY-MM' : 'YYYY-MM-DD'],
+      WHERE project = 'starts'`,
     );
-    const found = report.rows.map(({ sessions, own_cost_usd, ...row }) => ({
-      start: row[key],
-      sessions,
-      own_cost_usd,
-    }));
-    expect(found).toEqual(rows);
+    const expected = new Map<string, { sessions: number; cost: number }>();
+    for (const { first_ms, cost } of rows) {
+      const start = PERIODS[key](format.format(first_ms));
+      const before = expected.get(start) ?? { sessions: 0, cost: 0 };
+      expected.set(start, { sessions: before.sessions + 1, cost: before.cost + cost });
+    }
+    const found = report.rows.map((row) => [row[key], { sessions: row.sessions, cost: row.own_cost_usd }]);
+    expect(found).toEqual([...expected].sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+});
+
+describe('where rules changed in 2026', () => {
+  // With a database of 2025, these would be of the next day in Casablanca, and of the day before in Edmonton.
+  const expected: Record<string, string> = {
+    'Africa/Casablanca': new Intl.DateTimeFormat('sv', { timeZone: 'Africa/Casablanca' }).format(
+      new Date('2026-10-01T23:30:00Z'),
+    ),
+    'America/Edmonton': new Intl.DateTimeFormat('sv', { timeZone: 'America/Edmonton' }).format(
+      new Date('2026-11-20T06:30:00Z'),
+    ),
+  };
+  const workspaceId = OTHER_WORKSPACE;
+
+  beforeAll(() =>
+    insertTestFleet(
+      pool,
+      [
+        {
+          session_id: 'changed',
+          first_timestamp: '2026-10-01T23:30:00.000Z',
+          responses: ['2026-10-01T23:30:00.000Z', '2026-11-20T06:30:00.000Z'].map((timestamp) => ({
+            timestamp,
+            tokens_out: 1,
+          })),
+          events: [{ kind: 'compaction', name: 'auto', timestamp: '2026-11-20T06:30:00.000Z', details: {} }],
+        },
+      ],
+      workspaceId,
+    ),
+  );
+
+  it.each(Object.entries(expected))('usage, sessions and events of %s are in the days of Node', async (zone, day) => {
+    const { filter } = await resolveReportFilter(pool.database, workspaceId, {
+      timeZone: zone,
+      subagents: 'include',
+    });
+    const page = { groupBy: ['day'] as const, limit: 10 };
+    const usage = await readUsageReport(pool.database, filter, page);
+    expect(usage.rows.map((row) => row.day)).toContain(day);
+    const hours = await readUsageReport(pool.database, filter, { ...page, groupBy: ['hour'] });
+    expect(hours.rows.map((row) => row.hour?.slice(0, 10))).toContain(day);
+    if (zone === 'Africa/Casablanca') {
+      const sessions = await readSessionsReport(pool.database, filter, { ...page, idleThresholdMs: 300_000 });
+      expect(sessions.rows.map((row) => row.day)).toEqual([day]);
+    } else {
+      const compactions = await readCompactionsReport(pool.database, filter, page);
+      expect(compactions.rows.map((row) => row.day)).toEqual([day]);
+    }
   });
 });

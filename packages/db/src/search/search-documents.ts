@@ -74,7 +74,7 @@ export class SearchTimeoutError extends Error {
 
 type SearchFilter = ReportFilter & Pick<SearchRequest, 'kinds'>;
 
-/** A page of results in a workspace. Throws SearchTimeoutError and UnknownTimeZoneError. */
+/** A page of results in a workspace. Throws SearchTimeoutError. */
 export async function searchTranscripts(
   pool: Pick<DatabasePool, 'database' | 'withSnapshot'>,
   workspaceId: string,

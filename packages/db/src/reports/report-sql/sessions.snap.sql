@@ -1,242 +1,79 @@
 WITH RECURSIVE
-  edge AS (
-    SELECT
-      least(
-        (
-          SELECT
-            min(first_bucket_start)
-          FROM
-            recount.usage_day_rollup AS d
-          WHERE
-            d.workspace_id = $1
-            AND d.first_bucket_start >= coalesce(
-              $2::timestamptz - interval '24 hours',
-              '-infinity'
-            )
-            AND d.first_bucket_start < coalesce($3::timestamptz, 'infinity')
-        ),
-        (
-          SELECT
-            min(first_bucket_start)
-          FROM
-            recount.tool_day_rollup AS d
-          WHERE
-            d.workspace_id = $4
-            AND d.first_bucket_start >= coalesce(
-              $5::timestamptz - interval '24 hours',
-              '-infinity'
-            )
-            AND d.first_bucket_start < coalesce($6::timestamptz, 'infinity')
-        ),
-        (
-          SELECT
-            min(first_bucket_start)
-          FROM
-            recount.file_day_rollup AS d
-          WHERE
-            d.workspace_id = $7
-            AND d.first_bucket_start >= coalesce(
-              $8::timestamptz - interval '24 hours',
-              '-infinity'
-            )
-            AND d.first_bucket_start < coalesce($9::timestamptz, 'infinity')
-        ),
-        (
-          SELECT
-            min(first_bucket_start)
-          FROM
-            recount.message_day_rollup AS d
-          WHERE
-            d.workspace_id = $10
-            AND d.first_bucket_start >= coalesce(
-              $11::timestamptz - interval '24 hours',
-              '-infinity'
-            )
-            AND d.first_bucket_start < coalesce($12::timestamptz, 'infinity')
-        )
-      ) AT TIME ZONE 'UTC' AS first,
-      greatest(
-        (
-          SELECT
-            max(first_bucket_start)
-          FROM
-            recount.usage_day_rollup AS d
-          WHERE
-            d.workspace_id = $13
-            AND d.first_bucket_start >= coalesce(
-              $14::timestamptz - interval '24 hours',
-              '-infinity'
-            )
-            AND d.first_bucket_start < coalesce($15::timestamptz, 'infinity')
-        ),
-        (
-          SELECT
-            max(first_bucket_start)
-          FROM
-            recount.tool_day_rollup AS d
-          WHERE
-            d.workspace_id = $16
-            AND d.first_bucket_start >= coalesce(
-              $17::timestamptz - interval '24 hours',
-              '-infinity'
-            )
-            AND d.first_bucket_start < coalesce($18::timestamptz, 'infinity')
-        ),
-        (
-          SELECT
-            max(first_bucket_start)
-          FROM
-            recount.file_day_rollup AS d
-          WHERE
-            d.workspace_id = $19
-            AND d.first_bucket_start >= coalesce(
-              $20::timestamptz - interval '24 hours',
-              '-infinity'
-            )
-            AND d.first_bucket_start < coalesce($21::timestamptz, 'infinity')
-        ),
-        (
-          SELECT
-            max(first_bucket_start)
-          FROM
-            recount.message_day_rollup AS d
-          WHERE
-            d.workspace_id = $22
-            AND d.first_bucket_start >= coalesce(
-              $23::timestamptz - interval '24 hours',
-              '-infinity'
-            )
-            AND d.first_bucket_start < coalesce($24::timestamptz, 'infinity')
-        )
-      ) AT TIME ZONE 'UTC' AS last
-  ),
   year AS (
     SELECT
-      date_trunc('year', first) AS start,
+      (
+        SELECT
+          min(coalesce(r.first_timestamp, '1970-01-01Z'))
+        FROM
+          "recount"."sessions" AS r
+        WHERE
+          r.workspace_id = $1
+          AND coalesce(r.first_timestamp, '1970-01-01Z') > '1970-01-01Z'
+          AND coalesce(r.first_timestamp, '1970-01-01Z') >= coalesce(
+            $2::timestamptz - interval '24 hours',
+            '-infinity'
+          )
+          AND coalesce(r.first_timestamp, '1970-01-01Z') < coalesce($3::timestamptz, 'infinity')
+      ) AS first,
       1 AS number
-    FROM
-      edge
     UNION ALL
     SELECT
-      date_trunc(
-        'year',
-        least(
-          (
-            SELECT
-              min(first_bucket_start)
-            FROM
-              recount.usage_day_rollup AS d
-            WHERE
-              d.workspace_id = $25
-              AND d.first_bucket_start >= (year.start + interval '1 year') AT TIME ZONE 'UTC'
-              AND d.first_bucket_start < coalesce($26::timestamptz, 'infinity')
-          ),
-          (
-            SELECT
-              min(first_bucket_start)
-            FROM
-              recount.tool_day_rollup AS d
-            WHERE
-              d.workspace_id = $27
-              AND d.first_bucket_start >= (year.start + interval '1 year') AT TIME ZONE 'UTC'
-              AND d.first_bucket_start < coalesce($28::timestamptz, 'infinity')
-          ),
-          (
-            SELECT
-              min(first_bucket_start)
-            FROM
-              recount.file_day_rollup AS d
-            WHERE
-              d.workspace_id = $29
-              AND d.first_bucket_start >= (year.start + interval '1 year') AT TIME ZONE 'UTC'
-              AND d.first_bucket_start < coalesce($30::timestamptz, 'infinity')
-          ),
-          (
-            SELECT
-              min(first_bucket_start)
-            FROM
-              recount.message_day_rollup AS d
-            WHERE
-              d.workspace_id = $31
-              AND d.first_bucket_start >= (year.start + interval '1 year') AT TIME ZONE 'UTC'
-              AND d.first_bucket_start < coalesce($32::timestamptz, 'infinity')
-          )
-        ) AT TIME ZONE 'UTC'
+      (
+        SELECT
+          min(coalesce(r.first_timestamp, '1970-01-01Z'))
+        FROM
+          "recount"."sessions" AS r
+        WHERE
+          r.workspace_id = $4
+          AND coalesce(r.first_timestamp, '1970-01-01Z') > '1970-01-01Z'
+          AND coalesce(r.first_timestamp, '1970-01-01Z') >= (
+            date_trunc('year', year.first, 'UTC') AT TIME ZONE 'UTC' + interval '1 year'
+          ) AT TIME ZONE 'UTC'
+          AND coalesce(r.first_timestamp, '1970-01-01Z') < coalesce($5::timestamptz, 'infinity')
       ),
       number + 1
     FROM
       year
     WHERE
-      number <= $33
-      AND year.start IS NOT NULL
-  ),
-  day AS (
-    SELECT
-      moment AS start,
-      moment AT TIME ZONE 'UTC' AT TIME ZONE $34 AS local_start,
-      (moment + interval '1 day') AT TIME ZONE 'UTC' AT TIME ZONE $35 AS local_end
-    FROM
-      edge,
-      year,
-      generate_series(
-        greatest(year.start, date_trunc('day', first)),
-        least(
-          year.start + interval '1 year' - interval '1 day',
-          last
-        ),
-        '1 day'
-      ) AS moment
-      -- After the last year comes a null, of which greatest and least would make all days from the first to the last.
-    WHERE
-      year.start IS NOT NULL
-      AND (
-        SELECT
-          count(start)
-        FROM
-          year
-      ) <= $36
-  ),
-  sample AS (
-    SELECT
-      start AS moment,
-      local_start AS local
-    FROM
-      day
-    UNION
-    SELECT
-      moment,
-      moment AT TIME ZONE 'UTC' AT TIME ZONE $37
-    FROM
-      day,
-      generate_series(start, start + interval '23:45', '15 minutes') AS moment
-    WHERE
-      local_end - local_start <> '24 hours'
+      number <= $6
+      AND year.first IS NOT NULL
   )
 SELECT
-  (
-    SELECT
-      count(start)::int
-    FROM
-      year
-  ) AS years,
   json_agg(
-    json_build_array(
+    json_build_object(
+      'first',
       extract(
         epoch
         FROM
-          moment
+          first
       ) * 1000,
+      'last',
       extract(
         epoch
         FROM
-          local
+          (
+            SELECT
+              max(coalesce(r.first_timestamp, '1970-01-01Z'))
+            FROM
+              "recount"."sessions" AS r
+            WHERE
+              r.workspace_id = $7
+              AND coalesce(r.first_timestamp, '1970-01-01Z') > '1970-01-01Z'
+              AND coalesce(r.first_timestamp, '1970-01-01Z') >= coalesce(
+                $8::timestamptz - interval '24 hours',
+                '-infinity'
+              )
+              AND coalesce(r.first_timestamp, '1970-01-01Z') < coalesce($9::timestamptz, 'infinity')
+          )
       ) * 1000
     )
     ORDER BY
-      moment
-  ) AS samples
+      first
+  ) AS years
 FROM
-  sample;
+  year
+WHERE
+  first IS NOT NULL;
 
 SELECT DISTINCT
   day::text AS day
@@ -324,14 +161,7 @@ FROM
         SELECT
           date_bin(
             '24 hours',
-            CASE
-              WHEN f."first_timestamp" BETWEEN $2::timestamptz AND $3::timestamptz THEN (f."first_timestamp" + $4::interval)
-              ELSE (
-                f."first_timestamp" + (
-                  f."first_timestamp" AT TIME ZONE $5 AT TIME ZONE 'UTC' - f."first_timestamp"
-                )
-              )
-            END,
+            (f."first_timestamp" + $2::interval),
             '2000-01-01Z'
           ) AS "day",
           f.prompt_count AS "prompts",
@@ -350,11 +180,11 @@ FROM
           NULL::bigint AS session_count
         FROM
           recount.sessions AS f
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $6
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $3
           AND s.session_id = f."session_id"
         WHERE
-          f."workspace_id" = $7
-          AND f."first_timestamp" >= $8::timestamptz
+          f."workspace_id" = $4
+          AND f."first_timestamp" >= $5::timestamptz
         UNION ALL
         SELECT
           date_bin('24 hours', f.local_time, '2000-01-01Z') AS "day",
@@ -380,27 +210,20 @@ FROM
               session_id,
               is_subagent,
               first_timestamp,
-              CASE
-                WHEN first_timestamp BETWEEN $9::timestamptz AND $10::timestamptz THEN (first_timestamp + $11::interval)
-                ELSE (
-                  first_timestamp + (
-                    first_timestamp AT TIME ZONE $12 AT TIME ZONE 'UTC' - first_timestamp
-                  )
-                )
-              END AS local_time
+              (first_timestamp + $6::interval) AS local_time
             FROM
               recount.sessions
             WHERE
-              workspace_id = $13
+              workspace_id = $7
             OFFSET
               0
           ) AS f ON f.session_id = u.session_id
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = $14
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $8
           AND s.session_id = f."session_id"
         WHERE
-          f."workspace_id" = $15
-          AND f."first_timestamp" >= $16::timestamptz
-          AND u.workspace_id = $17
+          f."workspace_id" = $9
+          AND f."first_timestamp" >= $10::timestamptz
+          AND u.workspace_id = $11
           AND NOT u.is_shared
         GROUP BY
           1
@@ -415,4 +238,4 @@ ORDER BY
   sessions DESC,
   g."day" NULLS FIRST
 LIMIT
-  $18;
+  $12;

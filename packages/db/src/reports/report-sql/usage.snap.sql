@@ -1,242 +1,208 @@
 WITH RECURSIVE
-  edge AS (
+  year AS (
     SELECT
       least(
         (
           SELECT
-            min(first_bucket_start)
+            min(r.first_bucket_start)
           FROM
-            recount.usage_day_rollup AS d
+            "recount"."usage_day_rollup" AS r
           WHERE
-            d.workspace_id = $1
-            AND d.first_bucket_start >= coalesce(
+            r.workspace_id = $1
+            AND true
+            AND r.first_bucket_start >= coalesce(
               $2::timestamptz - interval '24 hours',
               '-infinity'
             )
-            AND d.first_bucket_start < coalesce($3::timestamptz, 'infinity')
+            AND r.first_bucket_start < coalesce($3::timestamptz, 'infinity')
         ),
         (
           SELECT
-            min(first_bucket_start)
+            min(r.first_bucket_start)
           FROM
-            recount.tool_day_rollup AS d
+            "recount"."tool_day_rollup" AS r
           WHERE
-            d.workspace_id = $4
-            AND d.first_bucket_start >= coalesce(
+            r.workspace_id = $4
+            AND true
+            AND r.first_bucket_start >= coalesce(
               $5::timestamptz - interval '24 hours',
               '-infinity'
             )
-            AND d.first_bucket_start < coalesce($6::timestamptz, 'infinity')
+            AND r.first_bucket_start < coalesce($6::timestamptz, 'infinity')
         ),
         (
           SELECT
-            min(first_bucket_start)
+            min(r.first_bucket_start)
           FROM
-            recount.file_day_rollup AS d
+            "recount"."file_day_rollup" AS r
           WHERE
-            d.workspace_id = $7
-            AND d.first_bucket_start >= coalesce(
+            r.workspace_id = $7
+            AND true
+            AND r.first_bucket_start >= coalesce(
               $8::timestamptz - interval '24 hours',
               '-infinity'
             )
-            AND d.first_bucket_start < coalesce($9::timestamptz, 'infinity')
+            AND r.first_bucket_start < coalesce($9::timestamptz, 'infinity')
         ),
         (
           SELECT
-            min(first_bucket_start)
+            min(r.first_bucket_start)
           FROM
-            recount.message_day_rollup AS d
+            "recount"."message_day_rollup" AS r
           WHERE
-            d.workspace_id = $10
-            AND d.first_bucket_start >= coalesce(
+            r.workspace_id = $10
+            AND true
+            AND r.first_bucket_start >= coalesce(
               $11::timestamptz - interval '24 hours',
               '-infinity'
             )
-            AND d.first_bucket_start < coalesce($12::timestamptz, 'infinity')
+            AND r.first_bucket_start < coalesce($12::timestamptz, 'infinity')
         )
-      ) AT TIME ZONE 'UTC' AS first,
-      greatest(
-        (
-          SELECT
-            max(first_bucket_start)
-          FROM
-            recount.usage_day_rollup AS d
-          WHERE
-            d.workspace_id = $13
-            AND d.first_bucket_start >= coalesce(
-              $14::timestamptz - interval '24 hours',
-              '-infinity'
-            )
-            AND d.first_bucket_start < coalesce($15::timestamptz, 'infinity')
-        ),
-        (
-          SELECT
-            max(first_bucket_start)
-          FROM
-            recount.tool_day_rollup AS d
-          WHERE
-            d.workspace_id = $16
-            AND d.first_bucket_start >= coalesce(
-              $17::timestamptz - interval '24 hours',
-              '-infinity'
-            )
-            AND d.first_bucket_start < coalesce($18::timestamptz, 'infinity')
-        ),
-        (
-          SELECT
-            max(first_bucket_start)
-          FROM
-            recount.file_day_rollup AS d
-          WHERE
-            d.workspace_id = $19
-            AND d.first_bucket_start >= coalesce(
-              $20::timestamptz - interval '24 hours',
-              '-infinity'
-            )
-            AND d.first_bucket_start < coalesce($21::timestamptz, 'infinity')
-        ),
-        (
-          SELECT
-            max(first_bucket_start)
-          FROM
-            recount.message_day_rollup AS d
-          WHERE
-            d.workspace_id = $22
-            AND d.first_bucket_start >= coalesce(
-              $23::timestamptz - interval '24 hours',
-              '-infinity'
-            )
-            AND d.first_bucket_start < coalesce($24::timestamptz, 'infinity')
-        )
-      ) AT TIME ZONE 'UTC' AS last
-  ),
-  year AS (
-    SELECT
-      date_trunc('year', first) AS start,
+      ) AS first,
       1 AS number
-    FROM
-      edge
     UNION ALL
     SELECT
-      date_trunc(
-        'year',
-        least(
-          (
-            SELECT
-              min(first_bucket_start)
-            FROM
-              recount.usage_day_rollup AS d
-            WHERE
-              d.workspace_id = $25
-              AND d.first_bucket_start >= (year.start + interval '1 year') AT TIME ZONE 'UTC'
-              AND d.first_bucket_start < coalesce($26::timestamptz, 'infinity')
-          ),
-          (
-            SELECT
-              min(first_bucket_start)
-            FROM
-              recount.tool_day_rollup AS d
-            WHERE
-              d.workspace_id = $27
-              AND d.first_bucket_start >= (year.start + interval '1 year') AT TIME ZONE 'UTC'
-              AND d.first_bucket_start < coalesce($28::timestamptz, 'infinity')
-          ),
-          (
-            SELECT
-              min(first_bucket_start)
-            FROM
-              recount.file_day_rollup AS d
-            WHERE
-              d.workspace_id = $29
-              AND d.first_bucket_start >= (year.start + interval '1 year') AT TIME ZONE 'UTC'
-              AND d.first_bucket_start < coalesce($30::timestamptz, 'infinity')
-          ),
-          (
-            SELECT
-              min(first_bucket_start)
-            FROM
-              recount.message_day_rollup AS d
-            WHERE
-              d.workspace_id = $31
-              AND d.first_bucket_start >= (year.start + interval '1 year') AT TIME ZONE 'UTC'
-              AND d.first_bucket_start < coalesce($32::timestamptz, 'infinity')
-          )
-        ) AT TIME ZONE 'UTC'
+      least(
+        (
+          SELECT
+            min(r.first_bucket_start)
+          FROM
+            "recount"."usage_day_rollup" AS r
+          WHERE
+            r.workspace_id = $13
+            AND true
+            AND r.first_bucket_start >= (
+              date_trunc('year', year.first, 'UTC') AT TIME ZONE 'UTC' + interval '1 year'
+            ) AT TIME ZONE 'UTC'
+            AND r.first_bucket_start < coalesce($14::timestamptz, 'infinity')
+        ),
+        (
+          SELECT
+            min(r.first_bucket_start)
+          FROM
+            "recount"."tool_day_rollup" AS r
+          WHERE
+            r.workspace_id = $15
+            AND true
+            AND r.first_bucket_start >= (
+              date_trunc('year', year.first, 'UTC') AT TIME ZONE 'UTC' + interval '1 year'
+            ) AT TIME ZONE 'UTC'
+            AND r.first_bucket_start < coalesce($16::timestamptz, 'infinity')
+        ),
+        (
+          SELECT
+            min(r.first_bucket_start)
+          FROM
+            "recount"."file_day_rollup" AS r
+          WHERE
+            r.workspace_id = $17
+            AND true
+            AND r.first_bucket_start >= (
+              date_trunc('year', year.first, 'UTC') AT TIME ZONE 'UTC' + interval '1 year'
+            ) AT TIME ZONE 'UTC'
+            AND r.first_bucket_start < coalesce($18::timestamptz, 'infinity')
+        ),
+        (
+          SELECT
+            min(r.first_bucket_start)
+          FROM
+            "recount"."message_day_rollup" AS r
+          WHERE
+            r.workspace_id = $19
+            AND true
+            AND r.first_bucket_start >= (
+              date_trunc('year', year.first, 'UTC') AT TIME ZONE 'UTC' + interval '1 year'
+            ) AT TIME ZONE 'UTC'
+            AND r.first_bucket_start < coalesce($20::timestamptz, 'infinity')
+        )
       ),
       number + 1
     FROM
       year
     WHERE
-      number <= $33
-      AND year.start IS NOT NULL
-  ),
-  day AS (
-    SELECT
-      moment AS start,
-      moment AT TIME ZONE 'UTC' AT TIME ZONE $34 AS local_start,
-      (moment + interval '1 day') AT TIME ZONE 'UTC' AT TIME ZONE $35 AS local_end
-    FROM
-      edge,
-      year,
-      generate_series(
-        greatest(year.start, date_trunc('day', first)),
-        least(
-          year.start + interval '1 year' - interval '1 day',
-          last
-        ),
-        '1 day'
-      ) AS moment
-      -- After the last year comes a null, of which greatest and least would make all days from the first to the last.
-    WHERE
-      year.start IS NOT NULL
-      AND (
-        SELECT
-          count(start)
-        FROM
-          year
-      ) <= $36
-  ),
-  sample AS (
-    SELECT
-      start AS moment,
-      local_start AS local
-    FROM
-      day
-    UNION
-    SELECT
-      moment,
-      moment AT TIME ZONE 'UTC' AT TIME ZONE $37
-    FROM
-      day,
-      generate_series(start, start + interval '23:45', '15 minutes') AS moment
-    WHERE
-      local_end - local_start <> '24 hours'
+      number <= $21
+      AND year.first IS NOT NULL
   )
 SELECT
-  (
-    SELECT
-      count(start)::int
-    FROM
-      year
-  ) AS years,
   json_agg(
-    json_build_array(
+    json_build_object(
+      'first',
       extract(
         epoch
         FROM
-          moment
+          first
       ) * 1000,
+      'last',
       extract(
         epoch
         FROM
-          local
+          greatest(
+            (
+              SELECT
+                max(r.first_bucket_start)
+              FROM
+                "recount"."usage_day_rollup" AS r
+              WHERE
+                r.workspace_id = $22
+                AND true
+                AND r.first_bucket_start >= coalesce(
+                  $23::timestamptz - interval '24 hours',
+                  '-infinity'
+                )
+                AND r.first_bucket_start < coalesce($24::timestamptz, 'infinity')
+            ),
+            (
+              SELECT
+                max(r.first_bucket_start)
+              FROM
+                "recount"."tool_day_rollup" AS r
+              WHERE
+                r.workspace_id = $25
+                AND true
+                AND r.first_bucket_start >= coalesce(
+                  $26::timestamptz - interval '24 hours',
+                  '-infinity'
+                )
+                AND r.first_bucket_start < coalesce($27::timestamptz, 'infinity')
+            ),
+            (
+              SELECT
+                max(r.first_bucket_start)
+              FROM
+                "recount"."file_day_rollup" AS r
+              WHERE
+                r.workspace_id = $28
+                AND true
+                AND r.first_bucket_start >= coalesce(
+                  $29::timestamptz - interval '24 hours',
+                  '-infinity'
+                )
+                AND r.first_bucket_start < coalesce($30::timestamptz, 'infinity')
+            ),
+            (
+              SELECT
+                max(r.first_bucket_start)
+              FROM
+                "recount"."message_day_rollup" AS r
+              WHERE
+                r.workspace_id = $31
+                AND true
+                AND r.first_bucket_start >= coalesce(
+                  $32::timestamptz - interval '24 hours',
+                  '-infinity'
+                )
+                AND r.first_bucket_start < coalesce($33::timestamptz, 'infinity')
+            )
+          )
       ) * 1000
     )
     ORDER BY
-      moment
-  ) AS samples
+      first
+  ) AS years
 FROM
-  sample;
+  year
+WHERE
+  first IS NOT NULL;
 
 SELECT DISTINCT
   day::text AS day
