@@ -1,5 +1,5 @@
 import { toStorableJson } from '../lines/json-line.ts';
-import { toShellProgram } from '../messages/tool-calls.ts';
+import { toProgramOfWords, toShellProgram } from '../messages/shell-program.ts';
 import { cutCharacters, readCount, readDollars, readIdentifier, readObject, readText } from '../records/fields.ts';
 import { parseTimestampMs } from '../records/timestamps.ts';
 import type { JsonObject, JsonValue, ToolKind } from '../rows.ts';
@@ -222,8 +222,5 @@ function toProgram(commands: readonly (JsonValue | undefined)[]): string | null 
   const command = commands.find((value) => typeof value === 'string' || Array.isArray(value));
   if (typeof command === 'string') return toShellProgram(command);
   if (!Array.isArray(command)) return null;
-  // `["bash","-lc","git status"]`
-  const words = command.filter((word) => typeof word === 'string');
-  const script = /^-\w*c$/.test(words[1] ?? '') ? words[2] : words[0];
-  return script === undefined ? null : toShellProgram(script);
+  return toProgramOfWords(command.filter((word) => typeof word === 'string'));
 }

@@ -3,51 +3,6 @@ import type { ParseOptions } from '../parse-options.ts';
 import { parseTranscript } from '../parse-transcript.ts';
 import type { JsonObject, JsonValue } from '../rows.ts';
 import { assistantLine, only, resultLine, toJsonl, toUsageFields, userLine } from '../testing/transcript-lines.ts';
-import { toShellProgram } from './tool-calls.ts';
-
-describe('shell program', () => {
-  describe('toShellProgram', () => {
-    it.each([
-      ['ls', 'ls'],
-      ['git log --oneline', 'git'],
-      ['  /usr/bin/git log', 'git'],
-      ['./scripts/run.sh x', 'run.sh'],
-      ['FOO=1 BAR="a b; c" node x.js', 'node'],
-      ['sudo -E apt-get install', 'apt-get'],
-      ['cd /srv/app && pnpm test', 'pnpm'],
-      ['cd "/a b" && A=1 sudo make', 'make'],
-      ['cd a; cd b; ls', 'ls'],
-      ['cd a &&\n  ls', 'ls'],
-      ['(cd a && ls)', 'ls'],
-      ['# what it does\ngrep x y', 'grep'],
-      ['"/opt/my tool/bin" x', 'bin'],
-      ['ls|wc', 'ls'],
-      ['ls;pwd', 'ls'],
-      ['for f in *; do rm $f; done', 'for'],
-      ['cd', 'cd'],
-      ['cd /srv', 'cd'],
-      ['sudo', 'sudo'],
-      ['curl"" x', 'curl'],
-    ])('%j is %s', (command, program) => {
-      expect(toShellProgram(command)).toBe(program);
-    });
-
-    it.each(['', '  \n', '# only a comment', 'A=1', '&& ;', '""'])('%j has no program', (command) => {
-      expect(toShellProgram(command)).toBeNull();
-    });
-
-    it('accepts any text', () => {
-      const before = process.threadCpuUsage();
-      for (const part of ['"', "'", '\\', '(', 'a=', '#', 'cd ', '"a', ' ', '/']) {
-        const program = toShellProgram(part.repeat(1_000_000));
-        expect((program ?? '').length).toBeLessThanOrEqual(512);
-      }
-      expect(toShellProgram('x'.repeat(5000))).toBe('x'.repeat(512));
-      // Processor time, not wall clock, so that other work does not count.
-      expect(process.threadCpuUsage(before).user).toBeLessThan(20e6);
-    });
-  });
-});
 
 describe('tool calls', () => {
   const messageId = 'msg_000000000000000000000001';

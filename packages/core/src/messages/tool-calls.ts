@@ -3,45 +3,6 @@ import { createOldestKey, createRecentKeys } from '../ids/recent-keys.ts';
 import type { ToolCall } from '../rows.ts';
 import { isUniqueId } from '../usage/open-response.ts';
 
-/** Programs are at the beginning; the rest of a long script is not searched. */
-const MAX_COMMAND_LENGTH = 4096;
-const MAX_PROGRAM_LENGTH = 512;
-
-/** How most commands begin: with a bare word. */
-const PLAIN_PROGRAM = /^[\w.-]+(?= |$)/;
-const COMMENT_LINE = /^[ \t]*#.*$/gm;
-const ASSIGNMENT = /^[A-Za-z_]\w*=/;
-/** A word with its quoted parts, or an operator. */
-const TOKEN = /(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s;&|<>()"'\\])+|[;&|\n()]/gs;
-const COMMAND_END = /^[;&|\n]$/;
-
-/**
- * The first program of a shell command, without its path; null if there is none. Assignments, `sudo` with its flags,
- * comment lines, parentheses and a leading `cd` are skipped: `cd /srv && A=1 sudo /usr/bin/git log` is `git`. `cd`
- * alone is `cd`. Nothing is expanded, and a keyword such as `for` counts as a program.
- */
-export function toShellProgram(command: string): string | null {
-  const plain = PLAIN_PROGRAM.exec(command)?.[0];
-  if (plain !== undefined && plain !== 'cd' && plain !== 'sudo') return plain.slice(0, MAX_PROGRAM_LENGTH);
-  let passedOver: string | null = null;
-  let isInArguments = false;
-  for (const [token] of command.slice(0, MAX_COMMAND_LENGTH).replaceAll(COMMENT_LINE, '').matchAll(TOKEN)) {
-    if (COMMAND_END.test(token)) isInArguments = false;
-    if (isInArguments || /^[;&|\n()]$/.test(token) || ASSIGNMENT.test(token)) continue;
-    if (passedOver === 'sudo' && token.startsWith('-')) continue;
-    const name = toBaseName(token);
-    if (name !== '' && name !== 'cd' && name !== 'sudo') return name;
-    passedOver = name || passedOver;
-    isInArguments = name === 'cd';
-  }
-  return passedOver;
-}
-
-function toBaseName(word: string): string {
-  const path = word.replaceAll(/["']/g, '').replace(/\/+$/, '');
-  return path.slice(path.lastIndexOf('/') + 1, MAX_COMMAND_LENGTH).slice(0, MAX_PROGRAM_LENGTH);
-}
-
 /** Calls remembered to recognise their copies within the transcript. */
 const MAX_REMEMBERED_CALLS = 50_000;
 /** 30 days: a permission prompt may stay open over the holidays. Anything longer is a wrong clock. */

@@ -22,10 +22,6 @@ const SORTS = COLUMNS.flatMap(({ sort }) => (sort === undefined ? [] : [sort]));
 
 const isNarrow = (): boolean => matchMedia('(max-width: 760px)').matches;
 
-/** A date in the viewer's time zone as a moment, which this route expects. */
-const toMoment = (date: string | undefined): string | undefined =>
-  date === undefined ? undefined : new Date(`${date}T00:00:00`).toISOString();
-
 export function toSessionQuery(state: UrlState): SessionListQuery {
   const { agent, project, branch, model, person, machine, prompt, subagents = 'exclude' } = state;
   const { min_cost_usd: minCost, max_cost_usd: maxCost } = state;
@@ -41,8 +37,9 @@ export function toSessionQuery(state: UrlState): SessionListQuery {
     ...(minCost && { min_cost_usd: minCost }),
     ...(maxCost && { max_cost_usd: maxCost }),
     ...Object.fromEntries(LINKED_FILTERS.flatMap(([name]) => (state[name] ? [[name, state[name]]] : []))),
-    ...(from && { from: toMoment(from) }),
-    ...(to && { to: toMoment(to) }),
+    ...(from && { from }),
+    ...(to && { to }),
+    ...((from || to) && { time_zone: TIME_ZONE }),
     ...(subagents !== 'include' && { is_subagent: subagents === 'only' ? 'true' : 'false' }),
     sort: SORTS.find((sort) => sort === state.sort) ?? 'last_timestamp',
     order: state.order === 'asc' ? 'asc' : 'desc',

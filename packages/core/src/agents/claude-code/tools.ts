@@ -1,5 +1,5 @@
 import { limitJson } from '../../lines/inline-limit.ts';
-import { toShellProgram } from '../../messages/tool-calls.ts';
+import { toShellProgram } from '../../messages/shell-program.ts';
 import { cutCharacters, MAX_IDENTIFIER_LENGTH, readIdentifier, readObject, readText } from '../../records/fields.ts';
 import type { JsonValue, ToolKind } from '../../rows.ts';
 import type { ApiBlock, BlockContext } from '../anthropic-api/content-blocks.ts';

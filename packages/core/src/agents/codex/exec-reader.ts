@@ -1,4 +1,4 @@
-import { toShellProgram } from '../../messages/tool-calls.ts';
+import { toShellProgram } from '../../messages/shell-program.ts';
 import { readObject, readText } from '../../records/fields.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
@@ -59,7 +59,7 @@ export function createExecReader(
     return kit.toToolUseBlocks({ id, name: toolName, input }).map((block) => {
       const { facts } = describeToolUse(toolName, input, block.contentBytes);
       const filePath = kind === 'edit' ? toFilePath(item.changes) : facts.file_path;
-      const program = kind === 'shell' ? toProgram(item.command) : null;
+      const program = kind === 'shell' ? toShellProgram(readText(item.command) ?? '') : null;
       const known = { ...facts, ...(kind !== 'other' && { tool_kind: kind }), file_path: filePath, program };
       block.toolUse = { ...newToolUse(known), summary };
       return block;
@@ -213,12 +213,6 @@ export function createExecReader(
 
 function toNotice(name: string, text: string, isError = false): NoticeRecord {
   return { kind: 'notice', name, text, isError };
-}
-
-/** The program that a shell command runs; most commands are wrapped in `bash -lc '…'`. */
-function toProgram(command: JsonValue | undefined): string | null {
-  const text = readText(command) ?? '';
-  return toShellProgram(/^\S*sh -l?c (['"])(.*)\1$/s.exec(text)?.[2] ?? text);
 }
 
 /** The first file of a change. */

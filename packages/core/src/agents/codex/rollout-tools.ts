@@ -1,4 +1,4 @@
-import { toShellProgram } from '../../messages/tool-calls.ts';
+import { toProgramOfWords, toShellProgram } from '../../messages/shell-program.ts';
 import { cutCharacters, isJsonObject, MAX_IDENTIFIER_LENGTH, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue, ToolKind } from '../../rows.ts';
 import { newToolResult, newToolUse } from '../new-records.ts';
@@ -87,9 +87,7 @@ function toProgram(input: JsonObject | undefined): string | null {
   const command = input?.cmd ?? input?.command;
   if (typeof command === 'string') return toShellProgram(command);
   if (!Array.isArray(command)) return null;
-  const words = command.filter((word) => typeof word === 'string');
-  const script = /^-[a-z]*c$/.test(words[1] ?? '') ? words[2] : undefined;
-  return toShellProgram(script ?? words[0] ?? '');
+  return toProgramOfWords(command.filter((word) => typeof word === 'string'));
 }
 
 function toPatchedFile(input: JsonValue): string | null {

@@ -3,7 +3,7 @@ import { type InlineContext, toInlineJson, toInlineText } from '../../agents/inl
 import { newBlock, newMessage, newToolResult, newToolUse, newUsage } from '../../agents/new-records.ts';
 import { toOptionsEnd } from '../../agents/option-position.ts';
 import type { BlockContent, TranscriptRecord, TurnEndRecord } from '../../agents/records.ts';
-import { toShellProgram } from '../../messages/tool-calls.ts';
+import { toShellProgram } from '../../messages/shell-program.ts';
 import { cutCharacters, readCount, readIdentifier, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue, ToolKind } from '../../rows.ts';
 import { MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
