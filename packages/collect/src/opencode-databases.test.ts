@@ -41,7 +41,13 @@ function createWriter(database: DatabaseSync) {
     old(session: string, id: string, second: number, used: object, steps: object[] = [used]) {
       const time = START + second * 1000;
       const info = {
-        ...{ role: 'assistant', providerID: MODEL.providerID, modelID: MODEL.id, tokens: used, cost: 0.01 },
+        ...{
+          role: 'assistant',
+          providerID: MODEL.providerID,
+          modelID: MODEL.id,
+          tokens: used,
+          cost: 0.01 * steps.length,
+        },
         ...{ time: { created: time, completed: time + 9 }, finish: 'stop' },
       };
       database.prepare('INSERT INTO message VALUES (?, ?, ?, ?, ?)').run(id, session, time, time, JSON.stringify(info));

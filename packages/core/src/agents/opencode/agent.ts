@@ -12,6 +12,9 @@ const outranks = ['opencode-json'];
 const isSessionId = (value: JsonObject[string] | undefined): value is string =>
   typeof value === 'string' && value.startsWith('ses_');
 
+const isMessageId = (value: JsonObject[string] | undefined): boolean =>
+  typeof value === 'string' && value.startsWith('msg_');
+
 /**
  * opencode: its SQLite store, in the tables of version 1 and of version 2, the store that its predecessor of 2025 kept in
  * each project (`.opencode/opencode.db`, which no file lists, so that it must be named), the output of `opencode export`, the JSON files of older versions, and the output of
@@ -44,7 +47,10 @@ export const opencode: Agent = {
       layout: 'document',
       detect({ info, messages }) {
         const isExport = isJsonObject(info) && isSessionId(info.id);
-        return isExport && (messages === undefined || isJsonObject(readObject(messages)?.info)) ? 1 : 0;
+        const message = readObject(messages);
+        const isMessage =
+          isJsonObject(message?.info) || (isMessageId(message?.id) && typeof message?.type === 'string');
+        return isExport && (messages === undefined || isMessage) ? 1 : 0;
       },
       identify({ info, messages }, found) {
         const session = readObject(info);

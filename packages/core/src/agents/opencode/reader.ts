@@ -9,13 +9,15 @@ import {
   readJsonColumn,
   toUnreadRow,
 } from '../canonical-lines.ts';
+import { compareTotal } from '../compare-total.ts';
 import { createCrushReader } from '../crush/reader.ts';
-import { newBlock, newMessage, newUsageRecord } from '../new-records.ts';
+import { newMessage } from '../new-records.ts';
 import { createReaderKit, readType, type ToolVocabulary, toReportedCost, toSessionRecord } from '../reader-kit.ts';
-import type { BlockContent, TranscriptRecord } from '../records.ts';
-import { createUnreadLines, newUnknown, type UnreadTypes } from '../unread-lines.ts';
-import { createSessionMessageReader, isCopy, type SessionMessageState } from './session-message.ts';
-import { toOpencodeUsage, toResponseId } from './usage.ts';
+import type { TranscriptRecord } from '../records.ts';
+import { newUnknown } from '../unread-lines.ts';
+import { createPartReader, isStep, type PartsState, toCopyIdentity } from './parts.ts';
+import { createSessionMessageReader, isCopy } from './session-message.ts';
+import { type StatedTotals, toOpencodeUsage, toResponseId } from './usage.ts';
 
 const TOOLS: ToolVocabulary = {
   read: ['read', 'list'],
@@ -29,33 +31,6 @@ const TOOLS: ToolVocabulary = {
   question: ['question'],
 };
 
-const READ_PARTS = new Set<unknown>([
-  ...['text', 'reasoning', 'tool', 'file', 'step-finish', 'subtask', 'retry', 'compaction'],
-]);
-const UNREAD_PARTS: UnreadTypes = {
-  'part/agent': { why: 'the name of an agent, which the prompt has as well', mayHold: ['source.value'] },
-  'part/patch': { why: 'files that were changed, which tool calls show' },
-  'part/snapshot': { why: 'a version of the working tree' },
-  'part/step-start': { why: 'the beginning of a step' },
-};
-
-/** A message whose parts are being read, perhaps from lines of their own. */
-interface OpenMessage {
-  id: string | null;
-  role: 'user' | 'assistant';
-  timestampMs: number | undefined;
-  model: string | null;
-  /** Response id of the last step of an assistant message. */
-  responseId: string | null;
-  /** Prefix of the keys of its responses. */
-  responsePrefix: string;
-}
-
-export interface OpencodeReaderState extends SessionMessageState {
-  /** The most recent message. */
-  message: OpenMessage | undefined;
-}
-
 /** A message with its parts, as every form of the store has them. */
 interface MessageSource {
   info: JsonObject;
@@ -68,10 +43,16 @@ interface MessageSource {
  */
 export function createOpencodeReader(
   context: ReaderContext,
-  state: OpencodeReaderState = { message: undefined, compactions: [], lastCopied: undefined, createdMs: undefined },
+  state: PartsState = {
+    message: undefined,
+    compactions: [],
+    lastCopied: undefined,
+    createdMs: undefined,
+    totals: newTotals(),
+  },
 ): Reader {
   const kit = createReaderKit(context, TOOLS);
-  const unread = createUnreadLines(UNREAD_PARTS, context);
+  const { readUserParts, toWrittenBlocks, readAssistantPart } = createPartReader(kit, context, state);
   const later = createSessionMessageReader(kit, context, state);
   const go = createCrushReader(context);
 
@@ -79,7 +60,7 @@ export function createOpencodeReader(
     state.createdMs ??= kit.toTimeMs(info.time_created ?? readObject(info.time)?.created);
     const session = toSessionRecord({
       sessionId: kit.toId(info.id),
-      cwd: kit.toId(info.directory),
+      cwd: kit.toId(info.directory ?? readObject(info.location)?.directory),
       version: kit.toId(info.version),
     });
     const title = readText(info.title);
@@ -99,12 +80,15 @@ export function createOpencodeReader(
     const model = kit.toId(info.modelID) ?? kit.toId(readObject(info.model)?.modelID);
     const provider = kit.toId(info.providerID) ?? kit.toId(readObject(info.model)?.providerID);
     const responsePrefix = `opencode/${timestampMs ?? ''}/${provider ?? ''}/${model ?? ''}`;
-    const usage = toOpencodeUsage(readObject(info.tokens), kit);
+    const usage = toOpencodeUsage(readObject(info.tokens), kit, timestampMs);
     const responseId = usage === undefined ? null : toResponseId(responsePrefix, usage);
     const id = kit.toId(info.id);
-    state.message = { id, role, timestampMs, model, responseId, responsePrefix };
+    // Steps of a long message are on lines of their own; files of the old store are read one by one.
+    const hasStatedCost = typeof info.cost === 'number' && parts.some(isStep);
+    state.message = { id, role, timestampMs, model, responseId, responsePrefix, hasStatedCost };
     if (id !== null && timestampMs !== undefined) state.lastCopied = { id, timestampMs };
     if (role === 'user') return readUserParts(parts);
+    if (hasStatedCost) state.totals.statedCost += Number(info.cost);
     const blocks = toWrittenBlocks(parts);
     const message = newMessage('assistant', {
       timestampMs,
@@ -131,103 +115,6 @@ export function createOpencodeReader(
     const { timestampMs } = message;
     const shown = text === null ? [] : [newMessage('system', { timestampMs, blocks: kit.toBlocks(text) })];
     return [kit.toEvent(event, toCopyIdentity(message, 'error'), timestampMs), ...shown];
-  };
-
-  /** All parts of a user message form one message. Parts that opencode generated are not what the user typed. */
-  const readUserParts = (parts: readonly JsonObject[]): TranscriptRecord[] => {
-    const { message } = state;
-    if (message === undefined || parts.length === 0) return [];
-    const entry = { timestampMs: message.timestampMs, uuid: message.id };
-    const unknown = parts.flatMap(readOtherPart);
-    const isTyped = (part: JsonObject): boolean => part.type === 'text' && part.synthetic !== true;
-    const compactions = parts.filter(({ type }) => type === 'compaction').map((part) => toCompaction(part, message));
-    const events = [...unknown, ...compactions];
-    const typed = parts.filter(isTyped).map(({ text }) => ({ type: 'text', text: text ?? '' }));
-    const others = parts.filter((part) => !isTyped(part)).flatMap(toUserBlocks);
-    if (typed.length === 0) {
-      return others.length === 0
-        ? events
-        : [...events, newMessage('user', { ...entry, metadata: { isMeta: true }, blocks: others })];
-    }
-    const records = kit.toPromptRecords(typed, entry, toCopyIdentity(message, 'prompt'));
-    for (const record of records) if (record.kind === 'message') record.blocks = [...record.blocks, ...others];
-    return [...events, ...records];
-  };
-
-  const readOtherPart = (part: JsonObject): TranscriptRecord[] =>
-    READ_PARTS.has(part.type) ? [] : unread.read('part', part, `part/${readType(part.type) ?? 'unknown'}`);
-
-  const toUserBlocks = (part: JsonObject): BlockContent[] => {
-    if (part.type === 'text') return kit.toBlocks([{ type: 'text', text: part.text ?? '' }]);
-    if (part.type === 'subtask') return kit.toBlocks([{ type: 'text', text: part.prompt ?? '' }]);
-    if (part.type !== 'file') return [];
-    const { mime, filename, url } = part;
-    const isInline = typeof url === 'string' && url.startsWith('data:');
-    const metadata = { mime: mime ?? null, filename: filename ?? null, ...(!isInline && { url: url ?? null }) };
-    return [newBlock(typeof mime === 'string' && mime.startsWith('image/') ? 'image' : 'document', { metadata })];
-  };
-
-  const toCompaction = (part: JsonObject, message: OpenMessage): TranscriptRecord => {
-    const event = { kind: 'compaction', name: part.auto === false ? 'manual' : 'auto', details: {} } as const;
-    return kit.toEvent(event, toCopyIdentity(message, 'compaction'), message.timestampMs);
-  };
-
-  const toWrittenBlocks = (parts: readonly JsonObject[]): BlockContent[] =>
-    parts.flatMap((part, index): BlockContent[] => {
-      if (part.type === 'text') return kit.toBlocks([{ type: 'text', text: part.text ?? '' }]);
-      if (part.type === 'reasoning') return kit.toBlocks([{ type: 'thinking', thinking: part.text ?? '' }]);
-      if (part.type === 'file') return toUserBlocks(part);
-      if (part.type !== 'tool') return [];
-      const input = readObject(part.state)?.input;
-      return kit.toToolUseBlocks({ id: toCallId(part, index), name: part.tool, input });
-    });
-
-  /** What a part of an assistant message adds to the blocks that the model wrote. */
-  const readAssistantPart = (part: JsonObject, isWithMessage: boolean, index = 0): TranscriptRecord[] => {
-    const { message } = state;
-    if (message === undefined) return [];
-    const records: TranscriptRecord[] = [];
-    if (!isWithMessage) {
-      const blocks = toWrittenBlocks([part]);
-      const { responseId, model, timestampMs, id: uuid } = message;
-      if (blocks.length > 0) records.push(newMessage('assistant', { responseId, model, timestampMs, uuid, blocks }));
-    }
-    records.push(...readOtherPart(part));
-    if (part.type === 'tool') records.push(...toToolResult(part, message, index));
-    if (isStep(part)) records.push(...toStep(part, message));
-    if (part.type === 'retry') {
-      const event = { kind: 'api_retry', name: kit.toId(readObject(part.error)?.name), details: {} } as const;
-      records.push(kit.toEvent(event, toCopyIdentity(message, 'retry'), message.timestampMs));
-    }
-    return records;
-  };
-
-  const toToolResult = (part: JsonObject, message: OpenMessage, index: number): TranscriptRecord[] => {
-    const call = readObject(part.state);
-    const status = readText(call?.status);
-    if (call === undefined || (status !== 'completed' && status !== 'error')) return [];
-    const metadata = readObject(call.metadata);
-    const exit = metadata?.exit;
-    // opencode marks a malformed call, or one of an unknown tool, as completed, with an explanation.
-    const isError = status === 'error' || part.tool === 'invalid' || (typeof exit === 'number' && exit !== 0);
-    const content = status === 'error' ? call.error : call.output;
-    const isDenied = status === 'error' && /rejected permission|permission.*(denied|rejected)/i.test(String(content));
-    const subagentId = part.tool === 'task' ? kit.toId(metadata?.sessionId ?? metadata?.sessionID) : null;
-    const timestampMs = kit.toTimeMs(readObject(call.time)?.end) ?? message.timestampMs;
-    const result = { id: toCallId(part, index), content, isError, isDenied, subagentId };
-    return [kit.toToolResultMessage(result, { timestampMs })];
-  };
-
-  /** A step is an API response. The last step of a message has the message's usage. */
-  const toStep = (part: JsonObject, message: OpenMessage): TranscriptRecord[] => {
-    const usage = toOpencodeUsage(readObject(part.tokens), kit);
-    if (usage === undefined) return [];
-    const responseId = toResponseId(message.responsePrefix, usage);
-    const reportedCostUsd = toReportedCost(kit.toDollars(part, 'cost'));
-    const { timestampMs, model } = message;
-    const stopReason = kit.toId(part.reason);
-    const isMarkedCopy = isCopy(state, timestampMs);
-    return [newUsageRecord({ responseId, usage, reportedCostUsd, timestampMs, model, stopReason, isMarkedCopy })];
   };
 
   /** A part on a line of its own, belonging to an earlier message. */
@@ -277,6 +164,10 @@ export function createOpencodeReader(
     const info = readObject(line.info);
     if (info !== undefined) return { type: 'session', records: readSession(info) };
     const message = readObject(line.messages);
+    // An export of version 2 has messages as its rows have them.
+    if (message !== undefined && message.info === undefined && typeof message.type === 'string') {
+      return readAs('session_message', message, later.readMessage(message, message));
+    }
     if (message === undefined) return readAs(readType(Object.keys(line)[0]), line, undefined);
     const parts = toObjects(message.parts);
     return readAs('message', message, readMessage({ info: readObject(message.info) ?? {}, parts }));
@@ -284,6 +175,17 @@ export function createOpencodeReader(
 
   return {
     state,
+    finish() {
+      const { stated, counted, statedCost, countedCost } = state.totals;
+      compareTotal('Tokens of all steps', stated, counted, context);
+      const toMicros = (dollars: number): number => Math.round(dollars * 1e6);
+      compareTotal(
+        'Cost of all messages and of their steps, in millionths of a dollar',
+        toMicros(statedCost),
+        toMicros(countedCost),
+        context,
+      );
+    },
     read(line, place) {
       // Rows of the store of 2025, which are Crush's.
       if (line.table === 'sessions' || line.table === 'messages') return go.read(line, place);
@@ -301,6 +203,8 @@ function findTimeMs(records: readonly TranscriptRecord[]): number | undefined {
   return undefined;
 }
 
+const newTotals = (): StatedTotals => ({ stated: 0, counted: 0, statedCost: 0, countedCost: 0 });
+
 /** The fields of a row: those that opencode keeps as JSON in `data`, and the ids of its columns. */
 function toInfo({ row }: CanonicalRow): JsonObject {
   const data = readObject(readJsonColumn(row.data)) ?? {};
@@ -310,23 +214,4 @@ function toInfo({ row }: CanonicalRow): JsonObject {
 
 function toObjects(value: JsonValue | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
-}
-
-/** A message's cost is the sum of its steps; its usage is the last step's. */
-function isStep({ type }: JsonObject): boolean {
-  return type === 'step-finish';
-}
-
-function toCopyIdentity({ role, timestampMs, id }: OpenMessage, kind: string): string | null {
-  return timestampMs === undefined ? id : `${kind}/${role}/${timestampMs}`;
-}
-
-/**
- * Short call ids need not be unique within a response; the call's start time and position are the same in all copies.
- */
-function toCallId(part: JsonObject, index: number): JsonValue {
-  const id = readText(part.callID);
-  if (id !== null && id.length >= 20) return id;
-  const start = readObject(readObject(part.state)?.time)?.start;
-  return `${id ?? 'call'}/${typeof start === 'number' ? start : ''}/${index}`;
 }

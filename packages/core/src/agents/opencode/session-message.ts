@@ -16,11 +16,6 @@ const UNREAD_TYPES: UnreadTypes = {
   'model-switched': { why: 'the model is on each answer' },
 };
 
-/**
- * opencode counts reasoning beside the output since April 2026 (anomalyco/opencode pull request 21047). Rows of earlier
- * messages are copies of version 1, without the total that tells the one from the other.
- */
-const REASONING_APART_SINCE_MS = Date.UTC(2026, 3, 1);
 /** Compactions whose usage is on their message, until the event with the same usage comes. */
 const MAX_COMPACTIONS = 64;
 
@@ -154,7 +149,7 @@ export function createSessionMessageReader(
   };
 
   const toUsage = (data: JsonObject, timestampMs: number | undefined): Usage | undefined =>
-    toOpencodeUsage(readObject(data.tokens), kit, (timestampMs ?? 0) >= REASONING_APART_SINCE_MS);
+    toOpencodeUsage(readObject(data.tokens), kit, timestampMs);
 
   const readError = (
     error: JsonObject | undefined,

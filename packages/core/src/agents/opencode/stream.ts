@@ -4,7 +4,9 @@ import type { Format, Reader, ReaderContext, ReaderLine } from '../agent.ts';
 import { newMessage } from '../new-records.ts';
 import { createReaderKit, readType, toSessionRecord } from '../reader-kit.ts';
 import type { MessageRecord, TranscriptRecord } from '../records.ts';
-import { createOpencodeReader, type OpencodeReaderState } from './reader.ts';
+import { newUnknown } from '../unread-lines.ts';
+import type { PartsState } from './parts.ts';
+import { createOpencodeReader } from './reader.ts';
 
 const PART_EVENTS = new Set<unknown>(['step_start', 'text', 'reasoning', 'tool_use', 'step_finish']);
 
@@ -28,12 +30,14 @@ export function toStreamFormat(id: string, confidence: number): Format {
  * their messages, which hold the prompts, the models and the times that name a response.
  * https://github.com/anomalyco/opencode packages/opencode/src/cli/cmd/run.ts
  */
-function createOpencodeStreamReader(context: ReaderContext, state?: OpencodeReaderState): Reader {
+function createOpencodeStreamReader(context: ReaderContext, state?: PartsState): Reader {
   const kit = createReaderKit(context, {});
   const store = createOpencodeReader(context, state);
 
   const readPart = (part: JsonObject, line: ReaderLine, timestampMs: number | undefined): TranscriptRecord[] => {
-    const info = { id: part.messageID ?? null, role: 'assistant' };
+    // The time tells whether reasoning is part of the output.
+    const time = timestampMs === undefined ? null : { created: timestampMs };
+    const info = { id: part.messageID ?? null, role: 'assistant', time };
     const { records } = store.read({ messages: { info, parts: [part] } }, line);
     return records.flatMap((record): TranscriptRecord[] => {
       if (record.kind === 'message') return record.blocks.length === 0 ? [] : [withTime(record, timestampMs)];
@@ -44,8 +48,8 @@ function createOpencodeStreamReader(context: ReaderContext, state?: OpencodeRead
   };
 
   const readError = (value: JsonObject | undefined, timestampMs: number | undefined): TranscriptRecord[] => {
-    const name = kit.toId(value?.name);
-    const text = readText(readObject(value?.data)?.message) ?? name ?? '';
+    const name = kit.toId(value?.name) ?? kit.toId(value?.type);
+    const text = readText(readObject(value?.data)?.message) ?? readText(value?.message) ?? name ?? '';
     const event = kit.toEvent({ kind: 'api_error', name, details: {} }, null, timestampMs);
     return [event, newMessage('system', { timestampMs, blocks: kit.toBlocks(text) })];
   };
@@ -58,13 +62,14 @@ function createOpencodeStreamReader(context: ReaderContext, state?: OpencodeRead
   ): TranscriptRecord[] => {
     if (type === 'error') return readError(readObject(line.error), timestampMs);
     const part = readObject(line.part);
-    if (part === undefined || !PART_EVENTS.has(type)) return [{ kind: 'unknown', type, name: type }];
+    if (part === undefined || !PART_EVENTS.has(type)) return [newUnknown(type, line)];
     const session = type === 'step_start' ? toSessionRecord({ sessionId: kit.toId(line.sessionID) }) : undefined;
     return [session ?? [], readPart(part, place, timestampMs)].flat();
   };
 
   return {
     state: store.state,
+    finish: () => store.finish?.(),
     read(line, place) {
       const type = readType(line.type);
       const timestampMs = kit.toTimeMs(line.timestamp) ?? place.arrivalMs;

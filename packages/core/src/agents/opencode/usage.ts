@@ -3,15 +3,17 @@ import type { JsonObject } from '../../rows.ts';
 import type { Usage } from '../../usage/usage.ts';
 import { type ReaderKit, toUsageIfAny } from '../reader-kit.ts';
 
+const REASONING_APART_SINCE_MS = Date.UTC(2026, 3, 1);
+
 /**
  * `tokens{input, output, reasoning, cache{read, write}, total}`: input excludes the cache. Output included reasoning
  * until April 2026 and excludes it since. The total tells which; without a total, reasoning counts as included unless
- * it is larger than the output, or known to stand beside it. https://github.com/anomalyco/opencode/pull/21047
+ * it is larger than the output, or the response is of later. https://github.com/anomalyco/opencode/pull/21047
  */
 export function toOpencodeUsage(
   tokens: JsonObject | undefined,
   kit: ReaderKit,
-  isKnownApart = false,
+  timestampMs: number | undefined,
 ): Usage | undefined {
   if (tokens === undefined) return undefined;
   const cache = readObject(tokens.cache);
@@ -22,7 +24,8 @@ export function toOpencodeUsage(
   const cacheReadTokens = kit.toCount(cache, 'read');
   const cacheWriteTokens = kit.toCount(cache, 'write');
   const withoutReasoning = inputTokens + output + cacheReadTokens + cacheWriteTokens;
-  const isApart = reasoning > output || (total === 0 ? isKnownApart : total === withoutReasoning + reasoning);
+  const isLater = timestampMs !== undefined && timestampMs >= REASONING_APART_SINCE_MS;
+  const isApart = reasoning > output || (total === 0 ? isLater : total === withoutReasoning + reasoning);
   return toUsageIfAny({
     inputTokens,
     outputTokens: isApart ? output + reasoning : output,
@@ -36,4 +39,21 @@ export function toOpencodeUsage(
 export function toResponseId(prefix: string, usage: Usage): string {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   return cutCharacters(`${prefix}/${inputTokens}.${outputTokens}.${cacheReadTokens}.${cacheWriteTokens}`, 500);
+}
+
+/** What a session's steps state and what is counted of them, so that the sums can be compared. */
+export interface StatedTotals {
+  stated: number;
+  counted: number;
+  /** Dollars of messages, and of their steps. */
+  statedCost: number;
+  countedCost: number;
+}
+
+/** Adds a step whose `tokens` state a total of their own. */
+export function addStatedTotal(totals: StatedTotals, tokens: JsonObject | undefined, usage: Usage | undefined): void {
+  const total = tokens?.total;
+  if (usage === undefined || typeof total !== 'number' || total === 0) return;
+  totals.stated += total;
+  totals.counted += usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
 }

@@ -1,0 +1,174 @@
+import { readObject, readText } from '../../records/fields.ts';
+import type { JsonObject, JsonValue } from '../../rows.ts';
+import type { ReaderContext } from '../agent.ts';
+import { newBlock, newMessage, newUsageRecord } from '../new-records.ts';
+import { type ReaderKit, readType, toReportedCost } from '../reader-kit.ts';
+import type { BlockContent, TranscriptRecord } from '../records.ts';
+import { createUnreadLines, type UnreadTypes } from '../unread-lines.ts';
+import { isCopy, type SessionMessageState } from './session-message.ts';
+import { addStatedTotal, type StatedTotals, toOpencodeUsage, toResponseId } from './usage.ts';
+
+const READ_PARTS = new Set<unknown>([
+  ...['text', 'reasoning', 'tool', 'file', 'step-finish', 'subtask', 'retry', 'compaction'],
+]);
+const UNREAD_PARTS: UnreadTypes = {
+  'part/agent': { why: 'the name of an agent, which the prompt has as well', mayHold: ['source.value'] },
+  'part/patch': { why: 'files that were changed, which tool calls show' },
+  'part/snapshot': { why: 'a version of the working tree' },
+  'part/step-start': { why: 'the beginning of a step' },
+};
+
+/** A message whose parts are being read, perhaps from lines of their own. */
+export interface OpenMessage {
+  id: string | null;
+  role: 'user' | 'assistant';
+  timestampMs: number | undefined;
+  model: string | null;
+  /** Response id of the last step of an assistant message. */
+  responseId: string | null;
+  /** Prefix of the keys of its responses. */
+  responsePrefix: string;
+  /** Whether its cost is compared with its steps'. */
+  hasStatedCost: boolean;
+}
+
+export interface PartsState extends SessionMessageState {
+  /** The most recent message. */
+  message: OpenMessage | undefined;
+  totals: StatedTotals;
+}
+
+interface PartReader {
+  readUserParts(parts: readonly JsonObject[]): TranscriptRecord[];
+  toWrittenBlocks(parts: readonly JsonObject[]): BlockContent[];
+  readAssistantPart(part: JsonObject, isWithMessage: boolean, index?: number): TranscriptRecord[];
+}
+
+/** Reads the parts of version 1's messages, of which `state` has the most recent one. */
+export function createPartReader(kit: ReaderKit, context: ReaderContext, state: PartsState): PartReader {
+  const unread = createUnreadLines(UNREAD_PARTS, context);
+
+  /** All parts of a user message form one message. Parts that opencode generated are not what the user typed. */
+  const readUserParts = (parts: readonly JsonObject[]): TranscriptRecord[] => {
+    const { message } = state;
+    if (message === undefined || parts.length === 0) return [];
+    const entry = { timestampMs: message.timestampMs, uuid: message.id };
+    const unknown = parts.flatMap(readOtherPart);
+    const isTyped = (part: JsonObject): boolean => part.type === 'text' && part.synthetic !== true;
+    const compactions = parts.filter(({ type }) => type === 'compaction').map((part) => toCompaction(part, message));
+    const events = [...unknown, ...compactions];
+    const typed = parts.filter(isTyped).map(({ text }) => ({ type: 'text', text: text ?? '' }));
+    const others = parts.filter((part) => !isTyped(part)).flatMap(toUserBlocks);
+    if (typed.length === 0) {
+      return others.length === 0
+        ? events
+        : [...events, newMessage('user', { ...entry, metadata: { isMeta: true }, blocks: others })];
+    }
+    const records = kit.toPromptRecords(typed, entry, toCopyIdentity(message, 'prompt'));
+    for (const record of records) if (record.kind === 'message') record.blocks = [...record.blocks, ...others];
+    return [...events, ...records];
+  };
+
+  const readOtherPart = (part: JsonObject): TranscriptRecord[] =>
+    READ_PARTS.has(part.type) ? [] : unread.read('part', part, `part/${readType(part.type) ?? 'unknown'}`);
+
+  const toUserBlocks = (part: JsonObject): BlockContent[] => {
+    if (part.type === 'text') return kit.toBlocks([{ type: 'text', text: part.text ?? '' }]);
+    if (part.type === 'subtask') return kit.toBlocks([{ type: 'text', text: part.prompt ?? '' }]);
+    if (part.type !== 'file') return [];
+    const { mime, filename, url } = part;
+    const isInline = typeof url === 'string' && url.startsWith('data:');
+    const metadata = { mime: mime ?? null, filename: filename ?? null, ...(!isInline && { url: url ?? null }) };
+    return [newBlock(typeof mime === 'string' && mime.startsWith('image/') ? 'image' : 'document', { metadata })];
+  };
+
+  const toCompaction = (part: JsonObject, message: OpenMessage): TranscriptRecord => {
+    const event = { kind: 'compaction', name: part.auto === false ? 'manual' : 'auto', details: {} } as const;
+    return kit.toEvent(event, toCopyIdentity(message, 'compaction'), message.timestampMs);
+  };
+
+  const toWrittenBlocks = (parts: readonly JsonObject[]): BlockContent[] =>
+    parts.flatMap((part, index): BlockContent[] => {
+      if (part.type === 'text') return kit.toBlocks([{ type: 'text', text: part.text ?? '' }]);
+      if (part.type === 'reasoning') return kit.toBlocks([{ type: 'thinking', thinking: part.text ?? '' }]);
+      if (part.type === 'file') return toUserBlocks(part);
+      if (part.type !== 'tool') return [];
+      const input = readObject(part.state)?.input;
+      return kit.toToolUseBlocks({ id: toCallId(part, index), name: part.tool, input });
+    });
+
+  /** What a part of an assistant message adds to the blocks that the model wrote. */
+  const readAssistantPart = (part: JsonObject, isWithMessage: boolean, index = 0): TranscriptRecord[] => {
+    const { message } = state;
+    if (message === undefined) return [];
+    const records: TranscriptRecord[] = [];
+    if (!isWithMessage) {
+      const blocks = toWrittenBlocks([part]);
+      const { responseId, model, timestampMs, id: uuid } = message;
+      if (blocks.length > 0) records.push(newMessage('assistant', { responseId, model, timestampMs, uuid, blocks }));
+    }
+    records.push(...readOtherPart(part));
+    if (part.type === 'tool') records.push(...toToolResult(part, message, index));
+    if (isStep(part)) records.push(...toStep(part, message));
+    if (part.type === 'retry') {
+      const event = { kind: 'api_retry', name: kit.toId(readObject(part.error)?.name), details: {} } as const;
+      records.push(kit.toEvent(event, toCopyIdentity(message, 'retry'), message.timestampMs));
+    }
+    return records;
+  };
+
+  const toToolResult = (part: JsonObject, message: OpenMessage, index: number): TranscriptRecord[] => {
+    const call = readObject(part.state);
+    const status = readText(call?.status);
+    if (call === undefined || (status !== 'completed' && status !== 'error')) return [];
+    const outer = readObject(call.metadata);
+    // In the stream of version 2, the tool's own metadata are one level deeper.
+    const metadata = readObject(outer?.metadata) ?? outer;
+    const exit = metadata?.exit;
+    // opencode marks a malformed call, or one of an unknown tool, as completed, with an explanation.
+    const isError = status === 'error' || part.tool === 'invalid' || (typeof exit === 'number' && exit !== 0);
+    const content = status === 'error' ? call.error : call.output;
+    const isDenied = status === 'error' && /rejected permission|permission.*(denied|rejected)/i.test(String(content));
+    const subagentId =
+      part.tool === 'task' || part.tool === 'subagent' ? kit.toId(metadata?.sessionId ?? metadata?.sessionID) : null;
+    const timestampMs = kit.toTimeMs(readObject(call.time)?.end) ?? message.timestampMs;
+    const result = { id: toCallId(part, index), content, isError, isDenied, subagentId };
+    return [kit.toToolResultMessage(result, { timestampMs })];
+  };
+
+  /** A step is an API response. The last step of a message has the message's usage. */
+  const toStep = (part: JsonObject, message: OpenMessage): TranscriptRecord[] => {
+    const tokens = readObject(part.tokens);
+    const usage = toOpencodeUsage(tokens, kit, message.timestampMs);
+    addStatedTotal(state.totals, tokens, usage);
+    if (message.hasStatedCost && typeof part.cost === 'number') state.totals.countedCost += part.cost;
+    if (usage === undefined) return [];
+    const responseId = toResponseId(message.responsePrefix, usage);
+    const reportedCostUsd = toReportedCost(kit.toDollars(part, 'cost'));
+    const { timestampMs, model } = message;
+    const stopReason = kit.toId(part.reason);
+    const isMarkedCopy = isCopy(state, timestampMs);
+    return [newUsageRecord({ responseId, usage, reportedCostUsd, timestampMs, model, stopReason, isMarkedCopy })];
+  };
+
+  return { readUserParts, toWrittenBlocks, readAssistantPart };
+}
+
+/** A message's cost is the sum of its steps; its usage is the last step's. */
+export function isStep({ type }: JsonObject): boolean {
+  return type === 'step-finish';
+}
+
+export function toCopyIdentity({ role, timestampMs, id }: OpenMessage, kind: string): string | null {
+  return timestampMs === undefined ? id : `${kind}/${role}/${timestampMs}`;
+}
+
+/**
+ * Short call ids need not be unique within a response; the call's start time and position are the same in all copies.
+ */
+function toCallId(part: JsonObject, index: number): JsonValue {
+  const id = readText(part.partID === undefined ? part.callID : part.id);
+  if (id !== null && id.length >= 20) return id;
+  const start = readObject(readObject(part.state)?.time)?.start;
+  return `${id ?? 'call'}/${typeof start === 'number' ? start : ''}/${index}`;
+}
