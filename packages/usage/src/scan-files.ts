@@ -113,9 +113,12 @@ export async function scanStored(stored: readonly StoredFile[]): Promise<ScanRes
   return { files: scanned, columns: columns.toColumns() };
 }
 
-/** Contains nothing from the file. */
+/** Contains nothing from the file, except for the names of a database's tables. */
 function toFailure(error: unknown): string {
-  return error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.name) : String(error);
+  if (!(error instanceof Error)) return String(error);
+  const { code, name, message } = error as NodeJS.ErrnoException;
+  // This code of a SourceError does not say what to do.
+  return code === 'unknown-layout' ? message : (code ?? name);
 }
 
 /** Reads the file as it was when opened: what an agent adds in the meantime is left to the next call. */

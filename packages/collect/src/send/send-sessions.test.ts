@@ -306,6 +306,14 @@ it('sends the sessions of databases, and again only those that changed', async (
   expect([...stored.values()].map((versions) => versions.length)).toEqual([1, 2]);
   expect(deliveries.at(-1)?.from).toBeGreaterThan(0);
   expect(await readdir(folder.outgoing)).toEqual([]);
+  // What is not read of a database is named, and is in the status until it is read.
+  database.exec(`CREATE TABLE session_v3 (id text); INSERT INTO session_v3 VALUES ('ses_3')`);
+  const notRead = [{ path, reason: expect.stringContaining('table session_v3 (1 row) is unknown') }];
+  expect(await send({ sweeps: true })).toMatchObject({ sent: 0, stopped: undefined, notRead });
+  expect(JSON.parse(await readFile(folder.status, 'utf8'))).toMatchObject({ notRead });
+  database.exec('DELETE FROM session_v3');
+  expect(await send({ sweeps: true })).toMatchObject({ notRead: [] });
+  expect(JSON.parse(await readFile(folder.status, 'utf8')).notRead).toBeUndefined();
 });
 
 it('sends rewritten bytes if it must, and then only what was added to them', async () => {

@@ -5,13 +5,13 @@ import { type JsonObject, type JsonValue, type SessionEventKind, UNKNOWN_MODEL }
 import type { Usage } from '../../usage/usage.ts';
 import type { Reader, ReaderContext, ReaderLine } from '../agent.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
-import { createUnreadLines, reportUnreadContent } from '../unread-lines.ts';
 import type { BlockContent, EventRecord, MessageRecord, SessionRecord, TranscriptRecord } from '../records.ts';
+import { createUnreadLines, reportUnreadContent } from '../unread-lines.ts';
 import { type ItemContext, type RolloutItem, readRolloutItem, toFingerprint } from './rollout-items.ts';
 import { type RolloutLine, toRolloutLine } from './rollout-lines.ts';
 import { toTypedText } from './rollout-prompts.ts';
-import { compareTotals } from './rollout-totals.ts';
 import { abandonGroup, createResponseState, joinGroup, type ResponseState, takeGroup } from './rollout-responses.ts';
+import { compareTotals } from './rollout-totals.ts';
 import {
   type CodexResponse,
   createUsageState,
@@ -23,8 +23,8 @@ import {
   type UsageState,
 } from './rollout-usage.ts';
 import { createThreadState, isCopiedLine, observeThread, observeTurn, type ThreadState } from './thread.ts';
-import { CALL_EVENTS, UNREAD_TYPES } from './unread-types.ts';
 import { createTurnContext, observeSettings, observeTier, type TurnContext } from './turn-context.ts';
+import { CALL_EVENTS, UNREAD_TYPES } from './unread-types.ts';
 
 /** Characters of a prompt that go into the names of the responses after it. */
 const MAX_HISTORY_CHARACTERS = 256;

@@ -1,10 +1,11 @@
 import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
-import { type CanonicalRow, readCanonicalRow, readJsonColumn } from '../canonical-lines.ts';
+import { type CanonicalRow, readCanonicalRow, readJsonColumn, toUnreadRow } from '../canonical-lines.ts';
 import { newMessage } from '../new-records.ts';
-import { createReaderKit, type ToolVocabulary, toReportedCost, toSessionRecord } from '../reader-kit.ts';
+import { createReaderKit, readType, type ToolVocabulary, toReportedCost, toSessionRecord } from '../reader-kit.ts';
 import type { BlockContent, TranscriptRecord } from '../records.ts';
+import { newUnknown, reportUnreadContent } from '../unread-lines.ts';
 
 const TOOLS: ToolVocabulary = {
   read: ['view', 'ls'],
@@ -15,6 +16,10 @@ const TOOLS: ToolVocabulary = {
   agent: ['agent'],
   plan: ['todos'],
 };
+
+const PART_TYPES = new Set<unknown>([
+  ...['text', 'reasoning', 'image_url', 'binary', 'tool_call', 'tool_result', 'finish', 'shell_command'],
+]);
 
 /** Reads sessions of Crush's store, as `packages/collect` writes them. It has no usage, only the session's cost. */
 export function createCrushReader(context: ReaderContext, state: Record<string, never> = {}): Reader {
@@ -42,6 +47,9 @@ export function createCrushReader(context: ReaderContext, state: Record<string, 
         .filter((part) => part.type === type)
         .map(({ data }) => data)
         .filter(isJsonObject);
+    for (const { type, data } of elements) {
+      if (!PART_TYPES.has(type)) reportUnreadContent(`part/${readType(type) ?? 'unknown'}`, data, context);
+    }
     const entry = { timestampMs, uuid: kit.toId(row.id) };
     const blocks = elements.flatMap(toBlocks);
     if (row.is_summary_message === 1) {
@@ -58,11 +66,14 @@ export function createCrushReader(context: ReaderContext, state: Record<string, 
         const message = newMessage('assistant', { ...entry, model, stopReason, blocks });
         if (stopReason !== 'error') return [message];
         const event = { kind: 'api_error', name: kit.toId(row.provider), details: {} } as const;
-        return [kit.toEvent(event, entry.uuid, timestampMs), message];
+        const text = [finish?.message, finish?.details].filter((part) => typeof part === 'string' && part !== '');
+        const shown =
+          text.length === 0 ? [] : [newMessage('system', { timestampMs, blocks: kit.toBlocks(text.join('\n')) })];
+        return [kit.toEvent(event, entry.uuid, timestampMs), message, ...shown];
       }
       case 'tool':
         return dataOf('tool_result').map((result) => {
-          const source = { id: result.tool_call_id, content: result.content, isError: result.is_error === true };
+          const source = { id: result.tool_call_id, content: toContent(result), isError: result.is_error === true };
           return kit.toToolResultMessage(source, entry);
         });
       case 'system':
@@ -91,11 +102,12 @@ export function createCrushReader(context: ReaderContext, state: Record<string, 
       if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
       const row = readCanonicalRow(line);
       const type = row?.table ?? 'unknown';
+      const unread = row === undefined ? line : toUnreadRow(row);
       const time = row?.row.created_at;
       // Seconds, despite what the comments in its schema say.
       const timestampMs = kit.toTimeMs(typeof time === 'number' && time < 1e11 ? time * 1000 : time);
       const records = row && readRow(row, timestampMs);
-      return { type, timestampMs, records: records ?? [{ kind: 'unknown', type, name: type }] };
+      return { type, timestampMs, records: records ?? [newUnknown(type, unread)] };
     },
   };
 }
@@ -112,9 +124,18 @@ function toApiElement(part: JsonObject): JsonValue {
       return { type: 'text', text: `! ${readText(data.command) ?? ''}\n${readText(data.output) ?? ''}` };
     case 'binary':
       return { type: 'image', source: { type: 'base64', media_type: data.MIMEType ?? null, data: data.Data ?? null } };
+    case 'image_url':
+      return { type: 'image', source: { type: 'url', url: data.url ?? null } };
     default:
       return { type: typeof part.type === 'string' ? part.type : 'unknown', data };
   }
+}
+
+/** The text of a result, and its image if it has one. */
+function toContent({ content, data, mime_type: mime }: JsonObject): JsonValue | undefined {
+  if (typeof data !== 'string' || data === '' || !/^image\//.test(readText(mime) ?? '')) return content;
+  const image = { type: 'image', source: { type: 'base64', media_type: mime ?? null, data } };
+  return typeof content === 'string' && content !== '' ? [{ type: 'text', text: content }, image] : [image];
 }
 
 function toTitle(text: string): { source: 'generated'; text: string } {

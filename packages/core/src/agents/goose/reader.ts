@@ -2,10 +2,19 @@ import { cutCharacters, isJsonObject, readObject, readText } from '../../records
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import { MAX_TOKENS_PER_SESSION } from '../../usage/usage.ts';
 import type { Reader, ReaderContext, ReadLine } from '../agent.ts';
-import { type CanonicalRow, readCanonicalRow, readJsonColumn } from '../canonical-lines.ts';
+import { type CanonicalRow, readCanonicalRow, readJsonColumn, toUnreadRow } from '../canonical-lines.ts';
+import { compareTotal } from '../compare-total.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
-import { createReaderKit, type ToolVocabulary, toReportedCost, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
+import {
+  createReaderKit,
+  readType,
+  type ToolVocabulary,
+  toReportedCost,
+  toSessionRecord,
+  toUsageIfAny,
+} from '../reader-kit.ts';
 import type { BlockContent, TranscriptRecord } from '../records.ts';
+import { newUnknown, reportUnreadContent } from '../unread-lines.ts';
 
 const TOOLS: ToolVocabulary = {
   read: ['read', 'developer__read', 'read_file'],
@@ -27,7 +36,26 @@ interface GooseReaderState {
   /** The last response key, and how often it occurred: rows within one second may be equal. */
   lastKey: string;
   repeats: number;
+  /** `total_tokens` of the ledger's rows, and what is counted of the same rows. */
+  statedTokens: number;
+  countedTokens: number;
 }
+
+/** Blocks of messages that are not read, with the reason. */
+const UNREAD_BLOCKS: Readonly<Record<string, string>> = {
+  conversationCompacted: 'a mark of old versions; the ledger has the compaction',
+  toolConfirmation: 'repeats the call that it asks about',
+  toolConfirmationRequest: 'repeats the call that it asks about',
+  toolConfirmationResponse: 'whether the call was allowed, which its result shows',
+};
+const isUnread = (type: JsonValue | undefined): boolean =>
+  typeof type === 'string' && Object.hasOwn(UNREAD_BLOCKS, type);
+
+/** Blocks that are kept, whatever they hold. */
+const READ_BLOCKS = new Set<unknown>([
+  ...['text', 'image', 'document', 'thinking', 'reasoning', 'redactedThinking', 'toolRequest', 'frontendToolRequest'],
+  ...['toolResponse', 'systemNotification', 'error', 'elicitation', 'elicitationResponse'],
+]);
 
 /**
  * Reads sessions of Goose's store, as `packages/collect` writes them, and the JSONL files of older versions: the
@@ -36,7 +64,7 @@ interface GooseReaderState {
  */
 export function createGooseReader(
   context: ReaderContext,
-  state: GooseReaderState = { model: null, lastKey: '', repeats: 0 },
+  state: GooseReaderState = { model: null, lastKey: '', repeats: 0, statedTokens: 0, countedTokens: 0 },
 ): Reader {
   const kit = createReaderKit(context, TOOLS);
 
@@ -79,6 +107,12 @@ export function createGooseReader(
     const event = { kind: 'compaction', name: null, details: {} } as const;
     const events = isCompaction ? [kit.toEvent(event, `goose/${timestampMs}`, timestampMs)] : [];
     if (usage === undefined) return events;
+    const { total_tokens: total, input_tokens: input, output_tokens: output } = row;
+    // A row that lacks a class does not say what its total is made of.
+    if (typeof total === 'number' && typeof input === 'number' && typeof output === 'number') {
+      state.statedTokens += total;
+      state.countedTokens += usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+    }
     const counts = [usage.inputTokens, usage.outputTokens, usage.cacheReadTokens, usage.cacheWriteTokens].join('.');
     const key = cutCharacters(`goose/${timestampMs ?? ''}/${model ?? ''}/${counts}`, 400);
     state.repeats = key === state.lastKey ? state.repeats + 1 : 0;
@@ -93,12 +127,14 @@ export function createGooseReader(
     if (role !== 'user' && role !== 'assistant') return undefined;
     const content = readJsonColumn(row.content_json);
     if (!Array.isArray(content)) return undefined;
-    const elements = content.filter(isJsonObject);
+    const elements = content.filter(isJsonObject).map(withActionType);
+    const others = elements.filter(({ type }) => type !== 'toolResponse' && !isUnread(type));
+    for (const element of others) reportUnknown(element);
+    const errors = elements.filter(({ type }) => type === 'error').map(({ kind }) => toErrorEvent(kind, timestampMs));
     const metadata = readObject(readJsonColumn(row.metadata_json));
     const entry = { timestampMs, uuid: kit.toId(row.message_id) ?? kit.toId(row.id) };
     const results = elements.filter(({ type }) => type === 'toolResponse');
-    const others = elements.filter(({ type }) => type !== 'toolResponse');
-    const answers = results.map((element) => kit.toToolResultMessage(toResult(element), entry));
+    const answers = [...results.map((element) => kit.toToolResultMessage(toResult(element), entry)), ...errors];
     if (others.length === 0) return answers;
     if (role === 'assistant') {
       const blocks = others.flatMap(toBlocks);
@@ -113,6 +149,17 @@ export function createGooseReader(
     const identity = `goose/prompt/${timestampMs}/${entry.uuid ?? ''}`;
     return [...answers, ...kit.toPromptRecords(others.map(toApiElement), entry, identity)];
   };
+
+  /** Blocks of unknown types are kept, and named. */
+  const reportUnknown = (element: JsonObject): void => {
+    const { type } = element;
+    if (!READ_BLOCKS.has(type) && !isUnread(type)) {
+      reportUnreadContent(`block/${readType(type) ?? 'unknown'}`, element, context);
+    }
+  };
+
+  const toErrorEvent = (kind: JsonValue | undefined, timestampMs: number | undefined): TranscriptRecord =>
+    kit.toEvent({ kind: 'api_error', name: kit.toId(kind), details: {} }, `goose/error/${timestampMs}`, timestampMs);
 
   const toBlocks = (element: JsonObject): BlockContent[] => {
     if (element.type !== 'toolRequest' && element.type !== 'frontendToolRequest') {
@@ -151,6 +198,9 @@ export function createGooseReader(
 
   return {
     state,
+    finish() {
+      compareTotal('Tokens of the ledger', state.statedTokens, state.countedTokens, context);
+    },
     read(line) {
       if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
       if (isGooseMessage(line) || 'message_count' in line) return readOldLine(line);
@@ -158,7 +208,8 @@ export function createGooseReader(
       const type = row?.table ?? 'unknown';
       const timestampMs = row === undefined ? undefined : toTimeOf(row.row);
       const records = row && readRow(row, timestampMs);
-      return { type, timestampMs, records: records ?? [{ kind: 'unknown', type, name: type }] };
+      const value = row === undefined ? line : toUnreadRow(row);
+      return { type, timestampMs, records: records ?? [newUnknown(type, value)] };
     },
   };
 }
@@ -181,6 +232,12 @@ function toApiElement(element: JsonObject): JsonValue {
   const { type } = element;
   if (type === 'text') return { type, text: element.text ?? '' };
   if (type === 'thinking') return { type, thinking: element.thinking ?? '', signature: element.signature ?? null };
+  if (type === 'reasoning') return { type: 'thinking', thinking: element.text ?? '' };
+  if (type === 'systemNotification') return { type: 'text', text: element.msg ?? '' };
+  if (type === 'error' || type === 'elicitation') return { type: 'text', text: element.message ?? '' };
+  if (type === 'elicitationResponse')
+    return { type: 'text', text: JSON.stringify(element.user_data ?? element.userData ?? null) };
+  if (type === 'document') return toDocument(element);
   if (type === 'redactedThinking') return { type: 'redacted_thinking', data: element.data ?? null };
   if (type !== 'image') return element;
   return { type, source: { type: 'base64', media_type: element.mimeType ?? null, data: element.data ?? null } };
@@ -188,6 +245,20 @@ function toApiElement(element: JsonObject): JsonValue {
 
 function toTitle(source: 'custom' | 'generated', text: string): TranscriptRecord {
   return { kind: 'session', title: { source, text: cutCharacters(text, 512) } };
+}
+
+function toDocument({ name, mimeType, data }: JsonObject): JsonValue {
+  return {
+    type: 'document',
+    title: name ?? null,
+    source: { type: 'base64', media_type: mimeType ?? null, data: data ?? null },
+  };
+}
+
+/** `{"type":"actionRequired","data":{"actionType":"elicitation","message":"…"}}` */
+function withActionType(element: JsonObject): JsonObject {
+  const data = element.type === 'actionRequired' ? readObject(element.data) : undefined;
+  return data === undefined ? element : { ...data, type: data.actionType ?? 'actionRequired' };
 }
 
 /** `2026-05-12 08:00:00` is in UTC. */

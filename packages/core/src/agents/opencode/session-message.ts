@@ -107,11 +107,11 @@ export function createSessionMessageReader(
       ...(type === 'user' && { metadata: { isMeta: true } }),
     });
 
-  /** A command that the user ran. */
+  /** A command that the user ran: no prompt, as no model answers. */
   const readShell = ({ id, timestampMs, data }: Entry): TranscriptRecord[] => {
     const output = readText(data.output) ?? readText(readObject(data.output)?.output) ?? '';
     const text = `! ${readText(data.command) ?? ''}\n${output}`;
-    return kit.toPromptRecords([{ type: 'text', text }], { timestampMs, uuid: id }, `prompt/user/${timestampMs ?? id}`);
+    return [toGenerated({ id, timestampMs, data: { text } }, 'user')];
   };
 
   const readAssistant = ({ id, timestampMs, data }: Entry): TranscriptRecord[] => {
