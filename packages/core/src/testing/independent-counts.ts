@@ -65,13 +65,31 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
 
   /**
    * Each step counts once: copies share the message's time, stream lines the id. `total` says whether output includes
-   * reasoning.
+   * reasoning. Rows of version 2 have no steps: messages with tokens count, and events, except for those that repeat a
+   * compaction.
    */
   opencode([{ messages }, ...rest]) {
     const toCount = (name: string, { total, input, output, reasoning, cache }: Json): Counted => {
       const isApart = total === input + output + reasoning + cache.read + cache.write;
       return [name, input, cache.read, cache.write, isApart ? output + reasoning : output];
     };
+    const rows = rest.flatMap(({ table, row, children = [] }) =>
+      table === undefined ? [] : [{ ...JSON.parse(row.data ?? '{}'), table, id: row.id, type: row.type, children }],
+    );
+    const toClasses = ({ input, output, reasoning, cache }: Json) =>
+      [input, cache.read, cache.write, output + reasoning] as const;
+    const compactions = rows.filter(({ type, tokens }) => type === 'compaction' && tokens !== undefined);
+    const isRepeated = ({ source, tokens }: Json): boolean =>
+      source === 'compaction' && compactions.some((row) => String(toClasses(row.tokens)) === String(toClasses(tokens)));
+    const later = rows
+      .filter((row) => row.tokens !== undefined && row.table !== 'message' && !isRepeated(row))
+      .map(({ id, time, tokens }): Counted => [String(time?.created ?? id), ...toClasses(tokens)]);
+    const earlier = rows.flatMap(({ time, children }) =>
+      children.flatMap(({ row }: Json): Counted[] => {
+        const { tokens } = JSON.parse(row.data);
+        return tokens === undefined ? [] : [toCount(String(time.created), tokens)];
+      }),
+    );
     const isStep = ({ type }: Json): boolean => type === 'step-finish';
     const printed = rest.flatMap(({ part }) =>
       part !== undefined && isStep(part) ? [toCount(part.id, part.tokens)] : [],
@@ -82,10 +100,10 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
     // One file for each message, with its parts.
     const filed = rest.flatMap(({ value, children = [] }) =>
       children
-        .filter((part: Json) => isStep(part.value))
+        .filter((part: Json) => part.value !== undefined && isStep(part.value))
         .map((part: Json) => toCount(`${value.id} ${part.file}`, part.value.tokens)),
     );
-    return [...printed, ...kept, ...filed];
+    return [...printed, ...kept, ...filed, ...earlier, ...later];
   },
 
   /** Messages state their output; the rest is the last total of each run. */
