@@ -143,7 +143,7 @@ describe('any lines', () => {
         expect(result.metadata.lineCount).toBe(lines.length);
         expect(messageRecordCount(result)).toBe(count('message'));
         const unknownCount = lines.filter(({ text }) => text.includes('new-type')).length;
-        const unknown = result.notices.find(({ code }) => code === 'unknown_line_type');
+        const unknown = result.notices.find(({ error }) => error === 'Unknown line type: new-type');
         expect(unknown?.count ?? 0).toBe(unknownCount);
         expect(result.errors.map(({ lineNumber }) => lineNumber)).toEqual(
           lines.flatMap(({ kind, text }, index) => (kind === 'error' && !text.includes('new-type') ? [index + 1] : [])),

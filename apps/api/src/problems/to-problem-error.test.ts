@@ -63,13 +63,19 @@ describe('toProblemError', () => {
   it.each([
     new TypeError('secret is undefined'),
     failedQuery(withCode('invalid input syntax for type json: secret', '22P02')),
-    new RawStoreError('not-found', 'No raw object at secret', { cause: withCode('ENOENT', 'ENOENT') }),
+    new RawStoreError('invalid-key', 'No key of an object: secret', { cause: withCode('ENOENT', 'ENOENT') }),
     withCode('secret', 'FST_ERR_RESPONSE_SERIALIZATION'),
     'secret',
     undefined,
   ])('discloses nothing of an unknown error: %s', (error) => {
     const problem = toProblemError(error);
     expect(problem.slug).toBe('internal-error');
+    expect(problem.message).not.toContain('secret');
+  });
+
+  it('names no key of a lost raw object', () => {
+    const problem = toProblemError(new RawStoreError('not-found', 'No raw object at secret'));
+    expect(problem.slug).toBe('raw-object-lost');
     expect(problem.message).not.toContain('secret');
   });
 

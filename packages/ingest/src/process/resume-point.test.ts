@@ -89,9 +89,17 @@ it('hashes the requested prefixes of a stream, and all of it', async () => {
 
 it('counts what was kept, and numbers new messages from there', () => {
   const beginning = { content_block_count: 5, error_count: 6, warning_count: 7, issue_counts: { x: 8 } };
-  expect(toKeptRows(toPoint(beginning))).toEqual({
-    counts: { contentBlocks: 5, errors: 6, warnings: 7, issuesByCode: { x: 8 } },
-    numbers: { entry: 1, call: 2, event: 3, issue: 4 },
+  const numbers = { entry: 1, call: 2, event: 3, issue: 4 };
+  const counts = { contentBlocks: 5, errors: 6, warnings: 7, issuesByCode: { x: 8 } };
+  expect(toKeptRows(toPoint(beginning))).toEqual({ counts, numbers, hasTranscriptIssues: false });
+});
+
+it('counts issues about the whole transcript again', () => {
+  const issue_counts = { x: 8, total_mismatch: 2, unread_content: 90 };
+  const beginning = { content_block_count: 5, error_count: 6, warning_count: 7, issue_counts };
+  expect(toKeptRows(toPoint(beginning))).toMatchObject({
+    counts: { warnings: 5, issuesByCode: { x: 8 } },
+    hasTranscriptIssues: true,
   });
 });
 
