@@ -106,25 +106,38 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
     return [...printed, ...kept, ...filed, ...earlier, ...later];
   },
 
-  /** Messages state their output; the rest is the last total of each run. */
+  /**
+   * Records state each request, and compactions are beside them. Without records, messages state their output; the rest
+   * is the last total of each run, which from 1.0.75 on goes on from the total before.
+   */
   copilot(lines) {
+    const ofCounts = (name: string, counts: Json, written: number): Counted => {
+      const { inputTokens, outputTokens, cacheReadTokens: read, cacheWriteTokens: kept } = counts;
+      return [name, inputTokens - read - kept, read, kept, outputTokens - written];
+    };
+    const compactions = lines.flatMap(({ id, data }): Counted[] =>
+      data.compactionTokensUsed === undefined ? [] : [ofCounts(id, data.compactionTokensUsed, 0)],
+    );
+    const records = lines.filter(({ type }) => type === 'session.usage_record').map(({ data }) => data.usage);
+    if (records.length > 0) return [...records.map((row): Counted => ofCounts(row.apiCallId, row, 0)), ...compactions];
+    const continues = lines.some(({ data }) => Number(/^1\.0\.(\d+)/.exec(data.copilotVersion ?? '')?.[1] ?? 0) >= 75);
     const counted: Counted[] = [];
+    const before = new Map<string, Counted>();
     let written = 0;
     let end: Json;
     const close = (): void => {
-      if (end === undefined) return;
-      for (const { usage } of Object.values<Json>(end.data.modelMetrics)) {
-        const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
-        const input = inputTokens - cacheReadTokens - cacheWriteTokens;
-        counted.push([end.id, input, cacheReadTokens, cacheWriteTokens, outputTokens - written]);
+      for (const [model, { usage }] of Object.entries<Json>(end?.data.modelMetrics ?? {})) {
+        const [id, ...now] = ofCounts(end.id, usage, 0);
+        const [, ...earlier] = before.get(model) ?? ['', 0, 0, 0, 0];
+        const [input = 0, read = 0, kept = 0, output = 0] = now.map((count, index) => count - (earlier[index] ?? 0));
+        counted.push([id, input, read, kept, output - written]);
+        if (continues) before.set(model, [id, ...now]);
       }
       end = undefined;
+      written = 0;
     };
     for (const line of lines) {
-      if (line.type === 'session.start' || line.type === 'session.resume') {
-        close();
-        written = 0;
-      }
+      if (line.type === 'session.start' || line.type === 'session.resume') close();
       if (line.type === 'session.shutdown') end = line;
       if (line.type !== 'assistant.message') continue;
       written += line.data.outputTokens;
@@ -194,13 +207,18 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
     });
   },
 
-  /** Every usage is recorded; steps repeat part of it. */
+  /** Kimi Code: every usage is recorded; steps repeat part of it. Kimi CLI: statuses have it, also those of sub-agents. */
   kimi: (lines) =>
-    lines.flatMap(({ type, time, usage }): Counted[] =>
-      type === 'usage.record'
-        ? [[String(time), usage.inputOther, usage.inputCacheRead, usage.inputCacheCreation, usage.output]]
-        : [],
-    ),
+    lines.flatMap(({ type, time, usage, message }): Counted[] => {
+      if (type === 'usage.record') {
+        return [[String(time), usage.inputOther, usage.inputCacheRead, usage.inputCacheCreation, usage.output]];
+      }
+      const event = message?.type === 'SubagentEvent' ? message.payload.event : message;
+      const used = event?.payload?.token_usage;
+      if (used === undefined) return [];
+      const { input_other: other, input_cache_read: read, input_cache_creation: kept, output } = used;
+      return [[event.payload.message_id, other, read, kept, output]];
+    }),
 
   /** The ledger, or for a session without one, its totals. */
   goose(lines) {

@@ -9,7 +9,11 @@ export const kimi: Agent = {
   id: 'kimi',
   label: 'Kimi',
   places: [
-    { holds: 'transcripts', bases: ['.kimi'], files: ['sessions/*/*/wire.jsonl'] },
+    {
+      holds: 'transcripts',
+      bases: ['.kimi'],
+      files: ['sessions/*/*/wire.jsonl', 'sessions/*/*/subagents/*/wire.jsonl'],
+    },
     { holds: 'transcripts', bases: ['.kimi-code'], files: ['sessions/*/*/agents/*/wire.jsonl'] },
   ],
   formats: [
@@ -30,13 +34,16 @@ export const kimi: Agent = {
   readPath: readKimiPath,
 };
 
-/** `<session>/wire.jsonl`; for Kimi Code `session_<session>/agents/<main, or a sub-agent's name>/wire.jsonl`. */
+/**
+ * `<session>/wire.jsonl` and `<session>/subagents/<sub-agent>/wire.jsonl`; for Kimi Code
+ * `session_<session>/agents/<main, or a sub-agent's name>/wire.jsonl`.
+ */
 function readKimiPath(path: string): PathIdentity {
   const parts = toPathParts(path);
   const stem = toStem(path);
   if (stem !== 'wire' || parts.length < 2) return toFileIdentity(path);
   const folder = parts.at(-2);
-  const isOfAgent = parts.at(-3) === 'agents';
+  const isOfAgent = parts.at(-3) === 'agents' || parts.at(-3) === 'subagents';
   const parent = isOfAgent ? parts.at(-4)?.replace(/^session_/, '') : undefined;
   if (parent === undefined || folder === 'main') {
     return { ...toFileIdentity(path), sessionId: isOfAgent ? parent : folder };
