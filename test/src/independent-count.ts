@@ -76,6 +76,8 @@ const messageTypes = ['user', 'assistant', 'system', 'summary'] as const;
  * - Every line's blocks count: a string is one text block (an empty one none), an array one block for each object in
  *   it, anything else none. The content is `message.content`, a summary's `summary`, a system line's `content`.
  * - A line that is itself a tool use or a tool result is a message of that one block, the assistant's or the user's.
+ * - An attachment is a message if it is a prompt that was queued, or what a hook told the agent. A user line that
+ *   repeats a queued prompt before the next answer is none.
  * - JSON objects glued together on one line are read one by one; a remainder that is no JSON makes it an invalid line.
  *
  * @param bytes the whole transcript; its text must fit one string (about 512 MiB)
@@ -83,7 +85,7 @@ const messageTypes = ['user', 'assistant', 'system', 'summary'] as const;
 export function countTranscript(bytes: Uint8Array): TranscriptCount {
   const { values, invalidJsonLines } = readValues(new TextDecoder().decode(bytes));
   const typedValues = values.filter((value) => isObject(value) && typeof value.type === 'string') as JsonObject[];
-  const typed = typedValues.map(wrapBlock);
+  const typed = withoutRepeatedPrompts(typedValues.map(wrapBlock).map(wrapAttachment));
   const byType = (type: string) => typed.filter((line) => line.type === type);
   const assistantLines = byType('assistant');
   const { perMessageId, withoutId } = tallyUsage(assistantLines);
@@ -117,12 +119,46 @@ export function countTranscript(bytes: Uint8Array): TranscriptCount {
     cacheRead: sum(responses.map((tally) => tally.cacheRead)),
     cacheWrite: sum(responses.map((tally) => tally.cacheWrite)),
     invalidJsonLines,
-    missingTypeLines: values.length - typed.length,
+    missingTypeLines: values.length - typedValues.length,
     ...timestampRange(typed),
     perMessageId,
     outputFirstLine: outputOfFirstLines([...assistantLines, ...progressLines]),
     outputSummed: sum([...assistantLines, ...progressLines].map((line) => usageOf(line).output)),
   };
+}
+
+function withoutRepeatedPrompts(lines: readonly JsonObject[]): JsonObject[] {
+  const queued = new Set<unknown>();
+  return lines.filter((line) => {
+    if (line.type === 'assistant') queued.clear();
+    const content = line.type === 'user' && isObject(line.message) ? line.message.content : undefined;
+    if (typeof content !== 'string') return true;
+    if (line.attachment === undefined) return !queued.delete(content);
+    queued.add(content);
+    return true;
+  });
+}
+
+function wrapAttachment(line: JsonObject): JsonObject {
+  if (line.type !== 'attachment' || !isObject(line.attachment)) return line;
+  const { type, prompt, content, message, blockingError } = line.attachment;
+  switch (type) {
+    case 'queued_command':
+      return { ...line, type: 'user', message: { content: prompt } };
+    case 'hook_additional_context':
+    case 'hook_system_message':
+      return { ...line, type: 'system', content: [content].flat().join('') };
+    case 'hook_stopped_continuation':
+      return { ...line, type: 'system', content: message };
+    case 'hook_blocking_error':
+      return {
+        ...line,
+        type: 'system',
+        content: isObject(blockingError) ? blockingError.blockingError : blockingError,
+      };
+    default:
+      return line;
+  }
 }
 
 function wrapBlock(line: JsonObject): JsonObject {

@@ -59,7 +59,8 @@ const WRITTEN_TYPES = new Set(['text', 'thinking', 'redacted_thinking', 'tool_us
 const OTHER_TYPES = new Set(
   `redacted_thinking server_tool_use mcp_tool_use mcp_tool_result container_upload compaction fallback tool_reference
   web_search_tool_result web_fetch_tool_result code_execution_tool_result bash_code_execution_tool_result
-  text_editor_code_execution_tool_result tool_search_tool_result advisor_tool_result search_result`.split(/\s+/),
+  text_editor_code_execution_tool_result tool_search_tool_result advisor_tool_result search_result mcp_tool_listing
+  tool_addition tool_removal`.split(/\s+/),
 );
 
 function toBlock(block: JsonObject, context: BlockContext): ApiBlock {

@@ -174,7 +174,7 @@ describe('the telemetry', () => {
     expect(read.events.at(-1)).toMatchObject({ kind: 'api_error', name: '429' });
   });
 
-  it('names events and lines that nobody knows', async () => {
+  it('names unknown events and lines', async () => {
     const heron = telemetry('', 0, 0, 0, {
       'event.name': 'qwen-code.heron',
       input_tokens: 7,
