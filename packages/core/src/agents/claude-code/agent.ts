@@ -10,7 +10,7 @@ const SESSION_ONLY_TYPES = new Set<unknown>(['summary', 'file-history-snapshot',
 const STREAM_TYPES = new Set<unknown>(['system', 'user', 'assistant', 'result', 'stream_event']);
 
 const USAGE_MARKERS = {
-  usage: ['"usage"'],
+  usage: ['"usage"', '"modelUsage"'],
   searches: ['"toolUseResult"', '"tool_use_result"'],
   answers: ['"type":"assistant"'],
 };

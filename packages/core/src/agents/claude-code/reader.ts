@@ -177,8 +177,8 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     const hidden = readHiddenMessage(value, timestampMs);
     if (hidden !== undefined) return hidden;
     const records = readMetadata(value, type, timestampMs);
-    if (!isUsageOnly && (type === 'cost-state' || type === 'result')) compareStatedTotal(value, state.totals);
-    if (!isUsageOnly) records.push(...unread.read(type, withoutEnvelope(value), toTypeName(value)));
+    if (type === 'cost-state' || type === 'result') compareStatedTotal(value, state.totals);
+    records.push(...unread.read(type, withoutEnvelope(value), toTypeName(value)));
     return { records, blocks: [], isPrompt: false };
   };
 
@@ -201,7 +201,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
         messageType === undefined
           ? readOther(value, type, timestampMs)
           : readMessageLine(value, messageType, timestampMs);
-      if (!isUsageOnly && value.isUnmetered !== true) {
+      if (value.isUnmetered !== true) {
         for (const record of reading.records) {
           if (record.kind === 'message' || record.kind === 'usage') observeResponse(record, state.totals);
         }
