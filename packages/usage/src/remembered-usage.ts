@@ -8,7 +8,7 @@ import { createUsageColumns, type UsageColumns } from './usage-columns.ts';
  * Increase it when remembered results would be different today: their form, a reader, a rule of counting. Results of
  * older versions are then ignored.
  */
-const MEMORY_VERSION = 7;
+const MEMORY_VERSION = 8;
 const ENDING = '.usage';
 
 interface Shard {

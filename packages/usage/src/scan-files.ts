@@ -1,9 +1,12 @@
 import { closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
 import {
   createUsageScanner,
+  describeRefusal,
   IDENTIFY_HEAD_BYTES,
   identifyTranscript,
   isStreamFormat,
+  type Refusal,
+  type TranscriptIdentity,
   type UsageScanner,
 } from '@recount/core';
 import { createUsageColumns, type UsageColumns } from './usage-columns.ts';
@@ -148,6 +151,12 @@ async function readCompressed(
 const isArchive = (head: Buffer): boolean =>
   ARCHIVE_MAGICS.some(([offset, bytes]) => head.subarray(offset, offset + bytes.length).equals(bytes));
 
+/** Why a file in an agent's place, or one that is no text, is not read. Files of other kinds elsewhere are not named. */
+function toRefusal({ format, encoding, isRecognised }: TranscriptIdentity, head: Buffer): Refusal | undefined {
+  if (encoding !== undefined) return encoding;
+  return format === undefined && isRecognised && head.some((byte) => byte > 0x20) ? 'unknown-format' : undefined;
+}
+
 interface FileScan {
   /** Returns false if nothing that follows matters. The chunk may be reused afterwards. */
   push(chunk: Buffer): boolean;
@@ -185,6 +194,11 @@ function createFileScan(file: FoundFile, columns: ReturnType<typeof createUsageC
     if (!identity.isConclusive && !isWhole && head.length < IDENTIFY_HEAD_BYTES) return false;
     found.agent = identity.agent ?? null;
     found.sessionId = identity.sessionId ?? path;
+    const refusal = toRefusal(identity, head);
+    if (refusal !== undefined) {
+      found.status = 'failed';
+      found.failure = describeRefusal(refusal);
+    }
     if (identity.format === undefined) return true;
     found.status = 'read';
     found.format = identity.format;

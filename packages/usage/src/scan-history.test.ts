@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -284,6 +284,36 @@ describe('scanHistory and settleLedger', () => {
       Array(3).fill(['failed', 'an archive: unpack it first']),
     );
     expect(columns.keys).toHaveLength(0);
+  });
+
+  it('names files in another encoding, and those in an agent’s place that it does not know, but no empty ones', async () => {
+    const place = join(directory, '.claude', 'projects', '-x');
+    await mkdir(place, { recursive: true });
+    const contents = {
+      1: Buffer.from(`\uFEFF${toText([ONE])}`, 'utf16le'),
+      2: Buffer.from(toText([ONE]), 'utf16le').swap16(),
+      3: Buffer.alloc(70_000),
+      4: Buffer.from('{"a":1}\n'),
+      5: Buffer.alloc(0),
+      6: Buffer.from('\n \n'),
+    };
+    const files: FoundFile[] = [];
+    for (const [digit, content] of Object.entries(contents)) {
+      const path = join(place, `${digit.repeat(8)}-1111-4111-8111-111111111111.jsonl`);
+      await writeFile(path, content);
+      files.push({ path, sizeBytes: content.length, modifiedAtMs: 1 });
+    }
+    const result = await scanHistory(files, { cacheDirectory: undefined });
+    const found = result.files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+    expect(found.map(({ status, failure }) => [status, failure?.split(/[,:]/)[0]])).toEqual([
+      ['failed', 'encoded as UTF-16'],
+      ['failed', 'encoded as UTF-16'],
+      ['failed', 'not text'],
+      ['failed', 'not recognised as a transcript of any agent that recount reads'],
+      ['unknown', undefined],
+      ['unknown', undefined],
+    ]);
+    expect(result.columns.keys).toHaveLength(0);
   });
 
   it('reports what it cannot read, and continues', async () => {

@@ -12,7 +12,7 @@ import type { CliContext } from '../cli-context.ts';
 import { toDataDirectory } from '../local/data-directory.ts';
 import { formatCount, formatCountOf, formatDuration } from '../terminal/format-values.ts';
 import { createProgressBar, type ProgressBar } from '../terminal/progress-bar.ts';
-import { describeSkip, isRefusal } from './format-report.ts';
+import { describeSkip, isRefusal, isUnreadable } from './format-report.ts';
 import { openGivenPaths } from './given-paths.ts';
 
 interface BackfillRequest extends BackfillOptions {
@@ -84,7 +84,8 @@ export async function backfillWithProgress(
         const { location, reason = '' } = event;
         const isRefused = paths.includes(location) && isRefusal(reason);
         if (isRefused) refused += 1;
-        if (request.namesSkipped ?? isRefused) bar.note(`skipped: ${location}: ${describeSkip(reason)}`);
+        if (request.namesSkipped ?? (isRefused || isUnreadable(reason)))
+          bar.note(`skipped: ${location}: ${describeSkip(reason)}`);
       }
       latest = report;
       show();

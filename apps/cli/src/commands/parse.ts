@@ -90,7 +90,10 @@ async function parse(context: CliContext, file: string, options: ParseCommandOpt
     prices: createListPrices(),
   };
   if (!identity.isRecognised) {
-    note(context, `${file}: ${describeRefusal(identity.isPromptHistory ? 'prompt-history' : 'unknown-format')}`);
+    note(
+      context,
+      `${file}: ${describeRefusal(identity.encoding ?? (identity.isPromptHistory ? 'prompt-history' : 'unknown-format'))}`,
+    );
     context.exitCode = 1;
   }
   const output = options.format ?? (context.stdout.isTTY ? 'table' : 'json');

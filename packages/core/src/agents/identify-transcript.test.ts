@@ -158,6 +158,30 @@ describe('identifyTranscript', () => {
     expect(identifyTranscript({ head: Buffer.from('no transcript at all') }).format).toBeUndefined();
   });
 
+  it.each(['utf-16', 'utf-32', 'binary'] as const)(
+    'recognises no transcript in %s, whatever its path says',
+    (encoding) => {
+      const heads = {
+        'utf-16': Buffer.from('\uFEFF{"type":"user"}\n', 'utf16le'),
+        'utf-32': Buffer.from([0, 0, 0xfe, 0xff, 0, 0, 0, 0x7b]),
+        binary: Buffer.alloc(4096),
+      };
+      const path = '/home/x/.claude/projects/-x/11111111-1111-4111-8111-111111111111.jsonl';
+      const identity = identifyTranscript({ path, agent: 'claude-code', head: heads[encoding] });
+      expect(identity).toMatchObject({ encoding, format: undefined, isRecognised: false });
+    },
+  );
+
+  it('reads lines behind a beginning of zeros, as after a power cut', () => {
+    const line = '{"type":"user","sessionId":"s","uuid":"u","message":{"role":"user","content":"hi"}}\n';
+    const head = Buffer.concat([Buffer.alloc(600), Buffer.from(`\n${line}`)]);
+    expect(identifyTranscript({ head })).toMatchObject({
+      encoding: undefined,
+      format: 'claude-code',
+      isRecognised: true,
+    });
+  });
+
   it('returns ids that can be stored: bounded, without NUL or half a character', () => {
     const identity = identifyTranscript({ sessionId: `a\0${'x'.repeat(509)}🎉`, head: main });
     expect(identity.sessionId).toBe(`a\uFFFD${'x'.repeat(509)}\uFFFD`);

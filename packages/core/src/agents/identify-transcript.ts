@@ -1,4 +1,5 @@
 import { createDocumentSplitter, toEntryObject } from '../lines/document-splitter.ts';
+import { findUnreadEncoding, type UnreadEncoding } from '../lines/find-encoding.ts';
 import { parseJsonLine } from '../lines/json-line.ts';
 import { createLineCutter } from '../lines/line-cutter.ts';
 import { createLineSplitter } from '../lines/line-splitter.ts';
@@ -14,15 +15,19 @@ import { toFileIdentity } from './transcript-path.ts';
 export const IDENTIFY_HEAD_BYTES = 4 * 1024 * 1024;
 
 /**
- * Why bytes are rejected: they are empty, neither lines nor path identify them, or they are prompts of many sessions.
+ * Why bytes are rejected: they are empty, neither lines nor path identify them, they are prompts of many sessions, or no
+ * text in UTF-8.
  */
-export type Refusal = 'empty' | 'unknown-format' | 'prompt-history';
+export type Refusal = 'empty' | 'unknown-format' | 'prompt-history' | UnreadEncoding;
 
 const REFUSALS: Readonly<Record<Refusal, string>> = {
   empty: 'empty',
   'unknown-format': 'not recognised as a transcript of any agent that recount reads',
   'prompt-history':
     'a prompt history of many sessions: `recount backfill --yes` on the agent’s machine imports those whose transcripts are gone',
+  'utf-16': 'encoded as UTF-16, not UTF-8: convert it (`iconv -f UTF-16 -t UTF-8 FILE`) and bring the converted file',
+  'utf-32': 'encoded as UTF-32, not UTF-8: convert it (`iconv -f UTF-32 -t UTF-8 FILE`) and bring the converted file',
+  binary: 'not text: damaged, encrypted, or of another kind than its name says',
 };
 
 /** The message for a refusal, to follow the file's name. The API and all commands use the same one. */
@@ -48,6 +53,8 @@ export interface TranscriptIdentity {
   isRecognised: boolean;
   /** Whether the lines are prompts of many sessions: see `PromptHistory`. Never recognised. */
   isPromptHistory: boolean;
+  /** Set if no line can be read because of the file's encoding; then neither format nor path count. */
+  encoding: UnreadEncoding | undefined;
   /** Undefined if neither the caller, the path nor a line names it. */
   sessionId: string | undefined;
   isSubagent: boolean;
@@ -79,6 +86,7 @@ export interface IdentifyInput {
 export function identifyTranscript({ sessionId, agent, path, head }: IdentifyInput): TranscriptIdentity {
   const content = readHead(head, path, agent);
   const isPromptHistory = content.isPromptHistory && !content.isDetected;
+  const encoding = content.isDetected ? undefined : findUnreadEncoding(head);
   const fromPath = path === undefined ? undefined : readPath(path, content.known?.agent);
   const pathIsTelling = fromPath !== undefined && (fromPath.isSubagent || fromPath.sessionId !== undefined);
   const isSessionNamed = Boolean(sessionId) || content.sessionId !== undefined;
@@ -90,9 +98,13 @@ export function identifyTranscript({ sessionId, agent, path, head }: IdentifyInp
     ? (content.parentSessionId ?? fromPath?.parentSessionId ?? (isOwnSession ? undefined : content.sessionId))
     : undefined;
   return {
-    format: content.known?.format.id,
+    format: encoding === undefined ? content.known?.format.id : undefined,
     agent: content.known?.agent.id,
-    isRecognised: !isPromptHistory && (content.isDetected || pathIsTelling || (agent !== undefined && isSessionNamed)),
+    encoding,
+    isRecognised:
+      encoding === undefined &&
+      !isPromptHistory &&
+      (content.isDetected || pathIsTelling || (agent !== undefined && isSessionNamed)),
     isPromptHistory,
     sessionId: cut(
       sessionId ||

@@ -55,12 +55,13 @@ export async function readContent(
  * transcripts only if their format is known.
  */
 function toSkipReason(
-  { format, isRecognised, isPromptHistory }: TranscriptIdentity,
+  { format, encoding, isRecognised, isPromptHistory }: TranscriptIdentity,
   held: readonly Uint8Array[],
   { isWhole, path }: { isWhole: boolean; path: string },
 ): Refusal | undefined {
   if (held.every(({ length }) => length === 0)) return 'empty';
   if (format !== undefined) return undefined;
+  if (encoding !== undefined) return encoding;
   if (isPromptHistory) return 'prompt-history';
   if (/\.json$/i.test(path)) return 'unknown-format';
   const hasTellingLine = isWhole || Buffer.concat(held).subarray(0, IDENTIFY_HEAD_BYTES).includes(LINE_FEED);

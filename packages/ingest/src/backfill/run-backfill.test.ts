@@ -89,14 +89,15 @@ describe('runBackfill', () => {
         other('data', '{"a":1}\n'),
         other('text', 'no json'),
         other('nothing', ''),
+        other('wide', '{\0"\0a\0"\0:\x001\0}\0'),
         { kind: 'skipped', location: '/notes.txt', reason: 'not-a-transcript', consumedInputBytes: 0 },
       ]),
       fast,
     );
     expect(report).toMatchObject({
       found: 0,
-      skipped: 4,
-      skippedByReason: { 'unknown-format': 2, empty: 1, 'not-a-transcript': 1 },
+      skipped: 5,
+      skippedByReason: { 'unknown-format': 2, empty: 1, 'utf-16': 1, 'not-a-transcript': 1 },
     });
   });
 

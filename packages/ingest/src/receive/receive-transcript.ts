@@ -165,6 +165,9 @@ async function requireSessionId(
   if (identity.isPromptHistory && format === undefined) {
     throw new ReceiveError('unsupported-format', `The body is ${describeRefusal('prompt-history')}.`);
   }
+  if (identity.encoding !== undefined && format === undefined) {
+    throw new ReceiveError('unsupported-format', `The body is ${describeRefusal(identity.encoding)}.`);
+  }
   if (identity.sessionId === undefined) {
     throw new ReceiveError('unidentified', 'No session id in the path or the lines: name one with session_id or path');
   }
