@@ -1,5 +1,5 @@
 import { toShellProgram } from '../../messages/shell-program.ts';
-import { readObject, readText } from '../../records/fields.ts';
+import { cutCharacters, MAX_TYPE_LENGTH, readObject, readText } from '../../records/fields.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import { MAX_TOKENS_PER_SESSION, type Usage } from '../../usage/usage.ts';
@@ -11,6 +11,7 @@ import type { BlockContent, NoticeRecord, TranscriptRecord } from '../records.ts
 import { newUnknown } from '../unread-lines.ts';
 import { toCodexTool, toItemError, toItemOutput, toItemType, toPlanText } from './exec-items.ts';
 import { describeToolUse } from './rollout-tools.ts';
+import { listUnknownCounts } from './tokens.ts';
 import { observeTier, type TierState } from './turn-context.ts';
 
 /** Tool calls in progress; the oldest are dropped. */
@@ -139,6 +140,9 @@ export function createExecReader(
     const tokens = readObject(value);
     if (tokens === undefined) return [];
     const count = (field: string): number => kit.toCount(tokens, field, MAX_TOKENS_PER_SESSION);
+    for (const field of listUnknownCounts(tokens)) {
+      context.report('unknown_usage', 'notice', `Unknown field of usage: ${field}`);
+    }
     const cacheReadTokens = count('cached_input_tokens');
     const cacheWriteTokens = count('cache_write_input_tokens');
     const usage = toUsageIfAny({
@@ -176,7 +180,11 @@ export function createExecReader(
   };
 
   const readLine = (type: string, line: JsonObject, timestampMs: TimeMs): TranscriptRecord[] => {
-    for (const stated of [line, readObject(line.usage)]) observeTier(state, stated, kit.toId);
+    for (const stated of [line, readObject(line.usage)]) {
+      if (observeTier(state, stated, kit.toId)) continue;
+      const tier = cutCharacters(state.serviceTier ?? '', MAX_TYPE_LENGTH);
+      context.report('unknown_usage', 'notice', `Unknown tier: ${tier}`);
+    }
     switch (type) {
       case 'thread.started':
         return startThread(line);

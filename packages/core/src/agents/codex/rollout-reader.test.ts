@@ -445,3 +445,17 @@ describe("the thread's total", () => {
     expect(await mismatches(first, first, count(toCounts(911, 10), toCounts(11, 1)))).toEqual([]);
   });
 });
+
+it('names tiers and counts that it does not know, in rollouts and streams', async () => {
+  const usage = { ...toCounts(7, 1), audio_tokens: 3 };
+  const expected = ['Unknown tier: novelty', 'Unknown field of usage: audio_tokens'];
+  const rollout = await parse(meta(), context({ service_tier: 'novelty' }), count(null, usage));
+  expect(rollout.notices.map(({ error }) => error)).toEqual(expected);
+  expect(rollout.apiResponses).toMatchObject([{ service_tier: 'novelty' }]);
+  const stream = toJsonl(
+    { type: 'thread.started', thread_id: 't' },
+    { type: 'turn.completed', usage, service_tier: 'novelty' },
+  );
+  const { notices } = await parseTranscript('s', Buffer.from(stream), { format: 'codex-exec' });
+  expect(notices.map(({ error }) => error)).toEqual(expected);
+});

@@ -51,8 +51,10 @@ export function createRolloutReader(context: ReaderContext, state = createState(
   const { thread, usage, responses, context: turn } = state;
   const onIdentifierCut = (): void =>
     context.report('identifier_truncated', 'warning', 'Identifier cut to 512 characters');
-  const onInvalidUsage = (field: string): void =>
-    context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
+  const onInvalidUsage = (field: string, isUnknown = false): void =>
+    isUnknown
+      ? context.report('unknown_usage', 'notice', `Unknown field of usage: ${field}`)
+      : context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
   const identifier = (value: JsonValue | undefined): string | null => readIdentifier(value, onIdentifierCut);
   const itemContext: ItemContext = {
     maxInlineContentBytes: context.maxInlineContentBytes,
@@ -114,6 +116,15 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     });
   };
 
+  const observeStatedTier = (stated: JsonObject | undefined): void => {
+    if (observeTier(turn, stated, identifier)) return;
+    context.report(
+      'unknown_usage',
+      'notice',
+      `Unknown tier: ${cutCharacters(turn.serviceTier ?? '', MAX_TYPE_LENGTH)}`,
+    );
+  };
+
   const toTieredUsage = ({ usage }: CodexResponse): Usage => ({ ...usage, serviceTier: turn.serviceTier });
 
   const readCount = (info: JsonValue | undefined): TranscriptRecord[] => {
@@ -133,8 +144,8 @@ export function createRolloutReader(context: ReaderContext, state = createState(
   const readRecord = (record: JsonObject, isOfOpenItems: boolean): TranscriptRecord[] => {
     const threadId = readText(record.thread_id);
     if (threadId !== null && thread.id !== null) isCopy = threadId !== thread.id;
-    observeTier(turn, record, identifier);
-    observeTier(turn, readObject(record.usage), identifier);
+    observeStatedTier(record);
+    observeStatedTier(readObject(record.usage));
     const response = readUsageRecord(usage, record, { turnId: thread.turnId, isCopy }, onInvalidUsage);
     if (response === undefined) return [];
     if (!isCopy) usage.hasRecords = true;
@@ -244,7 +255,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     switch (subtype) {
       case 'token_count':
         turn.planType = identifier(readObject(payload.rate_limits)?.plan_type) ?? turn.planType;
-        observeTier(turn, payload, identifier);
+        observeStatedTier(payload);
         return readCount(payload.info);
       case 'task_started':
       case 'turn_started':
@@ -278,6 +289,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
   };
 
   const readSettings = (settings: JsonObject): TranscriptRecord[] => {
+    observeStatedTier(settings);
     const permissionMode = observeSettings(turn, settings, identifier);
     return permissionMode === undefined || isCopy ? [] : [{ kind: 'session', last: { permissionMode } }];
   };

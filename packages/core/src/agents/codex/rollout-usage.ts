@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../rows.ts';
 import { MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
 import { newUsage } from '../new-records.ts';
 import { createTotalCheck, interruptTotal, observeCounted, observeTotal, type TotalCheck } from './rollout-totals.ts';
-import { type CodexTokens, isNothing, isPositive, isSame, subtract, toText } from './tokens.ts';
+import { type CodexTokens, isNothing, isPositive, isSame, listUnknownCounts, subtract, toText } from './tokens.ts';
 
 /** Responses of one turn that are told apart; in longer turns the first ones are forgotten. */
 const MAX_RESPONSES_PER_TURN = 10_000;
@@ -74,7 +74,8 @@ export interface CodexResponse {
   isBelated: boolean;
 }
 
-type OnInvalid = (field: string) => void;
+/** Called for a field that is no plausible count, or, if `isUnknown`, for a count that no rule reads. */
+type OnInvalid = (field: string, isUnknown?: boolean) => void;
 
 /** Mixes a piece of the thread's history into the names of the responses after it. */
 export function observeHistory(state: UsageState, text: string): void {
@@ -221,6 +222,7 @@ function readTokens(value: JsonValue | undefined, max: number, onInvalid: OnInva
   const usage = readObject(value);
   if (usage === undefined) return undefined;
   const count = (field: string): number => readCount(usage[field], max, () => onInvalid(field)) ?? 0;
+  for (const field of listUnknownCounts(usage)) onInvalid(field, true);
   const input = count('input_tokens');
   const cached = count('cached_input_tokens');
   const cacheWrite = count('cache_write_input_tokens');

@@ -1,3 +1,6 @@
+import { cutCharacters, MAX_TYPE_LENGTH } from '../../records/fields.ts';
+import type { JsonObject } from '../../rows.ts';
+
 /** Tokens as Codex counts them: `input` contains `cached` and `cacheWrite`, `output` contains `reasoning`. */
 export interface CodexTokens {
   input: number;
@@ -5,6 +8,21 @@ export interface CodexTokens {
   cacheWrite: number;
   output: number;
   reasoning: number;
+}
+
+/** `TokenUsage` in openai/codex, codex-rs/protocol/src/protocol.rs, version 0.171.0. */
+const COUNT_FIELDS: ReadonlySet<string> = new Set([
+  ...['input_tokens', 'cached_input_tokens', 'cache_write_input_tokens'],
+  ...['output_tokens', 'reasoning_output_tokens', 'total_tokens'],
+]);
+
+/** Names of counts in a usage that no rule reads. */
+export function listUnknownCounts(usage: JsonObject): string[] {
+  return Object.entries(usage)
+    .filter(
+      ([field, value]) => /tokens?$/.test(field) && typeof value === 'number' && value > 0 && !COUNT_FIELDS.has(field),
+    )
+    .map(([field]) => cutCharacters(field, MAX_TYPE_LENGTH));
 }
 
 export const NO_TOKENS: Readonly<CodexTokens> = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0 };

@@ -18,6 +18,8 @@ export interface TurnContext extends TierState {
   planType: string | null;
 }
 
+/** Other tiers of OpenAI; `fast` is Codex' name for `priority`. */
+const OTHER_TIERS: ReadonlySet<string> = new Set(['priority', 'fast', 'flex', 'batch', 'scale']);
 /** Names of the tier that has the list price. */
 const STANDARD_TIERS: ReadonlySet<string> = new Set(['default', 'auto', 'standard']);
 
@@ -42,7 +44,6 @@ export function observeSettings(
 ): string | undefined {
   turn.model = identifier(settings.model) ?? turn.model;
   turn.effort = identifier(settings.reasoning_effort ?? settings.effort) ?? turn.effort;
-  observeTier(turn, settings, identifier);
   const sandbox = readObject(settings.sandbox_policy);
   turn.sandbox = identifier(sandbox?.type ?? sandbox?.mode ?? settings.sandbox_policy) ?? turn.sandbox;
   const approvalPolicy = identifier(settings.approval_policy);
@@ -51,13 +52,14 @@ export function observeSettings(
   return approvalPolicy;
 }
 
-/** Takes in the tier that an object states; one without the field says nothing. */
+/** Takes in the tier that an object states; one without the field says nothing. Returns whether the tier is known. */
 export function observeTier(
   turn: TierState,
   stated: JsonObject | undefined,
   identifier: (value: JsonValue | undefined) => string | null,
-): void {
-  if (stated?.service_tier === undefined) return;
+): boolean {
+  if (stated?.service_tier === undefined) return true;
   const tier = identifier(stated.service_tier);
   turn.serviceTier = tier !== null && STANDARD_TIERS.has(tier) ? null : tier;
+  return turn.serviceTier === null || OTHER_TIERS.has(turn.serviceTier);
 }
