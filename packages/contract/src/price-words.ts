@@ -1,4 +1,4 @@
-/** What the price of a response depends on besides its model. */
+/** The terms that a response's price depends on, besides its model. */
 interface PriceTerms {
   model: string | null;
   service_tier: string | null;
@@ -23,7 +23,7 @@ export function toUnpricedName({ model, service_tier: tier, speed, has_web_searc
 const MAX_PRICE_AGE_DAYS = 60;
 const DAY_MS = 86_400_000;
 
-/** What to say of a price list that dates from more than 60 days ago; undefined if it is newer. `date`: ISO 8601. */
+/** A remark on a price list that dates from more than 60 days ago; undefined if it is newer. `date`: ISO 8601. */
 export function describeOldPrices(date: string, nowMs: number): string | undefined {
   const days = Math.floor((nowMs - Date.parse(date)) / DAY_MS);
   return days > MAX_PRICE_AGE_DAYS

@@ -37,8 +37,8 @@ export type {
   PromptHistory,
   SessionBlobs,
   SessionDatabase,
-  SessionHeadTable,
   SessionFolder,
+  SessionHeadTable,
   SessionPlace,
   SessionTable,
 } from './agents/session-places.ts';
@@ -68,6 +68,7 @@ export {
   type PriceBasis,
   type PullRequestLink,
   type ReportedTotals,
+  type RequestTokens,
   type SessionEvent,
   type SessionEventKind,
   TOOL_KINDS,
@@ -77,7 +78,6 @@ export {
   type TranscriptMetadata,
   type TranscriptStats,
   UNKNOWN_MODEL,
-  type RequestTokens,
   type UsageSource,
 } from './rows.ts';
 export { streamTranscript, type TranscriptBatch } from './stream-transcript.ts';

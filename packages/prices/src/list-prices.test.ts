@@ -71,6 +71,8 @@ describe('findListedModel', () => {
     ['bedrock/us-east-1/anthropic.claude-opus-4-6-v1:0', 'claude-opus-4-6'],
     ['bedrock/converse/global.anthropic.claude-sonnet-5', 'claude-sonnet-5'],
     ['amazon-bedrock/global.openai.gpt-6-sol', 'gpt-6-sol'],
+    ['vercel_ai_gateway/anthropic/claude-opus-4.8', 'claude-opus-4-8'],
+    ['openai-codex/gpt-5.6-sol', 'gpt-5.6-sol'],
     ['gemini/gemini-3.1-pro-preview', 'gemini-3.1-pro-preview'],
     ['moonshotai/kimi-k2.5', 'kimi-k2.5'],
     ['z-ai/glm-5.2', 'GLM-5.2'],

@@ -21,7 +21,7 @@ export interface ListedModel {
   periods: RatePeriod[];
   /** The model whose rates these are, if it is another one. */
   sameAs?: string;
-  /** Who states the price, and when; ISO 8601. */
+  /** The publication that states the price, and its date (ISO 8601). */
   source: string;
   sourceDate: string;
 }
@@ -36,7 +36,7 @@ export function findListedModel(name: ModelName): ListedModel | undefined {
 }
 
 /**
- * Whether a table spells the name out, ignoring its release date. Its patterns are prefixes and also match later models
+ * Checks that a table spells the name out, ignoring its release date. Its patterns are prefixes and also match later models
  * (`claude-sonnet-5` matches `claude-sonnet-5-5`).
  */
 export function isSpelledOut(match: MatchLogic, { name, baseName }: Pick<ModelName, 'name' | 'baseName'>): boolean {

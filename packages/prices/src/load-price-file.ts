@@ -134,7 +134,7 @@ for (const [network, prefix] of [
 }
 PRIVATE.addSubnet('fc00::', 7, 'ipv6');
 
-/** Whether a price file may be fetched from an address: never from this machine or link, redirected not from a private one. */
+/** Checks that a price file may be fetched from an address: never from this machine or link, redirected not from a private one. */
 export function isAllowedAddress(address: string, isRedirected: boolean): boolean {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
   const family = isIPv6(plain) ? 'ipv6' : 'ipv4';

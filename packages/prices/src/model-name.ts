@@ -11,7 +11,7 @@ export interface ModelName {
   name: string;
   /** Without a release date or similar suffix. */
   baseName: string;
-  /** Whether it is served by a host that charges a premium because inference is bound to a region. */
+  /** Served by a host that charges a premium because inference is bound to a region. */
   isRegional: boolean;
 }
 
@@ -27,6 +27,8 @@ const ROUTES = [
   'google-vertex(?:-anthropic)?',
   'gemini',
   'models',
+  'vercel(?:[_-]ai[_-]gateway)?',
+  'openai-codex',
 ];
 const MAKER_PREFIXES = ['anthropic', 'openai', 'google', 'x-ai', 'xai', 'moonshot(?:ai|-ai)?', 'zai', 'z-ai'];
 /** `us-east-1`, `us-gov-west-1`; Azure's data zones and `global`. */

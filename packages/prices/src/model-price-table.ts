@@ -28,7 +28,7 @@ export interface Multipliers {
   usInference: number;
 }
 
-/** Why a response has no price. `name`: as the transcript has it. */
+/** The reason why a response has no price. `name`: as the transcript has it. */
 export type UnpricedReason =
   | { kind: 'model' | 'web-search' }
   | { kind: 'service-tier'; name: string }
@@ -49,7 +49,7 @@ export interface AppliedRates {
 export interface ModelPriceTable extends PriceTable {
   /** What `price` applies; null for a model without a price. Without a timestamp: the latest rates. */
   describeRates(model: string | null, timestamp: string | null): AppliedRates | null;
-  /** Why `price` gives no price; null if it gives one. */
+  /** The reason why `price` gives no price; null if it gives one. */
   explainUnpriced(query: PriceQuery): UnpricedReason | null;
   /** The day from which the newest of its lists dates, ISO 8601: the price file, or else the npm table. */
   date: string;
@@ -65,7 +65,7 @@ interface ModelRates {
   candidates: DatedRates[];
   isDated: boolean;
   multipliers: Record<AppliedRates['basis'], Multipliers>;
-  /** Whose tiers and speeds they are. */
+  /** The vendor of the tiers and speeds. */
   seller: ModelName['seller'] | undefined;
   /** Id in the list, or the name. */
   id: string;
@@ -150,7 +150,7 @@ function applyRates(model: ModelRates, query: PriceQuery): Price | undefined {
   return cost === null ? undefined : { costUsd: cost.costUsd, costs: cost.costs, basis: rates.basis };
 }
 
-/** What the tier and the speed of a response cost; null: no price is known. */
+/** The factors of a response's tier and speed; null: no price is known. */
 function findFactors(
   { seller, id }: ModelRates,
   basis: AppliedRates['basis'],

@@ -187,7 +187,7 @@ const isTiered = (value: unknown): boolean =>
   Array.isArray(value.tiers) &&
   value.tiers.every((tier) => isObject(tier) && Number.isSafeInteger(tier.start) && isUsd(tier.price));
 
-/** Whose entries are taken: the makers' own, and those of hosts that sell open-weight models. */
+/** The providers whose entries are taken: the makers, and hosts that sell open-weight models. */
 const LITE_LLM_SELLERS: Readonly<Record<string, string>> = {
   anthropic: 'anthropic',
   openai: 'openai',

@@ -1,13 +1,13 @@
 import { isPriceUrl, loadPriceFile } from './load-price-file.ts';
 import type { PriceFile } from './price-file.ts';
 
-/** Where newer prices come from. */
+/** A place from which newer prices come. */
 export interface PriceSource {
   /** As it is set: a path or a URL. */
   location: string;
   /** The file; undefined if it cannot be read, and prices are then those of the built-in list. */
   file: PriceFile | undefined;
-  /** Why it could not be read the last time. An earlier file then stays in use. */
+  /** The reason why it could not be read the last time. An earlier file then stays in use. */
   error: string | undefined;
   /** Stops reading it again. */
   close(): void;

@@ -1,7 +1,7 @@
 import type { ModelName } from './model-name.ts';
 
 /**
- * What a vendor's service tier or speed costs, as a factor on all rates except searches. The first rule that fits a
+ * The price of a vendor's service tier or speed, as a factor on all rates except searches. The first rule that fits a
  * response applies; a response with a tier or speed that no rule fits has no price.
  */
 export interface TierRule {
@@ -126,7 +126,7 @@ export const SPEEDS: readonly TierRule[] = [
 /** A value that is no name at all, such as a text that somebody put in its place, says nothing. */
 const TIER_NAME = /^[a-z0-9][a-z0-9_.:-]*$/;
 
-/** What a rule is about. */
+/** The facts about a response that rules depend on. */
 export interface TierQuery {
   seller: ModelName['seller'] | undefined;
   /** Id of the list, or the name if it is not listed. */

@@ -19,7 +19,7 @@ export interface LedgerRow {
   isUnfinalised: boolean;
   estimatedTokensOut: number;
   price: Price;
-  /** Why it has no price; null if it has one. */
+  /** The reason why it has no price; null if it has one. */
   unpriced: UnpricedReason | null;
   /** Only if its copies disagree: what it costs by them. */
   disagreement: CostRange | undefined;

@@ -37,7 +37,7 @@ interface UsageRow {
   shared: { responses: number };
 }
 
-/** What the price of a response depends on besides its model. */
+/** The terms that a response's price depends on, besides its model. */
 interface UnpricedTerms {
   model: string;
   service_tier: string | null;

@@ -1,4 +1,5 @@
 import type { WorkspacePrices } from '@recount/contract';
+import { describeOldPrices } from '@recount/contract/price-words';
 import {
   createPriceTable,
   listKnownModels,
@@ -6,7 +7,6 @@ import {
   parsePriceOverrides,
   type RateBand,
 } from '@recount/prices';
-import { describeOldPrices } from '@recount/contract/price-words';
 import { formatCount, formatDecimal } from '../terminal/format-values.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
@@ -49,7 +49,7 @@ export async function formatPrices(
   ];
 }
 
-/** Which lists hold besides the workspace's own prices, and from when they are. */
+/** The lists that hold besides the workspace's own prices, and from when they are. */
 function formatLists(
   { price_file: file, price_date: date }: Partial<WorkspacePrices>,
   maxWidth: number,

@@ -1,7 +1,6 @@
 export * from './read-api-errors-report.ts';
 export * from './read-blocks-report.ts';
 export * from './read-caveats.ts';
-export * from './read-unpriced-terms.ts';
 export { type CompactionFigures, readCompactionsReport } from './read-compactions-report.ts';
 export * from './read-data-range.ts';
 export {
@@ -30,6 +29,7 @@ export {
 export * from './read-skills-report.ts';
 export * from './read-subagents-report.ts';
 export * from './read-tools-report.ts';
+export * from './read-unpriced-terms.ts';
 export { readUsageReport, type UsageReportFigures } from './read-usage-report.ts';
 export {
   type ReportFilter,

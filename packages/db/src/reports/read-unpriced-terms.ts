@@ -9,7 +9,7 @@ import { joinSessions, type ReportFilter, toConditions } from './report-filter.t
 const MAX_SESSIONS = 200;
 const MAX_TERMS = 100;
 
-/** What the price of a model's responses depends on. */
+/** The terms that the price of a model's responses depends on. */
 export interface UnpricedTerms extends Record<string, unknown> {
   model: string;
   service_tier: string | null;

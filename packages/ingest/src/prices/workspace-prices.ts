@@ -56,7 +56,7 @@ export async function readModelComparison(
 }
 
 /**
- * What the caveats of a report say of prices: of the models whose responses have none, those that have no price at all,
+ * The part of a report's caveats that is about prices: of the models whose responses have none, those that have no price at all,
  * and the tiers and speeds at which the others have none.
  */
 export async function readPriceCaveats(

@@ -125,11 +125,6 @@ export function readLogLevel(environment: Environment): ServiceConfig['logLevel'
   return readEnvironment(z.object(logVariables), environment).RECOUNT_LOG_LEVEL;
 }
 
-/** Where a price file is; undefined if there is none. Throws ConfigError. */
-export function readPriceFileLocation(environment: Environment): string | undefined {
-  return readEnvironment(z.object(priceVariables), environment).RECOUNT_PRICE_FILE;
-}
-
 /** For programs that need only the database. Throws ConfigError. */
 export function readDatabaseUrl(environment: Environment): string {
   return readEnvironment(z.object(databaseVariables), environment).DATABASE_URL;

@@ -7,6 +7,7 @@ import { type IterationReports, readIterations, readPausedResponses } from '../a
 import { toUsage } from '../anthropic-api/usage.ts';
 import type { MessageRecord, ResponseRecord, TranscriptRecord, UsageRecord } from '../records.ts';
 import { createUnreadLines, newUnknown } from '../unread-lines.ts';
+import { type AgentVersionState, isFirstTooNew, NEWEST_KNOWN_MAJOR_VERSION } from './agent-version.ts';
 import {
   type AttachmentLineState,
   createAttachmentLineState,
@@ -14,7 +15,6 @@ import {
   observeMessage,
   toHiddenMessage,
 } from './attachment-lines.ts';
-import { type AgentVersionState, isFirstTooNew, NEWEST_KNOWN_MAJOR_VERSION } from './agent-version.ts';
 import {
   type CountedTotalsState,
   compareStatedTotal,

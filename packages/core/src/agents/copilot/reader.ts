@@ -9,8 +9,8 @@ import type { MessageRecord, SessionRecord, TranscriptRecord } from '../records.
 import { createUnreadLines } from '../unread-lines.ts';
 import {
   beginRun,
-  countOutputOnly,
   type CopilotAccounts,
+  countOutputOnly,
   createCopilotAccounts,
   isRecordedRequest,
   observeResponse,
