@@ -396,3 +396,48 @@ describe('what Copilot CLI writes besides', () => {
     ]);
   });
 });
+
+describe('a session with its rows of session-store.db', () => {
+  const header = { recount: 'session', version: 1, agent: 'copilot', session: id(999), rowsSince: at(2) };
+  const row = (rowid: number, second: number, counts: object) => ({
+    ...{ table: 'assistant_usage_events', rowid },
+    row: { session_id: id(999), model: 'fable', created_at: at(second), ...counts },
+  });
+  const counts = (output_tokens: number) => ({
+    ...{ input_tokens: 1000, output_tokens, cache_read_tokens: 600, cache_write_tokens: 300 },
+  });
+  const pair = (second: number, number: number) => {
+    const apiCallId = `msg_0000000000000000000${number}`;
+    const tokens = { inputTokens: 1000, outputTokens: 70 + number, cacheReadTokens: 600, cacheWriteTokens: 300 };
+    return [
+      event('session.usage_record', second, { usage: { model: 'fable', ...tokens, apiCallId } }),
+      event('assistant.message', second, { messageId: id(number), apiCallId, model: 'fable', content: 'Here' }),
+    ];
+  };
+  const read = (...lines: object[]) => readTranscript(toJsonLines([header, ...lines]));
+
+  it('counts each request once, also those that only one of the two has', async () => {
+    const all = await read(
+      ...pair(1, 1),
+      row(1, 2, counts(71)),
+      row(2, 3, counts(72)),
+      ...pair(4, 2),
+      row(3, 5, counts(80)),
+      ...pair(6, 3),
+    );
+    expect(all.identity).toMatchObject({ format: 'copilot-session' });
+    expect(listIssues(all)).toEqual([]);
+    expect(countTokens(all)).toEqual({ responses: 4, input: 400, output: 296, cacheRead: 2400, cacheWrite: 1200 });
+  });
+
+  it('takes the rows alone where events state only the output', async () => {
+    const spoken = event('assistant.message', 3, {
+      messageId: id(1),
+      model: 'fable',
+      content: 'Here',
+      outputTokens: 71,
+    });
+    const all = await read(spoken, row(1, 3, counts(71)));
+    expect(countTokens(all)).toEqual({ responses: 1, input: 100, output: 71, cacheRead: 600, cacheWrite: 300 });
+  });
+});

@@ -1,5 +1,6 @@
 import { cutCharacters, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
+import type { Usage } from '../../usage/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { type CanonicalRow, readCanonicalRow } from '../canonical-lines.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
@@ -18,16 +19,29 @@ interface CopilotStoreState {
   storeSinceMs: number | undefined;
   /** State of the reader of events. */
   events: unknown;
+  /** Usage of the latest rows, and of the latest usage records of events, whose twin has not come yet. */
+  open: { rows: string[]; records: string[] };
+  /** The latest responses that count by their record: no row had the same usage before. */
+  recorded: string[];
+}
+
+/** Rows and records that wait for their twin. */
+const MAX_OPEN = 256;
+/** Events that state the whole usage of a request, as a row does. */
+const RECORDS = new Set(['session.usage_record', 'assistant.usage']);
+
+function createState(): CopilotStoreState {
+  const open = { rows: [], records: [] };
+  return { sessionId: null, storeSinceMs: undefined, events: undefined, open, recorded: [] };
 }
 
 /**
  * Reads sessions of Copilot CLI as `packages/collect` writes them: lines of `events.jsonl` merged with rows of
- * `session-store.db`, which has the tokens of each request by class; or only the rows, if the events are gone.
+ * `session-store.db`, which has the tokens of each request by class; or only the rows, if the events are gone. From 1.0.102 on, events have them as
+ * well, and the database lacks the last rows of a program that ended abruptly: a row and a record with the same counts,
+ * which name each other in no other way, are one response.
  */
-export function createCopilotStoreReader(
-  context: ReaderContext,
-  state: CopilotStoreState = { sessionId: null, storeSinceMs: undefined, events: undefined },
-): Reader {
+export function createCopilotStoreReader(context: ReaderContext, state = createState()): Reader {
   const kit = createReaderKit(context, COPILOT_TOOLS);
   const eventReader = createCopilotReader(context, ...(state.events === undefined ? [] : [state.events as never]));
   state.events = eventReader.state;
@@ -52,7 +66,7 @@ export function createCopilotStoreReader(
       cacheWriteTokens,
       thinkingTokens: count('reasoning'),
     });
-    if (usage === undefined) return [];
+    if (usage === undefined || hasTwin(usage, state.open.records, state.open.rows)) return [];
     const model = kit.toId(row.copilot_usage_model) ?? kit.toId(row.model);
     const responseId = `copilot-store/${state.sessionId ?? ''}/${rowid ?? ''}`;
     const isSubagent = readText(row.parent_tool_call_id) !== null;
@@ -79,7 +93,20 @@ export function createCopilotStoreReader(
     return row.table === 'assistant_usage_events' ? readUsage(row, timestampMs) : undefined;
   };
 
-  /** Removes the counts that the store has in more detail. */
+  /** The records of an event; without the counts that the store has in more detail if `isCounted`. */
+  const toUncounted = (records: readonly TranscriptRecord[], type: string, isCounted: boolean): TranscriptRecord[] => {
+    if (RECORDS.has(type)) return records.flatMap(toRecorded);
+    return isCounted ? records.flatMap(toWithoutUsage) : [...records];
+  };
+
+  /** What a usage record says, unless a row has said so. */
+  const toRecorded = (record: TranscriptRecord): TranscriptRecord[] => {
+    if ((record.kind !== 'usage' && record.kind !== 'message') || record.usage === undefined) return [];
+    if (hasTwin(record.usage, state.open.rows, state.open.records)) return [];
+    if (record.responseId !== null) push(state.recorded, record.responseId);
+    return [record];
+  };
+
   const toWithoutUsage = (record: TranscriptRecord): TranscriptRecord[] => {
     if (record.kind === 'usage') return [];
     if (record.kind === 'session') {
@@ -87,6 +114,7 @@ export function createCopilotStoreReader(
       return [rest];
     }
     if (record.kind !== 'message' || record.usage === undefined) return [record];
+    if (record.responseId !== null && state.recorded.includes(record.responseId)) return [record];
     const { usage_is_output_only: _mark, ...metadata } = record.metadata;
     return [{ ...record, usage: undefined, metadata }];
   };
@@ -106,7 +134,7 @@ export function createCopilotStoreReader(
       }
       const event = eventReader.read(line, place);
       const isCounted = state.storeSinceMs !== undefined && (event.timestampMs ?? 0) >= state.storeSinceMs;
-      return isCounted ? { ...event, records: event.records.flatMap(toWithoutUsage) } : event;
+      return { ...event, records: toUncounted(event.records, event.type ?? '', isCounted) };
     },
   };
 }
@@ -114,4 +142,19 @@ export function createCopilotStoreReader(
 /** `2026-07-01 12:34:56` is in UTC. */
 function toUtc(time: JsonValue | undefined): JsonValue | undefined {
   return typeof time === 'string' && /^\d{4}-\d{2}-\d{2} [\d:.]+$/.test(time) ? `${time.replace(' ', 'T')}Z` : time;
+}
+
+/** Whether the usage is one of `twins`, which it is then no longer; else it is added to `open`. */
+function hasTwin(usage: Usage, twins: string[], open: string[]): boolean {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+  const name = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens].join('.');
+  const index = twins.indexOf(name);
+  if (index === -1) push(open, name);
+  else twins.splice(index, 1);
+  return index !== -1;
+}
+
+function push(all: string[], value: string): void {
+  all.push(value);
+  if (all.length > MAX_OPEN) all.shift();
 }
