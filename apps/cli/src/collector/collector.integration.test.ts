@@ -422,18 +422,32 @@ describe('a connected machine', () => {
     const database = new DatabaseSync(path);
     database.exec(GOOSE_STORE);
     database.close();
+    const opencodePath = join(home, '.local/share/opencode/opencode.db');
+    await mkdir(dirname(opencodePath), { recursive: true });
+    const opencode = new DatabaseSync(opencodePath);
+    opencode.exec(OPENCODE_STORE);
+    opencode.close();
     await mkdir(join(home, '.claude/projects/-app'), { recursive: true });
     await writeFile(toPath(home, 'pulled'), toTranscript('pulled', 4));
     const { key } = await createApiKey(api.database.database, {
       ...{ workspaceId: HOME_WORKSPACE, name: 'both', scopes: ['ingest', 'read'] },
     });
     const environment = { RECOUNT_API_KEY: key };
-    await runRecount(home, ['connect', network.url, '--yes', '--no-hooks', '--machine', 'store'], { environment });
+    const connect = ['connect', network.url, '--yes', '--no-hooks', '--machine', 'store'];
+    const connected = await runRecount(home, connect, { environment });
+    const notRead = 'table session_v3 (1 row) is unknown';
+    expect(connected.stderr).toContain(notRead);
     await waitForSender(home);
     await api.work();
     const usage = await runRecount(home, ['usage', '--json', '--group-by', 'agent,model,session']);
-    const counted = JSON.parse(usage.stdout).rows.filter(({ agent }: { agent: string }) => agent === 'goose');
+    const answer = JSON.parse(usage.stdout);
+    expect(answer.not_read).toEqual([{ path: opencodePath, reason: expect.stringContaining(notRead) }]);
+    const status = JSON.parse((await runRecount(home, ['connect', '--json'])).stdout);
+    expect(status.not_read).toEqual(answer.not_read);
+    const countedBy = (name: string) => answer.rows.filter(({ agent }: { agent: string }) => agent === name);
+    const counted = countedBy('goose');
     const { rows } = await read<UsageReport>('/v1/analytics/usage?group_by=agent,model,session&agent=goose');
+    const stored = await read<UsageReport>('/v1/analytics/usage?group_by=agent,model,session&agent=opencode');
     const toFigures = (row: Record<string, unknown> & { own?: unknown }) => {
       const own = row.own as Record<string, unknown>;
       const session = row.session ?? row.session_id;
@@ -441,6 +455,10 @@ describe('a connected machine', () => {
     };
     expect(counted.map(toFigures)).toEqual([['claude-sonnet-4-5', 'g1', 2, 2500, 130, 1500, expect.any(Number)]]);
     expect(rows.map((row) => toFigures(row as never))).toEqual(counted.map(toFigures));
+    expect(countedBy('opencode').map(toFigures)).toEqual([
+      ['claude-sonnet-4-5', 'ses_1', 2, 1100, 170, 10, expect.any(Number)],
+    ]);
+    expect(stored.rows.map((row) => toFigures(row as never))).toEqual(countedBy('opencode').map(toFigures));
     const [, cwd = ''] = /"cwd":"([^"]+)"/.exec(toTranscript('pulled', 4)) ?? [];
     await rm(toPath(home, 'pulled'));
     const pulled = await runRecount(home, ['pull', cwd]);
@@ -583,3 +601,29 @@ describe('recount connect and disconnect', () => {
     expect(await readdir(home)).toEqual([]);
   });
 });
+
+const toAnswer = (tokens: object): string =>
+  JSON.stringify({
+    ...{ role: 'assistant', providerID: 'anthropic', modelID: 'claude-sonnet-4-5', tokens },
+    ...{ model: { id: 'claude-sonnet-4-5', providerID: 'anthropic' }, content: [], finish: 'stop' },
+    time: { created: Date.UTC(2026, 9, 1), completed: Date.UTC(2026, 9, 1) + 9 },
+  });
+/** A session of version 1 that version 2 has copied and gone on with, and a table from the future. */
+const OPENCODE_STORE = `
+  CREATE TABLE session (id text, parent_id text, directory text, title text, time_created integer, time_updated integer);
+  CREATE TABLE session_v2 (id text, parent_id text, directory text, title text, time_created integer,
+    time_updated integer);
+  CREATE TABLE message (id text, session_id text, time_created integer, time_updated integer, data text);
+  CREATE TABLE part (id text, message_id text, time_updated integer, data text);
+  CREATE TABLE session_message (id text, session_id text, type text, seq integer, time_created integer,
+    time_updated integer, data text);
+  CREATE TABLE session_v3 (id text);
+  INSERT INTO session VALUES ('ses_1', NULL, '/app', 'Heron', 1, 1);
+  INSERT INTO session_v2 VALUES ('ses_1', NULL, '/app', 'Heron', 1, 2);
+  INSERT INTO session_v3 VALUES ('ses_9');
+  INSERT INTO message VALUES ('msg_1', 'ses_1', 1, 1,
+    '${toAnswer({ total: 160, input: 100, output: 50, reasoning: 30, cache: { read: 10, write: 0 } })}');
+  INSERT INTO session_message VALUES ('msg_1', 'ses_1', 'assistant', 0, 1, 1,
+    '${toAnswer({ input: 100, output: 50, reasoning: 30, cache: { read: 10, write: 0 } })}');
+  INSERT INTO session_message VALUES ('msg_2', 'ses_1', 'assistant', 1, 2, 2,
+    '${toAnswer({ input: 1000, output: 100, reasoning: 20, cache: { read: 0, write: 0 } })}');`;
