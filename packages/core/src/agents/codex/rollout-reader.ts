@@ -1,12 +1,12 @@
 import { cutCharacters, MAX_TYPE_LENGTH, readIdentifier, readObject, readText } from '../../records/fields.ts';
-import { toRepository } from '../../records/repository.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import { type JsonObject, type JsonValue, type SessionEventKind, UNKNOWN_MODEL } from '../../rows.ts';
 import type { Usage } from '../../usage/usage.ts';
 import type { Reader, ReaderContext, ReaderLine } from '../agent.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
-import type { BlockContent, EventRecord, MessageRecord, SessionRecord, TranscriptRecord } from '../records.ts';
-import { createUnreadLines, reportUnreadContent } from '../unread-lines.ts';
+import type { BlockContent, EventRecord, MessageRecord, TranscriptRecord } from '../records.ts';
+import { createUnreadLines } from '../unread-lines.ts';
+import { observeCall, observeCallEvent } from './call-events.ts';
 import { type ItemContext, type RolloutItem, readRolloutItem, toFingerprint } from './rollout-items.ts';
 import { type RolloutLine, toRolloutLine } from './rollout-lines.ts';
 import { toTypedText } from './rollout-prompts.ts';
@@ -22,14 +22,13 @@ import {
   readUsageRecord,
   type UsageState,
 } from './rollout-usage.ts';
+import { toSessionHeader } from './session-header.ts';
 import { createThreadState, isCopiedLine, observeThread, observeTurn, type ThreadState } from './thread.ts';
 import { createTurnContext, observeSettings, observeTier, type TurnContext } from './turn-context.ts';
-import { CALL_EVENTS, UNREAD_TYPES } from './unread-types.ts';
+import { UNREAD_TYPES } from './unread-types.ts';
 
 /** Characters of a prompt that go into the names of the responses after it. */
 const MAX_HISTORY_CHARACTERS = 256;
-/** Calls whose events are recognised; the oldest are dropped. */
-const MAX_CALL_IDS = 2000;
 /** Characters of an error that tell it from another one. */
 const MAX_ERROR_CHARACTERS = 512;
 /** Usage is written when a response has completed. */
@@ -197,8 +196,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
   const readItem = (payload: JsonObject, type: string): TranscriptRecord[] | undefined => {
     const item = readRolloutItem(payload, type, itemContext);
     if (item === undefined) return undefined;
-    const callId = readText(payload.call_id);
-    if (callId !== null) rememberCall(state.callIds, callId);
+    observeCall(state.callIds, payload);
     switch (item.role) {
       case 'assistant':
         return [toAssistant(item, identifier(payload.phase))];
@@ -235,14 +233,6 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     const message = toMessage('system', toTextBlocks(text));
     message.metadata.level = subtype === 'error' ? 'error' : 'warning';
     return [event, message];
-  };
-
-  /** Calls by a script of the model have events, but no items. */
-  const observeCallEvent = (payload: JsonObject, subtype: string): void => {
-    const callId = readText(payload.call_id);
-    if (callId === null || !CALL_EVENTS.has(subtype) || state.callIds.has(cutCharacters(callId, MAX_TYPE_LENGTH)))
-      return;
-    if (payload.source !== 'user_shell') reportUnreadContent(`event_msg/${subtype} without an item`, payload, context);
   };
 
   /** A part of what was said in a conversation by voice. */
@@ -283,7 +273,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
       case 'stream_error':
         return readError(subtype, payload);
       default:
-        observeCallEvent(payload, subtype);
+        observeCallEvent(state.callIds, payload, subtype, context);
         return undefined;
     }
   };
@@ -299,25 +289,10 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     interruptTotals(usage);
     if (id !== null) observeRoot(usage, id);
     const isOwn = observeThread(thread, meta, timestampMs);
-    const git = readObject(meta.git);
-    const version = identifier(meta.cli_version);
-    const gitBranch = identifier(git?.branch);
     if (!isOwn) return [];
-    turn.version = version ?? turn.version;
-    turn.gitBranch = gitBranch ?? turn.gitBranch;
-    const found: [keyof NonNullable<SessionRecord['first']>, string | null][] = [
-      ['sessionId', id],
-      ['cwd', identifier(meta.cwd)],
-      ['version', version],
-      ['gitBranch', gitBranch],
-      ['repository', toRepository(identifier(git?.repository_url))],
-      ['commitHash', identifier(git?.commit_hash)],
-      ['entrypoint', identifier(meta.originator)],
-      ['forkedFromSessionId', identifier(meta.forked_from_id)],
-    ];
-    const first = Object.fromEntries(found.filter(([, value]) => value !== null));
-    const agentName = identifier(meta.agent_nickname) ?? identifier(meta.agent_role);
-    return [{ kind: 'session', first, ...(agentName !== null && { last: { agentName } }) }];
+    turn.version = identifier(meta.cli_version) ?? turn.version;
+    turn.gitBranch = identifier(readObject(meta.git)?.branch) ?? turn.gitBranch;
+    return [toSessionHeader(meta, identifier)];
   };
 
   const readCompacted = (payload: JsonObject): TranscriptRecord[] => {
@@ -399,12 +374,6 @@ export function createRolloutReader(context: ReaderContext, state = createState(
       compareTotals(usage.checks.records, usage.recordTotal, "thread's records", context);
     },
   };
-}
-
-function rememberCall(callIds: Set<string>, callId: string): void {
-  callIds.add(cutCharacters(callId, MAX_TYPE_LENGTH));
-  const [oldest] = callIds;
-  if (callIds.size > MAX_CALL_IDS && oldest !== undefined) callIds.delete(oldest);
 }
 
 const isText = ({ block_type: type }: BlockContent): boolean => type === 'text';

@@ -128,11 +128,3 @@ export const UNREAD_TYPES: UnreadTypes = {
   'event_msg/request_permissions': asked('reason', 'permissions'),
   'event_msg/request_user_input': asked('questions'),
 };
-
-/** Events that repeat a call of an item by its id. Calls that a script of the model made have no item. */
-export const CALL_EVENTS: ReadonlySet<string> = new Set([
-  'exec_command_end',
-  'mcp_tool_call_end',
-  'patch_apply_end',
-  'dynamic_tool_call_response',
-]);
