@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ParseOptions, type ParseResult, ResumeError, streamTranscript, type TranscriptBatch } from './index.ts';
+import {
+  isTranscriptIssue,
+  type ParseOptions,
+  type ParseResult,
+  ResumeError,
+  streamTranscript,
+  type TranscriptBatch,
+} from './index.ts';
 import { parseTranscript } from './parse-transcript.ts';
 import type { JsonObject } from './rows.ts';
 import { toReusedChunks } from './testing/chunked-inputs.ts';
@@ -45,7 +52,9 @@ async function parseGrown(
 }
 
 async function collect(kept: ParseResult, input: AsyncIterable<Uint8Array>, options: ParseOptions): Promise<Stored> {
-  const result: ParseResult = structuredClone({ ...kept, notices: [] });
+  // What was said about the whole transcript is said again at its end.
+  const warnings = kept.warnings.filter(({ code }) => !isTranscriptIssue(code));
+  const result: ParseResult = structuredClone({ ...kept, warnings, notices: [] });
   let checkpoint: Stored['checkpoint'];
   const add = (batch: TranscriptBatch): void => {
     result.messages.push(...batch.messages);

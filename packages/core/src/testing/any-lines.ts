@@ -59,7 +59,17 @@ const anyUsage = fc.record(
     service_tier: anyJson,
     iterations: fc.oneof(
       anyJson,
-      fc.array(fc.record({ type: fc.constantFrom('advisor_message', 'x'), model: anyJson })),
+      fc.array(
+        fc.record(
+          {
+            type: fc.constantFrom('advisor_message', 'message', 'fallback_message', 'compaction', 'x'),
+            model: fc.oneof(anyJson, fc.constantFrom('claude-a', 'claude-b')),
+            input_tokens: anyTokens,
+            output_tokens: anyTokens,
+          },
+          { requiredKeys: ['type'] },
+        ),
+      ),
     ),
   },
   { requiredKeys: [] },
