@@ -19,7 +19,7 @@ const UNREAD_PARTS: UnreadTypes = {
 };
 
 /** A message whose parts are being read, perhaps from lines of their own. */
-export interface OpenMessage {
+interface OpenMessage {
   id: string | null;
   role: 'user' | 'assistant';
   timestampMs: number | undefined;
