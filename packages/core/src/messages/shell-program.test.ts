@@ -88,7 +88,7 @@ describe('toShellProgram', () => {
     ['bash --rcfile x -c ls', 'ls'],
     [`fish --command 'ls -l'`, 'ls'],
     ['python -c "print(1)"', 'python'],
-    ['bash -c '.repeat(20) + 'ls', 'bash'],
+    [`${'bash -c '.repeat(20)}ls`, 'bash'],
   ])('%j is %s', (command, program) => {
     expect(toShellProgram(command)).toBe(program);
   });
