@@ -150,6 +150,14 @@ describe('the telemetry', () => {
     expect(keys(file.apiResponses)).toEqual(keys(ofAgent));
   });
 
+  it('has the requests of a compression, which no message shows', async () => {
+    const command = telemetry('compress-1795763430263', 4104, 94, 3066);
+    const read = await readTranscript(toJsonLines([telemetry(main, 1000, 50), answer(1000, 50), command]));
+    expect(listIssues(read)).toEqual([]);
+    expect(countTokens(read)).toEqual({ responses: 2, input: 2038, output: 144, cacheRead: 3066, cacheWrite: 0 });
+    expect(read.apiResponses.at(-1)).toMatchObject({ is_subagent: false, model: 'qwen3-coder-plus' });
+  });
+
   it('is compared with the messages', async () => {
     const lines = [telemetry(main, 1000, 50), answer(1000, 70)];
     const { warnings } = await readTranscript(toJsonLines(lines));

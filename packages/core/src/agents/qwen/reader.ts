@@ -121,7 +121,7 @@ export function createQwenReader(context: ReaderContext, state: QwenReaderState 
 
   /** What a sub-agent used, and why a request failed. The main loop's responses are only compared with its messages. */
   const readTelemetry = (
-    { name, fields, agentId, sessionId }: TelemetryEvent,
+    { name, fields, agentId, sessionId, compressionId }: TelemetryEvent,
     line: JsonObject,
     base: Partial<MessageRecord>,
   ): TranscriptRecord[] => {
@@ -142,11 +142,21 @@ export function createQwenReader(context: ReaderContext, state: QwenReaderState 
       state.totals ??= { telemetry: NO_TOKENS, messages: NO_TOKENS };
       state.totals.telemetry = addUsage(state.totals.telemetry, usage);
     }
-    if (usage === undefined || typeof agentId !== 'string') return unreadEvents.read(name, line, name);
-    const responseId = toSubagentResponseId(sessionId ?? '', agentId, usage);
+    const owner = agentId ?? compressionId;
+    if (usage === undefined || owner === null) return unreadEvents.read(name, line, name);
+    const responseId = toSubagentResponseId(sessionId ?? '', owner, usage);
     const { timestampMs, uuid = null } = base;
     const about = { timestampMs, uuid, gitBranch, agentVersion, stopReason: 'stop' };
-    return [newUsageRecord({ ...about, responseId, agentId, isSubagent: true, model: kit.toId(fields.model), usage })];
+    return [
+      newUsageRecord({
+        ...about,
+        responseId,
+        agentId: agentId ?? null,
+        isSubagent: compressionId === null,
+        model: kit.toId(fields.model),
+        usage,
+      }),
+    ];
   };
 
   const readSystem = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {

@@ -5,6 +5,8 @@ import type { Usage } from '../../usage/usage.ts';
 /** `<session>#<agent>-<id>#<n>`; ids of the main loop have eight `#` in a row. */
 const SUBAGENT_PROMPT = /^([^#]+)#([^#]+)#\d+$/;
 const MAIN_PROMPT = '########';
+/** A compression that the user asked for. */
+const COMPRESSION_PROMPT = /^compress-\d+$/;
 
 /** The event of a `ui_telemetry` line, with its name without the program's. */
 export interface TelemetryEvent {
@@ -14,6 +16,8 @@ export interface TelemetryEvent {
   agentId: string | null | undefined;
   /** The session in which it was made, which copies of the line keep; null if the line does not name it. */
   sessionId: string | null;
+  /** Set for a request of a compression, which no message shows: the id of the command. */
+  compressionId: string | null;
 }
 
 export function toTelemetryEvent(payload: JsonObject | undefined): TelemetryEvent | undefined {
@@ -22,8 +26,9 @@ export function toTelemetryEvent(payload: JsonObject | undefined): TelemetryEven
   if (fields === undefined || name === null) return undefined;
   const promptId = readText(fields.prompt_id) ?? '';
   const [, sessionId = null, agentId] = SUBAGENT_PROMPT.exec(promptId) ?? [];
+  const compressionId = COMPRESSION_PROMPT.test(promptId) ? promptId : null;
   const loop = promptId.includes(MAIN_PROMPT) ? null : undefined;
-  return { name: name.replace(/^qwen-code\./, ''), fields, agentId: agentId ?? loop, sessionId };
+  return { name: name.replace(/^qwen-code\./, ''), fields, agentId: agentId ?? loop, sessionId, compressionId };
 }
 
 /**
