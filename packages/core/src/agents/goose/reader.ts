@@ -205,7 +205,8 @@ export function createGooseReader(
       if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
       if (isGooseMessage(line) || 'message_count' in line) return readOldLine(line);
       const row = readCanonicalRow(line);
-      const type = row?.table ?? 'unknown';
+      const role = readType(line.role);
+      const type = row?.table ?? (role === undefined ? 'unknown' : `role/${role}`);
       const timestampMs = row === undefined ? undefined : toTimeOf(row.row);
       const records = row && readRow(row, timestampMs);
       const value = row === undefined ? line : toUnreadRow(row);
