@@ -12,7 +12,7 @@ const SAMPLE_DAYS = 28;
 /**
  * The zones whose clocks PostgreSQL sets otherwise than Node, in the year of `nowMs`, the two before and the next, or that it
  * does not know. Figures by local time use Node's rules; PostgreSQL's apply to AT TIME ZONE in queries of one's own. Takes
- * half a second for all zones, of which there are some 420.
+ * one to two seconds for all zones, some 420.
  */
 export async function findDifferingTimeZones(
   database: Database,
