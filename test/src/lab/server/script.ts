@@ -59,7 +59,10 @@ function findMarker({ userTexts, offeredTools }: ModelRequest): string | undefin
   return undefined;
 }
 
-const asksForSummary = ({ userTexts }: ModelRequest): boolean => userTexts.slice(-2).some(isWishForSummary);
+const asksForSummary = ({ userTexts }: ModelRequest): boolean => {
+  const last = userTexts.at(-1) ?? '';
+  return last.length > MIN_WISH_CHARACTERS && ASKS_FOR_SUMMARY.test(last);
+};
 
 /** Tells it from a command such as `/compact`, which a program has passed on, and from notes in tags. */
 const isWishForSummary = (text: string): boolean =>
