@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { readRows, toAgentsPage } from './agents-page.ts';
-import { type AgentResult, isRight } from './table.ts';
+import { readVerified, toAgentsPage } from './agents-page.ts';
+import { type AgentResult, isRight, readTable } from './table.ts';
 
 const situations = [
   { id: 'one', label: 'first' },
@@ -17,11 +17,13 @@ const notTried = [{ label: 'Closed', what: 'all', reason: 'needs a login' }];
 const create = (previous: string | undefined, results: AgentResult[], date = '2026-11-27') =>
   toAgentsPage({ previous, results, situations, notTried, date });
 
+const readRows = (page: string): string[][] => readTable(page.slice(page.indexOf('| agent '))).slice(1);
+
 const wrong = toResult('Aa', '1.0', toCell('one', 'right'), toCell('two', 'wrong', ['too many']));
 
 it('has a row for each agent, the differences, and what was not tried', () => {
   const page = create(undefined, [wrong]);
-  expect(readRows(page)).toEqual([['Aa', '1.0', '2026-11-27', 'right', '**wrong**']]);
+  expect(readRows(page)).toEqual([['Aa', '1.0', '2026-11-27', '–', 'right', '**wrong**']]);
   expect(page).toContain('- **Aa** 1.0, second: parse: too many\n');
   expect(page).toMatch(/\| Closed +\| all +\| needs a login +\|/);
 });
@@ -37,6 +39,13 @@ it('keeps rows and differences of agents that were not run', () => {
     ['Bb', '2.0', '2026-12-01'],
   ]);
   expect(fixed).not.toContain('too many');
+});
+
+it('the verified version is the last one that was right', () => {
+  const right = toResult('Aa', '0.9', toCell('one', 'right'), toCell('two', 'right'));
+  const page = create(undefined, [right]);
+  expect(readVerified(page)).toEqual(new Map([['Aa', '0.9']]));
+  expect(readVerified(create(page, [wrong]))).toEqual(new Map([['Aa', '0.9']]));
 });
 
 it('an agent is right if nothing that was tried is wrong', () => {

@@ -1,15 +1,16 @@
-import { type AgentResult, formatRows, toTable } from './table.ts';
+import { type AgentResult, formatRows, isRight, readTable, toTable } from './table.ts';
 
 const HEAD = `# Agents in the lab
 
 \`pnpm lab\` installs the newest program of each vendor from npm, runs it headless against a fake API on this machine,
 and compares what recount reads in its files with what that API answered: the tokens of each class, models, prompts,
 texts, tool calls and their results. It reads them by \`recount parse\`, by \`recount usage\`, from a database after an
-upload, and in the live stream where recount knows one. "right" means that all of them are equal to the token. The
-command writes this page.
+upload, and in the live stream where recount knows one. "right" means that all of them are equal to the token; an agent's
+verified version is the last one that was right in all situations. The command writes this page.
 `;
 
 const TABLE_START = /^\| agent /m;
+const VERIFIED_COLUMN = 3;
 const DIFFERENCES = '## What differs';
 const NOT_TRIED = '## Not tried';
 
@@ -32,8 +33,11 @@ export function toAgentsPage({ previous = '', results, situations, notTried, dat
   const run = results.filter(({ cells }) => cells.length > 0);
   const labels = run.map(({ label }) => label);
   const isOther = (label: string | undefined): boolean => label !== undefined && !labels.includes(label);
-  const rows = toTable(run, situations, date);
-  const kept = readRows(previous).filter((row) => isOther(row[0]) && row.length === rows[0]?.length);
+  const before = readRows(previous);
+  const toVerified = (result: AgentResult): string =>
+    (isRight(result) ? result.version : before.find(([label]) => label === result.label)?.[VERIFIED_COLUMN]) ?? '–';
+  const rows = toTable(run, situations, date, toVerified);
+  const kept = before.filter((row) => isOther(row[0]) && row.length === rows[0]?.length);
   const lines = run.flatMap(({ label, version, cells }) =>
     cells.flatMap(({ situation, reason, differences, verdict }) => {
       const name = situations.find(({ id }) => id === situation)?.label ?? situation;
@@ -57,16 +61,13 @@ export function toAgentsPage({ previous = '', results, situations, notTried, dat
   ].join('\n');
 }
 
-/** Rows of the page's first table, without its head. */
-export function readRows(page: string): string[][] {
+/** Rows of the page's table of agents, without its head. */
+function readRows(page: string): string[][] {
   const start = page.search(TABLE_START);
-  if (start === -1) return [];
-  const lines = page.slice(start).split('\n');
-  const end = lines.findIndex((line) => !line.startsWith('|'));
-  return lines.slice(2, end).map((line) =>
-    line
-      .split('|')
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  );
+  return start === -1 ? [] : readTable(page.slice(start)).slice(1);
+}
+
+/** The verified version of each agent, by its label. */
+export function readVerified(page: string): Map<string, string> {
+  return new Map(readRows(page).map((row) => [row[0] ?? '', row[VERIFIED_COLUMN] ?? '–']));
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -26,9 +26,18 @@ export function toCacheFolder(environment: NodeJS.ProcessEnv = process.env): str
   return join(environment.XDG_CACHE_HOME || join(homedir(), '.cache'), 'recount-lab');
 }
 
-/** Installs a version from npm, unless the cache has it; without a version, the newest one that can be installed. */
-export async function installProgram(program: Program, wanted: string | undefined): Promise<InstalledProgram> {
-  const versions = wanted === undefined ? await listNewest(program.packageName) : [wanted];
+export interface InstallOptions {
+  /** Undefined: the newest one that can be installed. */
+  version?: string | undefined;
+  /** Asks npm for nothing: without a version, the newest one in the cache is taken. */
+  isOffline?: boolean | undefined;
+}
+
+/** Installs a version from npm, unless the cache has it. */
+export async function installProgram(program: Program, options: InstallOptions): Promise<InstalledProgram> {
+  const { version: wanted, isOffline = false } = options;
+  const newest = () => (isOffline ? listCached(program.agent) : listNewest(program.packageName));
+  const versions = wanted === undefined ? await newest() : [wanted];
   const skippedVersions: string[] = [];
   for (const version of versions) {
     const folder = join(toCacheFolder(), program.agent, version);
@@ -41,7 +50,7 @@ export async function installProgram(program: Program, wanted: string | undefine
     }
     return { version, command: await findCommand(program, folder), skippedVersions };
   }
-  throw new Error(`npm lists no version of ${program.packageName}`);
+  throw new Error(`There is no version of ${program.packageName}`);
 }
 
 /** The newest versions by npm's `latest`, and those before it, without pre-releases. */
@@ -55,6 +64,13 @@ async function listNewest(packageName: string): Promise<string[]> {
   const released = [answer.versions].flat().filter((version) => /^\d+\.\d+\.\d+$/.test(version));
   const before = released.slice(0, Math.max(0, released.indexOf(latest))).reverse();
   return [latest, ...before].slice(0, MAX_VERSIONS_TRIED);
+}
+
+/** Versions in the cache, the newest one first. */
+async function listCached(agent: string): Promise<string[]> {
+  const names = await readdir(join(toCacheFolder(), agent)).catch(() => []);
+  const versions = names.filter((name) => /^\d+\.\d+\.\d+$/.test(name));
+  return versions.sort((a, b) => b.localeCompare(a, 'en', { numeric: true }));
 }
 
 async function install(packageName: string, version: string, folder: string): Promise<void> {

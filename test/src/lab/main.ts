@@ -5,18 +5,24 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { toAgentsPage } from './agents-page.ts';
 import { CLOSED_PROGRAMS, PROGRAMS } from './programs/programs.ts';
+import { toReadme } from './readme-column.ts';
 import { runLab } from './run-lab.ts';
+import { killPrograms } from './run-program.ts';
 import { SITUATIONS } from './situations.ts';
 import { startStore } from './store.ts';
 import { type AgentResult, formatRows, isRight, toTable } from './table.ts';
 
 const PAGE = fileURLToPath(new URL('../../../docs/agents.md', import.meta.url));
+const README = fileURLToPath(new URL('../../../README.md', import.meta.url));
+
+const INTERRUPTED_EXIT_CODE = 130;
 
 const HELP = `Usage: pnpm lab [options]
 
 Runs the vendors' newest programs headless against a fake API on loopback, through a script of situations, and compares
 what recount reads in their files with what the API answered, to the token. Prints a table of agents and situations, and
-writes it to docs/agents.md if all situations were run with the newest versions. Exit code 1 if anything differs.
+writes it to docs/agents.md, and the verified versions to README.md, if all situations were run with the newest versions.
+Exit code 1 if anything differs.
 
 Programs are installed from npm into a cache folder of the user. They run with an empty home and dummy keys, and reach
 nothing but loopback.
@@ -25,6 +31,7 @@ nothing but loopback.
   --version VERSION  of the agent's package, in place of the newest one; needs one --agent
   --situation ID     only this situation; may be repeated. One of: ${SITUATIONS.map(({ id }) => id).join(', ')}
   --folder PATH      where the programs' homes are made (default: a new temporary folder)
+  --offline          runs the newest versions that are installed, and asks npm for nothing
   --no-upload        starts no recount to upload the sessions to
   --keep             leaves what the programs wrote, and says where
 
@@ -32,6 +39,7 @@ Examples:
   $ pnpm lab
   $ pnpm lab --agent codex --agent claude-code
   $ pnpm lab --agent claude-code --version 2.1.332 --situation fork --keep
+  $ unshare --map-root-user --net sh -c 'ip link set lo up && pnpm lab --offline'   # without any network
 `;
 
 async function main(): Promise<number> {
@@ -42,6 +50,7 @@ async function main(): Promise<number> {
       situation: { type: 'string', multiple: true, default: [] },
       folder: { type: 'string' },
       keep: { type: 'boolean', default: false },
+      offline: { type: 'boolean', default: false },
       'no-upload': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -58,12 +67,19 @@ async function main(): Promise<number> {
   const situations = SITUATIONS.filter(({ id }) => values.situation.length === 0 || values.situation.includes(id));
   const folder = values.folder ?? (await mkdtemp(join(tmpdir(), 'recount-lab-')));
   const store = values['no-upload'] ? undefined : await startStore();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      killPrograms();
+      Promise.resolve(store?.close()).finally(() => process.exit(INTERRUPTED_EXIT_CODE));
+    });
+  }
   try {
     const results = await runLab({
       programs: PROGRAMS.filter(isWanted),
       closedPrograms: CLOSED_PROGRAMS.filter(isWanted),
       situations,
       version: values.version,
+      isOffline: values.offline,
       folder,
       keep: values.keep,
       store,
@@ -71,10 +87,10 @@ async function main(): Promise<number> {
     });
     const date = new Date().toISOString().slice(0, 10);
     const run = results.filter(({ cells }) => cells.length > 0);
-    console.log(`\n${formatRows(toTable(run, situations, date))}`);
+    console.log(`\n${formatRows(toTable(run, situations, date, toVerdict))}`);
     for (const { label, what, reason } of listNotTried(results)) console.log(`not tried: ${label}, ${what}: ${reason}`);
     if (values.version === undefined && store !== undefined && situations.length === SITUATIONS.length)
-      await writePage(results, date);
+      await writePages(results, date);
     return results.every((result) => result.cells.length === 0 || isRight(result)) ? 0 : 1;
   } finally {
     await store?.close();
@@ -96,12 +112,13 @@ function listNotTried(results: readonly AgentResult[]): { label: string; what: s
   return [...situations, ...[...reasons].map(([label, reason]) => ({ label, what: 'all', reason }))];
 }
 
-async function writePage(results: readonly AgentResult[], date: string): Promise<void> {
+const toVerdict = (result: AgentResult): string => (isRight(result) ? 'yes' : 'no');
+
+async function writePages(results: readonly AgentResult[], date: string): Promise<void> {
   const previous = await readFile(PAGE, 'utf8').catch(() => undefined);
-  await writeFile(
-    PAGE,
-    toAgentsPage({ previous, results, situations: SITUATIONS, notTried: listNotTried(results), date }),
-  );
+  const page = toAgentsPage({ previous, results, situations: SITUATIONS, notTried: listNotTried(results), date });
+  await writeFile(PAGE, page);
+  await writeFile(README, toReadme(await readFile(README, 'utf8'), page, PROGRAMS));
 }
 
 process.exitCode = await main();

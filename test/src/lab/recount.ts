@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 
 const CLI = fileURLToPath(new URL('../../../apps/cli/bin/recount.mjs', import.meta.url));
 const TIMEOUT_MS = 180_000;

@@ -14,6 +14,8 @@ export interface LabOptions {
   situations: readonly Situation[];
   /** The version to run; undefined: the newest one. */
   version: string | undefined;
+  /** Runs what is installed already, and asks npm for nothing. */
+  isOffline: boolean;
   /** Gets a folder for each agent, version and situation. */
   folder: string;
   /** Keeps what the programs wrote. */
@@ -38,7 +40,7 @@ async function runAgent(program: Program, options: LabOptions): Promise<AgentRes
   let installed: InstalledProgram;
   try {
     options.onProgress(`${label}: installing`);
-    installed = await installProgram(program, options.version);
+    installed = await installProgram(program, options);
   } catch (error) {
     const reason = `could not be installed: ${firstLine(error)}`;
     if (program.downloadsItself === true)

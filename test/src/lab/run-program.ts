@@ -58,6 +58,7 @@ export async function runProgram(start: ProgramStart): Promise<ProgramRun> {
       if (text[name].length < MAX_OUTPUT_CHARACTERS) text[name] += chunk;
     });
   }
+  running.add(child);
   const deadline = new AbortController();
   const ended = once(child, 'exit', { signal: deadline.signal });
   const timer = setTimeout(() => deadline.abort(), start.timeoutMs);
@@ -74,8 +75,16 @@ export async function runProgram(start: ProgramStart): Promise<ProgramRun> {
     start.kill?.removeEventListener('abort', stop);
     // What it started in the background ends as well.
     killGroup(child);
+    running.delete(child);
     await sleep(50);
   }
+}
+
+const running = new Set<ChildProcess>();
+
+/** Kills what runs at present, for a lab that is interrupted. */
+export function killPrograms(): void {
+  for (const child of running) killGroup(child);
 }
 
 function killGroup({ pid }: ChildProcess): void {

@@ -9,7 +9,7 @@ import type { Steps } from './server/script.ts';
 import { COMPACTION_MARKER, type Situation, type Turn } from './situations.ts';
 
 /** A start takes seconds; slow machines and programs that wait between their retries take longer. */
-const RUN_TIMEOUT_MS = 120_000;
+const RUN_TIMEOUT_MS = 300_000;
 /** How long a program gets to write down what it has received before it is killed. */
 const BEFORE_KILL_MS = 1_000;
 

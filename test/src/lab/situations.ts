@@ -35,6 +35,10 @@ export interface Situation {
 /** Of the prompt that programs without a command for it compact the conversation before. */
 export const COMPACTION_MARKER = 'LAB-full-now';
 
+/** A context that the answers of the lab do not fill, except for the one before a compaction. */
+export const FULL_CONTEXT_TOKENS = 40_000;
+const FULL_CACHE_TOKENS = 60_013;
+
 /** Of the markers of prompts that sub-agents get. */
 export const CHILD_PREFIX = 'LAB-child-';
 
@@ -125,7 +129,7 @@ export const SITUATIONS: readonly Situation[] = [
     ],
     toSteps: ({ shell }) => ({
       'LAB-full-1': [say('Much is said.', { calls: [shell('echo lab-output-much')] }), say('All was said.')],
-      'LAB-full-2': [say('More is said.')],
+      'LAB-full-2': [say('More is said.', { tokens: { cacheRead: FULL_CACHE_TOKENS } })],
       [COMPACTION_MARKER]: [say('Compacted before.')],
       'LAB-full-3': [say('After the compaction.')],
     }),

@@ -43,14 +43,18 @@ export function toTable(
   results: readonly AgentResult[],
   situations: readonly { id: string; label: string }[],
   date: string,
+  toVerified: (result: AgentResult) => string,
 ): string[][] {
-  const rows = results.map(({ label, version, cells }) => [
-    label,
-    version ?? '–',
+  const rows = results.map((result) => [
+    result.label,
+    result.version ?? '–',
     date,
-    ...situations.map(({ id }) => MARKS[cells.find(({ situation }) => situation === id)?.verdict ?? 'not tried']),
+    toVerified(result),
+    ...situations.map(
+      ({ id }) => MARKS[result.cells.find(({ situation }) => situation === id)?.verdict ?? 'not tried'],
+    ),
   ]);
-  return [['agent', 'version', 'run on', ...situations.map(({ label }) => label)], ...rows];
+  return [['agent', 'version', 'run on', 'verified', ...situations.map(({ label }) => label)], ...rows];
 }
 
 /** A table in Markdown, its columns of equal width; the first row is the head. */
@@ -60,4 +64,17 @@ export function formatRows(rows: readonly (readonly string[])[]): string {
     `| ${widths.map((width, column) => (row[column] ?? '').padEnd(width)).join(' | ')} |`;
   const [head = [], ...body] = rows;
   return [toLine(head), toLine(widths.map((width) => '-'.repeat(width))), ...body.map(toLine)].join('\n');
+}
+
+/** Cells of a table in Markdown that a text begins with, row by row, the head first. */
+export function readTable(text: string): string[][] {
+  const lines = text.split('\n');
+  const end = lines.findIndex((line) => !line.startsWith('|'));
+  const rows = lines.slice(0, end === -1 ? undefined : end).map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+  return rows.filter((_, index) => index !== 1);
 }

@@ -1,6 +1,7 @@
+import { readdirSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findInFirst, type Program } from './program.ts';
+import type { Program } from './program.ts';
 
 const PROVIDER = 'openai-compatible';
 const MODEL = 'gpt-5.5';
@@ -11,7 +12,10 @@ export const cline: Program = {
   packageName: 'cline',
   command: 'cline',
   compactCommand: '/compact',
-  tools: { shell: (command) => ({ name: 'run_commands', input: { commands: [command] } }) },
+  tools: {
+    shell: (command) => ({ name: 'run_commands', input: { commands: [command] } }),
+    agent: (task) => ({ name: 'spawn_agent', input: { systemPrompt: 'Do a part.', task } }),
+  },
   async prepare({ home, url }) {
     const folder = join(home, '.cline/data/settings');
     await mkdir(folder, { recursive: true });
@@ -21,8 +25,9 @@ export const cline: Program = {
     await writeFile(join(folder, 'providers.json'), JSON.stringify(content));
     return { CLINE_TELEMETRY_DISABLED: '1', CLINE_NO_AUTO_UPDATE: '1' };
   },
-  toArguments(turn, earlier) {
-    const id = () => findInFirst(earlier, /"sessionId":"([^"]+)"/);
+  toArguments(turn, _earlier, { home }) {
+    // It does not print the session's id: the oldest folder has it.
+    const id = () => readdirSync(join(home, '.cline/data/sessions')).sort()[0] ?? '';
     const session = {
       new: () => [],
       continue: () => ['--id', id()],
@@ -41,5 +46,5 @@ export const cline: Program = {
       turn.prompt,
     ];
   },
-  notTried: { fork: 'it has no fork', fast: 'it has no fast tier', 'sub-agent': 'none without a team' },
+  notTried: { fork: 'it has no fork', fast: 'it has no fast tier' },
 };

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { FULL_CONTEXT_TOKENS } from '../situations.ts';
 import { findInFirst, type Program } from './program.ts';
 
 /** Newer models call tools from scripts. */
@@ -51,8 +52,8 @@ stream_max_retries = 4
       fork: () => ['fork', id()],
     }[turn.start]();
     const fast = turn.isFast === true ? ['-c', 'service_tier="fast"'] : [];
-    // Far less than any answer of the lab counts.
-    const compaction = turn.isCompaction === true ? ['-c', 'model_auto_compact_token_limit=1000'] : [];
+    const limit = `model_auto_compact_token_limit=${FULL_CONTEXT_TOKENS}`;
+    const compaction = turn.isCompaction === true ? ['-c', limit] : [];
     return ['exec', ...session, '--json', '--skip-git-repo-check', ...fast, ...compaction, turn.prompt];
   },
 };

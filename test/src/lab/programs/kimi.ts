@@ -1,10 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { FULL_CONTEXT_TOKENS } from '../situations.ts';
 import { type EarlierRun, findInFirst, type Program, type RunPlace } from './program.ts';
 
-/** Tokens of a context that the answers of the lab do not fill, and of one that each of them fills. */
-const CONTEXT = 262_144;
-const FULL_CONTEXT = 12_000;
+const CONTEXT_TOKENS = 262_144;
 
 const findSession = (earlier: readonly EarlierRun[]): string => findInFirst(earlier, /"session_id":"([^"]+)"/);
 
@@ -34,10 +33,10 @@ export const kimi: Program = {
     agent: (prompt) => ({ name: 'Agent', input: { description: 'Do a part', prompt, subagent_type: 'coder' } }),
   },
   async prepare(place) {
-    await writeSettings(place, CONTEXT);
+    await writeSettings(place, CONTEXT_TOKENS);
     return { KIMI_DISABLE_TELEMETRY: '1', KIMI_CODE_NO_AUTO_UPDATE: '1' };
   },
-  beforeTurn: (turn, place) => writeSettings(place, turn.isCompaction === true ? FULL_CONTEXT : CONTEXT),
+  beforeTurn: (turn, place) => writeSettings(place, turn.isCompaction === true ? FULL_CONTEXT_TOKENS : CONTEXT_TOKENS),
   toArgumentsBefore: (turn, earlier) => (turn.start === 'fork' ? ['fork', findSession(earlier), '--yes'] : undefined),
   toArguments(turn, earlier) {
     const session = {

@@ -1,10 +1,22 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { FULL_CONTEXT_TOKENS } from '../situations.ts';
 import { findInFirst, type Program, type RunPlace } from './program.ts';
 
-/** A context that the answers of the lab do not fill, and one that each of them fills. */
+/** What would ask other machines for something. */
+const OFF = [
+  'DISABLE_AUTOUPDATE',
+  'DISABLE_MODELS_FETCH',
+  'DISABLE_SHARE',
+  'DISABLE_LSP_DOWNLOAD',
+  'DISABLE_DEFAULT_PLUGINS',
+  'DISABLE_SESSION_INGEST',
+  'DISABLE_PRESENCE',
+  'DISABLE_CODEBASE_INDEXING',
+];
+
 const CONTEXT = { context: 200_000, output: 32_000 };
-const FULL_CONTEXT = { context: 12_000, output: 1_000 };
+const FULL_CONTEXT = { context: FULL_CONTEXT_TOKENS, output: 1_000 };
 
 /** opencode and Kilo, which is made from it. */
 const create = (agent: string, label: string, packageName: string): Program => ({
@@ -12,6 +24,7 @@ const create = (agent: string, label: string, packageName: string): Program => (
   label,
   packageName,
   command: agent,
+  formatPage: 'opencode',
   tools: {
     shell: (command) => ({ name: 'bash', input: { command, description: 'Run a command of the lab' } }),
     agent: (prompt) => ({
@@ -21,7 +34,7 @@ const create = (agent: string, label: string, packageName: string): Program => (
   },
   async prepare(place) {
     await writeSettings(agent, place, false);
-    return { OPENCODE_DISABLE_AUTOUPDATE: '1', KILO_DISABLE_AUTOUPDATE: '1', KILO_TELEMETRY_LEVEL: 'off' };
+    return Object.fromEntries(OFF.flatMap((name) => [`OPENCODE_${name}`, `KILO_${name}`]).map((name) => [name, '1']));
   },
   beforeTurn: (turn, place) => writeSettings(agent, place, turn.isCompaction === true),
   toArguments(turn, earlier) {

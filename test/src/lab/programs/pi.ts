@@ -1,7 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { FULL_CONTEXT_TOKENS } from '../situations.ts';
 import { findInFirst, type Program } from './program.ts';
 
+const CONTEXT_TOKENS = 200_000;
 const MODEL = 'claude-opus-5-5';
 
 export const pi: Program = {
@@ -12,7 +14,7 @@ export const pi: Program = {
   tools: { shell: (command) => ({ name: 'bash', input: { command } }) },
   async prepare({ home, url }) {
     await mkdir(join(home, '.pi/agent'), { recursive: true });
-    const model = { id: MODEL, name: MODEL, contextWindow: 200_000, maxTokens: 32_000 };
+    const model = { id: MODEL, name: MODEL, contextWindow: CONTEXT_TOKENS, maxTokens: 32_000 };
     const lab = { baseUrl: url, api: 'anthropic-messages', apiKey: 'sk-lab', models: [model] };
     await writeFile(join(home, '.pi/agent/models.json'), JSON.stringify({ providers: { lab } }));
     return { PI_OFFLINE: '1', PI_TELEMETRY: '0' };
@@ -20,7 +22,9 @@ export const pi: Program = {
   async beforeTurn(turn, { home }) {
     // It compacts what leaves less than the reserve of the context.
     const compaction =
-      turn.isCompaction === true ? { enabled: true, reserveTokens: 199_000, keepRecentTokens: 10 } : {};
+      turn.isCompaction === true
+        ? { enabled: true, reserveTokens: CONTEXT_TOKENS - FULL_CONTEXT_TOKENS, keepRecentTokens: 10 }
+        : {};
     await writeFile(join(home, '.pi/agent/settings.json'), JSON.stringify({ compaction }));
   },
   toArguments(turn, earlier) {

@@ -21,6 +21,8 @@ export interface Program {
   /** The agent's id in recount. */
   agent: string;
   label: string;
+  /** Page of `docs/formats` about its files, without `.md`; default: the agent's id. */
+  formatPage?: string;
   /** Its package on npm; its program is the package's only one, or the one of this name. */
   packageName: string;
   command: string;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type FakeApi, startFakeApi } from './fake-api.ts';
 import type { Step } from './exchange.ts';
+import { type FakeApi, startFakeApi } from './fake-api.ts';
 
 const PROMPT = 'Please do what LAB-test-1 says.';
 const CALL = { name: 'shell', input: { command: 'ls' } };
