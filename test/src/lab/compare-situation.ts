@@ -1,5 +1,14 @@
-import { compare, compareSums, type Difference, type Expected, listCountable, sumByModel } from './compare.ts';
+import {
+  compare,
+  compareSums,
+  type Difference,
+  type Expected,
+  listCountable,
+  sumByModel,
+  type UsageByModel,
+} from './compare.ts';
 import { compareLive } from './compare-live.ts';
+import type { Found } from './found.ts';
 import type { Program } from './programs/program.ts';
 import { findFiles, parseFiles } from './read-files.ts';
 import { readUsage } from './read-usage.ts';
@@ -42,13 +51,22 @@ export async function compareSituation(
   );
   const countable = listCountable(exchanges, [...parsed.counted, ...own], written);
   const sums = sumByModel(countable, parsed.begun);
+  const isNothing = parsed.counted.length === 0 && program.keepsNoTokens !== true;
+  const nothing = isNothing ? [{ way: 'parse', text: 'none of the answers is counted' }] : [];
   const differences = [
+    ...nothing,
     ...parsed.differences,
     ...missed,
     ...compareSums('usage', sums, await readUsage(environment)),
-    ...(store === undefined ? [] : compare('stored', expected, await store.upload(environment)).differences),
+    ...(store === undefined ? [] : compareStored(expected, sums, await store.upload(environment))),
     ...compareLive(program, runs),
   ];
   const unwritten = exchanges.filter((one) => one.outcome === 'answered' && !countable.includes(one));
   return { differences, unwritten: unwritten.map(({ number, marker }) => ({ number, marker })) };
+}
+
+/** What is stored has the same sums as the files, requests of the program's own included. */
+function compareStored(expected: Expected, sums: UsageByModel, found: Found): Difference[] {
+  const { differences } = compare('stored', expected, found);
+  return [...differences, ...compareSums('stored', sums, sumByModel([], found.responses))];
 }

@@ -109,7 +109,10 @@ function listNotTried(results: readonly AgentResult[]): { label: string; what: s
   );
   const closed = [...results.filter(({ cells }) => cells.length === 0), ...CLOSED_PROGRAMS];
   const reasons = new Map(closed.map(({ label, reason = '' }) => [label, reason]));
-  return [...situations, ...[...reasons].map(([label, reason]) => ({ label, what: 'all', reason }))];
+  const newer = results.flatMap(({ label, cells, reason }) =>
+    cells.length === 0 || reason === undefined ? [] : [{ label, what: 'newer versions', reason }],
+  );
+  return [...situations, ...newer, ...[...reasons].map(([label, reason]) => ({ label, what: 'all', reason }))];
 }
 
 const toVerdict = (result: AgentResult): string => (isRight(result) ? 'yes' : 'no');

@@ -8,6 +8,7 @@ export const crush: Program = {
   packageName: '@charmland/crush',
   command: 'crush',
   downloadsItself: true,
+  keepsNoTokens: true,
   tools: {
     shell: (command) => ({ name: 'bash', input: { command, description: 'Run a command of the lab' } }),
     agent: (prompt) => ({ name: 'agent', input: { prompt } }),

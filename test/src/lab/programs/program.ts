@@ -37,6 +37,8 @@ export interface Program {
   toArguments(turn: Turn, earlier: readonly EarlierRun[], place: RunPlace): string[];
   /** The prompt that makes it compact a conversation; undefined if it has none, or not headless. */
   compactCommand?: string;
+  /** Its sessions do not say what a response used. */
+  keepsNoTokens?: boolean;
   /** Its package downloads the program from elsewhere, which not every machine may. */
   downloadsItself?: boolean;
   /** Situations that the program cannot be put into, by id, with the reason. */
