@@ -75,7 +75,7 @@ export interface SessionTable {
 }
 
 /** Tables that are known and not read, with the reason, for people: `passwords`. A final `*` stands for any ending. */
-export type UnreadTables = Readonly<Record<string, string>>;
+type UnreadTables = Readonly<Record<string, string>>;
 
 /**
  * How an agent keeps sessions in SQLite. Data only: `packages/collect` reads such a store and writes each session as

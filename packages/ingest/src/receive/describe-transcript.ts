@@ -2,7 +2,7 @@ import { findFormat } from '@recount/core';
 import type { LiveStreamRow, NewTranscript, TranscriptRow } from '@recount/db';
 import type { ObjectDescription } from '@recount/storage';
 
-export const MAX_SESSION_ID_LENGTH = 512;
+const MAX_SESSION_ID_LENGTH = 512;
 
 /** Whether a session may have this id: 1 to 512 characters without control characters. */
 export function isSessionId(id: string | null): id is string {

@@ -21,7 +21,7 @@ export interface ModelTotal {
 
 export const NO_COUNTS: Readonly<Counts> = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
 /** Models of a session; what further ones used is in no cross-check. */
-export const MAX_MODELS = 64;
+const MAX_MODELS = 64;
 const MAX_TOTAL = 1e12;
 const MAX_MODEL_LENGTH = 200;
 
