@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
 import { parseTranscript } from '@recount/core';
 import type { SourceItem } from '@recount/storage/sources';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -55,6 +56,35 @@ function addMessage(session: string, number: number, { input = 100, output = 10,
   }
   agent.prepare('UPDATE session SET time_updated = ?, cost = cost + 0.001 WHERE id = ?').run(time, session);
 }
+
+/** A member's local header, its entry of the directory, and the end of the directory, as of APPNOTE.TXT 4.3. */
+const zipRecord = (signature: number, length: number, fields: [offset: number, value: number][]): Buffer => {
+  const record = Buffer.alloc(length);
+  record.writeUInt32LE(signature, 0);
+  for (const [offset, value] of fields) record.writeUInt32LE(value, offset);
+  return record;
+};
+const ZIP_WITH_TWO_OF_ONE_NAME = ['one', 'two'].reduce<[Buffer, Buffer, Buffer]>(
+  ([members, directory], text, index) => {
+    const name = Buffer.from('p/s.jsonl');
+    const sizes = (offset: number): [number, number][] => [
+      [offset, crc32(text)],
+      [offset + 4, text.length],
+      [offset + 8, text.length],
+      [offset + 12, name.length],
+    ];
+    const entry = zipRecord(0x02014b50, 46, [...sizes(16), [42, members.length]]);
+    const entries = Buffer.concat([directory, entry, name]);
+    const local = Buffer.concat([members, zipRecord(0x04034b50, 30, sizes(14)), name, Buffer.from(text)]);
+    const counts: [number, number][] = [
+      [8, (index + 1) * 0x10001],
+      [12, entries.length],
+      [16, local.length],
+    ];
+    return [local, entries, zipRecord(0x06054b50, 22, counts)];
+  },
+  [Buffer.alloc(0), Buffer.alloc(0), Buffer.alloc(0)],
+);
 
 type Found = Record<string, string>;
 
@@ -239,4 +269,14 @@ describe('a database', () => {
     addSession('ses_heron');
     expect(await read([path], { sinceMs: START + 1 })).toEqual({ [HERON]: 'older-than-since' });
   });
+});
+
+it('reads all members of one name of an archive, and files and archives with an exclamation mark in their path', async () => {
+  const archives = join(folder, 'new!');
+  await mkdir(archives);
+  await writeFile(join(archives, 'all.zip'), Buffer.concat(ZIP_WITH_TWO_OF_ONE_NAME));
+  await writeFile(join(archives, 'a!b.jsonl'), 'three');
+  const texts: string[] = [];
+  for await (const item of readSessions([archives, join(archives, 'a!b.jsonl')])) texts.push(await toContent(item));
+  expect(texts).toEqual(['three', 'one', 'two', 'three']);
 });

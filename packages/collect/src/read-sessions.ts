@@ -24,21 +24,28 @@ export async function* readSessions(
   options: ReadSessionsOptions = {},
 ): AsyncGenerator<SourceItem, void> {
   let consumedInputBytes = 0;
-  // A session with a log is found through the log and in the database.
-  const seen = new Set<string>();
-  const known: StoredItems = new Map();
+  const known: KnownStores = { items: new Map(), seen: new Set() };
   for (const path of paths) {
     const before = consumedInputBytes;
     const isStore = (await isSessionStore(path)) || (await isPromptHistory(path));
-    const items = isStore ? readStore(path, options) : readWithStores(path, known, options);
+    const items = isStore ? onlyNew(readStore(path, options), known) : readWithStores(path, known, options);
     for await (const item of items) {
       consumedInputBytes = before + item.consumedInputBytes;
-      const isStored = item.kind === 'transcript' && item.location.includes('!');
-      if (isStored && seen.has(item.location)) continue;
-      if (isStored) seen.add(item.location);
       yield { ...item, consumedInputBytes };
     }
     consumedInputBytes = Math.max(consumedInputBytes, before + (await measureFile(path)));
+  }
+}
+
+/** Databases' sessions, without those that were read before: one with a log is found through the log, too. */
+async function* onlyNew(
+  stored: AsyncIterable<SourceItem> | Iterable<SourceItem>,
+  { seen }: KnownStores,
+): AsyncGenerator<SourceItem, void> {
+  for await (const item of stored) {
+    if (item.kind === 'transcript' && seen.has(item.location)) continue;
+    if (item.kind === 'transcript') seen.add(item.location);
+    yield item;
   }
 }
 
@@ -90,12 +97,12 @@ function findStoreOfLog(path: string): { store: string; sessionId: string } | un
 
 async function* readWithStores(
   path: string,
-  known: StoredItems,
+  known: KnownStores,
   options: ReadSessionsOptions,
 ): AsyncGenerator<SourceItem, void> {
   for await (const item of readSources([path], options)) {
     if (item.kind === 'transcript' && (isSessionHead(item.location) || (await isPromptHistory(item.location)))) {
-      for await (const session of readStore(item.location, options)) {
+      for await (const session of onlyNew(readStore(item.location, options), known)) {
         yield { ...session, consumedInputBytes: item.consumedInputBytes };
       }
       continue;
@@ -105,26 +112,32 @@ async function* readWithStores(
       yield { kind: 'skipped', reason: 'not-a-transcript', location, consumedInputBytes };
       continue;
     }
-    const stored = item.kind === 'transcript' ? await findStored(item.location, known, options) : undefined;
+    const stored = item.kind === 'transcript' ? await findStored(item.location, known.items, options) : undefined;
     const mayBeStore =
       item.kind === 'skipped' && item.reason === 'not-a-transcript' && /\.(db|sqlite3?)$/i.test(item.location);
     if (stored !== undefined) {
-      yield { ...stored, consumedInputBytes: item.consumedInputBytes };
+      yield* onlyNew([{ ...stored, consumedInputBytes: item.consumedInputBytes }], known);
       continue;
     }
     if (!mayBeStore || !(await isSqliteFile(item.location))) {
       yield item;
       continue;
     }
-    for await (const stored of readStore(item.location, options)) {
+    for await (const stored of onlyNew(readStore(item.location, options), known)) {
       const isUnknown = stored.kind === 'failed' && stored.error.code === 'unsupported';
       yield isUnknown ? item : { ...stored, consumedInputBytes: item.consumedInputBytes };
     }
   }
 }
 
-/** Sessions of databases that have logs, by location; read once. */
+/** Sessions of databases that have logs, by database and location; each database is read once. */
 type StoredItems = Map<string, Map<string, SourceItem>>;
+
+interface KnownStores {
+  items: StoredItems;
+  /** Locations of the databases' sessions that were read. Members of archives are not among them. */
+  seen: Set<string>;
+}
 
 /** The session with its rows; undefined if the database does not have it, or cannot be read. */
 async function findStored(

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { isSessionStore, openSessionStore } from '@recount/collect';
 import { IDENTIFY_HEAD_BYTES, identifyTranscript, type TranscriptIdentity } from '@recount/core';
 import { peekChunks } from '@recount/storage';
@@ -77,8 +77,8 @@ async function* readTranscriptFile(path: string): AsyncGenerator<Uint8Array> {
   try {
     for await (const item of readSources([path])) {
       if (item.kind === 'failed') throw item.error;
-      if (item.location.includes('!')) break;
-      if (item.kind === 'transcript') return yield* await item.open();
+      // The paths of an archive's members are relative.
+      if (item.kind === 'transcript' && isAbsolute(item.path)) return yield* await item.open();
     }
   } catch (error) {
     throw error instanceof SourceError ? new CliError(`${path}: ${error.message}`, { cause: error }) : error;

@@ -1,7 +1,7 @@
 import { addAbortSignal, Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { SourceError, toSourceError } from './source-error.ts';
-import { toFailed } from './source-item.ts';
+import { toFailed, toSkipped } from './source-item.ts';
 import { toMemberPath, toShownName } from './source-name.ts';
 import { admitObject, type ListContext, type ListedItem, type StoredObject } from './transcript-item.ts';
 
@@ -25,16 +25,19 @@ interface S3Deps {
  * names a folder, not the beginning of a name: `s3://bucket/team` does not include `team-secret/`.
  */
 export async function* listS3(location: string, context: ListContext): AsyncGenerator<ListedItem> {
+  let isThere = false;
   let isEmpty = true;
   try {
     const { deps, prefix } = parseLocation(location, context);
     for await (const { listed, isExplicit } of listKeys(deps, prefix)) {
+      isThere = true;
+      // S3 consoles mark a folder by a zero-byte object.
+      if (listed.key.endsWith('/') && listed.sizeBytes === 0) continue;
       isEmpty = false;
-      // S3 consoles mark an empty folder by a zero-byte object.
-      if (listed.key.endsWith('/')) continue;
       yield admitObject(toObject(deps, listed, isExplicit), context);
     }
-    if (isEmpty) throw new SourceError('not-found', 'no object at or below this location');
+    if (!isThere) throw new SourceError('not-found', 'no object at or below this location');
+    if (isEmpty) yield toSkipped(toShownName(location), 'empty-folder');
   } catch (error) {
     const failure = toSourceError(error);
     if (context.signal.aborted || !(failure instanceof SourceError)) throw error;

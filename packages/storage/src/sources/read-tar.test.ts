@@ -176,6 +176,32 @@ describe('a tar archive', () => {
     ]);
   });
 
+  test('returns all members of one name, in order, as an archive to which a file was appended twice has them', async () => {
+    const members = ['one', 'two', 'three'].map((content) => ({ name: 'p/s.jsonl', content }));
+    expect(await summarizeTar(await createTar(members))).toEqual([
+      '!p/s.jsonl = one',
+      '!p/s.jsonl = two',
+      '!p/s.jsonl = three',
+    ]);
+  });
+
+  test('is read beyond its end mark, as archives that were put together have several', async () => {
+    const parts = await Promise.all(['one', 'two'].map((content) => createTar([{ name: 's.jsonl', content }])));
+    expect(await summarizeTar(Buffer.concat(parts))).toEqual(['!s.jsonl = one', '!s.jsonl = two']);
+  });
+
+  test('passes over nothing but empty folders without a word', async () => {
+    const lines = await summarizeTar(
+      await createTar([
+        { name: 'folder/', type: 'directory' },
+        { name: 'old-folder/' },
+        { name: 'file.jsonl/', content: 'text' },
+        { name: 'link.jsonl/', type: 'symlink', linkname: 'x' },
+      ]),
+    );
+    expect(lines).toEqual(['skipped !file.jsonl/ not-a-file', 'skipped !link.jsonl/ link']);
+  });
+
   test('fails members it cannot return and continues', async () => {
     const archive = await createTar([
       { name: 'sparse.jsonl', content: 'map', pax: { 'GNU.sparse.major': '1' } },

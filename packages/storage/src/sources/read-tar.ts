@@ -60,7 +60,7 @@ export async function* readTar(object: StoredObject, context: ReadContext): Asyn
       // A directory has no content, even if its header claims a size: reading it would never end.
       if (entry.header.type === 'directory') continue;
       const content = createEntryContent(entry, context, toFailure);
-      if (!entry.header.name.endsWith('/')) yield toTarItem(object, entry.header, context, content);
+      if (!isEmptyFolder(entry.header)) yield toTarItem(object, entry.header, context, content);
       await content.skipRest();
     }
   } catch (error) {
@@ -151,6 +151,11 @@ function toTarItem(archive: StoredObject, header: Header, context: ReadContext, 
     return toFailed(toMemberLocation(archive, member.name), error);
   }
   return toMemberItem(archive, member, context, { reopenable: false, open: content.open });
+}
+
+/** Some tools write a folder as a file without content, with a slash at the end of its name. */
+function isEmptyFolder({ name, type, size }: Header): boolean {
+  return type === 'file' && name.endsWith('/') && size === 0;
 }
 
 function isSparse({ pax }: Header): boolean {

@@ -43,6 +43,28 @@ describe('a zip archive', () => {
     expect(await summarizeZip(createZip([]))).toEqual([]);
   });
 
+  test('returns all members of one name, in order', async () => {
+    const members = ['one', 'two', 'three'].map((content) => ({ name: 'p/s.jsonl', content }));
+    expect(await summarizeZip(createZip(members))).toEqual(members.map(({ content }) => `!p/s.jsonl = ${content}`));
+  });
+
+  test('passes over nothing but empty folders without a word', async () => {
+    const lines = await summarizeZip(
+      createZip([
+        { name: 'folder/', content: '', method: 'stored' },
+        { name: 'file.jsonl/', content: 'text' },
+      ]),
+    );
+    expect(lines).toEqual(['skipped !file.jsonl/ not-a-file']);
+  });
+
+  test('fails after its last counted member if its directory has more, as after a count that overflowed', async () => {
+    const archive = createZip(['a', 'b', 'c'].map((name) => ({ name: `${name}.jsonl`, content: name })));
+    const end = archive.length - 22;
+    for (const offset of [8, 10]) archive.writeUInt16LE(1, end + offset);
+    expect(await summarizeZip(archive)).toEqual(['!a.jsonl = a', 'failed archive corrupt']);
+  });
+
   test('as the zip command writes it', async ({ skip }) => {
     const folder = await createTemporaryFolder({ 'in/a.jsonl': 'a'.repeat(5000), 'in/b/c.jsonl': 'c' });
     try {

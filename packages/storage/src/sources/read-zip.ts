@@ -93,6 +93,8 @@ function cut(window: Window, range: ByteRange): Buffer {
 
 const STORED = 0;
 const DEFLATED = 8;
+/** Beginning of an entry of the directory. */
+const ENTRY_MAGIC = Buffer.from('PK\x01\x02');
 const LOCAL_HEADER_BYTES = 30;
 const UNIX_HOST = 3;
 const FILE_TYPE_MASK = 0o170000;
@@ -124,13 +126,25 @@ export async function* readZip(object: StoredObject, context: ReadContext): Asyn
         throw new SourceError('limit-exceeded', `decodes to more than ${limits.maxArchiveDecodedBytes} bytes`);
       }
       const member = toMember(entry);
-      if (!member.name.endsWith('/')) yield toZipItem(object, zip, reader, entry, member, context);
+      const isFolder = member.name.endsWith('/') && entry.uncompressedSize === 0;
+      if (!isFolder) yield toZipItem(object, zip, reader, entry, member, context);
       position.bytes = totals.storedBytes;
+    }
+    if (await hasMoreEntries(zip, reader)) {
+      throw new SourceError('corrupt', 'the zip directory has more members than it says: later ones are missing');
     }
   } catch (error) {
     if (error instanceof SourceError || context.signal.aborted) throw error;
     throw new SourceError('corrupt', 'no zip directory, or a damaged one: not a zip archive, or cut short');
   }
+}
+
+/** Tools without zip64 count to 65,535 and start again at 0. */
+async function hasMoreEntries({ readEntryCursor }: ZipFile, reader: ZipReader): Promise<boolean> {
+  // @types/yauzl says boolean: it is the offset after the last entry.
+  const start = Number(readEntryCursor);
+  const bytes = await readAtMost(await reader.openRange({ start, end: start + ENTRY_MAGIC.length }), ENTRY_MAGIC.length);
+  return bytes.equals(ENTRY_MAGIC);
 }
 
 function toZipItem(

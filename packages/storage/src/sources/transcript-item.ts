@@ -144,7 +144,8 @@ export function toMemberItem(
     );
   }
   if (member.type === 'link') return toSkipped(location, 'link');
-  if (member.type === 'special') return toSkipped(location, 'not-a-file');
+  // A folder has no content: what has both is neither.
+  if (member.type === 'special' || member.name.endsWith('/')) return toSkipped(location, 'not-a-file');
   const path = toMemberPath(member.name);
   const named = classify(path, context.wants);
   if (named === 'other') return toSkipped(location, 'not-a-transcript');
