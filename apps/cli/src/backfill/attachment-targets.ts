@@ -29,7 +29,8 @@ export function createApiAttachmentTarget(client: ApiClient, origin: UploadOrigi
       }
     },
     async send(delivery, signal) {
-      await sendAttachment(client, delivery, { machine: origin.machine, person: origin.person }, signal);
+      const { outcome } = await sendAttachment(client, delivery, { machine: origin.machine, person: origin.person }, signal);
+      return { isOlder: outcome === 'older' };
     },
   };
 }
@@ -70,10 +71,11 @@ export function createDirectAttachmentTarget(
     async send({ agent, sessionId, path, modifiedAtMs, open }, signal) {
       const upload = { workspaceId, uploaderKeyId: OPERATOR, machine, person, agent, sessionId, path, modifiedAtMs };
       const request = { ...upload, body: open(), maxBytes: DEFAULT_MAX_ATTACHMENT_BYTES, signal };
-      await receiveAttachment(deps, request).catch((error: unknown) => {
+      const { outcome } = await receiveAttachment(deps, request).catch((error: unknown) => {
         if (error instanceof ReceiveError) throw new BackfillTargetError('rejected', error.message, { cause: error });
         throw error;
       });
+      return { isOlder: outcome === 'older' };
     },
   };
 }

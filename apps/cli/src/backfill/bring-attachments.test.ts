@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import type { AttachmentDelivery } from '@recount/collect';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { createFakeContext } from '../testing/fake-context.ts';
-import { type AttachmentTarget, bringAttachments } from './bring-attachments.ts';
+import { type AttachmentTarget, bringAttachments, showAttachments } from './bring-attachments.ts';
 
 const FILES = {
   'projects/-app/a/tool-results/toolu_01.txt': 'one',
@@ -21,6 +21,8 @@ let folder: string;
 let sent: string[];
 let known: Map<string, Set<string>>;
 let refused: string | undefined;
+/** What counts, by session and path. */
+let states: Map<string, { sha256: string; modifiedAtMs: number }>;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'recount-attachments-'));
@@ -31,18 +33,23 @@ beforeEach(async () => {
   }
   sent = [];
   known = new Map();
+  states = new Map();
   refused = undefined;
 });
 
 const target: AttachmentTarget = {
   list: async (sessionId) => known.get(sessionId) ?? new Set(),
-  async send({ sessionId, path, sha256, open }: AttachmentDelivery) {
+  async send({ sessionId, path, sha256, modifiedAtMs, open }: AttachmentDelivery) {
     if (path === refused) throw new Error('not taken');
     const hash = createHash('sha256');
     for await (const chunk of open()) hash.update(chunk);
     expect(hash.digest('hex')).toBe(sha256);
     sent.push(`${sessionId}/${path}`);
     known.set(sessionId, new Set([...(known.get(sessionId) ?? []), `${path}/${sha256}`]));
+    const stored = states.get(`${sessionId}/${path}`);
+    const isOlder = stored !== undefined && stored.modifiedAtMs > modifiedAtMs;
+    if (!isOlder) states.set(`${sessionId}/${path}`, { sha256, modifiedAtMs });
+    return { isOlder };
   },
 };
 
@@ -75,6 +82,31 @@ it.each([
     ...['b/tool-results/large.txt', 'b/tool-results/toolu_01.txt'],
   ]);
   expect(await bring({}, [path])).toMatchObject({ found: 4, stored: 0, alreadyThere: 4 });
+});
+
+it('counts the later of two attachments of one path in an archive, in every run, and says so', async () => {
+  const path = join(folder, 'backup.tar');
+  const name = 'projects/-app/b/tool-results/toolu_01.txt';
+  const run = promisify(execFile);
+  for (const [option, text] of [
+    ['-cf', 'one'],
+    ['-rf', 'a longer two'],
+    ['-rf', 'last'],
+  ] as const) {
+    await writeFile(join(folder, name), text);
+    await utimes(join(folder, name), 1_700_000_000, 1_700_000_000);
+    await run('tar', [option, path, name], { cwd: folder });
+  }
+  const last = createHash('sha256').update('last').digest('hex');
+  expect(await bring({ isDryRun: true }, [path])).toMatchObject({ found: 3, stored: 1, earlier: 2 });
+  expect(await bring({}, [path])).toMatchObject({ found: 3, stored: 1, alreadyThere: 0, earlier: 2 });
+  expect(states.get('b/tool-results/toolu_01.txt')?.sha256).toBe(last);
+  known.set('b', new Set([`tool-results/toolu_01.txt/${last}`]));
+  expect(await bring({}, [path])).toMatchObject({ found: 3, stored: 0, alreadyThere: 1, earlier: 2 });
+  expect(states.get('b/tool-results/toolu_01.txt')?.sha256).toBe(last);
+  const context = createFakeContext();
+  showAttachments(context, { found: 3, stored: 1, alreadyThere: 0, earlier: 2, failed: 0, failures: [] });
+  expect(context.out()).toContain('2 earlier than another state of the same file, which counts');
 });
 
 it('names an attachment that cannot be read, and leaves other failures to the pass that reads transcripts', async () => {

@@ -4,13 +4,16 @@ import { DEFAULT_MAX_ATTACHMENT_BYTES } from '@recount/ingest';
 import { readSources, type TranscriptSource } from '@recount/storage/sources';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { openGivenPaths } from './given-paths.ts';
-import { holdContent } from './hold-content.ts';
+import { type HeldContent, holdContent } from './hold-content.ts';
 
-/** Where a backfill stores attachments. Both methods reject with a BackfillTargetError. */
+/**
+ * Where a backfill stores attachments. Both methods reject with a BackfillTargetError. `isOlder`: the target has a later
+ * state of the file, and keeps that one.
+ */
 export interface AttachmentTarget {
   /** The target's attachments of a session: `<path>/<SHA-256>`. */
   list(sessionId: string, signal: AbortSignal): Promise<ReadonlySet<string>>;
-  send(delivery: AttachmentDelivery, signal: AbortSignal): Promise<void>;
+  send(delivery: AttachmentDelivery, signal: AbortSignal): Promise<{ isOlder: boolean }>;
 }
 
 export interface AttachmentReport {
@@ -18,8 +21,18 @@ export interface AttachmentReport {
   /** In a dry run: would be stored. */
   stored: number;
   alreadyThere: number;
+  /** Earlier states of files of which the target, or this run, has a later one, which counts. */
+  earlier: number;
   failed: number;
   failures: { location: string; reason: string }[];
+}
+
+interface LatestState {
+  sha256: string;
+  writtenAtMs: number;
+  /** As it was sent: 1 ms later than the state before it, if both were written at the same time. */
+  modifiedAtMs: number;
+  isStored: boolean;
 }
 
 interface BringOptions {
@@ -35,6 +48,8 @@ interface BringOptions {
 }
 
 const MAX_KEPT_FAILURES = 100;
+/** Files of which later states are recognised; of further ones, the target keeps the one that was written last. */
+const MAX_KNOWN_FILES = 100_000;
 
 /** Which of the given paths are attachments themselves. */
 export function isAttachmentPath(path: string): boolean {
@@ -51,27 +66,49 @@ export async function bringAttachments(
   paths: readonly string[],
   { target, isDryRun = false, asksFirst = true, sinceMs, signal, onFile }: BringOptions,
 ): Promise<AttachmentReport> {
-  const report: AttachmentReport = { found: 0, stored: 0, alreadyThere: 0, failed: 0, failures: [] };
+  const report: AttachmentReport = { found: 0, stored: 0, alreadyThere: 0, earlier: 0, failed: 0, failures: [] };
   let known: { sessionId: string; contents: ReadonlySet<string> } | undefined;
+  /** Latest states of this run, by session and path: an archive may have several members of one name. */
+  const latest = new Map<string, LatestState>();
+
+  const deliver = async (
+    source: TranscriptSource,
+    { agent, sessionId, path }: KnownAttachment,
+    { sha256, sizeBytes, open }: HeldContent,
+  ): Promise<'stored' | 'alreadyThere' | 'earlier'> => {
+    if (asksFirst && target !== undefined && known?.sessionId !== sessionId) {
+      known = { sessionId, contents: await target.list(sessionId, signal) };
+    }
+    const file = `${sessionId}/${path}`;
+    const before = latest.get(file);
+    if (before?.sha256 === sha256) return 'alreadyThere';
+    const writtenAtMs = source.modifiedAtMs ?? Date.now();
+    if (before !== undefined && writtenAtMs < before.writtenAtMs) return 'earlier';
+    // Of two states with one time, the later one in the archive counts, as it does when the archive is unpacked.
+    const modifiedAtMs = Math.max(writtenAtMs, before === undefined ? 0 : before.modifiedAtMs + 1);
+    const isThere = before?.isStored !== true && known?.contents.has(`${path}/${sha256}`) === true;
+    if (!isThere && !isDryRun && target !== undefined) {
+      const about = { agent, sessionId, path, modifiedAtMs, sizeBytes, sha256 };
+      if ((await target.send({ ...about, open }, signal)).isOlder) return 'earlier';
+    }
+    if (before?.isStored === true) {
+      report.stored -= 1;
+      report.earlier += 1;
+    }
+    const isRoom = before !== undefined || latest.size < MAX_KNOWN_FILES;
+    if (isRoom) latest.set(file, { sha256, writtenAtMs, modifiedAtMs, isStored: !isThere });
+    return isThere ? 'alreadyThere' : 'stored';
+  };
 
   const bring = async (source: TranscriptSource, attachment: KnownAttachment): Promise<void> => {
     report.found += 1;
-    const { agent, sessionId, path } = attachment;
-    const { sha256, sizeBytes, open, release } = await holdContent(source);
+    const content = await holdContent(source);
     try {
-      if (asksFirst && target !== undefined && known?.sessionId !== sessionId) {
-        known = { sessionId, contents: await target.list(sessionId, signal) };
-      }
-      if (target !== undefined && known?.contents.has(`${path}/${sha256}`)) {
-        report.alreadyThere += 1;
-        return;
-      }
-      const about = { agent, sessionId, path, modifiedAtMs: source.modifiedAtMs ?? Date.now(), sizeBytes, sha256 };
-      if (!isDryRun) await target?.send({ ...about, open }, signal);
-      onFile?.(source.location);
-      report.stored += 1;
+      const outcome = await deliver(source, attachment, content);
+      report[outcome] += 1;
+      if (outcome === 'stored') onFile?.(source.location);
     } finally {
-      await release();
+      await content.release();
     }
   };
 
@@ -114,11 +151,12 @@ const toNameOf = (location: string): string => location.replace(/^.*?\.(?:tar|zi
 /** Prints the result, by default on stdout; nothing if there were no attachments. */
 export function showAttachments(
   context: CliContext,
-  { found, stored, alreadyThere, failed, failures }: AttachmentReport,
+  { found, stored, alreadyThere, earlier, failed, failures }: AttachmentReport,
   { isDryRun = false, say = print }: { isDryRun?: boolean; say?: (context: CliContext, line: string) => void } = {},
 ): void {
   if (found === 0) return;
   const parts = [`${stored} ${isDryRun ? 'would be stored' : 'stored'}`, `${alreadyThere} already there`];
+  if (earlier > 0) parts.push(`${earlier} earlier than another state of the same file, which counts`);
   if (failed > 0) parts.push(`${failed} failed`);
   say(context, `Attachments (files stored with transcripts): ${parts.join(', ')}`);
   for (const { location, reason } of failures) note(context, `recount: ${location}: ${reason}`);

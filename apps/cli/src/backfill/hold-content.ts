@@ -11,7 +11,7 @@ import type { TranscriptSource } from '@recount/storage/sources';
 const MAX_HELD_BYTES = 8 * 1024 * 1024;
 
 /** The bytes of a source that is read once, with their hash. */
-interface HeldContent {
+export interface HeldContent {
   sizeBytes: number;
   /** SHA-256 (hex). */
   sha256: string;
