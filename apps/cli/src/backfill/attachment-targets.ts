@@ -29,7 +29,12 @@ export function createApiAttachmentTarget(client: ApiClient, origin: UploadOrigi
       }
     },
     async send(delivery, signal) {
-      const { outcome } = await sendAttachment(client, delivery, { machine: origin.machine, person: origin.person }, signal);
+      const { outcome } = await sendAttachment(
+        client,
+        delivery,
+        { machine: origin.machine, person: origin.person },
+        signal,
+      );
       return { isOlder: outcome === 'older' };
     },
   };

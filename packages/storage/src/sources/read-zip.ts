@@ -143,7 +143,10 @@ export async function* readZip(object: StoredObject, context: ReadContext): Asyn
 async function hasMoreEntries({ readEntryCursor }: ZipFile, reader: ZipReader): Promise<boolean> {
   // @types/yauzl says boolean: it is the offset after the last entry.
   const start = Number(readEntryCursor);
-  const bytes = await readAtMost(await reader.openRange({ start, end: start + ENTRY_MAGIC.length }), ENTRY_MAGIC.length);
+  const bytes = await readAtMost(
+    await reader.openRange({ start, end: start + ENTRY_MAGIC.length }),
+    ENTRY_MAGIC.length,
+  );
   return bytes.equals(ENTRY_MAGIC);
 }
 

@@ -1,7 +1,7 @@
 import { strToU8, zipSync } from 'fflate';
 import { createTar, createTarGzip } from 'nanotar';
-import { expect, it } from 'vitest';
-import { type ChosenFile, openFiles } from './open-files.ts';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { type ChosenFile, listDropped, openFiles } from './open-files.ts';
 
 const choose = (path: string, bytes: Uint8Array | string): ChosenFile => ({
   path,
@@ -25,7 +25,7 @@ const MEMBERS = [
 const OPENED = [
   { path: 'projects/a/one.jsonl', body: '{"a":1}\n' },
   { path: 'projects/a/one/subagents/agent-2.jsonl', body: '{"b":"ü"}\n' },
-  { leftOut: 1 },
+  { leftOut: 'by name' },
 ];
 
 it('sends a file that was chosen by itself whatever its name, with the encoding that its name implies', async () => {
@@ -39,7 +39,7 @@ it('sends a file that was chosen by itself whatever its name, with the encoding 
 it('skips files in a folder whose names are not those of transcripts', async () => {
   expect(await open(choose('folder/a.json', 'x'), choose('folder/picture.png', 'y'))).toEqual([
     { path: 'folder/a.json', body: 'x' },
-    { leftOut: 1 },
+    { leftOut: 'by name' },
   ]);
 });
 
@@ -63,3 +63,156 @@ it('says what to do if an archive cannot be opened', async () => {
     reason: expect.stringContaining('.jsonl'),
   });
 });
+
+/** Zip archives of one member each, put together: fflate makes no two members of one name. */
+function joinZips(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const directoryOf = (zip: Uint8Array): number => new DataView(zip.buffer).getUint32(zip.length - 22 + 16, true);
+  const [a, b] = [directoryOf(first), directoryOf(second)];
+  const entry = second.slice(b, -22);
+  new DataView(entry.buffer).setUint32(42, a, true);
+  const end = second.slice(-22);
+  const view = new DataView(end.buffer);
+  for (const offset of [8, 10]) view.setUint16(offset, 2, true);
+  view.setUint32(12, first.length - 22 - a + entry.length, true);
+  view.setUint32(16, a + b, true);
+  return new Uint8Array([...first.slice(0, a), ...second.slice(0, b), ...first.slice(a, -22), ...entry, ...end]);
+}
+
+it('sends all members of one name of an archive, in order', async () => {
+  const twice = ['{"v":1}\n', '{"v":2}\n{"v":3}\n'].map((data) => ({ name: 'p/s.jsonl', data }));
+  const opened = twice.map(({ name, data }) => ({ path: name, body: data }));
+  const [first, second] = twice.map(({ name, data }) => zipSync({ [name]: strToU8(data) }));
+  expect(await open(choose('a.zip', joinZips(first as Uint8Array, second as Uint8Array)))).toEqual(opened);
+  expect(await open(choose('a.tar', createTar(twice)))).toEqual(opened);
+  const parts = twice.map((member) => createTar([member]));
+  expect(await open(choose('a.tar', new Uint8Array(parts.flatMap((part) => [...part]))))).toEqual(opened);
+});
+
+/** A tar archive with headers of these types; `x` and `L` describe the next member. */
+function tarOf(...members: [type: string, name: string, content: string][]): Uint8Array {
+  const blocks = members.flatMap(([type, name, content]) => {
+    const [tar, text] = [createTar([{ name, data: content || ' ' }]), strToU8(content)];
+    const header = tar.slice(0, 512);
+    header.set(strToU8(text.length.toString(8).padStart(11, '0')), 124);
+    header[156] = type.charCodeAt(0);
+    header.set(strToU8('        '), 148);
+    const sum = header.reduce((total, byte) => total + byte, 0);
+    header.set(strToU8(`${sum.toString(8).padStart(6, '0')}\0 `), 148);
+    const padding = new Uint8Array((512 - (text.length % 512)) % 512);
+    return [...header, ...text, ...padding];
+  });
+  return new Uint8Array([...blocks, ...new Uint8Array(1024)]);
+}
+
+it('says of every member that is not sent why, and reads names of any length with spaces', async () => {
+  const name = `${'a folder/'.repeat(30)}s=1 é.jsonl`;
+  const record = ` path=${name}\n`;
+  const length = strToU8(record).length + 3;
+  const tar = tarOf(
+    ['5', 'folder', ''],
+    ['2', 'link.jsonl', ''],
+    ['1', 'hard.jsonl', ''],
+    ['3', 'device.jsonl', ''],
+    ['S', 'sparse.jsonl', 'text'],
+    ['0', 'more.zip', 'text'],
+    ['0', 'notes.md', 'text'],
+    ['x', 'PaxHeader', `${length}${record}`],
+    ['0', 'short.jsonl', 'one'],
+    ['L', '././@LongLink', `${name}\0`],
+    ['7', 'short.jsonl', 'two'],
+  );
+  expect(await open(choose('a.tar', tar))).toEqual([
+    { leftOut: 'as a link' },
+    { leftOut: 'as a link' },
+    { leftOut: 'as neither file nor folder' },
+    { path: 'sparse.jsonl', reason: expect.stringContaining('sparse') },
+    { leftOut: 'as an archive within an archive' },
+    { leftOut: 'by name' },
+    { path: name, body: 'one' },
+    { path: name, body: 'two' },
+  ]);
+});
+
+it('sends the members before damage, and says that later ones may be missing', async () => {
+  const [member] = MEMBERS;
+  const tar = createTar([member as (typeof MEMBERS)[0], { name: 'b.jsonl', data: 'b' }]);
+  const damaged = { path: 'a.tar', reason: expect.stringMatching(/^The rest of it .* damaged/) };
+  const cuts = [1024, 1400, 2048].map((length) => tar.slice(0, length));
+  for (const cut of cuts) expect(await open(choose('a.tar', cut))).toContainEqual(damaged);
+  expect(await open(choose('a.tar', cuts[0] as Uint8Array))).toContainEqual(OPENED[0]);
+});
+
+it('names members of a zip archive that are damaged or encrypted, and sends the others', async () => {
+  const zip = zipSync({ 'a.jsonl': [strToU8('stored'), { level: 0 }], 'b.jsonl': strToU8('b'), 'c/': strToU8('') });
+  const changed = zip.slice();
+  changed[30 + 'a.jsonl'.length] = 0;
+  const refused = { path: 'a.jsonl', reason: 'It is damaged in its archive' };
+  expect(await open(choose('a.zip', changed))).toEqual([refused, { path: 'b.jsonl', body: 'b' }]);
+  const encrypted = zip.slice();
+  const directory = new DataView(zip.buffer).getUint32(zip.length - 22 + 16, true);
+  encrypted[directory + 8] = 1;
+  expect(await open(choose('a.zip', encrypted))).toContainEqual({
+    path: 'a.jsonl',
+    reason: expect.stringContaining('encrypted'),
+  });
+  const counted = zip.slice();
+  counted[counted.length - 22 + 10] = 9;
+  expect(await open(choose('a.zip', counted))).toContainEqual({
+    path: 'a.zip',
+    reason: expect.stringContaining('damaged'),
+  });
+});
+
+it('names dropped files and folders that the browser cannot read, and keeps the others', async () => {
+  const { entries, restore } = fakeEntries();
+  onTestFinished(restore);
+  const items = [...entries.map((entry) => ({ webkitGetAsEntry: () => entry })), handOver('loose.jsonl')];
+  const listed = await listDropped({ items, files: [] } as unknown as DataTransfer);
+  expect(listed).toEqual([
+    { path: 'folder/a.jsonl', file: expect.any(File) },
+    { path: 'folder/locked.jsonl', reason: expect.stringContaining('could not read') },
+    { path: 'shut', reason: expect.stringContaining('could not read') },
+    { path: 'loose.jsonl', file: expect.any(File) },
+  ]);
+});
+
+/** A dropped item without an entry, as some browsers have it for files of other programs. */
+const handOver = (name: string) => ({ webkitGetAsEntry: () => null, getAsFile: () => new File(['x'], name) });
+
+function fakeEntries() {
+  class FileEntry {
+    readonly fullPath: string;
+    readonly isReadable: boolean;
+    constructor(fullPath: string, isReadable: boolean) {
+      this.fullPath = fullPath;
+      this.isReadable = isReadable;
+    }
+    file(resolve: (file: File) => void, reject: (error: Error) => void): void {
+      if (this.isReadable) resolve(new File(['x'], this.fullPath));
+      else reject(new Error('NotReadableError'));
+    }
+  }
+  class DirectoryEntry {
+    readonly fullPath: string;
+    readonly children: FileEntry[] | undefined;
+    constructor(fullPath: string, children: FileEntry[] | undefined) {
+      this.fullPath = fullPath;
+      this.children = children;
+    }
+    createReader() {
+      const parts = [this.children, []];
+      return {
+        readEntries: (resolve: (part: FileEntry[]) => void, reject: (error: Error) => void): void => {
+          const part = parts.shift();
+          if (part === undefined) reject(new Error('NotReadableError'));
+          else resolve(part);
+        },
+      };
+    }
+  }
+  vi.stubGlobal('FileSystemFileEntry', FileEntry);
+  vi.stubGlobal('FileSystemDirectoryEntry', DirectoryEntry);
+  const children = [new FileEntry('/folder/a.jsonl', true), new FileEntry('/folder/locked.jsonl', false)];
+  const entries = [new DirectoryEntry('/folder', children), new DirectoryEntry('/shut', undefined)];
+  return { entries, restore: () => void vi.unstubAllGlobals() };
+}

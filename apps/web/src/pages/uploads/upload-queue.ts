@@ -2,6 +2,7 @@ import type { UploadReceipt } from '@recount/contract';
 import { useSyncExternalStore } from 'react';
 import { ApiError, request, toUrl } from '../../api/client.ts';
 import { queryClient } from '../../api/use-answer.ts';
+import type { LeftOut, RefusedFile } from './archive-member.ts';
 import { type ChosenFile, type OpenedFile, openFiles } from './open-files.ts';
 
 export interface Upload {
@@ -17,15 +18,15 @@ export interface Upload {
 
 export interface UploadState {
   uploads: readonly Upload[];
-  /** Files in folders and archives whose names are not transcripts'. */
-  leftOut: number;
+  /** How many files in folders and archives were not sent, by the reason. */
+  leftOut: ReadonlyMap<LeftOut, number>;
   /** Whether folders or archives are being read. */
   isOpening: boolean;
 }
 
 const CONCURRENT_UPLOADS = 3;
 
-let state: UploadState = { uploads: [], leftOut: 0, isOpening: false };
+let state: UploadState = { uploads: [], leftOut: new Map(), isOpening: false };
 let lastId = 0;
 let sendingCount = 0;
 const listeners = new Set<() => void>();
@@ -47,11 +48,11 @@ function subscribe(listener: () => void): () => void {
 export const useUploads = (): UploadState => useSyncExternalStore(subscribe, () => state);
 
 /** Opens and sends the chosen files. */
-export async function addFiles(chosen: readonly ChosenFile[]): Promise<void> {
+export async function addFiles(chosen: readonly (ChosenFile | RefusedFile)[]): Promise<void> {
   update({ isOpening: true });
   try {
     for await (const each of openFiles(chosen)) {
-      if ('leftOut' in each) update({ leftOut: state.leftOut + each.leftOut });
+      if ('leftOut' in each) leaveOut(each.leftOut);
       else if ('reason' in each) add({ ...each, sizeBytes: 0, state: 'refused' });
       else add({ path: each.path, sizeBytes: each.body.size, state: 'waiting', opened: each });
     }
@@ -59,6 +60,9 @@ export async function addFiles(chosen: readonly ChosenFile[]): Promise<void> {
     update({ isOpening: false });
   }
 }
+
+const leaveOut = (why: LeftOut): void =>
+  update({ leftOut: new Map(state.leftOut).set(why, (state.leftOut.get(why) ?? 0) + 1) });
 
 export function sendAgain(id: number): void {
   updateUpload(id, { state: 'waiting' });

@@ -3,11 +3,11 @@ import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import { type DragEvent, type ReactNode, useId, useState } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
-import { formatBytes, formatCount, formatCounted } from '../../format/values.ts';
+import { formatBytes, formatCount } from '../../format/values.ts';
 import { listDropped } from './open-files.ts';
 import { StatusTag } from './status-tag.tsx';
 import { TranscriptList } from './transcript-list.tsx';
-import { addFiles, sendAgain, type Upload, useUploads } from './upload-queue.ts';
+import { addFiles, sendAgain, type Upload, type UploadState, useUploads } from './upload-queue.ts';
 
 const SHOWN_UPLOADS = 30;
 const WATCH_INTERVAL_MS = 1500;
@@ -79,7 +79,8 @@ function DropZone(): ReactNode {
 /** Files sent since the page was loaded: refused ones first, then those in progress. */
 function UploadProgress(): ReactNode {
   const { uploads, leftOut, isOpening } = useUploads();
-  if (uploads.length === 0 && leftOut === 0) return isOpening ? <p role="status">Reading what you chose …</p> : null;
+  if (uploads.length === 0 && leftOut.size === 0)
+    return isOpening ? <p role="status">Reading what you chose …</p> : null;
   const refused = uploads.filter(({ state }) => state === 'refused');
   const others = uploads.filter(({ state }) => state !== 'refused');
   const sent = others.filter(({ state }) => state === 'done').length;
@@ -91,7 +92,7 @@ function UploadProgress(): ReactNode {
         <p role="status" className="muted">
           {formatCount(sent)} of {formatCount(uploads.length)} stored
           {refused.length > 0 && `, ${formatCount(refused.length)} not taken`}
-          {leftOut > 0 && `; left out by name: ${formatCounted(leftOut, 'file')}`}
+          {leftOut.size > 0 && `; left out: ${toLeftOutText(leftOut)}`}
           {isOpening && '; reading more …'}
         </p>
       </div>
@@ -113,6 +114,10 @@ function UploadProgress(): ReactNode {
     </section>
   );
 }
+
+/** As `3 by name, 1 as a link`. */
+const toLeftOutText = (leftOut: UploadState['leftOut']): string =>
+  [...leftOut].map(([why, count]) => `${formatCount(count)} ${why}`).join(', ');
 
 function UploadRow({ upload: { id, path, sizeBytes, state, receipt, reason, opened } }: { upload: Upload }): ReactNode {
   return (
