@@ -2,11 +2,11 @@ import type { DoctorCounts, Finding, RebuildFinding, RebuildProgress } from '@re
 import { Command, Option } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { parseTimeSpan } from '../option-values.ts';
+import { describeNotice } from '../report/describe-notice.ts';
 import { formatBytes, formatCount, formatCountOf, formatDuration } from '../terminal/format-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { createProgressBar, whileShowing } from '../terminal/progress-bar.ts';
 import { wrapToWidth } from '../terminal/text-width.ts';
-import { describeNotice } from './describe-notice.ts';
 import { describeRebuildFinding } from './describe-rebuild-finding.ts';
 
 interface DoctorCommandOptions {

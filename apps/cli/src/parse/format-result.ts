@@ -1,5 +1,5 @@
-import type { LineIssue, ParsedContentBlock, ParseResult, TranscriptMessage } from '@recount/core';
 import { toUnpricedName } from '@recount/contract/price-words';
+import type { LineIssue, ParsedContentBlock, ParseResult, TranscriptMessage } from '@recount/core';
 import { formatCount, formatCountOf, formatDuration, formatTimestamp, formatUsd } from '../terminal/format-values.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';

@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
 import { reportUsage, type UsageKey } from '@recount/usage';
 import { type CliContext, print, printStyled } from '../cli-context.ts';
-import { describeNotice, type Notice } from '../commands/describe-notice.ts';
 import { toCaveatLines } from '../report/caveat-lines.ts';
+import { describeNotice, type Notice } from '../report/describe-notice.ts';
 import type { ReportAnswer } from '../report/report-answer.ts';
 import { REPORT_KINDS, type ReportKind } from '../report/report-kinds.ts';
 import { formatReportTable } from '../report/report-table.ts';
