@@ -1,5 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Machine } from '../find-sessions.ts';
 
@@ -146,7 +147,9 @@ export default function (pi) {
 export async function planHooks(files: readonly HookFile[], command: string): Promise<HookChange[]> {
   return await Promise.all(
     files.map(async (file): Promise<HookChange> => {
-      const before = await readText(file.path);
+      const read = await readText(file.path);
+      if ('problem' in read) return { file, before: undefined, after: undefined, problem: read.problem };
+      const { text: before } = read;
       if (file.toText !== undefined) return planPlugin(file, before, file.toText(command));
       const settings = before === undefined || before.trim() === '' ? { ...file.base } : parseObject(before);
       if (settings === undefined || !isHookObject(settings.hooks)) {
@@ -192,7 +195,12 @@ export async function applyHooks(changes: readonly HookChange[]): Promise<Instal
 export async function removeHooks(installed: readonly InstalledHooks[], command: string): Promise<string[]> {
   const unreadable: string[] = [];
   for (const { path, before, after } of installed) {
-    const text = await readText(path);
+    const read = await readText(path);
+    if ('problem' in read) {
+      if (!read.isGone) unreadable.push(path);
+      continue;
+    }
+    const { text } = read;
     if (text === undefined) continue;
     const isAsBefore = text === after && before?.includes(JSON.stringify(command)) !== true;
     if (isAsBefore) {
@@ -271,9 +279,22 @@ async function writeSettings(path: string, text: string): Promise<void> {
   }
 }
 
-async function readText(path: string): Promise<string | undefined> {
-  return await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
+/**
+ * The file's text; undefined if there is none. `problem` says why it cannot be changed without harm: text that is not
+ * UTF-8 would be written back with other bytes, and a link without a target would become a file.
+ */
+async function readText(path: string): Promise<{ text: string | undefined } | { problem: string; isGone: boolean }> {
+  try {
+    const target = await stat(path);
+    if (target.isDirectory()) return { problem: 'It is a folder', isGone: false };
+    // Reading a pipe or a device might never end.
+    if (!target.isFile()) return { problem: 'It is not a file', isGone: false };
+    const bytes = await readFile(path);
+    return isUtf8(bytes) ? { text: bytes.toString() } : { problem: 'It is not UTF-8', isGone: false };
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT') return { problem: `It cannot be read (${code})`, isGone: false };
+    const isLink = (await lstat(path).catch(() => undefined))?.isSymbolicLink() === true;
+    return isLink ? { problem: 'It is a link to a file that does not exist', isGone: true } : { text: undefined };
+  }
 }

@@ -53,6 +53,27 @@ describe('hooks in settings files', () => {
     expect((await plan()).map(({ after }) => after)).toEqual([undefined, undefined]);
   });
 
+  it.each([
+    ['is not UTF-8', (path: string) => writeFile(path, Buffer.from('{"model":"opus\xE9"}', 'latin1'))],
+    ['is a link to a file that does not exist', (path: string) => symlink('nowhere.json', path)],
+    ['is a folder', (path: string) => mkdir(path)],
+    ['is not a file', (path: string) => symlink('/dev/null', path)],
+    ['cannot be read (ELOOP)', (path: string) => symlink('settings.json', path)],
+  ])('leave a file alone that %s, and say so', async (what, make) => {
+    const path = join(home, '.claude/settings.json');
+    await mkdir(dirname(path), { recursive: true });
+    await make(path);
+    const seen = async () => [await readdir(dirname(path)), await readFile(path).catch(({ code }) => code)];
+    const before = await seen();
+    const [change] = await plan();
+    expect(change).toMatchObject({ after: undefined, problem: `It ${what}` });
+    expect(await install()).toEqual([]);
+    expect(await seen()).toEqual(before);
+    const isGone = what.includes('does not exist');
+    expect(await removeHooks([{ path, before: null, after: '{}' }], COMMAND)).toEqual(isGone ? [] : [path]);
+    expect(await seen()).toEqual(before);
+  });
+
   it('are removed byte for byte if nothing else was changed since', async () => {
     const before = '{ "hooks": {"Stop":[]},"model" :"opus" }';
     await write('.claude/settings.json', before);
