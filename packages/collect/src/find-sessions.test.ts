@@ -81,9 +81,25 @@ it('follows links that a pattern names, but none that a wildcard matches', async
   await symlink(join(homeFolder, 'real'), join(homeFolder, 'linked'));
   await symlink(join(homeFolder, 'elsewhere'), join(homeFolder, 'real/projects/q'));
   await symlink(join(homeFolder, 'real'), join(homeFolder, 'real/projects/loop'));
+  await symlink(join(homeFolder, 'elsewhere/b.jsonl'), join(homeFolder, 'real/projects/p/c.jsonl'));
+  await symlink('nowhere', join(homeFolder, 'real/projects/dangling'));
+  await symlink(join(homeFolder, 'elsewhere/b.jsonl'), join(homeFolder, 'real/projects/notes.txt'));
   const found: MatchedFile[] = [];
-  for (const file of matchFiles(homeFolder, 'linked/projects/**/*.jsonl')) found.push(file);
+  const links: string[] = [];
+  const listener = { onLink: (path: string) => links.push(relative(homeFolder, path)) };
+  for (const file of matchFiles(homeFolder, 'linked/projects/**/*.jsonl', listener)) found.push(file);
   expect(found.map(({ path }) => relative(homeFolder, path))).toEqual(['linked/projects/p/a.jsonl']);
+  const inProjects = ['loop', 'p/c.jsonl', 'q'].map((name) => `linked/projects/${name}`);
+  expect(links).toEqual(inProjects);
+});
+
+it('names links to sessions in a place of an agent, also if there is nothing else', async () => {
+  await write('elsewhere/p/a.jsonl', 'elsewhere/p/a/subagents/agent-b.jsonl');
+  await mkdir(join(homeFolder, '.claude/projects'), { recursive: true });
+  await symlink(join(homeFolder, 'elsewhere/p'), join(homeFolder, '.claude/projects/p'));
+  const found = findSessions({ platform: 'linux', environment: {}, homeFolder });
+  const link = join(homeFolder, '.claude/projects/p');
+  expect(found.map(({ agent, files, links }) => [agent.id, files, links])).toEqual([['claude-code', [], [link]]]);
 });
 
 it('takes pattern characters other than * literally', async () => {

@@ -23,6 +23,8 @@ export interface FoundSessions {
    * Folders, and files in them, that may not be read for lack of permission. If these are all, there are no `files`.
    */
   denied: string[];
+  /** Symbolic links among them, to files or folders, which are not followed. */
+  links: string[];
   sizeBytes: number;
 }
 
@@ -36,9 +38,10 @@ export function findSessions(machine: Machine, agents: readonly Agent[] = AGENTS
   for (const agent of agents) {
     for (const place of agent.places ?? []) {
       for (const folder of toBaseFolders(place, machine)) {
-        const { files, denied } = listNewFiles(folder, place, seen);
+        const { files, denied, links } = listNewFiles(folder, place, seen);
         const sizeBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0);
-        if (files.length + denied.length > 0) found.push({ agent, place, folder, files, denied, sizeBytes });
+        if (files.length + denied.length + links.length > 0)
+          found.push({ agent, place, folder, files, denied, links, sizeBytes });
       }
     }
   }
@@ -58,15 +61,21 @@ export function toBaseFolders(place: SessionPlace, { platform, environment, home
   return folders.length > 0 ? folders : place.bases.map((base) => join(homeFolder, base));
 }
 
-function listNewFiles(folder: string, place: SessionPlace, seen: Set<string>): Pick<FoundSessions, 'files' | 'denied'> {
+function listNewFiles(
+  folder: string,
+  place: SessionPlace,
+  seen: Set<string>,
+): Pick<FoundSessions, 'files' | 'denied' | 'links'> {
   const files: MatchedFile[] = [];
   const denied: string[] = [];
-  const onDenied = (path: string): void => {
-    if (!seen.has(path)) denied.push(path);
+  const links: string[] = [];
+  const addTo = (paths: string[]) => (path: string) => {
+    if (!seen.has(path)) paths.push(path);
     seen.add(path);
   };
+  const listener = { onDenied: addTo(denied), onLink: addTo(links) };
   for (const pattern of place.files) {
-    for (const matched of matchFiles(folder, pattern, onDenied)) {
+    for (const matched of matchFiles(folder, pattern, listener)) {
       for (const file of toFiles(matched, place)) {
         if (seen.has(file.path)) continue;
         seen.add(file.path);
@@ -74,7 +83,7 @@ function listNewFiles(folder: string, place: SessionPlace, seen: Set<string>): P
       }
     }
   }
-  return { files, denied };
+  return { files, denied, links };
 }
 
 /** The file itself, or the files in the folders that it lists. */

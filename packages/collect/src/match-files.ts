@@ -12,23 +12,27 @@ const MAX_DEPTH = 32;
 
 /**
  * The files below a folder that match a pattern: `*` matches within a name, `**` any number of folders. Sorted so that
- * `<session>.jsonl` comes right before the contents of `<session>/`. Links are followed if the pattern names them, not
- * if they only match it. Folders that do not exist have no files; those without permission are reported and skipped.
+ * `<session>.jsonl` comes right before the contents of `<session>/`. Links are followed if the pattern names them. Those
+ * that only match it are reported and skipped: what they lead to may be found twice, may not be the agent's, and may
+ * lead back. Folders that do not exist have no files; those without permission are reported and skipped.
  */
 export function* matchFiles(
   folder: string,
   pattern: string,
-  onDenied: OnDenied = () => undefined,
+  { onDenied = () => undefined, onLink = () => undefined }: Partial<MatchListener> = {},
 ): Generator<MatchedFile, void> {
-  yield* matchParts(folder, pattern.split('/'), { depth: 0, onDenied });
+  yield* matchParts(folder, pattern.split('/'), { depth: 0, onDenied, onLink });
 }
 
-/** Called with a folder or file that may not be read for lack of permission. */
-type OnDenied = (path: string) => void;
+interface MatchListener {
+  /** Called with a folder or file that may not be read for lack of permission. */
+  onDenied(path: string): void;
+  /** Called with a symbolic link that is not followed, to a file that would match or a folder that may hold some. */
+  onLink(path: string): unknown;
+}
 
-interface Walk {
+interface Walk extends MatchListener {
   depth: number;
-  onDenied: OnDenied;
 }
 
 function* matchParts(folder: string, parts: readonly string[], walk: Walk): Generator<MatchedFile, void> {
@@ -46,6 +50,7 @@ function* matchParts(folder: string, parts: readonly string[], walk: Walk): Gene
       const path = join(folder, entry.name);
       if (rest.length === 0 && entry.isFile()) yield* toFile(path, walk);
       if (rest.length > 0 && entry.isDirectory()) yield* matchParts(path, rest, walk);
+      if (entry.isSymbolicLink() && leadsToMatch(path, rest)) walk.onLink(path);
     }
   }
 }
@@ -60,7 +65,19 @@ function* matchAnywhere(folder: string, rest: readonly string[], walk: Walk): Ge
     const path = join(folder, entry.name);
     if (entry.isDirectory() && depth < MAX_DEPTH) yield* matchAnywhere(path, rest, { ...walk, depth: depth + 1 });
     else if (rest.length === 1 && entry.isFile() && fits(entry.name)) yield* toFile(path, walk);
+    else if (entry.isSymbolicLink() && leadsToMatch(path, rest.length === 1 && fits(entry.name) ? [] : ['**']))
+      walk.onLink(path);
   }
+}
+
+/** Whether a link leads to a file, or to a folder that may hold matches of the rest of the pattern. */
+function leadsToMatch(path: string, rest: readonly string[]): boolean {
+  const silent = { depth: 0, onDenied: () => undefined, onLink: () => undefined };
+  const target = attempt(() => statSync(path, { throwIfNoEntry: false }), path, silent.onDenied);
+  if (rest.length === 0) return target?.isFile() === true;
+  // A whole tree is not searched for this.
+  if (target?.isDirectory() !== true || rest.includes('**')) return target?.isDirectory() === true;
+  return matchParts(path, rest, silent).next().done !== true;
 }
 
 function* toFile(path: string, { onDenied }: Walk): Generator<MatchedFile, void> {
@@ -77,7 +94,7 @@ function readEntries(folder: string, { onDenied }: Walk): Dirent[] {
 }
 
 /** Undefined if it fails. */
-function attempt<T>(read: () => T, path: string, onDenied: OnDenied): T | undefined {
+function attempt<T>(read: () => T, path: string, onDenied: MatchListener['onDenied']): T | undefined {
   try {
     return read();
   } catch (error) {

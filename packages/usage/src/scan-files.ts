@@ -26,7 +26,7 @@ export interface FoundFile {
 /** A session in an agent's database. */
 export interface StoredFile extends FoundFile {
   version: string;
-  /** Its canonical NDJSON. */
+  /** Its canonical NDJSON. Throws if there is none; with the code `link` or `unknown-layout`, the message is shown. */
   open(): AsyncIterable<Uint8Array>;
 }
 
@@ -120,8 +120,8 @@ export async function scanStored(stored: readonly StoredFile[]): Promise<ScanRes
 function toFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, name, message } = error as NodeJS.ErrnoException;
-  // This code of a SourceError does not say what to do.
-  return code === 'unknown-layout' ? message : (code ?? name);
+  // These codes do not say what to do.
+  return code === 'unknown-layout' || code === 'link' ? message : (code ?? name);
 }
 
 /** Reads the file as it was when opened: what an agent adds in the meantime is left to the next call. */

@@ -34,6 +34,7 @@ interface BackfillRequest extends BackfillOptions {
 
 const STALL_MS = 20_000;
 const SHOW_MS = 1000;
+const MAX_NAMED_LINKS = 10;
 const ARRIVED = new Set<BackfillOutcome>(['queued', 'ingested', 'superseded', 'already-there', 'healed']);
 
 /**
@@ -61,6 +62,7 @@ export async function backfillWithProgress(
     () => undefined,
   );
   let refused = 0;
+  let links = 0;
   const troubles = new Set<string>();
   const noteTrouble = (reason: string): void => {
     if (!troubles.has(reason)) bar.note(`${reason}. Trying again …`);
@@ -84,7 +86,9 @@ export async function backfillWithProgress(
         const { location, reason = '' } = event;
         const isRefused = paths.includes(location) && isRefusal(reason);
         if (isRefused) refused += 1;
-        if (request.namesSkipped ?? (isRefused || isUnreadable(reason)))
+        // Sessions that people expect may be behind it.
+        const isNamedLink = reason === 'link' && ++links <= MAX_NAMED_LINKS;
+        if (request.namesSkipped ?? (isRefused || isUnreadable(reason) || isNamedLink))
           bar.note(`skipped: ${location}: ${describeSkip(reason)}`);
       }
       latest = report;

@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { createFakeContext, type FakeContext } from '../testing/fake-context.ts';
+import { showUsage } from '../usage/show-usage.ts';
 import { confirmFound, findOnMachine, showFound } from './found-sessions.ts';
 
 let home: string;
@@ -68,4 +69,28 @@ it('names the agents it looked for if it finds no sessions', async () => {
   const nothing = confirmFound(context, [], { isConfirmed: true, asJson: false });
   await expect(nothing).rejects.toThrow(/those of Claude Code, Codex/);
   await expect(findOnMachine(context, { agent: ['hal'] })).rejects.toThrow(/No agent hal: recount knows claude-code/);
+});
+
+it('names links to sessions that are not followed, also if nothing else is found', async () => {
+  const link = join(home, '.claude/projects/linked');
+  await symlink(join(home, '.claude/projects/-home-ada-app'), link);
+  const listing = createContext();
+  await showFound(listing, await findOnMachine(listing, { agent: [] }), false);
+  expect(listing.err()).toContain(`Not followed: ${link}, a symbolic link.`);
+  const asJson = createContext();
+  await showFound(asJson, await findOnMachine(asJson, { agent: [] }), true);
+  expect(JSON.parse(asJson.out()).places).toMatchObject([{ files: 2, links: [link] }]);
+  const usage = createContext();
+  await showUsage(usage, [], { cache: false });
+  expect(usage.err().replaceAll(/\s+/g, ' ')).toContain(
+    `${link} (a symbolic link, which is not followed: name what it`,
+  );
+  await rename(join(home, '.claude/projects/-home-ada-app'), join(home, 'moved'));
+  await rm(link);
+  await symlink(join(home, 'moved'), link);
+  const alone = createContext();
+  const found = await findOnMachine(alone, { agent: [] });
+  const confirming = confirmFound(alone, found, { isConfirmed: true, asJson: false });
+  await expect(confirming).rejects.toThrow('No sessions found');
+  expect(alone.err()).toContain(`Not followed: ${link}, a symbolic link.`);
 });

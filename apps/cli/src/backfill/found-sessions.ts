@@ -9,6 +9,8 @@ import { formatBytes, formatCount } from '../terminal/format-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { formatTable } from '../terminal/table.ts';
 
+const MAX_NAMED_LINKS = 10;
+
 interface FindOptions {
   /** Ids of agents; empty: all. */
   agent: readonly string[];
@@ -49,9 +51,19 @@ export async function showFound(context: CliContext, found: readonly FoundSessio
   else if (counted.length === 0) note(context, 'No sessions found.');
   else for (const line of toTable(context, counted)) print(context, line);
   for (const path of found.flatMap(({ denied }) => denied)) note(context, `No permission to read ${path}`);
+  noteLinks(context, found);
   for (const { path, reason } of counted.flatMap(({ notRead }) => notRead)) {
     note(context, `Not read: ${path} (${reason}).`);
   }
+}
+
+/** Names the links that are not followed. */
+function noteLinks(context: CliContext, found: readonly FoundSessions[]): void {
+  const links = found.flatMap(({ links }) => links);
+  for (const path of links.slice(0, MAX_NAMED_LINKS))
+    note(context, `Not followed: ${path}, a symbolic link. Name what it points to: recount backfill FOLDER.`);
+  const rest = links.length - MAX_NAMED_LINKS;
+  if (rest > 0) note(context, `Not followed: ${formatCount(rest)} more (--list --json names them all).`);
 }
 
 interface CountedSessions extends FoundSessions {
@@ -76,7 +88,7 @@ async function countSessions({ agent, place, files }: FoundSessions): Promise<nu
 }
 
 function toJson(found: CountedSessions) {
-  const { agent, place, folder, files, denied, sessionCount, notRead, sizeBytes } = found;
+  const { agent, place, folder, files, denied, links, sessionCount, notRead, sizeBytes } = found;
   return {
     agent: agent.id,
     holds: place.holds,
@@ -86,6 +98,7 @@ function toJson(found: CountedSessions) {
     files: files.length,
     bytes: sizeBytes,
     ...(denied.length > 0 && { denied }),
+    ...(links.length > 0 && { links }),
     ...(notRead.length > 0 && { not_read: notRead }),
     readable: holdsSessions(found),
   };
@@ -117,7 +130,9 @@ export async function confirmFound(
   { isConfirmed, asJson }: { isConfirmed: boolean; asJson: boolean },
 ): Promise<string[] | undefined> {
   const readable = found.filter(holdsSessions);
-  if (readable.length === 0) {
+  if (isConfirmed || asJson) noteLinks(context, readable);
+  if (readable.every(({ files, denied }) => files.length + denied.length === 0)) {
+    if (!isConfirmed && !asJson) noteLinks(context, readable);
     const agents = AGENTS.filter(({ places }) => places !== undefined).map(({ label }) => label);
     throw new CliError(`No sessions found: recount looked for those of ${agents.join(', ')}. Name files or folders.`);
   }
@@ -153,8 +168,10 @@ function sumBytes(found: readonly FoundSessions[]): number {
 }
 
 /** The common folder of the place's files, with `~` for the home folder. */
-function toShownFolder(context: CliContext, { files, denied }: FoundSessions): string {
-  const paths = [...files.map(({ path }) => path), ...denied].map((path) => path.split(sep));
+function toShownFolder(context: CliContext, { files, denied, links }: FoundSessions): string {
+  const paths = [...files.map(({ path }) => path), ...denied, ...(files.length + denied.length > 0 ? [] : links)].map(
+    (path) => path.split(sep),
+  );
   const [first = []] = paths;
   const isShared = (index: number): boolean => paths.every((path) => path[index] === first[index]);
   const end = first.findIndex((_part, index) => !isShared(index));

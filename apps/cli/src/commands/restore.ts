@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, rename, rm, stat, utimes } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Attachment, AttachmentList, SessionDetail, SessionList, Transcript } from '@recount/contract';
@@ -80,7 +80,8 @@ async function restore(context: CliContext, id: string, options: RestoreOptions)
   const { place, client } = await connectToApi(context, options);
   const session = await client.request<SessionDetail>(`/v1/sessions/${encodeURIComponent(id)}`);
   if (session === undefined) throw new CliError(`There is no session ${id}.`);
-  await restoreSession(context, { place, client }, session, options);
+  const failed = await restoreSession(context, { place, client }, session, options);
+  if (failed > 0) throw new CliError(`${formatCountOf(failed, 'file')} of the session not restored.`);
   const { AGENTS } = await import('@recount/core');
   const program = AGENTS.find((agent) => agent.id === session.agent)?.label ?? session.agent;
   note(
@@ -97,7 +98,7 @@ async function pull(context: CliContext, given: string | undefined, options: Res
   for await (const session of listSessions(client, '/v1/sessions', { project })) {
     count += 1;
     try {
-      await restoreSession(context, { place, client }, session, options);
+      if ((await restoreSession(context, { place, client }, session, options)) > 0) failed += 1;
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
       failed += 1;
@@ -109,56 +110,68 @@ async function pull(context: CliContext, given: string | undefined, options: Res
   if (failed > 0) context.exitCode = 1;
 }
 
-/** The session's own transcript, and those of its sub-agents. */
+/**
+ * The session's own transcript, and those of its sub-agents, with their attachments. A file that cannot be restored is
+ * named, and the others are; returns how many could not be.
+ */
 async function restoreSession(
   context: CliContext,
   { place, client }: { place: ApiPlace; client: ApiClient },
   session: Pick<SessionList['sessions'][number], 'session_id' | 'primary_transcript_id'>,
   options: RestoreOptions,
-): Promise<void> {
-  const [{ toMachine }, { toRestoredPath }] = await Promise.all([
+): Promise<number> {
+  const [{ toMachine }, { NotRestoredError, toRestoredPath }] = await Promise.all([
     import('../collector/this-machine.ts'),
     import('../restore/restored-path.ts'),
   ]);
   const transcripts: (typeof session)[] = [session];
   const subagents = `/v1/sessions/${encodeURIComponent(session.session_id)}/subagents`;
   for await (const subagent of listSessions(client, subagents)) transcripts.push(subagent);
+  let failed = 0;
+  const attempt = async (write: () => Promise<unknown>): Promise<void> => {
+    try {
+      await write();
+    } catch (error) {
+      if (!(error instanceof NotRestoredError)) throw error;
+      failed += 1;
+      note(context, `recount: ${error.message}`);
+    }
+  };
+  const force = options.force ?? false;
   for (const { primary_transcript_id } of transcripts) {
     const transcript = await client.request<Transcript>(`/v1/transcripts/${primary_transcript_id}`);
     if (transcript === undefined)
       throw new CliError(`The transcript ${primary_transcript_id} was deleted in the meantime.`);
-    const path = toRestoredPath(toMachine(context), transcript, {
-      project: options.project && resolve(context.workingDirectory, options.project),
-      folder: options.to && resolve(context.workingDirectory, options.to),
+    await attempt(async () => {
+      const path = toRestoredPath(toMachine(context), transcript, {
+        project: options.project && resolve(context.workingDirectory, options.project),
+        folder: options.to && resolve(context.workingDirectory, options.to),
+      });
+      await attempt(() => writeTranscript(context, place, transcript, path, force));
+      for (const file of await findAttachments(client, { transcript, path }, force))
+        await attempt(() => writeBytes(context, place, file.path, file));
     });
-    const force = options.force ?? false;
-    await writeTranscript(context, place, transcript, path, force);
-    await restoreAttachments(context, { place, client }, { transcript, path }, force);
   }
+  return failed;
 }
 
 /** If several uploaders brought different states of a file, the one from the transcript's uploader, else the first. */
-async function restoreAttachments(
-  context: CliContext,
-  { place, client }: { place: ApiPlace; client: ApiClient },
+async function findAttachments(
+  client: ApiClient,
   { transcript, path: transcriptPath }: { transcript: Transcript; path: string },
   force: boolean,
-): Promise<void> {
+): Promise<(WrittenFile & { path: string })[]> {
   const { toRestoredAttachmentPath } = await import('../restore/restored-path.ts');
   const attachments = await listAttachments(client, transcript.session_id);
   const isPreferred = ({ uploader_key_id }: Attachment): boolean => uploader_key_id === transcript.uploader_key_id;
-  for (const states of Map.groupBy(attachments, ({ path }) => path).values()) {
+  return [...Map.groupBy(attachments, ({ path }) => path).values()].flatMap((states) => {
     const attachment = states.find(isPreferred) ?? states[0];
     const path = attachment && toRestoredAttachmentPath(transcriptPath, attachment);
-    if (attachment === undefined || path === undefined) continue;
+    if (attachment === undefined || path === undefined) return [];
     const { id, session_id: sessionId, sha256, stored_sha256, modified_at } = attachment;
-    await writeBytes(context, place, path, {
-      source: `/v1/sessions/${encodeURIComponent(sessionId)}/attachments/${id}`,
-      expected: stored_sha256 ?? sha256,
-      modifiedAt: modified_at,
-      force,
-    });
-  }
+    const source = `/v1/sessions/${encodeURIComponent(sessionId)}/attachments/${id}`;
+    return [{ path, source, expected: stored_sha256 ?? sha256, modifiedAt: modified_at, force }];
+  });
 }
 
 async function listAttachments(client: ApiClient, sessionId: string): Promise<Attachment[]> {
@@ -213,28 +226,58 @@ interface WrittenFile {
 }
 
 /**
- * Returns false if the file existed with these bytes. Throws CliError if it has different ones, or different ones were
- * received.
+ * Returns false if the file existed with these bytes. Throws NotRestoredError if it has different ones, if different
+ * ones were received, or if it cannot be written.
  */
-async function writeBytes(
+async function writeBytes(context: CliContext, place: ApiPlace, path: string, file: WrittenFile): Promise<boolean> {
+  const { NotRestoredError } = await import('../restore/restored-path.ts');
+  try {
+    return await writeFileOnce(context, place, path, file);
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (syscall === undefined || code === undefined || !WRITE_ERRORS.has(code)) throw error;
+    const reason = WRITE_ERRORS.get(code) ?? code;
+    throw new NotRestoredError(`${path} cannot be written: ${reason}.`, { cause: error });
+  }
+}
+
+/** Errors of one file, whose cause is its path. */
+const WRITE_ERRORS: ReadonlyMap<string, string> = new Map([
+  ['ENAMETOOLONG', 'it has a name that is longer than this file system allows'],
+  ['EACCES', 'no permission'],
+  ['EPERM', 'no permission'],
+  ['EISDIR', 'there is a folder in its place'],
+  ['ENOTDIR', 'there is a file in place of its folder'],
+  ['EEXIST', 'there is a file in place of its folder'],
+  ['EILSEQ', 'this file system does not allow its name'],
+  ['EINVAL', 'this file system does not allow its name'],
+]);
+
+async function writeFileOnce(
   context: CliContext,
   place: ApiPlace,
   path: string,
   { source, expected, modifiedAt, force }: WrittenFile,
 ): Promise<boolean> {
+  const { NotRestoredError } = await import('../restore/restored-path.ts');
   if (!force && (await stat(path).catch(() => undefined)) !== undefined) {
     if ((await hashFile(path)) === expected) {
       note(context, `${path} is there already.`);
       return false;
     }
-    throw new CliError(
+    throw new NotRestoredError(
       `${path} is there, and has other bytes: give --force to write over it, or --to for another place.`,
     );
   }
   const { download } = await import('../connection/download.ts');
-  const response = await download(place, source, {});
   await mkdir(dirname(path), { recursive: true });
-  const unfinished = `${path}.unfinished`;
+  // Not the file's name with an ending, which may be too long.
+  const unfinished = join(dirname(path), `.recount-${createHash('sha256').update(path).digest('hex')}.unfinished`);
+  // Found before the download: a name that is too long.
+  await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+  const response = await download(place, source, {});
   const hash = createHash('sha256');
   const hashing = new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -245,7 +288,7 @@ async function writeBytes(
   try {
     await pipeline(response, hashing, createWriteStream(unfinished, { mode: 0o600 }));
     if (hash.digest('hex') !== expected)
-      throw new CliError(`The bytes for ${path} are not those that were stored: run recount doctor.`);
+      throw new NotRestoredError(`The bytes for ${path} are not those that were stored: run recount doctor.`);
     const time = new Date(modifiedAt);
     await utimes(unfinished, time, time);
     await rename(unfinished, path);

@@ -4,9 +4,12 @@ import type { Attachment, Transcript } from '@recount/contract';
 import { AGENTS, toAttachmentKind } from '@recount/core';
 import { CliError } from '../cli-error.ts';
 
+/** One file cannot be restored; others may be. */
+export class NotRestoredError extends CliError {}
+
 /**
  * Where this machine's agent looks for a transcript that was at `path` on another one: the part after the agent's
- * folder is the same, except for Claude Code's name for a project's folder. Throws CliError if it cannot be determined.
+ * folder is the same, except for Claude Code's name for a project's folder. Throws NotRestoredError if it cannot be determined.
  */
 export function toRestoredPath(
   machine: Machine,
@@ -30,7 +33,7 @@ export function toRestoredPath(
     }
   }
   if (folder !== undefined) return join(folder, `${basename(sessionId).replaceAll(/[^\w.-]/g, '_')}.jsonl`);
-  throw new CliError(`recount does not know where ${id} would look for ${sessionId}: name a folder with --to.`);
+  throw new NotRestoredError(`recount does not know where ${id} would look for ${sessionId}: name a folder with --to.`);
 }
 
 /**

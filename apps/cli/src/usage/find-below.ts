@@ -10,10 +10,16 @@ import { type Found, toDeniedFile } from './found.ts';
 const TRANSCRIPT_PATTERNS = ['**/*.json*', '**/*.ndjson*'];
 const DATABASE_PATTERNS = ['**/*.db', '**/*.sqlite', '**/*.sqlite3'];
 
+const NODE_MODULES = /[\\/]node_modules[\\/]/;
+
 /** Everything below the paths. Throws UsageError for a path that does not exist. */
 export async function findBelow({ workingDirectory }: CliContext, paths: readonly string[]): Promise<Found> {
   const transcripts = new Map<string, FoundFile>();
   const databases = new Map<string, FoundFile>();
+  const links = new Set<string>();
+  // Package managers link thousands of folders, and no agent keeps sessions there.
+  const onLink = (path: string): unknown => NODE_MODULES.test(path) || links.add(path);
+  const onDenied = (path: string): void => void transcripts.set(path, toDeniedFile(path));
   for (const given of paths) {
     const path = resolve(workingDirectory, given);
     const stats = await stat(path).catch(() => undefined);
@@ -24,12 +30,13 @@ export async function findBelow({ workingDirectory }: CliContext, paths: readonl
       continue;
     }
     for (const pattern of TRANSCRIPT_PATTERNS)
-      for (const file of matchFiles(path, pattern, (denied) => transcripts.set(denied, toDeniedFile(denied))))
+      for (const file of matchFiles(path, pattern, { onDenied, onLink }))
         if (classifyName(file.path) !== 'transcript') continue;
         else if (await isSessionStore(file.path)) databases.set(file.path, file);
         else if (!isSessionPart(file.path) && !(await isPromptHistory(file.path))) transcripts.set(file.path, file);
     for (const pattern of DATABASE_PATTERNS)
-      for (const file of matchFiles(path, pattern)) if (await isSessionStore(file.path)) databases.set(file.path, file);
+      for (const file of matchFiles(path, pattern, { onLink }))
+        if (await isSessionStore(file.path)) databases.set(file.path, file);
   }
-  return { transcripts: [...transcripts.values()], databases: [...databases.values()] };
+  return { transcripts: [...transcripts.values()], databases: [...databases.values()], links: [...links] };
 }

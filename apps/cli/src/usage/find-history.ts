@@ -4,7 +4,7 @@ import type { SessionPlace } from '@recount/core';
 import { AGENTS } from '@recount/core/agents';
 import type { FoundFile, StoredFile } from '@recount/usage';
 import type { CliContext } from '../cli-context.ts';
-import { type Found, toDeniedFile } from './found.ts';
+import { type Found, toDeniedFile, toLinkFile } from './found.ts';
 
 /**
  * The transcripts below the paths, or those that the agents of this machine keep, and the sessions in agents'
@@ -12,9 +12,10 @@ import { type Found, toDeniedFile } from './found.ts';
  */
 export async function findHistory(context: CliContext, paths: readonly string[]): Promise<(FoundFile | StoredFile)[]> {
   const found = await (paths.length > 0 ? findBelow(context, paths) : findOnMachine(context));
-  if (found.databases.length === 0) return found.transcripts;
+  const links = found.links.map(toLinkFile);
+  if (found.databases.length === 0) return [...found.transcripts, ...links];
   const { addStored } = await import('./add-stored.ts');
-  return await addStored(found);
+  return [...(await addStored(found)), ...links];
 }
 
 /** Loads modules that most calls do not need. */
@@ -32,6 +33,7 @@ function findOnMachine({ environment }: CliContext): Found {
   return {
     transcripts: [...listOf('transcripts'), ...denied.map(toDeniedFile)],
     databases: [...listOf('database'), ...listOf('folder')],
+    links: found.filter(({ place }) => place.holds !== 'aside').flatMap((place) => place.links),
   };
 }
 

@@ -1,10 +1,21 @@
-import type { FoundFile } from '@recount/usage';
+import type { FoundFile, StoredFile } from '@recount/usage';
 
 /** What may contain usage, before databases are opened. */
 export interface Found {
   transcripts: FoundFile[];
   databases: FoundFile[];
+  /** Symbolic links that are not followed. */
+  links: string[];
 }
+
+/** A link that is not followed: it fails when it is read, and is named. */
+export const toLinkFile = (path: string): StoredFile => ({
+  ...{ path, sizeBytes: 0, modifiedAtMs: 0, version: '' },
+  open() {
+    const reason = 'a symbolic link, which is not followed: name what it points to';
+    throw Object.assign(new Error(reason), { code: 'link' });
+  },
+});
 
 /** A file without read permission: it fails when it is read, and is counted as failed. */
 export const toDeniedFile = (path: string): FoundFile => ({ path, sizeBytes: 0, modifiedAtMs: 0 });
