@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Program } from './program.ts';
@@ -11,7 +10,6 @@ export const cline: Program = {
   label: 'Cline CLI',
   packageName: 'cline',
   command: 'cline',
-  compactCommand: '/compact',
   tools: {
     shell: (command) => ({ name: 'run_commands', input: { commands: [command] } }),
     agent: (task) => ({ name: 'spawn_agent', input: { systemPrompt: 'Do a part.', task } }),
@@ -25,26 +23,13 @@ export const cline: Program = {
     await writeFile(join(folder, 'providers.json'), JSON.stringify(content));
     return { CLINE_TELEMETRY_DISABLED: '1', CLINE_NO_AUTO_UPDATE: '1' };
   },
-  toArguments(turn, _earlier, { home }) {
-    // It does not print the session's id: the oldest folder has it.
-    const id = () => readdirSync(join(home, '.cline/data/sessions')).sort()[0] ?? '';
-    const session = {
-      new: () => [],
-      continue: () => ['--id', id()],
-      resume: () => ['--id', id()],
-      fork: () => [],
-    }[turn.start]();
-    return [
-      '--json',
-      '--provider',
-      'openai-compatible',
-      '--model',
-      'gpt-5.5',
-      '--key',
-      'sk-lab',
-      ...session,
-      turn.prompt,
-    ];
+  // Every start is a session of its own.
+  toArguments: (turn) => ['--json', '--provider', PROVIDER, '--model', MODEL, turn.prompt],
+  notTried: {
+    'two-turns': 'it resumes sessions only interactively',
+    resume: 'it resumes sessions only interactively',
+    fork: 'it has no fork',
+    compaction: 'it resumes sessions only interactively',
+    fast: 'it has no fast tier',
   },
-  notTried: { fork: 'it has no fork', fast: 'it has no fast tier' },
 };
