@@ -1,5 +1,11 @@
 import { findSessions, readSessions } from '@recount/collect';
-import { IDENTIFY_HEAD_BYTES, identifyTranscript, type ParsedContentBlock, streamTranscript } from '@recount/core';
+import {
+  IDENTIFY_HEAD_BYTES,
+  identifyTranscript,
+  type ParsedContentBlock,
+  streamTranscript,
+  UNKNOWN_MODEL,
+} from '@recount/core';
 import { type Found, type FoundIssue, type FoundResponse, toFoundSession } from './found.ts';
 
 /** The sessions' files and databases that recount finds in a program's home. */
@@ -43,6 +49,9 @@ async function parse(
     blocks.push(...batch.contentBlocks);
     for (const { code, severity, error } of batch.issues) issues.push({ code, severity, message: error });
     for (const row of batch.apiResponses) {
+      // A sub-agent's own file may name no model where its parent's does: the ledger takes the copy that names it.
+      const isWorse = row.model === null || row.model === UNKNOWN_MODEL;
+      if (isWorse && responses.has(row.response_key)) continue;
       responses.set(row.response_key, {
         ...{ sessionId, model: row.model, input: row.tokens_in, cacheRead: row.cache_read },
         ...{ cacheWrite: row.cache_write, output: row.tokens_out, cacheWrite1h: row.cache_write_1h },
