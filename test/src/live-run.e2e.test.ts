@@ -362,7 +362,7 @@ describe('recount tail', () => {
       '[claude] Invalid API key · Please run /login',
       expect.stringMatching(/^\[claude\] WARNING: .*update recount \(line 2\)$/),
       `[claude] WARNING: Unreadable line (line 4): ${torn.slice(0, 100)}`,
-      '[claude] WARNING: More than 10485760 bytes without a line feed (line 5)',
+      '[claude] WARNING: More than 10485760 bytes without a line feed: the line was dropped (line 5)',
     ]);
     const json = await start(home, ['tail', '--json'], {}, stream).ended;
     expect(json.stdout).not.toContain('Invalid API key');

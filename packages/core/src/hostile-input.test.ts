@@ -88,7 +88,7 @@ describe('nesting of 100,000 levels', () => {
 describe('numbers', () => {
   it('out of range are neither tokens nor timestamps', async () => {
     const line =
-      '{"type":"assistant","timestamp":1e400,"message":{"id":1e400,"usage":{"input_tokens":1e400,"output_tokens":99999999999999999999}}}';
+      '{"type":"assistant","timestamp":1e400,"message":{"id":1e400,"content":"","usage":{"input_tokens":1e400,"output_tokens":99999999999999999999}}}';
     const { messages, stats, warnings } = await parseTranscript('s', toJsonl(line));
     expect(only(messages)).toMatchObject({ tokens_in: 0, tokens_out: 0, cost_usd: 0, timestamp: null });
     expect(stats.tokens_out).toBe(0);

@@ -6,6 +6,7 @@ export type IssueCode =
   | 'invalid_json'
   | 'truncated_last_line'
   | 'missing_type'
+  | 'missing_field'
   | 'unknown_line_type'
   | 'line_too_long'
   | 'line_cut'

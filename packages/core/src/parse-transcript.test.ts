@@ -204,7 +204,7 @@ describe('rule 1: lines', () => {
     const text = 'one\u2028two\u2029three\u0085four';
     const { contentBlocks } = await parse([userLine(text)]);
     expect(only(contentBlocks).content_text).toBe(text);
-    const { messages, warnings } = await parseText('{"type":"user"}\r{"type":"user"}\n');
+    const { messages, warnings } = await parseText('{"type":"user","message":"a"}\r{"type":"user","message":"b"}\n');
     expect(messages).toHaveLength(2);
     expect(warnings.map(({ code }) => code)).toEqual(['glued_objects']);
   });
@@ -384,7 +384,15 @@ describe('rule 4: blocks', () => {
     for (const { has_text, has_thinking, has_tool_use, has_tool_result } of messages) {
       expect([has_text, has_thinking, has_tool_use, has_tool_result]).toEqual([false, false, false, false]);
     }
-    expect([contentBlocks, errors, warnings]).toEqual([[], [], []]);
+    expect([contentBlocks, errors]).toEqual([[], []]);
+    expect(warnings.map(({ lineNumber, error }) => [lineNumber, error])).toEqual([
+      [1, 'Missing field message.content'],
+      [2, 'Missing field message.content'],
+      [3, 'Missing field message'],
+      [4, 'Missing field message'],
+      [5, 'Missing field message.content'],
+      [7, 'Missing field summary'],
+    ]);
   });
 
   it('set the flag of each kind', async () => {
@@ -832,7 +840,7 @@ describe('rule 11: unusual input', () => {
 
   it('may contain NUL and lone surrogates, in names as in values', async () => {
     const { contentBlocks, warnings } = await parse([
-      '{"type":"assistant","message":{"content":[{"type":"tool_use","name":"\\u0000","input":{"\\udc00":"\\ud83d"}}]}}',
+      '{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"\\u0000","input":{"\\udc00":"\\ud83d"}}]}}',
       '{"type":"user","message":{"content":"fine: \\ud83d\\ude00 \\\\u0000"}}',
     ]);
     expect(contentBlocks[0]).toMatchObject({ tool_name: '\uFFFD', tool_input: { '\uFFFD': '\uFFFD' } });

@@ -26,6 +26,7 @@ export {
   openLiveWriter,
   readStoredStream,
 } from './live/open-live-writer.ts';
+export { settleLiveStream } from './live/settle-live-stream.ts';
 export { type TendOptions, tendLiveStreams } from './live/tend-live-streams.ts';
 export { createDoctorCounts, type DoctorCounts } from './maintain/check-raw-objects.ts';
 export { deleteSession, deleteTranscript, deleteWorkspace } from './maintain/deletions.ts';

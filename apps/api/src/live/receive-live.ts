@@ -10,6 +10,7 @@ import {
   type LiveWriter,
   openLiveWriter,
   readStoredStream,
+  settleLiveStream,
 } from '@recount/ingest';
 import type { LiveConfig } from '../config.ts';
 import { ProblemError } from '../problems/problem-error.ts';
@@ -142,7 +143,10 @@ export function createLiveReceiver(deps: LiveDependencies, config: LiveConfig): 
   };
 }
 
-/** A writer; or the result of an ended stream, if the request only repeats its end. */
+/**
+ * A writer; or the result of an ended stream, if the request only repeats its end. Its bytes are a transcript then: if an
+ * earlier request could not store them, this one does.
+ */
 async function openOrAnswer(
   deps: LiveDependencies,
   upload: LiveUpload,
@@ -159,7 +163,7 @@ async function openOrAnswer(
       if ((await overlap.take(chunk)).length > 0) throw error;
     }
     if (overlap.leftBytes > 0) throw error;
-    return stream;
+    return await settleLiveStream(deps, stream);
   }
 }
 

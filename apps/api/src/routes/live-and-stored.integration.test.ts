@@ -200,6 +200,32 @@ it('keeps the newest 100 user messages of any transcript as checkpoints, in orde
   expect(continued).toHaveLength(100);
 });
 
+it('lists the checkpoints of several live runs in order of time, whichever run is the longest', async () => {
+  const run = async (...uuids: string[]) =>
+    await record(
+      'many-runs',
+      toText([toInit('many-runs'), ...uuids.map((uuid) => toUser('many-runs', `prompt ${uuid}`, { uuid }))]),
+    );
+  expect((await run('cp-1', 'cp-2')).checkpoints).toEqual(['cp-1', 'cp-2']);
+  expect((await run('cp-3', 'cp-4', 'cp-5')).checkpoints).toEqual(['cp-1', 'cp-2', 'cp-3', 'cp-4', 'cp-5']);
+  expect((await run('cp-6')).checkpoints).toEqual(['cp-1', 'cp-2', 'cp-3', 'cp-4', 'cp-5', 'cp-6']);
+});
+
+it('lists the checkpoints of several recorded runs in order of their upload, or of their own times', async () => {
+  const toRun = (sessionId: string, users: readonly Fields[]) =>
+    toText([toInit(sessionId), ...users.map((fields) => toUser(sessionId, `prompt ${fields.uuid}`, fields))]);
+  await api.upload(toRun('recorded-runs', [{ uuid: 'cp-1' }, { uuid: 'cp-2' }, { uuid: 'cp-3' }]));
+  await api.work();
+  await api.upload(toRun('recorded-runs', [{ uuid: 'cp-4' }]));
+  await api.work();
+  expect((await readStored('recorded-runs')).checkpoints).toEqual(['cp-1', 'cp-2', 'cp-3', 'cp-4']);
+  const later = { uuid: 'cp-2', timestamp: '2026-05-02T10:00:00Z' };
+  await api.upload(toRun('timed-runs', [later, { uuid: 'cp-3' }]));
+  await api.upload(toRun('timed-runs', [{ uuid: 'cp-1', timestamp: '2026-05-01T10:00:00Z' }]));
+  await api.work();
+  expect((await readStored('timed-runs')).checkpoints).toEqual(['cp-1', 'cp-2', 'cp-3']);
+});
+
 it('counts costUSD on assistant lines live', async () => {
   const answer = (id: string, costUSD: number): Fields => ({
     type: 'assistant',

@@ -6,7 +6,6 @@ import {
   liveEventQuerySchema,
   liveParamsSchema,
 } from '@recount/contract';
-import { createCheckpointRegistry } from '@recount/core/live';
 import { findLiveSession, findLiveStream, findSession, listCheckpoints } from '@recount/db';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -14,6 +13,7 @@ import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { LiveConfig } from '../config.ts';
 import { toEventStream } from '../live/event-stream.ts';
 import { createLiveBell } from '../live/live-bell.ts';
+import { mergeCheckpoints } from '../live/merge-checkpoints.ts';
 import { toRunningStream } from '../live/running-stream.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse, toResponse } from '../plugins/openapi.ts';
@@ -149,7 +149,7 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
         operationId: 'listCheckpoints',
         summary: 'List the points that a session can be rewound to',
         description: [
-          'User messages: those of its transcript, then those that its streams have shown since. `recount run` makes the agent repeat them',
+          'User messages of all its transcripts and streams, in order of time, the newest last. `recount run` makes the agent repeat them',
           'in its stream if they are sent through its stdin.',
         ].join(' '),
         tags: ['live'],
@@ -161,10 +161,10 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
       const session = { workspaceId: workspaceOf(request), sessionId: request.params.session_id };
       const live = await findLiveSession(database, session);
       if (live === undefined) await requireSession(session.workspaceId, session.sessionId);
-      const stored = await listCheckpoints(database, session, MAX_CHECKPOINTS);
-      const registry = createCheckpointRegistry({ maxPerSession: MAX_CHECKPOINTS });
-      for (const uuid of [...stored, ...(live?.checkpoints ?? [])]) registry.addCheckpoint(session.sessionId, uuid);
-      return { session_id: session.sessionId, checkpoints: registry.getCheckpoints(session.sessionId) };
+      const shown = live?.checkpoints ?? [];
+      const stored = await listCheckpoints(database, session, { limit: MAX_CHECKPOINTS, known: shown });
+      const checkpoints = mergeCheckpoints(stored, shown).slice(-MAX_CHECKPOINTS);
+      return { session_id: session.sessionId, checkpoints };
     },
   );
 

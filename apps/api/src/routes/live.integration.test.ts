@@ -10,6 +10,7 @@ import {
 import { findAgentFormat } from '@recount/core';
 import { createDatabasePool } from '@recount/db';
 import { tendLiveStreams } from '@recount/ingest';
+import { RawStoreError } from '@recount/storage';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createApiApp } from '../app.ts';
@@ -445,6 +446,60 @@ describe('a broken connection', () => {
     expect(await readSession('closing')).toMatchObject({ tokens_out: LIVE_TOKENS.output, live: { stream_count: 1 } });
     const repeated = await sendLive(sender, 'closing', lines.join(''), { ...name, ...complete });
     expect(repeated).toMatchObject({ status: 200, body: { state: 'closed' } });
+  });
+});
+
+describe('the completing request', () => {
+  const startWith = async (put: TestApi['rawStore']['put']) => {
+    const rawStore = { ...api.rawStore, put };
+    const app = await createApiApp(
+      { database: api.database, rawStore, queue: api.queue, log: pino({ level: 'silent' }) },
+      readApiConfig({ DATABASE_URL: api.connectionString, RECOUNT_RAW_STORE: api.storeDirectory }),
+    );
+    const url = await app.listen({ host: '127.0.0.1', port: 0 });
+    const close = async () => {
+      app.server.closeAllConnections();
+      await app.close();
+    };
+    return { place: { url, key: api.keys.ingest }, close };
+  };
+
+  it('is answered with 200 only once the bytes are a transcript, also when it is repeated', async () => {
+    let isAway = true;
+    const { place, close } = await startWith((...parameters) =>
+      isAway ? Promise.reject(new RawStoreError('unavailable', 'away')) : api.rawStore.put(...parameters),
+    );
+    const text = toStreamLines('repeated-end').join('');
+    const headers = { 'recount-stream': newTestStreamId(), ...complete };
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const refused = await sendLive(place, 'repeated-end', text, headers);
+      expect([refused.status, slugOf(refused.body)]).toEqual([503, 'store-unavailable']);
+    }
+    isAway = false;
+    const answers = await Promise.all([1, 2, 3].map(() => sendLive(place, 'repeated-end', text, headers)));
+    for (const { status, body } of answers) {
+      expect([status, body.state]).toEqual([200, 'closed']);
+      expect((await api.fetch(`/v1/transcripts/${body.transcript_id}`)).status).toBe(200);
+    }
+    await close();
+  });
+
+  it('is refused if the stream is deleted with its session before its bytes are a transcript', async () => {
+    const started = Promise.withResolvers<void>();
+    const deleted = Promise.withResolvers<void>();
+    const { place, close } = await startWith(async (...parameters) => {
+      started.resolve();
+      await deleted.promise;
+      return await api.rawStore.put(...parameters);
+    });
+    const text = toStreamLines('deleted-end').join('');
+    const answer = sendLive(place, 'deleted-end', text, { 'recount-stream': newTestStreamId(), ...complete });
+    await started.promise;
+    expect((await api.fetch('/v1/sessions/deleted-end', { method: 'DELETE' })).status).toBe(204);
+    deleted.resolve();
+    const refused = await answer;
+    expect([refused.status, slugOf(refused.body)]).toEqual([409, 'stream-closed']);
+    await close();
   });
 });
 

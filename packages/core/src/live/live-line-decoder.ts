@@ -87,7 +87,8 @@ export function createLiveLineDecoder(
     failuresInRow = 0;
     warn('stream_corrupted', `${maxFailuresInRow} lines in a row could not be read: check the agent's process`);
   };
-  const failOverflow = (): void => fail('buffer_overflow', `More than ${maxBufferBytes} bytes without a line feed`);
+  const failOverflow = (): void =>
+    fail('buffer_overflow', `More than ${maxBufferBytes} bytes without a line feed: the line was dropped`);
   const toQuote = (text: string): string | undefined =>
     options.quotesLines ? cutCharacters(text.trim(), MAX_QUOTE_CHARACTERS) : undefined;
 

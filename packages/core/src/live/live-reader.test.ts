@@ -453,7 +453,7 @@ describe('odd lines', () => {
       userLine(5),
     );
     expect(ofType(events, 'user').map(({ content }) => content)).toEqual(['beside', 'bare', '5']);
-    expect(warnings(events)).toEqual(['invalid_content']);
+    expect(warnings(events)).toEqual(['missing_field', 'invalid_content']);
   });
 
   it('of a flat stream are messages, tool uses and tool results', () => {
@@ -617,7 +617,8 @@ describe('odd lines', () => {
       assistantLine('m1', [{ type: 'tool_use', name: 'Bash', input: {} }]),
       userLine([{ type: 'tool_result', content: 'other' }]),
     );
-    expect(events).toMatchObject([
+    expect(warnings(events)).toEqual(['missing_field', 'missing_field', 'missing_field']);
+    expect(events.filter(({ type }) => type !== 'warning')).toMatchObject([
       { type: 'tool_result', content: 'orphan', toolUseId: '', toolName: null, isUnpaired: true, durationMs: null },
       { type: 'assistant', toolUse: { id: '', name: 'Bash' } },
       { type: 'tool_result', content: 'other', toolUseId: '', toolName: null, isUnpaired: true, durationMs: null },

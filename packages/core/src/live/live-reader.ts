@@ -284,5 +284,5 @@ function toAssistantEvent(
 
 /** The input of a tool that the API or an MCP server runs. */
 function toOtherInput({ metadata: { content } }: BlockContent) {
-  return typeof content === 'object' && content !== null && !Array.isArray(content) ? (content.input ?? null) : null;
+  return typeof content === 'object' && content !== null && !Array.isArray(content) ? (content.input ?? {}) : null;
 }

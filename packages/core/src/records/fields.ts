@@ -15,6 +15,21 @@ export function readObject(value: JsonValue | undefined): JsonObject | undefined
   return isJsonObject(value) ? value : undefined;
 }
 
+/**
+ * The object in a field; undefined if there is none. Anything else is reported, except for an empty array, which some
+ * programs write for an object without fields.
+ */
+export function readPart(
+  source: JsonObject | undefined,
+  field: string,
+  onInvalid: (field: string) => void,
+): JsonObject | undefined {
+  const value = source?.[field];
+  if (value === undefined || value === null || isJsonObject(value)) return value ?? undefined;
+  if (!Array.isArray(value) || value.length > 0) onInvalid(field);
+  return undefined;
+}
+
 /** A non-empty string, or null. */
 export function readText(value: JsonValue | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value : null;

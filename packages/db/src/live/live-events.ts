@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, gt, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../messages/schema.ts';
-import { sessions, transcripts } from '../transcripts/schema.ts';
+import { transcripts } from '../transcripts/schema.ts';
 import { isLiveSession, type LiveSessionKey, type LiveSessionRow } from './live-sessions.ts';
 import { liveEvents, liveSessions, liveStreams } from './schema.ts';
 
@@ -78,26 +78,38 @@ export async function listLiveEvents(
 }
 
 /**
- * The newest points that a session can be rewound to, oldest first: uuids of the messages of its primary transcript in
- * which the user addressed the main agent. A repeated one keeps its place.
+ * Points that a session can be rewound to, in order of time, oldest first: uuids of the messages of all its transcripts
+ * in which the user addressed the main agent; the newest `limit`, and those in `known` whatever their age. A repeated one
+ * keeps its first place. A message without a time follows the one before it in its transcript; a transcript without any
+ * has the time of its upload.
  */
 export async function listCheckpoints(
   database: Database,
   { workspaceId, sessionId }: LiveSessionKey,
-  limit: number,
+  { limit, known }: { limit: number; known: readonly string[] },
 ): Promise<string[]> {
   const { rows } = await database.execute<{ uuid: string }>(sql`
-    SELECT m.uuid
-    FROM ${sessions} AS s
-    JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
-    JOIN ${transcriptMessages} AS m ON m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id
-    WHERE s.workspace_id = ${workspaceId} AND s.session_id = ${sessionId}
-      AND m.message_type = 'user' AND m.uuid IS NOT NULL AND m.has_text AND NOT m.is_sidechain
-      AND NOT (m.metadata @> '{"isMeta": true}' OR m.metadata @> '{"isCompactSummary": true}')
-    GROUP BY m.uuid
-    ORDER BY min(m.id) DESC
-    LIMIT ${limit}`);
-  return rows.map(({ uuid }) => uuid).reverse();
+    WITH points AS (
+      SELECT m.uuid, m.id, t.created_at, coalesce(
+        m."timestamp",
+        max(m."timestamp") OVER (PARTITION BY m.row_set_id ORDER BY m.id),
+        t.first_timestamp,
+        t.created_at
+      ) AS sent_at
+      FROM ${transcripts} AS t
+      JOIN ${transcriptMessages} AS m ON m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id
+      WHERE t.workspace_id = ${workspaceId} AND t.session_id = ${sessionId}
+        AND m.message_type = 'user' AND m.uuid IS NOT NULL AND m.has_text AND NOT m.is_sidechain
+        AND NOT (m.metadata @> '{"isMeta": true}' OR m.metadata @> '{"isCompactSummary": true}')
+    ), ranked AS (
+      SELECT uuid, row_number() OVER (ORDER BY min(sent_at) DESC, min(created_at) DESC, min(id) DESC) AS rank
+      FROM points
+      GROUP BY uuid
+    )
+    SELECT uuid FROM ranked
+    WHERE rank <= ${limit} OR uuid = ANY(${sql.param([...known])}::text[])
+    ORDER BY rank DESC`);
+  return rows.map(({ uuid }) => uuid);
 }
 
 /** Streams pruned by one statement. */

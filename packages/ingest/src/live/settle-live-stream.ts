@@ -6,28 +6,36 @@ import { hashPrefixes } from '../process/hash-prefixes.ts';
 import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
 import { toStoredLiveStream } from '../receive/describe-transcript.ts';
 import { receiveTranscript } from '../receive/receive-transcript.ts';
+import { LiveError } from './live-error.ts';
 
 /**
  * Moves the bytes of an ended stream to the raw store: as a transcript, which will be ingested, or unchanged if its
- * format cannot be parsed. May be repeated, even concurrently. Throws like receiveTranscript.
+ * format cannot be parsed. May be repeated, even concurrently. Returns the stream once it is closed. Throws LiveError
+ * `closed` if it was deleted with its session in the meantime, and like receiveTranscript.
  */
 export async function settleLiveStream(deps: IngestDependencies, stream: LiveStreamRow): Promise<LiveStreamRow> {
   if (stream.state !== 'closing') return stream;
   const key = { workspaceId: stream.workspace_id, streamId: stream.id };
-  const stored = await storeBytes(deps, stream);
+  let stored: StoredBytes;
+  try {
+    stored = await storeBytes(deps, stream);
+  } catch (error) {
+    // Another process may have moved the bytes while they were read.
+    const current = await findLiveStream(deps.database.database, key);
+    if (current?.state === 'closed') return current;
+    throw error;
+  }
   const closed = await deps.database.withTransaction((transaction) => closeLiveStream(transaction, key, stored));
   const settled = closed ?? (await findLiveStream(deps.database.database, key));
-  // Deleted with its session in the meantime, which recorded the object for deletion.
-  if (settled === undefined && stored.object_key !== null) {
-    await deleteRecordedObjects(deps, key.workspaceId, [stored.object_key]);
-  }
-  return settled ?? stream;
+  if (settled !== undefined) return settled;
+  // The deletion of its session has recorded the object for deletion.
+  if (stored.object_key !== null) await deleteRecordedObjects(deps, key.workspaceId, [stored.object_key]);
+  throw new LiveError('closed', 'The stream was deleted with its session');
 }
 
-async function storeBytes(
-  deps: IngestDependencies,
-  stream: LiveStreamRow,
-): Promise<Pick<LiveStreamRow, 'transcript_id' | 'object_key' | 'sha256'>> {
+type StoredBytes = Pick<LiveStreamRow, 'transcript_id' | 'object_key' | 'sha256'>;
+
+async function storeBytes(deps: IngestDependencies, stream: LiveStreamRow): Promise<StoredBytes> {
   const { workspace_id: workspaceId, id: streamId, transcript_id: transcriptId } = stream;
   const body = readWhole(deps, stream);
   if (stream.stored_bytes === 0) return { transcript_id: null, object_key: null, sha256: null };

@@ -111,10 +111,17 @@ describe('tool_use', () => {
   });
 
   it('accepts any input', () => {
-    for (const input of [null, 5, false, 'text', [], {}]) {
+    for (const input of [5, false, 'text', [], {}]) {
       expect(readOne({ type: 'tool_use', input }).tool_input).toEqual(input);
     }
-    expect(readOne({ type: 'tool_use' })).toEqual({ ...emptyBlock, block_type: 'tool_use' });
+  });
+
+  it('has an empty input, of no bytes, if it has none', () => {
+    for (const block of [{ type: 'tool_use' }, { type: 'tool_use', input: null }]) {
+      const { blocks, sizes } = read([block]);
+      expect(only(blocks)).toEqual({ ...emptyBlock, block_type: 'tool_use', tool_input: {} });
+      expect(sizes).toEqual([0]);
+    }
   });
 
   it('cuts a long name and reports it', () => {

@@ -24,6 +24,11 @@ export interface BlockContext extends InlineContext {
   onIdentifierCut: () => void;
   /** Called for a block of a type that is stored as it is, because no rule reads it. */
   onUnknownBlock: (type: string) => void;
+  /**
+   * Called for a field that its block must have and has not, such as `tool_use.id`, or that is no text or id. Unset if
+   * the agent's lines need not have it.
+   */
+  onMissingField?: (name: string) => void;
   /** Called for an element that is not a content block at all, e.g. a number. */
   onInvalidContent: () => void;
   onTooManyBlocks: (droppedCount: number) => void;
@@ -67,7 +72,7 @@ function toBlock(block: JsonObject, context: BlockContext): ApiBlock {
   const type = readIdentifier(block.type, context.onIdentifierCut);
   switch (type) {
     case 'text':
-      return toTextBlock(toText(block.text), context);
+      return toTextBlock(requireText('text', block.text, context), context);
     case 'thinking':
       return toThinkingBlock(block, context);
     case 'tool_use':
@@ -102,7 +107,7 @@ function toTextBlock(text: string, context: BlockContext): ApiBlock {
 
 function toThinkingBlock(source: JsonObject, context: BlockContext): ApiBlock {
   const block = emptyBlock('thinking');
-  block.thinking_text = toInlineText(toText(source.thinking), block, context);
+  block.thinking_text = toInlineText(requireText('thinking', source.thinking, context), block, context);
   // The text is often withheld; a signature shows that there was thinking.
   if (typeof source.signature === 'string') {
     block.metadata.signed = true;
@@ -123,15 +128,18 @@ function toWithheldBytes(ciphertext: string): number {
 
 function toToolUseBlock(source: JsonObject, context: BlockContext): ApiBlock {
   const block = emptyBlock('tool_use');
-  block.tool_name = readIdentifier(source.name, context.onIdentifierCut);
-  block.tool_use_id = readIdentifier(source.id, context.onIdentifierCut);
-  block.tool_input = toInlineJson(source.input ?? null, block, context);
+  block.tool_name = requireIdentifier('tool_use.name', source.name, context);
+  block.tool_use_id = requireIdentifier('tool_use.id', source.id, context);
+  const input = source.input ?? undefined;
+  if (input === undefined) context.onMissingField?.('tool_use.input');
+  // The model has written nothing: no bytes are counted.
+  block.tool_input = input === undefined ? {} : toInlineJson(input, block, context);
   return block;
 }
 
 function toToolResultBlock(source: JsonObject, context: BlockContext): ApiBlock {
   const block = emptyBlock('tool_result');
-  block.tool_result_id = readIdentifier(source.tool_use_id, context.onIdentifierCut);
+  block.tool_result_id = requireIdentifier('tool_result.tool_use_id', source.tool_use_id, context);
   block.is_error = toFlag(source.is_error) ?? false;
   const content = toResultContent(source);
   if (typeof content === 'string') {
@@ -219,6 +227,18 @@ function withoutMediaData(value: JsonValue, context: BlockContext, depth = 0): J
 /** The Anthropic API states the encoding; MCP servers state only the media type. */
 function isMedia(value: JsonObject): boolean {
   return value.type === 'base64' || /^(image|audio|video)\//.test(toText(value.media_type ?? value.mimeType));
+}
+
+/** The text of a `text` or `thinking` block, whose field has the name of its type; empty if there is none. */
+function requireText(type: 'text' | 'thinking', value: JsonValue | undefined, context: BlockContext): string {
+  if (value === undefined || typeof value === 'object') context.onMissingField?.(`${type}.${type}`);
+  return toText(value);
+}
+
+function requireIdentifier(name: string, value: JsonValue | undefined, context: BlockContext): string | null {
+  const identifier = readIdentifier(value, context.onIdentifierCut);
+  if (identifier === null) context.onMissingField?.(name);
+  return identifier;
 }
 
 /** Numbers and flags become their text. */

@@ -1,4 +1,4 @@
-import { readIdentifier, readObject, readText } from '../../records/fields.ts';
+import { readIdentifier, readObject, readPart, readText } from '../../records/fields.ts';
 import type { BilledApart, JsonObject, JsonValue, RequestTokens } from '../../rows.ts';
 import { isSumOf, toRequestTokens, type Usage } from '../../usage/usage.ts';
 import type { BilledRequest } from '../records.ts';
@@ -47,11 +47,15 @@ interface Iteration {
  */
 export function readIterations(source: JsonObject, top: Usage, reports: IterationReports): Iterations {
   const { iterations } = source;
+  if (iterations !== undefined && iterations !== null && !Array.isArray(iterations)) reports.onInvalid('iterations');
   if (!Array.isArray(iterations) || iterations.length === 0) return { requests: undefined, billedRequests: [] };
   if (iterations.length > MAX_ITERATIONS) reports.onUnknown(`more than ${MAX_ITERATIONS}`);
   const all = iterations.slice(0, MAX_ITERATIONS).flatMap((element): Iteration[] => {
     const iteration = readObject(element);
-    if (iteration === undefined) return [];
+    if (iteration === undefined) {
+      reports.onInvalid('iterations');
+      return [];
+    }
     const model = readIdentifier(iteration.model, () => undefined);
     return [{ type: readText(iteration.type) ?? 'none', model, usage: toUsage(iteration, reports.onInvalid) }];
   });
@@ -85,9 +89,10 @@ export function readPausedResponses(
   value: JsonValue | undefined,
   onInvalid: IterationReports['onInvalid'],
 ): BilledRequest[] {
+  if (value !== undefined && value !== null && !Array.isArray(value)) onInvalid('pausedResponses');
   if (!Array.isArray(value)) return [];
   return value.slice(0, MAX_ITERATIONS).flatMap((element, index): BilledRequest[] => {
-    const usage = readObject(readObject(element)?.usage);
+    const usage = readPart(readObject(element), 'usage', onInvalid);
     if (usage === undefined) return [];
     return [{ source: 'paused', position: index + 1, model: null, usage: toUsage(usage, onInvalid) }];
   });

@@ -112,6 +112,14 @@ describe('toUsage', () => {
   });
 });
 
+it('reports a part that is no object', () => {
+  const usage = { input_tokens: 1, cache_creation: [7], server_tool_use: 'x', output_tokens_details: 5 };
+  expect(read(usage)).toEqual({
+    usage: { ...nothing, inputTokens: 1 },
+    invalid: ['cache_creation', 'server_tool_use', 'output_tokens_details'],
+  });
+});
+
 describe('toFinalUsage', () => {
   it('takes the maximum of each count, and the last text', () => {
     const earlier = read({ input_tokens: 9, output_tokens: 1, service_tier: 'standard', speed: 'fast' }).usage;

@@ -1,8 +1,11 @@
-import { cutCharacters, readCount, readObject } from '../../records/fields.ts';
+import { cutCharacters, readCount, readPart } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
 import { MAX_REQUESTS_PER_RESPONSE, MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
 
-/** Reads a `message.usage` object of the Anthropic API. A field without a plausible count is reported and becomes 0. */
+/**
+ * Reads a `message.usage` object of the Anthropic API. A field without a plausible count is reported and becomes 0, and so
+ * is a part that is no object.
+ */
 export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): Usage {
   const count = (source: JsonObject | undefined, field: string, max = MAX_TOKENS_PER_FIELD): number =>
     readCount(source?.[field], max, () => onInvalid(field)) ?? 0;
@@ -10,8 +13,9 @@ export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): 
     const value = usage[field];
     return typeof value === 'string' && value !== '' ? cutCharacters(value, 64) : null;
   };
-  const cacheCreation = readObject(usage.cache_creation);
-  const serverToolUse = readObject(usage.server_tool_use);
+  const part = (field: string): JsonObject | undefined => readPart(usage, field, onInvalid);
+  const cacheCreation = part('cache_creation');
+  const serverToolUse = part('server_tool_use');
   const cacheWrite5mTokens = count(cacheCreation, 'ephemeral_5m_input_tokens');
   const cacheWrite1hTokens = count(cacheCreation, 'ephemeral_1h_input_tokens');
   return {
@@ -24,7 +28,7 @@ export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): 
     cacheWrite1hTokens,
     webSearchRequests: count(serverToolUse, 'web_search_requests', MAX_REQUESTS_PER_RESPONSE),
     webFetchRequests: count(serverToolUse, 'web_fetch_requests', MAX_REQUESTS_PER_RESPONSE),
-    thinkingTokens: count(readObject(usage.output_tokens_details), 'thinking_tokens'),
+    thinkingTokens: count(part('output_tokens_details'), 'thinking_tokens'),
     serviceTier: text('service_tier'),
     speed: text('speed'),
     inferenceGeo: text('inference_geo'),

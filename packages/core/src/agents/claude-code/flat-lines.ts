@@ -1,5 +1,5 @@
 import { readObject, readText, toFlag } from '../../records/fields.ts';
-import type { JsonObject } from '../../rows.ts';
+import type { JsonObject, JsonValue } from '../../rows.ts';
 
 /**
  * Converts a line of a flat stream to the form of a session file. Flat streams have one message, tool use or tool
@@ -35,4 +35,15 @@ export function toEnvelopeLine(line: JsonObject): JsonObject {
     default:
       return line;
   }
+}
+
+/** The fields that a line of a flat stream must have and has not, apart from those of its block. */
+export function listMissingFlatFields(line: JsonObject): string[] {
+  const isMissing = (...fields: (JsonValue | undefined)[]): boolean =>
+    fields.every((value) => (value ?? null) === null);
+  if (line.type === 'message') {
+    const { role, content } = readObject(line.message) ?? line;
+    return [...(readText(role) === null ? ['role'] : []), ...(isMissing(content) ? ['content'] : [])];
+  }
+  return line.type === 'tool_result' && isMissing(line.output, line.content, line.error) ? ['output'] : [];
 }

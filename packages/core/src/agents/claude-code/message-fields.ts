@@ -1,4 +1,4 @@
-import { isJsonObject, readDollars, readIdentifier, readObject, readText } from '../../records/fields.ts';
+import { isJsonObject, readDollars, readIdentifier, readObject, readPart, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
 import { toMessageMetadata } from './message-metadata.ts';
 
@@ -62,7 +62,7 @@ export function toMessageFields(
     model: isAssistant ? identifier(message?.model) : null,
     stopReason: isAssistant ? identifier(message?.stop_reason) : null,
     content: toContent(line, type, message),
-    usage: isAssistant ? readObject(message?.usage) : undefined,
+    usage: isAssistant ? readPart(message, 'usage', onInvalidUsage) : undefined,
     pausedResponses: isAssistant ? message?.pausedResponses : undefined,
     metadata: hasMetadata ? toMessageMetadata(line, message) : {},
     gitBranch: identifier(line.gitBranch),
@@ -71,6 +71,15 @@ export function toMessageFields(
     reportedCostUsd: isAssistant ? readDollars(line.costUSD, () => onInvalidUsage('costUSD')) : null,
     toolUseResult: readObject(line.toolUseResult),
   };
+}
+
+/** The field that a user, assistant or summary line must have for its content, and has not; undefined if it has it. */
+export function findMissingContent(line: JsonObject, type: MessageType): string | undefined {
+  const message = readObject(line.message);
+  const content = toContent(line, type, message);
+  if (type === 'system' || (content !== undefined && content !== null)) return undefined;
+  if (type === 'summary') return 'summary';
+  return message === undefined ? 'message' : 'message.content';
 }
 
 function toContent(line: JsonObject, type: MessageType, message: JsonObject | undefined): JsonValue | undefined {

@@ -1,4 +1,4 @@
-import { isJsonObject, readDollars, readIdentifier, readObject } from '../../records/fields.ts';
+import { isJsonObject, readDollars, readIdentifier, readObject, readPart } from '../../records/fields.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 
@@ -34,8 +34,9 @@ export function toProgressFields(
   if (data?.type !== 'agent_progress') return undefined;
   const envelope = readObject(data.message);
   const message = readObject(envelope?.message);
-  const usage = readObject(message?.usage);
-  if (envelope?.type !== 'assistant' || usage === undefined) return undefined;
+  if (envelope?.type !== 'assistant') return undefined;
+  const usage = readPart(message, 'usage', onInvalidUsage);
+  if (usage === undefined) return undefined;
   const identifier = (value: JsonValue | undefined): string | null => readIdentifier(value, onIdentifierCut);
   return {
     messageId: identifier(message?.id),

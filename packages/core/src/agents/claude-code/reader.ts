@@ -23,11 +23,11 @@ import {
   reportMismatches,
 } from './counted-totals.ts';
 import { toMessageEvents, toMetadataEvent } from './events.ts';
-import { toEnvelopeLine } from './flat-lines.ts';
+import { listMissingFlatFields, toEnvelopeLine } from './flat-lines.ts';
 import { toPromptText } from './initial-prompt.ts';
 import { toMessageType } from './line-types.ts';
 import { toLineName, toLiveRecord } from './live-records.ts';
-import { type MessageFields, toMessageFields } from './message-fields.ts';
+import { findMissingContent, type MessageFields, toMessageFields } from './message-fields.ts';
 import { type ProgressFields, toProgressFields } from './progress-fields.ts';
 import { toPromptRecords } from './prompts.ts';
 import { createSessionLineState, type SessionLineState, toSessionRecord } from './session-lines.ts';
@@ -57,6 +57,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
   const onImplausible = (name: string): void =>
     context.report('implausible_figure', 'warning', `The figure ${name} is implausible and not counted`);
+  const onMissingField = (name: string): void => context.report('missing_field', 'warning', `Missing field ${name}`);
   const unread = createUnreadLines(UNREAD_TYPES, context);
   const reports: IterationReports = {
     onInvalid: onInvalidUsage,
@@ -81,6 +82,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     isUnmeasured: isLive,
     onNestingTooDeep: () => context.report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored'),
     onIdentifierCut,
+    ...(!isUsageOnly && { onMissingField }),
     onInvalidContent: () => context.report('invalid_content', 'warning', 'Content element without a type'),
     onUnknownBlock: (type) => context.report('unknown_block_type', 'notice', `Unknown type of content block: ${type}`),
     onTooManyBlocks: (count) =>
@@ -155,6 +157,8 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
   /** A message that is a line of its own; one that another line has shown adds nothing. */
   const readMessageLine = (value: JsonObject, type: MessageType, timestampMs: number | undefined): MessageReading => {
     if (isShown(value, state.attachments)) return { records: [], blocks: [], isPrompt: false };
+    const missing = isUsageOnly ? undefined : findMissingContent(value, type);
+    if (missing !== undefined) onMissingField(missing);
     const reading = readMessage(value, type, timestampMs);
     observeMessage(value, reading.isPrompt, state.attachments);
     const subtype = type === 'system' && !isUsageOnly ? value.subtype : undefined;
@@ -177,6 +181,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     const hidden = readHiddenMessage(value, timestampMs);
     if (hidden !== undefined) return hidden;
     const records = readMetadata(value, type, timestampMs);
+    if (!isUsageOnly && type === 'result' && isWithoutSubtype(value)) onMissingField('subtype');
     if (type === 'cost-state' || type === 'result') compareStatedTotal(value, state.totals);
     records.push(...unread.read(type, withoutEnvelope(value), toTypeName(value)));
     return { records, blocks: [], isPrompt: false };
@@ -186,6 +191,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     state,
     read(source, { arrivalMs }) {
       const envelope = toEnvelopeLine(source);
+      if (!isUsageOnly) for (const field of listMissingFlatFields(source)) onMissingField(field);
       if (arrivalMs !== undefined) state.stream.isStream = true;
       const { value, isBookkeeping } = isStreamLine(envelope, state.stream)
         ? toTranscriptLine(envelope, state.stream)
@@ -226,6 +232,9 @@ interface MessageReading {
   blocks: readonly ApiBlock[];
   isPrompt: boolean;
 }
+
+/** A result with a `key` is a line of a workflow's journal, not the end of a turn. */
+const isWithoutSubtype = ({ subtype, key }: JsonObject): boolean => readText(subtype) === null && key === undefined;
 
 const isConversation = (record: TranscriptRecord): boolean =>
   record.kind === 'message' && (record.type === 'user' || record.type === 'assistant');

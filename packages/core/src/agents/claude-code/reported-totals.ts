@@ -1,5 +1,5 @@
-import { isJsonObject, MAX_REPORTED_TOKENS, readCount, readDollars, readObject } from '../../records/fields.ts';
-import type { JsonObject, JsonValue, ReportedTotals } from '../../rows.ts';
+import { isJsonObject, MAX_REPORTED_TOKENS, readCount, readDollars, readPart } from '../../records/fields.ts';
+import type { JsonObject, ReportedTotals } from '../../rows.ts';
 
 /** Real sessions use a handful. */
 const MAX_REPORTED_MODELS = 64;
@@ -18,12 +18,14 @@ export function toReportedTotals(
   onInvalid: OnInvalid,
 ): ReportedTotals | undefined {
   const dollars = (field: string): number | null => readDollars(line[field], () => onInvalid(field));
+  const models = readPart(line, 'modelUsage', onInvalid);
+  const usage = readPart(line, 'usage', onInvalid);
   const costUsd =
     source === 'cost-state'
       ? dollars('totalCostUSD')
       : (dollars('total_cost_usd') ?? dollars('cost_usd') ?? dollars('costUSD'));
   if (costUsd === null) return undefined;
-  const tokens = toModelTokens(line.modelUsage, onInvalid) ?? toUsageTokens(line.usage, onInvalid);
+  const tokens = toModelTokens(models, onInvalid) ?? toUsageTokens(usage, onInvalid);
   return { source, cost_usd: costUsd, ...tokens };
 }
 
@@ -37,7 +39,7 @@ export function addResult(
   line: JsonObject,
   onInvalid: OnInvalid,
 ): ReportedTotals | null {
-  const own = readObject(line.model_usage_since_last_result);
+  const own = readPart(line, 'model_usage_since_last_result', onInvalid);
   if (own === undefined) return null;
   const tokens = toModelTokens(own, onInvalid) ?? NO_TOKENS;
   const dollars = Object.values(own)
@@ -57,8 +59,8 @@ export function addResult(
 
 const NO_TOKENS: ReportedTokens = { tokens_in: 0, tokens_out: 0, cache_read: 0, cache_write: 0 };
 
-function toModelTokens(modelUsage: JsonValue | undefined, onInvalid: OnInvalid): ReportedTokens | undefined {
-  const models = Object.values(readObject(modelUsage) ?? {})
+function toModelTokens(modelUsage: JsonObject | undefined, onInvalid: OnInvalid): ReportedTokens | undefined {
+  const models = Object.values(modelUsage ?? {})
     .filter(isJsonObject)
     .slice(0, MAX_REPORTED_MODELS);
   if (models.length === 0) return undefined;
@@ -72,8 +74,7 @@ function toModelTokens(modelUsage: JsonValue | undefined, onInvalid: OnInvalid):
   };
 }
 
-function toUsageTokens(value: JsonValue | undefined, onInvalid: OnInvalid): ReportedTokens {
-  const usage = readObject(value) ?? {};
+function toUsageTokens(usage: JsonObject = {}, onInvalid: OnInvalid): ReportedTokens {
   return {
     tokens_in: readTokens(usage, 'input_tokens', onInvalid),
     tokens_out: readTokens(usage, 'output_tokens', onInvalid),

@@ -27,7 +27,7 @@ describe('the list of what Claude Code writes and recount does not read', () => 
       };
     return type === 'progress'
       ? { ...envelope, type, data: { type: part ?? '' } }
-      : { ...envelope, type, subtype: part ?? null };
+      : { ...envelope, type, subtype: part ?? 'success' };
   };
 
   it('accepts each of its types without an issue', async () => {
