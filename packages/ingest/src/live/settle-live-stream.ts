@@ -20,9 +20,10 @@ export async function settleLiveStream(deps: IngestDependencies, stream: LiveStr
   try {
     stored = await storeBytes(deps, stream);
   } catch (error) {
-    // Another process may have moved the bytes while they were read.
+    // Another process may have moved or deleted the bytes while they were read.
     const current = await findLiveStream(deps.database.database, key);
-    if (current?.state === 'closed') return current;
+    if (current === undefined) throw toDeleted();
+    if (current.state === 'closed') return current;
     throw error;
   }
   const closed = await deps.database.withTransaction((transaction) => closeLiveStream(transaction, key, stored));
@@ -30,8 +31,10 @@ export async function settleLiveStream(deps: IngestDependencies, stream: LiveStr
   if (settled !== undefined) return settled;
   // The deletion of its session has recorded the object for deletion.
   if (stored.object_key !== null) await deleteRecordedObjects(deps, key.workspaceId, [stored.object_key]);
-  throw new LiveError('closed', 'The stream was deleted with its session');
+  throw toDeleted();
 }
+
+const toDeleted = (): LiveError => new LiveError('closed', 'The stream was deleted with its session');
 
 type StoredBytes = Pick<LiveStreamRow, 'transcript_id' | 'object_key' | 'sha256'>;
 

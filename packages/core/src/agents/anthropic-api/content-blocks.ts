@@ -25,8 +25,8 @@ export interface BlockContext extends InlineContext {
   /** Called for a block of a type that is stored as it is, because no rule reads it. */
   onUnknownBlock: (type: string) => void;
   /**
-   * Called for a field that its block must have and has not, such as `tool_use.id`, or that is no text or id. Unset if
-   * the agent's lines need not have it.
+   * Called for a field that a block must have, such as `tool_use.id`, if it is missing or no text or id. Not set by
+   * agents whose blocks need not have them.
    */
   onMissingField?: (name: string) => void;
   /** Called for an element that is not a content block at all, e.g. a number. */
