@@ -90,7 +90,9 @@ describe('an array nested 100,000 levels deep', () => {
   });
 
   it('in place of a flag counts as absent', () => {
-    const events = parserFor('claude', { now: () => 0 })?.push(`{"type":"result","is_error":${deep}}\n`);
+    const events = parserFor('claude', { now: () => 0 })?.push(
+      `{"type":"result","subtype":"success","is_error":${deep}}\n`,
+    );
     expect(JSON.parse(JSON.stringify(events))).toMatchObject([{ type: 'result' }]);
   });
 });

@@ -25,7 +25,7 @@ const longTranscript = Buffer.from(
       const isLate = index > 1250 && index % 10 === 0;
       return assistantLine(
         isLate ? `m${index - 1250}` : `m${index}`,
-        [{ type: isLate ? 'tool_use' : 'text', text: 'x', name: 'Task' }],
+        [{ type: isLate ? 'tool_use' : 'text', text: 'x', id: `t${index}`, name: 'Task', input: {} }],
         { usage: toUsageFields(3, isLate ? 90 : 1), stop_reason: isLate ? 'tool_use' : null },
       );
     }),
