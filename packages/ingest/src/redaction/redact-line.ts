@@ -63,6 +63,8 @@ export interface LineSecret {
   rule: string;
   start: number;
   end: number;
+  /** It is a further piece of the secret before it, and not counted. */
+  continues?: boolean | undefined;
 }
 
 const QUOTE = 0x22;

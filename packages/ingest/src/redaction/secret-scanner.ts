@@ -1,14 +1,8 @@
 import { lintSource } from '@secretlint/core';
 import { secretLintProfiler } from '@secretlint/profiler';
 import { rules } from '@secretlint/secretlint-rule-preset-recommend';
-
-/** A secret in a text, from `start` up to, but not including, `end`. */
-interface SecretMatch {
-  /** `github`, `privatekey`, …: the rule's name in the rule set. */
-  rule: string;
-  start: number;
-  end: number;
-}
+import { findOwnSecrets, type SecretMatch } from './own-rules.ts';
+import { findPrivateKeys, PRIVATE_KEY_RULE } from './private-keys.ts';
 
 interface SecretScanner {
   /** The secrets of a text in order; they do not overlap. */
@@ -19,6 +13,9 @@ const RULE_PREFIX = '@secretlint/secretlint-rule-';
 
 /** This rule obeys comments that disable other rules, which the author of a transcript could abuse. */
 const COMMENT_RULE = `${RULE_PREFIX}filter-comments`;
+/** Finds key files only if nothing but base64 is between their marks; `findPrivateKeys` finds these too. */
+const KEY_RULE = RULE_PREFIX + PRIVATE_KEY_RULE;
+const LEFT_OUT: ReadonlySet<string> = new Set([COMMENT_RULE, KEY_RULE]);
 
 /**
  * Texts are searched in windows, because the library compares every match with every other one. A secret cut by the end
@@ -27,12 +24,15 @@ const COMMENT_RULE = `${RULE_PREFIX}filter-comments`;
 const WINDOW_CHARACTERS = 256 * 1024;
 const OVERLAP_CHARACTERS = 16 * 1024;
 
-/** The library's recommended rules: regular expressions with bounded repetitions; no network access. */
+/**
+ * The library's recommended rules, recount's own, and private keys: regular expressions with bounded repetitions; no
+ * network access.
+ */
 export function createSecretScanner(): SecretScanner {
   // Otherwise it keeps a record of every call in memory.
   secretLintProfiler.setEnabled(false);
   const config = {
-    rules: rules.flatMap((rule) => (rule.meta.id === COMMENT_RULE ? [] : [{ id: rule.meta.id, rule, options: {} }])),
+    rules: rules.flatMap((rule) => (LEFT_OUT.has(rule.meta.id) ? [] : [{ id: rule.meta.id, rule, options: {} }])),
   };
   const options = { config, noPhysicFilePath: true };
 
@@ -54,8 +54,9 @@ export function createSecretScanner(): SecretScanner {
         for (const { rule, start, end } of await scanWindow(window)) {
           matches.push({ rule, start: from + start, end: from + end });
         }
-        if (from + WINDOW_CHARACTERS >= text.length) return withoutOverlaps(matches);
+        if (from + WINDOW_CHARACTERS >= text.length) break;
       }
+      return withoutOverlaps([...matches, ...findPrivateKeys(text), ...findOwnSecrets(text)]);
     },
   };
 }
@@ -86,13 +87,12 @@ function toSecretPlaces(text: string, range: readonly [number, number], data: un
 
 /** Credentials in a URL: the rest of the URL says what was connected to, and is not secret. */
 const URL_CREDENTIALS = /^[a-z][a-z0-9+.:-]*:\/\/([^@/\s]+:[^@/\s]*)@/i;
-/** A key file has line breaks; any other secret ends with its word. */
-const KEY_FILE = /^-----BEGIN/;
+/** A secret ends with its word. */
 const WORD = /[^\s"'`]+/;
 const REDACTED = /^(?:\[REDACTED[:\]]|\*+$)/;
 
 function toSecretPlace(found: string, foundAt: number): Place[] {
-  const secret = URL_CREDENTIALS.exec(found)?.[1] ?? (KEY_FILE.test(found) ? found : WORD.exec(found)?.[0]);
+  const secret = URL_CREDENTIALS.exec(found)?.[1] ?? WORD.exec(found)?.[0];
   if (secret === undefined || REDACTED.test(secret)) return [];
   const start = foundAt + found.indexOf(secret);
   return [{ start, end: start + secret.length }];

@@ -44,6 +44,7 @@ const OVERLAP_BYTES = 128 * 1024;
 /** The longest escape: `\ud83d`. */
 const MAX_ESCAPE_BYTES = 6;
 const LINE_FEED = 0x0a;
+const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 const NOTHING = Buffer.alloc(0);
@@ -65,7 +66,10 @@ export function createTranscriptRedactor({ maxLineBytes, onFinding }: RedactorOp
     const json = bytes.toString('latin1');
     const matches = await scanner.scan(unescapeJson(json));
     const { toStart, toEnd } = locateUnescaped(matches.length > 0 ? json : '');
-    return matches.map(({ rule, start, end }) => ({ rule, start: toStart(start), end: toEnd(end) }));
+    return joinPieces(
+      bytes,
+      matches.map(({ rule, start, end, continues }) => ({ rule, continues, start: toStart(start), end: toEnd(end) })),
+    );
   };
 
   const redactLines = async (bytes: Buffer): Promise<Buffer> => {
@@ -81,10 +85,11 @@ export function createTranscriptRedactor({ maxLineBytes, onFinding }: RedactorOp
       const ofLine: LineSecret[] = [];
       for (let secret = secrets[nextSecret]; secret !== undefined && secret.start < lineEnd; ) {
         const end = Math.min(secret.end, lineEnd);
-        ofLine.push({ rule: secret.rule, start: secret.start - lineStart, end: end - lineStart });
+        ofLine.push({ ...secret, start: secret.start - lineStart, end: end - lineStart });
         secret = secrets[++nextSecret];
       }
       if (ofLine.length > 0) {
+        hasChanged = true;
         redactLine(bytes.subarray(lineStart, lineEnd), ofLine).copy(bytes, lineStart);
         report(countByRule(ofLine));
       }
@@ -97,7 +102,6 @@ export function createTranscriptRedactor({ maxLineBytes, onFinding }: RedactorOp
   };
 
   const report = (counts: ReadonlyMap<string, number>): void => {
-    if (counts.size > 0) hasChanged = true;
     for (const [rule, count] of counts) onFinding({ rule, count, lineNumber, byteOffset });
   };
 
@@ -112,6 +116,7 @@ export function createTranscriptRedactor({ maxLineBytes, onFinding }: RedactorOp
       const secrets = await findSecrets(window);
       const end = window.length === long.held.length ? window.length : toWindowEnd(window, secrets);
       const within = secrets.filter((secret) => secret.end <= end);
+      hasChanged ||= within.length > 0;
       countByRule(within, long.counts);
       const redacted = redactPart(window.subarray(0, end), within);
       long.missingBytes += end - redacted.length;
@@ -163,14 +168,37 @@ function createLongLine() {
 }
 
 function countByRule(secrets: readonly LineSecret[], counts = new Map<string, number>()): Map<string, number> {
-  for (const { rule } of secrets) counts.set(rule, (counts.get(rule) ?? 0) + 1);
+  for (const { rule, continues } of secrets) if (!continues) counts.set(rule, (counts.get(rule) ?? 0) + 1);
   return counts;
+}
+
+/** One mark replaces the pieces of a secret that are in the same string; what is between them goes too. */
+function joinPieces(bytes: Buffer, secrets: readonly LineSecret[]): LineSecret[] {
+  const joined: LineSecret[] = [];
+  for (const secret of secrets) {
+    const last = joined.at(-1);
+    const between = secret.continues && last?.rule === secret.rule ? bytes.subarray(last.end, secret.start) : undefined;
+    if (last !== undefined && between?.includes(LINE_FEED) === false && !between.includes(QUOTE)) last.end = secret.end;
+    else joined.push({ ...secret });
+  }
+  return joined;
+}
+
+/** Secrets with all of their pieces. */
+function toWhole(secrets: readonly LineSecret[]): LineSecret[] {
+  const whole: LineSecret[] = [];
+  for (const secret of secrets) {
+    const last = whole.at(-1);
+    if (secret.continues && last !== undefined) last.end = secret.end;
+    else whole.push({ ...secret });
+  }
+  return whole;
 }
 
 /** Up to where a window can be emitted: before the overlap, and not within a secret or an escape. */
 function toWindowEnd(window: Buffer, secrets: readonly LineSecret[]): number {
   const wanted = window.length - OVERLAP_BYTES;
-  const torn = secrets.find(({ start, end }) => start < wanted && end > wanted);
+  const torn = toWhole(secrets).find(({ start, end }) => start < wanted && end > wanted);
   let end = torn === undefined ? wanted : torn.start > 0 ? torn.start : torn.end;
   const backslash = window.subarray(Math.max(0, end - MAX_ESCAPE_BYTES), end).lastIndexOf(BACKSLASH);
   if (backslash !== -1) {
