@@ -1,6 +1,7 @@
 import { findTranscript, type LiveStreamRow, nameLiveStream, openLiveStream, readLiveChunks } from '@recount/db';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { createParameterRedaction } from '../redact/redact-parameters.ts';
 import { LiveError } from './live-error.ts';
 import { createLiveWriter, type LiveDependencies, type LiveWriter } from './live-writer.ts';
 
@@ -106,6 +107,8 @@ export async function openLiveWriter(
   limits: LiveLimits,
 ): Promise<LiveWriter> {
   const { workspaceId, streamId, sessionId, offset } = request;
+  const { toText } = await createParameterRedaction(deps.database.database, workspaceId);
+  const [path, machine, person] = await Promise.all([request.path, request.machine, request.person].map(toText));
   const stream = await deps.database.withTransaction(async (transaction) => {
     await nameLiveStream(transaction, { workspaceId, streamId }, sessionId);
     return await openLiveStream(
@@ -116,10 +119,10 @@ export async function openLiveWriter(
         session_id: sessionId,
         agent: request.agent,
         source_format: request.sourceFormat ?? null,
-        path: request.path ?? null,
+        path: path ?? null,
         uploader_key_id: request.uploaderKeyId,
-        machine: request.machine ?? null,
-        person: request.person ?? null,
+        machine: machine ?? null,
+        person: person ?? null,
         writer_id: newStreamId(),
       },
       limits.maxOpenStreams,

@@ -15,6 +15,7 @@ import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
 import { examineRawObject } from '../raw-objects/examine-raw-object.ts';
+import { createParameterRedaction } from '../redact/redact-parameters.ts';
 import { createRedaction } from '../redact/redaction.ts';
 import { isAddressable, isSessionId, SESSION_ID_RULE } from './describe-transcript.ts';
 import { ReceiveError } from './measure-body.ts';
@@ -68,22 +69,23 @@ export async function receiveAttachment(deps: Deps, request: AttachmentRequest):
   const id = newId();
   const objectKey = attachmentObjectKey({ workspaceId, objectId: id });
   const settings = await readWorkspaceSettings(deps.database.database, workspaceId);
+  const { toText, toName } = await createParameterRedaction(deps.database.database, workspaceId);
   const measured = await measureAttachment(request, settings?.redaction === 'rows-and-raw');
   await deps.rawStore.put(objectKey, measured.chunks, { signal: request.signal });
   const receivedAt = new Date();
   const attachment: AttachmentRow = {
     workspace_id: workspaceId,
     id,
-    session_id: request.sessionId,
+    session_id: await toName(request.sessionId),
     agent: request.agent,
-    path: request.path,
+    path: await toName(request.path),
     kind,
     ...measured.toResult(),
     object_key: objectKey,
     modified_at: new Date(Math.min(request.modifiedAtMs ?? Infinity, receivedAt.getTime())).toISOString(),
     uploader_key_id: request.uploaderKeyId,
-    machine: request.machine ?? null,
-    person: request.person ?? null,
+    machine: await toText(request.machine),
+    person: await toText(request.person),
     created_at: receivedAt.toISOString(),
   };
   await deps.rawStore.describe(objectKey, describeAttachment(attachment));

@@ -12,6 +12,7 @@ import { type ObjectDescription, rawObjectKey } from '@recount/storage';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
+import { createParameterRedaction } from '../redact/redact-parameters.ts';
 import { type DuplicateOutcome, settleDuplicate } from '../raw-objects/settle-duplicate.ts';
 import { isAddressable, isSessionId, SESSION_ID_RULE, toTranscriptDescription } from './describe-transcript.ts';
 import { chooseFormat, measureBody, ReceiveError } from './measure-body.ts';
@@ -79,6 +80,7 @@ export async function receiveTranscript(
   checkSessionId(request.sessionId);
   checkAgent(request.agent);
   const path = request.path?.slice(0, MAX_PATH_LENGTH).toWellFormed().replaceAll('\0', '\uFFFD');
+  const { toText, toName } = await createParameterRedaction(deps.database.database, request.workspaceId);
   const id = request.transcriptId ?? newTranscriptId();
   const objectKey = rawObjectKey({ workspaceId: request.workspaceId, transcriptId: id });
   const listVersions = (sessionId: string) =>
@@ -93,18 +95,19 @@ export async function receiveTranscript(
   });
   const transcript = {
     id,
-    session_id: sessionId,
+    // What the uploader names is the address of the session; other ids come from the path and the lines.
+    session_id: request.sessionId === undefined ? await toName(sessionId) : sessionId,
     ...chooseFormat(identity, request),
-    path: path ?? null,
+    path: await toText(path),
     is_subagent: identity.isSubagent,
-    parent_session_id: identity.parentSessionId ?? null,
-    agent_id: identity.agentId ?? null,
+    parent_session_id: await toName(identity.parentSessionId ?? null),
+    agent_id: await toName(identity.agentId ?? null),
     sha256,
     size_bytes: sizeBytes,
     object_key: objectKey,
     uploader_key_id: request.uploaderKeyId,
-    machine: request.machine ?? null,
-    person: request.person ?? null,
+    machine: await toText(request.machine),
+    person: await toText(request.person),
     grown_from: beginning?.transcriptId ?? null,
     tail_sha256: beginning?.tailSha256 ?? null,
   };

@@ -10,8 +10,10 @@ import {
   type TranscriptRow,
 } from '@recount/db';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { newStreamId, openLiveWriter } from '../live/open-live-writer.ts';
 import { requeueOutdated } from '../maintain/requeue-transcripts.ts';
 import { runDoctor } from '../maintain/run-doctor.ts';
+import { receiveAttachment } from '../receive/receive-attachment.ts';
 import { dumpTables } from '../testing/dump-tables.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation, toLine } from '../testing/test-installation.ts';
 
@@ -320,5 +322,79 @@ describe('redaction', () => {
       object_key: redacted?.object_key,
       stored_sha256: redacted?.stored_sha256,
     });
+  });
+});
+
+describe('what an upload says about itself', () => {
+  const openStream = () =>
+    openLiveWriter(
+      installation,
+      {
+        ...{ workspaceId: TEST_WORKSPACE, uploaderKeyId: 'key', streamId: newStreamId(), sessionId: 's', offset: 0 },
+        ...{ agent: 'claude-code', path: `/w/${TOKEN}.jsonl`, machine: `m ${TOKEN}`, person: `p ${TOKEN}` },
+      },
+      { maxOpenStreams: 10, maxBytes: 1e6 },
+    );
+
+  it.each(['rows', 'rows-and-raw'] as const)('has no secret in rows and descriptions (%s)', async (mode) => {
+    await set(mode);
+    const path = `/home/ada/${TOKEN}/redis:/`;
+    const origin = { path, machine: `host-${TOKEN}`, person: `ada ${TOKEN}` };
+    const { transcript } = await installation.receive(toLine('s', 0), origin);
+    const { attachment } = await receiveAttachment(installation, {
+      ...{ workspaceId: TEST_WORKSPACE, uploaderKeyId: 'operator', sessionId: 's', agent: 'claude-code' },
+      ...{ ...origin, path: `tool-results/${TOKEN}.txt`, body: Readable.from(['x']), maxBytes: 10 },
+    });
+    await installation.work();
+    const marked = { machine: 'host-[REDACTED:github]', person: 'ada [REDACTED:github]' };
+    expect(await installation.find(transcript.id)).toMatchObject({
+      path: '/home/ada/[REDACTED:github]/redis:/',
+      ...marked,
+    });
+    expect(attachment).toMatchObject({
+      path: expect.stringMatching(/^tool-results\/\[REDACTED:github:[0-9a-f]{8}\]\.txt$/),
+      ...marked,
+    });
+    expect(await dumpDatabase()).not.toContain(TOKEN);
+    for (const key of [transcript.object_key, attachment.object_key]) {
+      expect(JSON.stringify(await installation.rawStore.readDescription(key))).not.toContain(TOKEN);
+    }
+  });
+
+  it('keeps apart what only a secret tells apart, and finds the same again', async () => {
+    await set('rows');
+    const other = TOKEN.replace('a1', 'z9');
+    // Its lines name no session, so the path does.
+    const line = `${JSON.stringify({ ...JSON.parse(toLine('s', 0)), sessionId: undefined })}\n`;
+    const upload = (token: string) => installation.receive(line, { path: `/p/projects/x/${token}.jsonl` });
+    const [first, second, again] = [await upload(TOKEN), await upload(other), await upload(TOKEN)];
+    expect(first.transcript.session_id).toMatch(/^\[REDACTED:github:[0-9a-f]{8}\]$/);
+    expect(second.transcript.session_id).not.toBe(first.transcript.session_id);
+    expect(again).toMatchObject({ isDuplicate: true, transcript: { id: first.transcript.id } });
+    const attach = (token: string) =>
+      receiveAttachment(installation, {
+        ...{ workspaceId: TEST_WORKSPACE, uploaderKeyId: 'operator', sessionId: 's', agent: 'claude-code' },
+        ...{ path: `tool-results/${token}.txt`, body: Readable.from([token.slice(0, 6)]), maxBytes: 10 },
+      });
+    const attached = [await attach(TOKEN), await attach(other), await attach(TOKEN)];
+    expect(attached.map(({ outcome }) => outcome)).toEqual(['stored', 'stored', 'duplicate']);
+    expect(new Set(attached.map(({ attachment }) => attachment.path)).size).toBe(2);
+  });
+
+  it('has no secret in the row of a running agent’s stream', async () => {
+    await set('rows');
+    const writer = await openStream();
+    expect(await dumpDatabase()).not.toContain(TOKEN);
+    await writer.append(Buffer.from(toLine('s', 0)));
+    const { transcript_id: id } = await writer.end({});
+    expect(await installation.find(id ?? '')).toMatchObject({
+      ...{ path: '/w/[REDACTED:github].jsonl', machine: 'm [REDACTED:github]', person: 'p [REDACTED:github]' },
+    });
+    expect(await dumpDatabase()).not.toContain(TOKEN);
+  });
+
+  it('stays as it came if the workspace redacts nothing', async () => {
+    const { transcript } = await installation.receive(toLine('s', 0), { path: `/x/${TOKEN}`, machine: TOKEN });
+    expect(transcript).toMatchObject({ path: `/x/${TOKEN}`, machine: TOKEN });
   });
 });

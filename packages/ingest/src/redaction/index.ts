@@ -4,3 +4,4 @@ export {
   type SecretFinding,
   type TranscriptRedactor,
 } from './transcript-redactor.ts';
+export { redactText } from './redact-text.ts';

@@ -26,7 +26,7 @@ export interface OwnRule {
 
 /** Not within a word; colours of terminals and escapes of URLs may come before. */
 const START = String.raw`(?:(?<![A-Za-z0-9_])|(?<=\x1b\[[0-9;]{0,12}[A-Za-z])|(?<=%[0-9A-Fa-f]{2}))`;
-const END = String.raw`(?![A-Za-z0-9_])`;
+const END = '(?![A-Za-z0-9_])';
 const token = (pattern: string): RegExp => new RegExp(START + pattern + END, 'g');
 
 /** Passwords that stand for one, and variables of shells and templates. */
@@ -238,7 +238,8 @@ export const OWN_RULES: readonly OwnRule[] = [
   },
 ];
 
-const HINTS = new RegExp([...new Set(OWN_RULES.flatMap(({ hints = [] }) => hints))].map(RegExp.escape).join('|'), 'g');
+const ALL_HINTS = [...new Set(OWN_RULES.flatMap(({ hints = [] }) => hints))];
+const HINTS = new RegExp(ALL_HINTS.map((hint) => hint.replaceAll(/\W/g, String.raw`\$&`)).join('|'), 'g');
 
 /** The hints that a text contains. One search for all takes a quarter of the time of one for each. */
 function findHints(text: string): ReadonlySet<string> {

@@ -27,7 +27,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['encrypted Ed25519', ed25519.export({ type: 'pkcs8', ...encrypted })],
   ['OpenSSH', within('OPENSSH PRIVATE KEY', `${armour('b3BlbnNzaC1rZXktdjEAAAAA', 5)}\nAAAECQ==`)],
   ['PGP', within('PGP PRIVATE KEY BLOCK', `Version: GnuPG v2\nComment: Ada's key\n\n${armour('lQdGBGV', 20)}\n=aB3d`)],
-].map(([name = '', pem = '']) => [name, pem.trim()] as const);
+].map(([name, pem]) => [String(name), String(pem).trim()] as const);
 
 /** The secret lines of a key. */
 const toBody = (pem: string): string[] => pem.split('\n').filter((line) => /^[A-Za-z0-9+/]{16,}={0,2}$/.test(line));

@@ -74,6 +74,6 @@ describe('createSecretScanner', () => {
   it('names the installed version of the library, and of the rules beside it', () => {
     const require = createRequire(import.meta.url);
     const { version } = require('@secretlint/secretlint-rule-preset-recommend/package.json') as { version: string };
-    expect(RULE_SET_VERSION).toMatch(new RegExp(`^secretlint-${RegExp.escape(version)}\\+\\d+$`));
+    expect(RULE_SET_VERSION.split('+')).toEqual([`secretlint-${version}`, expect.stringMatching(/^\d+$/)]);
   });
 });

@@ -4,7 +4,7 @@ import { rules } from '@secretlint/secretlint-rule-preset-recommend';
 import { findOwnSecrets, type SecretMatch } from './own-rules.ts';
 import { findPrivateKeys, PRIVATE_KEY_RULE } from './private-keys.ts';
 
-interface SecretScanner {
+export interface SecretScanner {
   /** The secrets of a text in order; they do not overlap. */
   scan(text: string): Promise<SecretMatch[]>;
 }
