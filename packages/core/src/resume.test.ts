@@ -139,6 +139,19 @@ describe('a transcript that grew', () => {
     expect(await grow(first, [found], {})).toMatchObject({ isResumed: true });
   });
 
+  it('has no checkpoint while a block is open that later lines complete', async () => {
+    const toLine = (type: string, payload: JsonObject): JsonObject => ({
+      timestamp: 1_772_694_900,
+      message: { type, payload },
+    });
+    const call = toLine('ToolCall', { id: 'a', function: { name: 'Task', arguments: '{"a"' } });
+    const rest = [toLine('ToolCallPart', { arguments_part: ':1}' }), toLine('TurnEnd', {})];
+    const { isResumed, result } = await grow([call], rest, { format: 'kimi-wire' });
+    expect(isResumed).toBe(false);
+    expect(result.contentBlocks.map((block) => block.tool_input)).toEqual([{ a: 1 }]);
+    expect(await grow([call, ...rest], rest.slice(1), { format: 'kimi-wire' })).toMatchObject({ isResumed: true });
+  });
+
   it('treats a line as late if a full parse would, and is parsed again if it would not', async () => {
     const response = (id: string, second: number) => assistantLine(id, 'x', { usage: toUsageFields(1, 2) }, at(second));
     const options = { maxOpenMessages: 2, maxMessagesInCheckpoint: 1 };

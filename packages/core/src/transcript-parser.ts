@@ -212,10 +212,14 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
   const splitter = isDocument
     ? createDocumentSplitter(maxLineBytes, readLine, state.position, { longLines })
     : createLineSplitter(maxLineBytes, readLine, state.position, { isWanted, longLines });
+  let endRecords: readonly TranscriptRecord[] | undefined;
+  const readEnd = () => (endRecords ??= reader.readEnd?.() ?? []);
   const mayHaveCheckpoint = (): boolean => {
     const isWithinLine = splitter.byteCount !== state.position.byteOffset;
     // A document is rewritten as a whole, so no later version continues it.
-    return !isDocument && !isWithinLine && options.arrivals === undefined && !state.areKeysForgotten;
+    const isContinued = !isDocument && !isWithinLine && options.arrivals === undefined && !state.areKeysForgotten;
+    // Blocks that only the end completes would be others in a longer version.
+    return isContinued && readEnd().length === 0;
   };
   return {
     push: splitter.push,
@@ -225,7 +229,7 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     finish() {
       splitter.finish();
       issuesOfLine.clear();
-      for (const record of reader.readEnd?.() ?? []) addRecord(record);
+      for (const record of readEnd()) addRecord(record);
       reader.finish?.();
     },
     closeOldest() {
