@@ -294,3 +294,29 @@ describe('Kimi CLI', () => {
     ]);
   });
 });
+
+it('takes the model of a step from its request and its record, if the session names none or another', async () => {
+  const toStep = (uuid: string, model: string, tokens: number, request?: object) => [
+    event('step.begin', 2, { uuid }),
+    ...(request === undefined ? [] : [record('llm.request', 2, request)]),
+    record('usage.record', 3, { model, ...usage(tokens, tokens, 0), usageScope: 'turn' }),
+    event('content.part', 4, { uuid: 'x', stepUuid: uuid, part: { type: 'text', text: 'Here' } }),
+    event('step.end', 5, { uuid, ...usage(tokens, tokens, 0) }),
+  ];
+  const modelsOf = async (...lines: object[]) =>
+    (
+      await readTranscript(toJsonLines(lines), '/h/.kimi-code/sessions/wd_a/session_b/agents/main/wire.jsonl')
+    ).apiResponses.map((row) => row.model);
+  const meta = { type: 'metadata', protocol_version: '1.5', created_at: START };
+  expect(await modelsOf(meta, ...toStep('a', 'kimi-k3', 1), ...toStep('b', 'kimi-k3', 2))).toEqual([
+    'kimi-k3',
+    'kimi-k3',
+  ]);
+  const bind = record('profile.bind', 0, { modelAlias: 'kimi-k3' });
+  const lines = [...toStep('a', 'kimi-k2.5', 1, { modelAlias: 'kimi-k2.5' }), ...toStep('b', 'kimi-k2.6', 2)];
+  expect(await modelsOf(meta, bind, ...lines, ...toStep('c', 'kimi-k3', 3))).toEqual([
+    'kimi-k2.5',
+    'kimi-k2.6',
+    'kimi-k3',
+  ]);
+});

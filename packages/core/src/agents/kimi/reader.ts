@@ -15,6 +15,8 @@ import { readCodeUsage } from './usage.ts';
 interface KimiReaderState {
   /** As the session names it, which may be an alias. */
   model: string | null;
+  /** The model that the request of the open step names. */
+  stepModel: string | null;
   /** What the latest requests say of the models behind aliases. */
   aliases: Map<string, string>;
   mirrors: KimiMirrors;
@@ -32,7 +34,14 @@ const MAX_PROMPT_LENGTH = 500;
 
 function createState(): KimiReaderState {
   return {
-    ...{ model: null, aliases: new Map(), mirrors: createKimiMirrors(), prompts: [], isCompacted: false },
+    ...{
+      model: null,
+      stepModel: null,
+      aliases: new Map(),
+      mirrors: createKimiMirrors(),
+      prompts: [],
+      isCompacted: false,
+    },
     cli: createKimiCliState(),
   };
 }
@@ -49,7 +58,7 @@ export function createKimiReader(context: ReaderContext, state = createState()):
 
   const toModel = (name: string | null): string | null => (name === null ? null : (state.aliases.get(name) ?? name));
   const toAnswer = (known: Partial<MessageRecord>): TranscriptRecord[] => [
-    newMessage('assistant', { model: toModel(state.model), ...known }),
+    newMessage('assistant', { model: toModel(state.stepModel ?? state.model), ...known }),
   ];
   const compareMirrors = (one: string, other: string): void => {
     const [input = 0, output = 0, read = 0, written = 0] = one.split('.').map(Number);
@@ -118,6 +127,7 @@ export function createKimiReader(context: ReaderContext, state = createState()):
     switch (event.type) {
       case 'step.begin':
         beginStep(mirrors, responseId);
+        state.stepModel = null;
         return [];
       case 'content.part':
         return toAnswer({ ...base, responseId, blocks: toPartBlocks([event.part ?? {}]) });
@@ -145,14 +155,16 @@ export function createKimiReader(context: ReaderContext, state = createState()):
     if (usage === undefined) return [];
     const { timestampMs } = base;
     const { responseId, isMirror, other } = matchRecord(mirrors, usage, readText(line.usageScope));
-    const model = toModel(kit.toId(line.model) ?? state.model);
-    if (isMirror && other === undefined) {
-      return state.model === null && model !== null ? [newMessage('assistant', { responseId, model })] : [];
-    }
+    const named = kit.toId(line.model);
+    const model = toModel(named ?? state.model);
+    const isFirstName = state.model === null && model !== null;
+    state.model ??= named;
+    if (isMirror && other === undefined) return isFirstName ? [newMessage('assistant', { responseId, model })] : [];
     if (other !== undefined) {
       compareMirrors(other, toSignature(usage));
       return [newMessage('assistant', { responseId, model, usage })];
     }
+    if (responseId !== null) state.stepModel ??= named;
     const key = responseId ?? `kimi/${timestampMs ?? ''}/${toSignature(usage)}`;
     return [newUsageRecord({ usage, responseId: key, model, timestampMs, stopReason: 'stop' })];
   };
@@ -177,6 +189,7 @@ export function createKimiReader(context: ReaderContext, state = createState()):
   /** Model and folder of the session: `config.update`, from protocol 1.5 on `profile.bind`. */
   const readProfile = (line: JsonObject): TranscriptRecord[] => {
     state.model = kit.toId(line.modelAlias) ?? state.model;
+    state.stepModel = null;
     const cwd = kit.toId(line.cwd) ?? kit.toId(readObject(line.environmentDisclosure)?.cwd);
     return [toSessionRecord({ cwd }) ?? []].flat();
   };
@@ -197,6 +210,7 @@ export function createKimiReader(context: ReaderContext, state = createState()):
         return readProfile(line);
       case 'llm.request':
         rememberAlias(line);
+        if (mirrors.openStep !== null) state.stepModel = kit.toId(line.modelAlias) ?? state.stepModel;
         return [];
       case 'turn.prompt':
       case 'turn.steer':
