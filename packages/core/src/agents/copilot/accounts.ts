@@ -9,6 +9,7 @@ import {
   sumCounts,
   toCounts,
 } from './counts.ts';
+import { placeExactly } from './place-exactly.ts';
 
 /** What is known of a response, from its messages and its record. */
 interface CountedResponse {
@@ -26,6 +27,12 @@ interface CountedResponse {
 interface UnnamedMessage {
   responseId: string;
   requestId: string | null;
+}
+
+/** A compaction or tool of a model that no line has named so far. */
+export interface UnnamedUsage {
+  responseId: string;
+  counts: Counts;
 }
 
 /** What lines have counted, to compare it with the totals of `session.shutdown`. */
@@ -50,6 +57,8 @@ export interface CopilotAccounts {
   isResumed: boolean;
   /** The latest messages since the last total whose model is unknown. */
   unnamed: UnnamedMessage[];
+  /** The same of compactions and tools. */
+  unnamedBeside: UnnamedUsage[];
 }
 
 /** What a total says beyond what was counted. */
@@ -58,9 +67,9 @@ interface Settlement {
   remainders: [model: string, counts: Counts][];
   /** What the session has used more than the total before said. */
   grown: Counts;
-  /** The model of the unnamed messages; null if the total leaves it open. */
-  name: string | null;
-  unnamed: readonly UnnamedMessage[];
+  /** Unnamed messages whose model the total leaves no doubt about. */
+  named: readonly (UnnamedMessage & { model: string })[];
+  namedBeside: readonly (UnnamedUsage & { model: string })[];
   /** Figures that differ and should not. */
   mismatches: { field: keyof Counts; stated: number; counted: number }[];
 }
@@ -72,7 +81,7 @@ const FIELDS = ['input', 'output', 'cacheRead', 'cacheWrite'] as const;
 export function createCopilotAccounts(): CopilotAccounts {
   return {
     ...{ responses: new Map(), thisRun: new Map(), killedRuns: new Map(), beside: NO_COUNTS, stated: new Map() },
-    ...{ recorded: 0, unrecorded: { thisRun: 0, killedRuns: 0 }, isResumed: false, unnamed: [] },
+    ...{ recorded: 0, unrecorded: { thisRun: 0, killedRuns: 0 }, isResumed: false, unnamed: [], unnamedBeside: [] },
     hasUsage: false,
   };
 }
@@ -84,7 +93,7 @@ export function beginRun(accounts: CopilotAccounts): void {
   thisRun.clear();
   unrecorded.killedRuns += unrecorded.thisRun;
   unrecorded.thisRun = 0;
-  Object.assign(accounts, { beside: NO_COUNTS, recorded: 0, isResumed: true, unnamed: [] });
+  Object.assign(accounts, { beside: NO_COUNTS, recorded: 0, isResumed: true, unnamed: [], unnamedBeside: [] });
 }
 
 interface Observation {
@@ -146,6 +155,11 @@ export function rememberUnnamed({ unnamed }: CopilotAccounts, message: UnnamedMe
   if (unnamed.length > MAX_UNNAMED) unnamed.shift();
 }
 
+export function rememberUnnamedUsage({ unnamedBeside }: CopilotAccounts, usage: UnnamedUsage): void {
+  unnamedBeside.push(usage);
+  if (unnamedBeside.length > MAX_UNNAMED) unnamedBeside.shift();
+}
+
 /** Whether a record has counted the request of a compaction already: it has one of its ids, or the same counts. */
 export function isRecordedRequest(
   { responses }: CopilotAccounts,
@@ -165,7 +179,7 @@ export function isRecordedRequest(
  */
 export function settle(accounts: CopilotAccounts, totals: Map<string, ModelTotal>, isMarked: boolean): Settlement {
   forgetRestarted(accounts, totals, isMarked);
-  const { stated: last, thisRun, unnamed } = accounts;
+  const { stated: last, thisRun, unnamed, unnamedBeside } = accounts;
   const isComplete = accounts.recorded > 0 && accounts.unrecorded.thisRun === 0;
   const before = (model: string): Counts => last.get(model)?.counts ?? NO_COUNTS;
   const own = new Map(thisRun);
@@ -183,6 +197,10 @@ export function settle(accounts: CopilotAccounts, totals: Map<string, ModelTotal
   const candidates = rest.filter(({ now, counted }) => now.output > counted.output);
   const [only] = candidates.filter(({ now, counted }) => now.output - counted.output === unplaced.output);
   const name = rest.length === 1 ? rest[0]?.model : only?.model;
+  const named =
+    name === undefined ? nameByOutput(accounts, rest) : unnamed.map((message) => ({ ...message, model: name }));
+  const namedBeside =
+    rest.length === 1 && name !== undefined ? unnamedBeside.map((usage) => ({ ...usage, model: name })) : [];
   const missing = place(unplaced, rest);
   const { beside } = accounts;
   const open = sumCounts(rest.map(({ now, counted }) => subtractCounts(now, counted)));
@@ -205,8 +223,8 @@ export function settle(accounts: CopilotAccounts, totals: Map<string, ModelTotal
   thisRun.clear();
   accounts.unrecorded.thisRun = 0;
   accounts.hasUsage = true;
-  Object.assign(accounts, { beside: NO_COUNTS, recorded: 0, isResumed: false, unnamed: [] });
-  return { remainders, grown, name: name ?? null, unnamed, mismatches };
+  Object.assign(accounts, { beside: NO_COUNTS, recorded: 0, isResumed: false, unnamed: [], unnamedBeside: [] });
+  return { remainders, grown, named, namedBeside, mismatches };
 }
 
 /** Forgets the total before if this one does not go on from it. */
@@ -249,6 +267,25 @@ function hasMore({ stated, thisRun }: CopilotAccounts, totals: Map<string, Model
 interface OpenTotal {
   now: Counts;
   counted: Counts;
+}
+
+/** The models of unnamed messages, if their output leaves no doubt. */
+function nameByOutput(
+  { unnamed, responses }: CopilotAccounts,
+  rest: readonly (OpenTotal & { model: string })[],
+): (UnnamedMessage & { model: string })[] {
+  const messages = unnamed
+    .map((message) => ({ message, output: responses.get(message.responseId)?.counts.output ?? 0 }))
+    .filter(({ output }) => output > 0);
+  const open = rest.map(({ now, counted }) => Math.max(0, now.output - counted.output));
+  const places = placeExactly(
+    messages.map(({ output }) => output),
+    open,
+  );
+  return messages.flatMap(({ message }, index) => {
+    const model = rest[places?.[index] ?? -1]?.model;
+    return model === undefined ? [] : [{ ...message, model }];
+  });
 }
 
 /** Removes and returns what was counted for a model beyond its total: messages may name another model. */

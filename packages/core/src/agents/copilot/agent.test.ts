@@ -441,3 +441,49 @@ describe('a session with its rows of session-store.db', () => {
     expect(countTokens(all)).toEqual({ responses: 1, input: 100, output: 71, cacheRead: 600, cacheWrite: 300 });
   });
 });
+
+describe('models that only the total names', () => {
+  const unnamed = (second: number, number: number, outputTokens: number) =>
+    event('assistant.message', second, {
+      messageId: id(2000 + number),
+      content: 'Here',
+      toolRequests: [],
+      outputTokens,
+    });
+  const start = event('session.start', 0, { sessionId: id(998), copilotVersion: '1.0.12', context });
+  const modelsOf = async (...lines: object[]) => {
+    const read = await readTranscript(toJsonLines([start, ...lines]), '.copilot/session-state/c/events.jsonl');
+    expect(listIssues(read)).toEqual([]);
+    return read.apiResponses.map(({ model, tokens_out }) => `${model} ${tokens_out}`).toSorted();
+  };
+
+  it('name the messages of two models, if their output fits in one way', async () => {
+    const end = event('session.shutdown', 9, {
+      modelMetrics: {
+        'claude-sonnet-4.6': metrics(40_503, 187, 31_836, 0),
+        'claude-haiku-4.5': metrics(1000, 80, 0, 0),
+      },
+    });
+    expect(await modelsOf(unnamed(1, 1, 50), unnamed(2, 2, 187), unnamed(3, 3, 30), end)).toEqual([
+      'claude-haiku-4.5 0',
+      'claude-haiku-4.5 30',
+      'claude-haiku-4.5 50',
+      'claude-sonnet-4.6 0',
+      'claude-sonnet-4.6 187',
+    ]);
+    expect(await modelsOf(unnamed(1, 4, 100), unnamed(2, 5, 100), unnamed(3, 6, 67), end)).toContain('unknown 67');
+  });
+
+  it('name a compaction', async () => {
+    const compaction = event('session.compaction_complete', 2, {
+      success: true,
+      compactionTokensUsed: { input: 176_397, output: 1807, cachedInput: 0 },
+    });
+    const end = event('session.shutdown', 9, { modelMetrics: { 'claude-haiku-4.5': metrics(5000, 100, 4000, 0) } });
+    expect(await modelsOf(unnamed(1, 7, 100), compaction, end)).toEqual([
+      'claude-haiku-4.5 0',
+      'claude-haiku-4.5 100',
+      'claude-haiku-4.5 1807',
+    ]);
+  });
+});

@@ -15,6 +15,7 @@ import {
   isRecordedRequest,
   observeResponse,
   rememberUnnamed,
+  rememberUnnamedUsage,
   settle,
 } from './accounts.ts';
 import {
@@ -143,7 +144,9 @@ export function createCopilotReader(context: ReaderContext, state = createState(
     if (usage === undefined) return [];
     accounts.beside = addCounts(accounts.beside, counts);
     const { timestampMs, agentId, isSidechain: isSubagent } = base;
-    const about = { model: model ?? state.model, timestampMs, agentId, isSubagent, ...toOrigin() };
+    const known = model ?? state.model;
+    if (known === null) rememberUnnamedUsage(accounts, { responseId, counts });
+    const about = { model: known, timestampMs, agentId, isSubagent, ...toOrigin() };
     return [newUsageRecord({ responseId, usage, stopReason: 'stop', ...about })];
   };
 
@@ -208,7 +211,7 @@ export function createCopilotReader(context: ReaderContext, state = createState(
     const totals = readTotals(kit, data, kit.toId(data.currentModel) ?? state.model);
     if (totals.size === 0) return [];
     const isMarked = isJsonObject(data.usageAccountingWatermarks) || isJsonObject(data.accountingSnapshot);
-    const { remainders, grown, name, unnamed, mismatches } = settle(accounts, totals, isMarked);
+    const { remainders, grown, named, namedBeside, mismatches } = settle(accounts, totals, isMarked);
     for (const { field, stated, counted } of mismatches) {
       compareTotal(`${FIELD_LABELS[field]} of session.shutdown`, stated, counted, context);
     }
@@ -220,14 +223,20 @@ export function createCopilotReader(context: ReaderContext, state = createState(
       return [newUsageRecord({ responseId, usage, stopReason: 'stop', model, timestampMs, ...toOrigin() })];
     });
     // Lines of earlier messages, which say nothing but their model.
-    const names = unnamed.map((message) => newMessage('assistant', { ...message, model: name }));
+    const names = [
+      ...named.map((message) => newMessage('assistant', message)),
+      ...namedBeside.flatMap(({ counts, ...usage }) => {
+        const known = toUsage(counts);
+        return known === undefined ? [] : [newUsageRecord({ ...usage, usage: known, stopReason: 'stop' })];
+      }),
+    ];
     state.total = addCounts(state.total, grown);
     const { input, output, cacheRead, cacheWrite } = state.total;
     // Premium requests and AI units are not dollars.
     const tokens = { tokens_in: Math.max(0, input - cacheRead - cacheWrite), tokens_out: output };
     const caches = { cache_read: cacheRead, cache_write: cacheWrite };
     const reportedTotals = { source: 'result', cost_usd: null, ...tokens, ...caches } as const;
-    return [...records, ...(name === null ? [] : names), { ...toOutputOnlyRecord(), reportedTotals }];
+    return [...records, ...names, { ...toOutputOnlyRecord(), reportedTotals }];
   };
 
   const readEvent = (type: string, data: JsonObject, base: MessageBase): TranscriptRecord[] | undefined => {
