@@ -169,6 +169,8 @@ describe('the telemetry', () => {
     for (const explained of [
       [answer(900, 5), ...lines.slice(0, 1), answer(1000, 50)],
       [...lines, compression],
+      // The event may come after its message.
+      [answer(1000, 50), telemetry(main, 1000, 50), answer(2000, 60), telemetry(main, 2000, 60)],
     ]) {
       expect((await readTranscript(toJsonLines(explained))).warnings).toEqual([]);
     }

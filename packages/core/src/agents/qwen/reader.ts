@@ -77,6 +77,13 @@ export function createQwenReader(context: ReaderContext, state: QwenReaderState 
     return toSubagentResponseId(sessionId, agentId, usage);
   };
 
+  /** The message directly before the first event, if the event is about it: some lines come in this order. */
+  const toMirrored = (usage: Usage): QwenSum => {
+    const sum = addUsage(NO_TOKENS, usage);
+    const before = addUsage(NO_TOKENS, state.last?.usage);
+    return CLASSES.every(([name]) => sum[name] === before[name]) ? before : NO_TOKENS;
+  };
+
   const countMessage = (usage: Usage | undefined, earlier: Usage | undefined): void => {
     if (state.totals === undefined || usage === undefined) return;
     const { messages } = state.totals;
@@ -139,7 +146,7 @@ export function createQwenReader(context: ReaderContext, state: QwenReaderState 
     }
     const usage = name === 'api_response' ? toTelemetryUsage(fields, kit) : undefined;
     if (usage !== undefined && agentId === null) {
-      state.totals ??= { telemetry: NO_TOKENS, messages: NO_TOKENS };
+      state.totals ??= { telemetry: NO_TOKENS, messages: toMirrored(usage) };
       state.totals.telemetry = addUsage(state.totals.telemetry, usage);
     }
     const owner = agentId ?? compressionId;
