@@ -298,6 +298,13 @@ describe('the tier of a response', () => {
     expect(await tiersOf(context(), { type: 'token_usage_record', payload: record })).toEqual(['fast']);
   });
 
+  it('is named if it is unknown', async () => {
+    const noticesOf = async (tier: string) =>
+      (await parse(meta(), context({ service_tier: tier }), used(1))).notices.map(({ error }) => error);
+    expect(await noticesOf('heron')).toEqual(['Unknown tier: heron']);
+    for (const tier of ['priority', 'fast', 'flex', 'batch', 'ultrafast']) expect(await noticesOf(tier)).toEqual([]);
+  });
+
   it('is the standard one again if settings state none', async () => {
     for (const standard of [settings({}), settings({ service_tier: null }), settings({ service_tier: 'default' })]) {
       expect(await tiersOf(context(), settings({ service_tier: 'fast' }), used(1), standard, used(2))).toEqual([

@@ -19,7 +19,7 @@ export interface TurnContext extends TierState {
 }
 
 /** Other tiers of OpenAI; `fast` is Codex' name for `priority`. */
-const OTHER_TIERS: ReadonlySet<string> = new Set(['priority', 'fast', 'flex', 'batch', 'scale']);
+const OTHER_TIERS: ReadonlySet<string> = new Set(['priority', 'fast', 'flex', 'batch', 'scale', 'ultrafast']);
 /** Names of the tier that has the list price. */
 const STANDARD_TIERS: ReadonlySet<string> = new Set(['default', 'auto', 'standard']);
 
