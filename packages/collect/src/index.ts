@@ -8,6 +8,7 @@ export {
   planHooks,
   removeHooks,
 } from './hooks/hook-settings.ts';
+export { isInPlace } from './in-place.ts';
 export { listMissingFolders, removeEmptyFolders } from './made-folders.ts';
 export { type MatchedFile, matchFiles, toNameTest } from './match-files.ts';
 export { isSessionStore, listNotRead, type NotRead, openSessionStore } from './open-store.ts';

@@ -16,6 +16,8 @@ export interface FoundFile {
   path: string;
   sizeBytes: number;
   modifiedAtMs: number;
+  /** Whether an agent keeps its sessions there: what is no transcript is named, rather than passed over. */
+  isInPlace?: boolean;
   /**
    * For a session in a database: changes if its rows are added, changed or deleted. Its size is unknown until it is
    * read.
@@ -152,9 +154,12 @@ const isArchive = (head: Buffer): boolean =>
   ARCHIVE_MAGICS.some(([offset, bytes]) => head.subarray(offset, offset + bytes.length).equals(bytes));
 
 /** Why a file in an agent's place, or one that is no text, is not read. Files of other kinds elsewhere are not named. */
-function toRefusal({ format, encoding, isRecognised }: TranscriptIdentity, head: Buffer): Refusal | undefined {
+function toRefusal(identity: TranscriptIdentity, head: Buffer, isInPlace = false): Refusal | undefined {
+  const { format, encoding, isRecognised } = identity;
   if (encoding !== undefined) return encoding;
-  return format === undefined && isRecognised && head.some((byte) => byte > 0x20) ? 'unknown-format' : undefined;
+  return format === undefined && (isRecognised || isInPlace) && head.some((byte) => byte > 0x20)
+    ? 'unknown-format'
+    : undefined;
 }
 
 interface FileScan {
@@ -194,7 +199,7 @@ function createFileScan(file: FoundFile, columns: ReturnType<typeof createUsageC
     if (!identity.isConclusive && !isWhole && head.length < IDENTIFY_HEAD_BYTES) return false;
     found.agent = identity.agent ?? null;
     found.sessionId = identity.sessionId ?? path;
-    const refusal = toRefusal(identity, head);
+    const refusal = toRefusal(identity, head, file.isInPlace);
     if (refusal !== undefined) {
       found.status = 'failed';
       found.failure = describeRefusal(refusal);

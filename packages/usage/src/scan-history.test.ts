@@ -316,6 +316,15 @@ describe('scanHistory and settleLedger', () => {
     expect(result.columns.keys).toHaveLength(0);
   });
 
+  it('names what it does not know where an agent keeps its sessions, whatever the name says', async () => {
+    await writeFile(join(directory, 'notes.jsonl'), '{"a":1}\n');
+    const [file] = await find();
+    const scan = async (found: FoundFile) => (await scanHistory([found], { cacheDirectory: undefined })).files[0];
+    if (file === undefined) throw new Error('no file');
+    expect((await scan(file))?.status).toBe('unknown');
+    expect(await scan({ ...file, isInPlace: true })).toMatchObject({ status: 'failed' });
+  });
+
   it('reports what it cannot read, and continues', async () => {
     await save('one.jsonl', [ONE]);
     await writeFile(join(directory, 'notes.json'), '{"a":1}\n');

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createFakeContext } from '../testing/fake-context.ts';
 import { findBelow } from './find-below.ts';
@@ -11,6 +11,17 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
+it('finds what lies where an agent keeps a database, even if it is none', async () => {
+  const home = join(directory, 'home');
+  const path = join(home, '.local/share/opencode/opencode.db');
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, 'torn');
+  await writeFile(join(home, 'notes.db'), 'torn');
+  const { transcripts, databases } = await findBelow(createFakeContext(), [home]);
+  expect(transcripts).toMatchObject([{ path, isInPlace: true }]);
+  expect(databases).toEqual([]);
+});
+
 it('finds every name that `recount backfill` takes for a transcript, each once', async () => {
   const compressed = (name: string): string[] => [name, `${name}.gz`, `${name}.zst`];
   const reset = 'five.jsonl.reset.2026-05-07T01-26-08.695Z';
@@ -18,6 +29,6 @@ it('finds every name that `recount backfill` takes for a transcript, each once',
   const others = ['one.json.bak', 'two.jsonl.tar.gz', 'three.ndjson.tmp', 'four.txt', `${reset}.tmp`];
   await mkdir(join(directory, 'deep', 'er'), { recursive: true });
   for (const name of [...expected, ...others]) await writeFile(join(directory, 'deep', 'er', name), '');
-  const { transcripts } = await findBelow(createFakeContext(), [directory]);
+  const { transcripts } = await findBelow(createFakeContext(), [join(directory, 'deep')]);
   expect(transcripts.map(({ path }) => basename(path)).sort()).toEqual(expected.sort());
 });

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { isPromptHistory, isSessionPart, isSessionStore, matchFiles } from '@recount/collect';
+import { isInPlace, isPromptHistory, isSessionPart, isSessionStore, matchFiles } from '@recount/collect';
 import { classifyName } from '@recount/storage/sources';
 import type { FoundFile } from '@recount/usage';
 import type { CliContext } from '../cli-context.ts';
@@ -26,17 +26,20 @@ export async function findBelow({ workingDirectory }: CliContext, paths: readonl
     if (stats === undefined) throw new UsageError(`${given}: there is no such file or folder.`);
     if (!stats.isDirectory()) {
       const files = (await isSessionStore(path)) ? databases : transcripts;
-      files.set(path, { path, sizeBytes: stats.size, modifiedAtMs: stats.mtimeMs });
+      files.set(path, { path, sizeBytes: stats.size, modifiedAtMs: stats.mtimeMs, isInPlace: isInPlace(path) });
       continue;
     }
     for (const pattern of TRANSCRIPT_PATTERNS)
       for (const file of matchFiles(path, pattern, { onDenied, onLink }))
         if (classifyName(file.path) !== 'transcript') continue;
         else if (await isSessionStore(file.path)) databases.set(file.path, file);
-        else if (!isSessionPart(file.path) && !(await isPromptHistory(file.path))) transcripts.set(file.path, file);
+        else if (!isSessionPart(file.path) && !(await isPromptHistory(file.path)))
+          transcripts.set(file.path, { ...file, isInPlace: isInPlace(file.path) });
     for (const pattern of DATABASE_PATTERNS)
       for (const file of matchFiles(path, pattern, { onLink }))
         if (await isSessionStore(file.path)) databases.set(file.path, file);
+        // No database: read as a transcript, so that it is named.
+        else if (isInPlace(file.path)) transcripts.set(file.path, { ...file, isInPlace: true });
   }
   return { transcripts: [...transcripts.values()], databases: [...databases.values()], links: [...links] };
 }

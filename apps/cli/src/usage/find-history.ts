@@ -29,9 +29,10 @@ function findOnMachine({ environment }: CliContext): Found {
   const agents = AGENTS.map(({ places = [], ...agent }) => ({ ...agent, places: places.filter(mayHoldUsage) }));
   const found = findSessions(machine, agents);
   const listOf = (kind: string) => found.filter(({ place }) => place.holds === kind).flatMap(({ files }) => files);
+  const transcripts = listOf('transcripts').map((file) => ({ ...file, isInPlace: true }));
   const denied = found.filter(({ place }) => place.holds !== 'aside').flatMap((place) => place.denied);
   return {
-    transcripts: [...listOf('transcripts'), ...denied.map(toDeniedFile)],
+    transcripts: [...transcripts, ...denied.map(toDeniedFile)],
     databases: [...listOf('database'), ...listOf('folder')],
     links: found.filter(({ place }) => place.holds !== 'aside').flatMap((place) => place.links),
   };

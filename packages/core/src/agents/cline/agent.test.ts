@@ -251,6 +251,19 @@ describe('Cline 3', () => {
     });
   });
 
+  it('recognises a session whose members come in another order or are missing', async () => {
+    const messages = [message(0, 'user', [{ type: 'text', text: 'Look' }]), message(1, 'assistant', [], used(10, 5))];
+    const known = { format: 'cline-session', isRecognised: true };
+    const behind = JSON.stringify({ messages, sessionId: '1769_d', agent: 'lead', version: 1 });
+    const read = await readTranscript(behind);
+    expect(read.identity).toMatchObject({ ...known, sessionId: '1769_d' });
+    expect(countTokens(read)).toMatchObject({ responses: 1, input: 10, output: 5 });
+    const alone = await readTranscript(JSON.stringify({ messages }), place('1769_e'));
+    expect(alone.identity).toMatchObject(known);
+    expect(countTokens(alone)).toMatchObject({ responses: 1, input: 10, output: 5 });
+    expect((await readTranscript(JSON.stringify({ messages }), '/h/notes.json')).identity.format).toBeUndefined();
+  });
+
   it('gives answers the same keys in forks, and does not count what was imported from another agent', async () => {
     const messages = [
       message(0, 'user', [{ type: 'text', text: 'Look' }]),

@@ -63,6 +63,9 @@ const toFormats = (id: string, extension: string, byContent: number): Format[] =
   ];
 };
 
+/** Also compressed. */
+const FILE_NAME = /\.messages\.json(?:\.(?:gz|zst))?$/;
+
 /**
  * `{"version":1,"updated_at":"…","agent":"lead","sessionId":"…","origin":{…},"messages":[…]}`. A sub-agent's id is
  * `<session>__<agent>`, or `<session>__teamtask__<agent>__<task>`.
@@ -71,9 +74,11 @@ const sessionFormat: Format = {
   id: 'cline-session',
   kind: 'session',
   layout: 'document',
-  detect({ version, updated_at: time, agent, sessionId }) {
-    const isSession = typeof version === 'number' && typeof time === 'string' && typeof sessionId === 'string';
-    return isSession && typeof agent === 'string' ? 0.9 : 0;
+  detect({ version, agent, sessionId, messages }, path) {
+    // The members may come in any order, and those behind long messages are not seen.
+    const isSession = typeof version === 'number' && typeof agent === 'string' && typeof sessionId === 'string';
+    if (isSession) return 0.9;
+    return path !== undefined && FILE_NAME.test(path) && typeof readObject(messages)?.role === 'string' ? 0.8 : 0;
   },
   identify({ sessionId, origin, messages }, found) {
     found.sessionId ??= readText(sessionId) ?? undefined;
