@@ -11,9 +11,10 @@ import { measureInput, type ReadSourcesOptions } from '@recount/storage/sources'
 import type { CliContext } from '../cli-context.ts';
 import { toDataDirectory } from '../local/data-directory.ts';
 import { formatCount, formatCountOf, formatDuration } from '../terminal/format-values.ts';
-import { createProgressBar, type ProgressBar } from '../terminal/progress-bar.ts';
+import { createProgressBar } from '../terminal/progress-bar.ts';
 import { describeSkip, isRefusal, isUnreadable } from './format-report.ts';
 import { openGivenPaths } from './given-paths.ts';
+import { createRemainingWork } from './remaining-work.ts';
 
 interface BackfillRequest extends BackfillOptions {
   paths: readonly string[];
@@ -69,7 +70,19 @@ export async function backfillWithProgress(
     troubles.add(reason);
   };
   let latest: Readonly<BackfillReport> | undefined;
-  const show = (): void => (showsProgress && latest !== undefined ? showProgress(bar, latest, totalBytes) : undefined);
+  let isDelivered = false;
+  const remaining = createRemainingWork(() => performance.now());
+  const show = (): void => {
+    if (!showsProgress || latest === undefined) return;
+    const { consumedInputBytes, found, skipped } = latest;
+    bar.update({
+      totalBytes,
+      // Otherwise the last file's bytes would be missing.
+      doneBytes: isDelivered ? Math.max(consumedInputBytes, totalBytes ?? 0) : consumedInputBytes,
+      files: found + skipped,
+      remark: remaining.describe(latest, isDelivered),
+    });
+  };
   // A large transcript may cause no events for a long time.
   const timer = setInterval(show, SHOW_MS);
   const { targetId } = request;
@@ -80,6 +93,7 @@ export async function backfillWithProgress(
   try {
     const onEvent: BackfillRequest['onEvent'] = (event, report) => {
       if (event.kind === 'outcome' && ARRIVED.has(event.outcome)) memory?.confirm(event.location);
+      if (event.kind === 'delivered') isDelivered = true;
       if (event.kind === 'stalled') bar.note(toStallNote(event.waitingCount));
       if (event.kind === 'retrying') noteTrouble(event.reason);
       if (event.kind === 'outcome' && event.outcome === 'skipped') {
@@ -104,18 +118,6 @@ export async function backfillWithProgress(
     given.close();
     await memory?.save();
   }
-}
-
-function showProgress(bar: ProgressBar, report: Readonly<BackfillReport>, totalBytes: number | undefined): void {
-  const waiting = report.queued > 0 ? `${formatCount(report.queued)} being ingested` : '';
-  const indexing = report.unindexed > 0 ? `${formatCount(report.unindexed)} being indexed for search` : '';
-  const failed = report.failed > 0 ? `${formatCount(report.failed)} failed` : '';
-  bar.update({
-    totalBytes,
-    doneBytes: report.consumedInputBytes,
-    files: report.found + report.skipped,
-    remark: [waiting, indexing, failed].filter(Boolean).join(', '),
-  });
 }
 
 function toStallNote(waitingCount: number): string {

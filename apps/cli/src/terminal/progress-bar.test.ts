@@ -8,7 +8,7 @@ const progress = { totalBytes: 10e6, doneBytes: 2.5e6, files: 50, remark: '3 bei
 describe('formatProgress', () => {
   it('shows share, rates and the time left', () => {
     expect(formatProgress(progress, 5000)).toBe(
-      ' 25 % [██████                  ]  2.5 MB of 10 MB  500 kB/s  10 files/s  15 s left  3 being ingested',
+      ' 25 % [██████                  ]  2.5 MB of 10 MB  500 kB/s  10 files/s  15 s left to read  3 being ingested',
     );
   });
 
@@ -17,6 +17,10 @@ describe('formatProgress', () => {
     expect(formatProgress({ ...progress, doneBytes: 11e6 }, 2000)).toMatch(
       /^100 % .*█\] {2}11 MB of 10 MB .* files\/s {2}3 being/,
     );
+  });
+
+  it('claims no 0 s while the last bytes are read, and what was read is still waited for', () => {
+    expect(formatProgress({ ...progress, doneBytes: 9.999e6 }, 3000)).not.toContain('left');
   });
 
   it('counts while the total is unknown', () => {
@@ -52,8 +56,8 @@ describe('createProgressBar', () => {
     bar.end();
     const rest = '2.5 MB of 10 MB';
     expect(text()).toBe(
-      `a note\n 25 %  ${rest}  500 kB/s  10 files/s  15 s left  3 being ingested\n` +
-        ` 25 %  ${rest}  250 kB/s  5 files/s  30 s left  3 being ingested\n`,
+      `a note\n 25 %  ${rest}  500 kB/s  10 files/s  15 s left to read  3 being ingested\n` +
+        ` 25 %  ${rest}  250 kB/s  5 files/s  30 s left to read  3 being ingested\n`,
     );
   });
 });

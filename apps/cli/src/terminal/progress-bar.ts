@@ -26,6 +26,8 @@ const BAR_COLUMNS = 24;
 const CLEAR_LINE = '\r\u001B[2K';
 /** Before that, a rate means little. */
 const MIN_ELAPSED_MS = 1000;
+/** Less would be shown as 0 s. */
+const MIN_LEFT_MS = 500;
 
 /** A progress bar on a terminal; otherwise a line every 5 seconds, between the notes. */
 export function createProgressBar(stream: CliOutput, nowMs = () => performance.now()): ProgressBar {
@@ -82,7 +84,10 @@ export async function whileShowing<Result>(
   }
 }
 
-/** As ` 42 % [██████      ]  12 MB of 29 MB  3.1 MB/s  12 files/s  5 s left  remark`. */
+/**
+ * As ` 42 % [██████      ]  12 MB of 29 MB  3.1 MB/s  12 files/s  5 s left to read  remark`. The time is for the bytes
+ * alone: what is done with them afterwards is the remark's.
+ */
 export function formatProgress(
   { totalBytes, doneBytes, files, remark }: Progress,
   elapsedMs: number,
@@ -98,7 +103,8 @@ export function formatProgress(
   const filled = Math.round(share * BAR_COLUMNS);
   const percent = `${String(Math.floor(share * 100)).padStart(3)} %`;
   const bar = hasBar ? `${percent} [${'█'.repeat(filled)}${' '.repeat(BAR_COLUMNS - filled)}]` : percent;
-  const left = hasRate && share > 0 && share < 1 ? [`${formatDuration((elapsedMs / share) * (1 - share))} left`] : [];
+  const leftMs = hasRate && share > 0 ? (elapsedMs / share) * (1 - share) : 0;
+  const left = leftMs >= MIN_LEFT_MS ? [`${formatDuration(leftMs)} left to read`] : [];
   const amount = `${formatBytes(doneBytes)} of ${formatBytes(totalBytes)}`;
   return [bar, amount, ...rates, ...left, remark].join('  ').trimEnd();
 }

@@ -11,6 +11,8 @@ import type { StoredTranscript } from './backfill-target.ts';
 export type BackfillEvent =
   /** Counts changed, or more input was consumed. */
   | { kind: 'progress' }
+  /** Every source is read and delivered: from here on, the run waits for ingestion and search. */
+  | { kind: 'delivered' }
   /**
    * `transcript` is set once the target has it. An item that is awaited has two outcomes: `queued`, then the final one.
    */

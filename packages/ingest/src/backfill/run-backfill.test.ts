@@ -246,6 +246,19 @@ describe('the end of ingestion', () => {
     expect(await runBackfill({ target }, many(3), fast)).toMatchObject({ ingested: 0, superseded: 3 });
   });
 
+  it('says when everything is delivered, before the first count of what search does not find yet', async () => {
+    const target = createMemoryTarget();
+    const kinds: string[] = [];
+    const countUnindexed = async (): Promise<number> => {
+      kinds.push('counted');
+      return 0;
+    };
+    const onEvent = ({ kind }: BackfillEvent): void => void kinds.push(kind);
+    await runBackfill({ target: { ...target, countUnindexed }, onEvent }, many(2), fast);
+    expect(kinds.filter((kind) => kind === 'delivered' || kind === 'counted')).toEqual(['delivered', 'counted']);
+    expect(kinds.slice(0, kinds.indexOf('delivered')).filter((kind) => kind === 'outcome')).not.toEqual([]);
+  });
+
   it('includes search, whose progress is reported', async () => {
     const waiting = [3, 1, 0];
     const target = createMemoryTarget({ countUnindexed: async () => waiting.shift() ?? 0 });

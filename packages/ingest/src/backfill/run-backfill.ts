@@ -118,6 +118,7 @@ function createRun({ target, onEvent }: BackfillDeps, options: BackfillOptions) 
     },
     async finish(): Promise<void> {
       await Promise.all(tasks);
+      tally.emit({ kind: 'delivered' });
       await settler?.finish();
       signal.throwIfAborted();
     },
