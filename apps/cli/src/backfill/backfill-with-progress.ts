@@ -10,7 +10,7 @@ import {
 import { measureInput, type ReadSourcesOptions } from '@recount/storage/sources';
 import type { CliContext } from '../cli-context.ts';
 import { toDataDirectory } from '../local/data-directory.ts';
-import { formatCount, formatCountOf, formatDuration } from '../terminal/format-values.ts';
+import { formatCountOf, formatDuration } from '../terminal/format-values.ts';
 import { createProgressBar } from '../terminal/progress-bar.ts';
 import { describeSkip, isRefusal, isUnreadable } from './format-report.ts';
 import { openGivenPaths } from './given-paths.ts';
