@@ -24,8 +24,8 @@ export interface OwnRule {
   example: readonly string[];
 }
 
-/** Not within a word; colours of terminals and escapes of URLs may come before. */
-const START = String.raw`(?:(?<![A-Za-z0-9_])|(?<=\x1b\[[0-9;]{0,12}[A-Za-z])|(?<=%[0-9A-Fa-f]{2}))`;
+/** Not within a word; escapes of URLs may come before. */
+const START = '(?:(?<![A-Za-z0-9_])|(?<=%[0-9A-Fa-f]{2}))';
 const END = '(?![A-Za-z0-9_])';
 const token = (pattern: string): RegExp => new RegExp(START + pattern + END, 'g');
 

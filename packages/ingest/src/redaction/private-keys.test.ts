@@ -47,6 +47,12 @@ const FORMS: readonly (readonly [string, (pem: string) => string])[] = [
   ['added lines of a diff', (pem) => `@@ -0,0 +1,9 @@\n${lines(pem, (line) => `+${line}`)}`],
   ['removed lines of a diff', (pem) => `--- a/key\n+++ /dev/null\n${lines(pem, (line) => `-${line}`)}`],
   ['unchanged lines of a diff', (pem) => lines(pem, (line) => ` ${line}`)],
+  ['a diff in colours', (pem) => lines(pem, (line) => `\u001b[32m+\u001b[m\u001b[32m${line}\u001b[m`)],
+  [
+    'grep -n in colours',
+    (pem) =>
+      lines(pem, (line, i) => `\u001b[32m\u001b[K${i + 1}\u001b[m\u001b[K\u001b[36m\u001b[K:\u001b[m\u001b[K${line}`),
+  ],
   ['a quoted mail', (pem) => lines(pem, (line) => `> ${line}`)],
   ['a comment', (pem) => lines(pem, (line) => `  // ${line}`)],
   ['an indented block of YAML', (pem) => `key: |\n${lines(pem, (line) => `    ${line}`)}\nnext: 1`],
@@ -150,6 +156,16 @@ describe('findPrivateKeys', () => {
     expect(JSON.parse((await redact(JSON.stringify({ a: `${cut}\n\nDone reading the key.` }))).text)).toEqual({
       a: '[REDACTED:privatekey]\n\nDone reading the key.',
     });
+  });
+
+  it('finds the end of one key after the beginning of another', async () => {
+    const [, pem = ''] = KEYS[0] ?? [];
+    const all = pem.split('\n');
+    const { text } = await redact(
+      ['before', ...all.slice(0, 9), 'between the two', ...all.slice(-9), 'after'].join('\n'),
+    );
+    expect(text).not.toMatch(/[A-Za-z0-9+/]{30}/);
+    expect(text).toMatch(/^before\n.*\nbetween the two\n.*\nafter$/s);
   });
 
   it('finds a key wherever it is in a line that is searched in pieces', async () => {

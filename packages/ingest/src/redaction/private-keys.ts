@@ -104,6 +104,8 @@ function findBefore(before: string, end: RegExpExecArray): Piece[] {
   const isIntroducing = introductionOf(before.slice(-MAX_BODY_INTRODUCTION));
   const pieces: Piece[] = [];
   let fillers = 0;
+  // `matchAll` begins where the last search ended.
+  TOKEN.lastIndex = 0;
   for (const token of [...before.matchAll(TOKEN)].reverse()) {
     const isIntroduction = isIntroducing(token[0]);
     const piece = isIntroduction ? undefined : findBody(token[0], token.index + offset, isIntroducing);

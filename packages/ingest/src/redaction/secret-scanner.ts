@@ -47,7 +47,8 @@ export function createSecretScanner(): SecretScanner {
   };
 
   return {
-    async scan(text) {
+    async scan(original) {
+      const text = withoutColours(original);
       const matches: SecretMatch[] = [];
       for (let from = 0; ; from += WINDOW_CHARACTERS - OVERLAP_CHARACTERS) {
         const window = text.slice(from, from + WINDOW_CHARACTERS);
@@ -59,6 +60,14 @@ export function createSecretScanner(): SecretScanner {
       return withoutOverlaps([...matches, ...findPrivateKeys(text), ...findOwnSecrets(text)]);
     },
   };
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is the character that begins them.
+const COLOURS = /\x1b\[[0-9;]{0,20}[A-Za-z]/g;
+
+/** Spaces in place of what colours a terminal, which would be part of the words that it touches. */
+function withoutColours(text: string): string {
+  return text.includes('\x1b') ? text.replace(COLOURS, ({ length }) => ' '.repeat(length)) : text;
 }
 
 type Place = Pick<SecretMatch, 'start' | 'end'>;
