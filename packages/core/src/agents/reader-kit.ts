@@ -75,6 +75,14 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
   const toCount = (source: JsonObject | undefined, field: string, max = MAX_TOKENS_PER_FIELD): number =>
     readCount(source?.[field], max, onInvalidUsage(field)) ?? 0;
 
+  /** Names counts of a usage that no rule reads; `known` are the fields that one does. */
+  const reportUnknownCounts = (source: JsonObject | undefined, known: readonly string[]): void => {
+    for (const [field, value] of Object.entries(source ?? {})) {
+      if (known.includes(field) || typeof value !== 'number' || value <= 0) continue;
+      report('unknown_usage', 'notice', `Unknown field of usage: ${cutCharacters(field, MAX_TYPE_LENGTH)}`);
+    }
+  };
+
   const toDollars = (source: JsonObject | undefined, field: string): number | null =>
     readDollars(source?.[field], onInvalidUsage(field));
 
@@ -109,6 +117,7 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
     toId,
     toTimeMs,
     toCount,
+    reportUnknownCounts,
     toDollars,
     toBlocks,
     toToolUseBlocks,

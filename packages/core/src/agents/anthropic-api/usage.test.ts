@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../rows.ts';
 import { MAX_TOKENS_PER_FIELD, toFinalUsage, toUsageMetadata } from '../../usage/usage.ts';
-import { toUsage } from './usage.ts';
+import { listUnknownCounts, toUsage } from './usage.ts';
 
 function read(usage: JsonObject) {
   const invalid: string[] = [];
@@ -158,4 +158,14 @@ describe('toUsageMetadata', () => {
     const usage = { input_tokens: 5, service_tier: 'standard', speed: 'standard', inference_geo: 'not_available' };
     expect(toUsageMetadata(read(usage).usage)).toBeUndefined();
   });
+});
+
+it('has counts that no rule reads', () => {
+  expect(listUnknownCounts({ ...full, total_tokens: 12, heron_tokens: 0, service_tier: 'heron' })).toEqual([]);
+  const unknown = {
+    heron_tokens: 7,
+    cache_creation: { ephemeral_5m_input_tokens: 1, ephemeral_1d_input_tokens: 8 },
+    server_tool_use: { web_search_requests: 1, heron_requests: 9 },
+  };
+  expect(listUnknownCounts(unknown)).toEqual(['heron_tokens', 'ephemeral_1d_input_tokens', 'heron_requests']);
 });

@@ -1,4 +1,4 @@
-import { cutCharacters, readCount, readPart } from '../../records/fields.ts';
+import { cutCharacters, MAX_TYPE_LENGTH, readCount, readObject, readPart } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
 import { MAX_REQUESTS_PER_RESPONSE, MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
 
@@ -33,4 +33,25 @@ export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): 
     speed: text('speed'),
     inferenceGeo: text('inference_geo'),
   };
+}
+
+/** Counts by the object that they stand in; '' is the usage itself. */
+const KNOWN_COUNTS: Readonly<Record<string, readonly string[]>> = {
+  '': [
+    ...['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'],
+    // Sums and limits that programs in between add.
+    ...['total_tokens', 'max_tokens', 'prompt_tokens', 'completion_tokens'],
+  ],
+  cache_creation: ['ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens'],
+  server_tool_use: ['web_search_requests', 'web_fetch_requests'],
+};
+
+/** Names of counts above 0 that no rule reads: a new class of tokens, lifetime of caches or tool of the API. */
+export function listUnknownCounts(usage: JsonObject): string[] {
+  return Object.entries(KNOWN_COUNTS).flatMap(([place, known]) =>
+    Object.entries((place === '' ? usage : readObject(usage[place])) ?? {})
+      .filter(([field, value]) => /_(?:tokens|requests)$/.test(field) && typeof value === 'number' && value > 0)
+      .filter(([field]) => !known.includes(field))
+      .map(([field]) => cutCharacters(field, MAX_TYPE_LENGTH)),
+  );
 }

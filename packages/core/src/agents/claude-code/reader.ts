@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { type ApiBlock, type BlockContext, toContentBlocks } from '../anthropic-api/content-blocks.ts';
 import { type IterationReports, readIterations, readPausedResponses } from '../anthropic-api/iterations.ts';
-import { toUsage } from '../anthropic-api/usage.ts';
+import { listUnknownCounts, toUsage } from '../anthropic-api/usage.ts';
 import type { MessageRecord, ResponseRecord, TranscriptRecord, UsageRecord } from '../records.ts';
 import { createUnreadLines, newUnknown } from '../unread-lines.ts';
 import { type AgentVersionState, isFirstTooNew, NEWEST_KNOWN_MAJOR_VERSION } from './agent-version.ts';
@@ -95,6 +95,9 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
   }: MessageFields | ProgressFields): Pick<ResponseRecord, 'usage' | 'billedRequests'> => {
     if (source === undefined) return { usage: undefined, billedRequests: [] };
     const usage = toUsage(source, onInvalidUsage);
+    for (const field of listUnknownCounts(source)) {
+      context.report('unknown_usage', 'notice', `Unknown field of usage: ${field}`);
+    }
     const { requests, billedRequests } = readIterations(source, usage, reports);
     billedRequests.push(...readPausedResponses(pausedResponses, onInvalidUsage));
     return { usage: requests === undefined ? usage : { ...usage, requests }, billedRequests };

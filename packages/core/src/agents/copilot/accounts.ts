@@ -30,7 +30,7 @@ interface UnnamedMessage {
 }
 
 /** A compaction or tool of a model that no line has named so far. */
-export interface UnnamedUsage {
+interface UnnamedUsage {
   responseId: string;
   counts: Counts;
 }

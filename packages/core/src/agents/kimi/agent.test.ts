@@ -320,3 +320,12 @@ it('takes the model of a step from its request and its record, if the session na
     'kimi-k3',
   ]);
 });
+
+it('names counts of a usage that no rule reads', async () => {
+  const lines = [
+    { type: 'metadata', protocol_version: '1.5', created_at: START },
+    record('usage.record', 3, { model: 'kimi-k3', usage: { inputOther: 5, heronTokens: 7 }, usageScope: 'session' }),
+  ];
+  const read = await readTranscript(toJsonLines(lines), '/h/.kimi-code/sessions/wd_a/session_b/agents/main/wire.jsonl');
+  expect(read.notices.map(({ error }) => error)).toEqual(['Unknown field of usage: heronTokens']);
+});

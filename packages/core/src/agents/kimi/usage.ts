@@ -9,8 +9,10 @@ const CLI_FIELDS = ['input_other', 'output', 'input_cache_read', 'input_cache_cr
 function toKimiUsage(
   kit: ReaderKit,
   source: JsonObject | undefined,
-  [other, output, read, written]: readonly [string, string, string, string],
+  fields: readonly [string, string, string, string],
 ): Usage | undefined {
+  kit.reportUnknownCounts(source, fields);
+  const [other, output, read, written] = fields;
   return toUsageIfAny({
     inputTokens: kit.toCount(source, other),
     outputTokens: kit.toCount(source, output),
