@@ -66,6 +66,7 @@ interface TranscriptParser {
 /** Different texts of issues about the whole transcript; further ones are counted together. */
 const MAX_TRANSCRIPT_ISSUES = 200;
 const FURTHER_ISSUES = 'Further types and totals than are listed';
+const NO_LINE: RawLine = { lineNumber: 0, byteOffset: 0, byteLength: 0, bytes: undefined, terminated: true };
 const LATE_LINE = 'The line belongs to an API response whose usage is final';
 
 /**
@@ -100,7 +101,7 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
   const trackEvent = createSessionEventTracker(sessionId, addEvent, state.eventKeys);
   const { prompts } = state;
 
-  let line: RawLine = { lineNumber: 0, byteOffset: 0, byteLength: 0, bytes: undefined, terminated: true };
+  let line = NO_LINE;
   const issuesOfLine = new Map<string, Issue>();
   const report = (code: IssueCode, severity: IssueSeverity, error: string, count = 1): void => {
     const isOfTranscript = isTranscriptIssue(code);
@@ -230,6 +231,8 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
       splitter.finish();
       issuesOfLine.clear();
       for (const record of readEnd()) addRecord(record);
+      // What it says now is about no line: it has the place of the first, however the transcript was read.
+      line = NO_LINE;
       reader.finish?.();
     },
     closeOldest() {
