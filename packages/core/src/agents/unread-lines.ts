@@ -89,6 +89,18 @@ export function reportUnreadContent(
   if (text && !isUsageOnly) report('unread_content', 'notice', `Text that is not shown, in lines of type ${shown}`);
 }
 
+/** Reports counts above 0 in a response's usage that are not among the fields that its reader knows, by their names. */
+export function reportUnknownCounts(
+  usage: JsonObject | undefined,
+  known: ReadonlySet<string>,
+  { report }: Pick<ReaderContext, 'report'>,
+): void {
+  for (const [field, value] of Object.entries(usage ?? {})) {
+    if (typeof value !== 'number' || value <= 0 || known.has(field)) continue;
+    report('unknown_usage', 'notice', `Unknown field of usage: ${cutCharacters(field, MAX_TYPE_LENGTH)}`);
+  }
+}
+
 /** Whether a value holds usage or a text outside the fields in `mayHold`: see UnreadType. */
 export function findUnreadContent(value: JsonValue | undefined, mayHold: readonly string[] = []): UnreadContent {
   const found: UnreadContent = { usage: false, text: false };

@@ -5,7 +5,7 @@ import type { Reader, ReaderContext } from '../agent.ts';
 import { newMessage } from '../new-records.ts';
 import { createReaderKit, type ReaderKit, toReportedCost, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
-import { createUnreadLines, type UnreadTypes } from '../unread-lines.ts';
+import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { toImages } from './content.ts';
 import { CLINE_TOOLS } from './task-types.ts';
 
@@ -16,6 +16,10 @@ const UNREAD: UnreadTypes = {
   taskType: { why: 'repeats what kind of agent it is' },
   system_prompt: { why: 'the same in all sessions; the working folder is read from it', mayHold: ['system_prompt'] },
 };
+
+const METRICS: ReadonlySet<string> = new Set([
+  ...['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'cost'],
+]);
 
 /** In the system prompt: `4. Working Directory: /home/ada/app`. */
 const FOLDER = /^\s*(?:\d+\.\s*)?(?:Current )?Working Directory:\s*(\S.*)$/im;
@@ -92,6 +96,7 @@ export function createClineSessionReader(
     const metrics = readObject(message.metrics);
     // What another agent used is in its own transcripts.
     const isCounted = !state.isImport || OWN_ID.test(known.uuid ?? '');
+    if (isCounted) reportUnknownCounts(metrics, METRICS, context);
     const usage = metrics && isCounted ? readMetrics(metrics, kit) : undefined;
     const reportedCostUsd = usage && metrics ? toReportedCost(kit.toDollars(metrics, 'cost')) : null;
     const responseId = usage === undefined ? null : toResponseId(message, context.sessionId);

@@ -1,4 +1,4 @@
-import { cutCharacters, MAX_TYPE_LENGTH, readObject, readText } from '../../records/fields.ts';
+import { cutCharacters, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
@@ -12,7 +12,7 @@ import {
   toUsageIfAny,
 } from '../reader-kit.ts';
 import type { BlockContent, TranscriptRecord } from '../records.ts';
-import { createUnreadLines, type UnreadTypes } from '../unread-lines.ts';
+import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { splitUserContent } from './user-content.ts';
 
 /** What Cursor's agent calls its tools. */
@@ -129,10 +129,7 @@ export function createCursorStreamReader(
   const readResult = (line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
     const tokens = readObject(line.usage);
     state.runCount++;
-    for (const [field, value] of Object.entries(tokens ?? {})) {
-      if (USAGE_FIELDS.has(field) || typeof value !== 'number' || value <= 0) continue;
-      context.report('unknown_usage', 'notice', `Unknown field of usage: ${cutCharacters(field, MAX_TYPE_LENGTH)}`);
-    }
+    reportUnknownCounts(tokens, USAGE_FIELDS, context);
     const usage =
       tokens &&
       toUsageIfAny({

@@ -14,7 +14,13 @@ import {
   toUsageIfAny,
 } from '../reader-kit.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
-import { createUnreadLines, newUnknown, reportUnreadContent, type UnreadTypes } from '../unread-lines.ts';
+import {
+  createUnreadLines,
+  newUnknown,
+  reportUnknownCounts,
+  reportUnreadContent,
+  type UnreadTypes,
+} from '../unread-lines.ts';
 import { addCustomModel, type CustomModels, createCustomModels, toRealModel } from './custom-model.ts';
 
 const TOOLS: ToolVocabulary = {
@@ -105,6 +111,11 @@ interface DroidSettingsState {
   children: Record<string, number> | undefined;
 }
 
+/** Counts of the settings; credits are no dollars. */
+const TOKEN_FIELDS: ReadonlySet<string> = new Set([
+  ...['inputTokens', 'outputTokens', 'cacheCreationTokens', 'cacheReadTokens', 'thinkingTokens', 'factoryCredits'],
+]);
+
 /** Members of the settings that are read, also for what their session was. */
 const READ_SETTINGS = new Set([
   ...[
@@ -156,6 +167,7 @@ export function createDroidSettingsReader(
       if (line.customModels !== undefined) addCustomModel(state.customModels, line.customModels);
       state.timestampMs = kit.toTimeMs(line.providerLockTimestamp) ?? state.timestampMs;
       state.tokens = readObject(line.tokenUsage) ?? state.tokens;
+      reportUnknownCounts(readObject(line.tokenUsage), TOKEN_FIELDS, context);
       state.inclusive = readObject(line.inclusiveTokenUsage) ?? state.inclusive;
       const children = readObject(line.childInclusiveTokenUsageBySessionId);
       if (children !== undefined) state.children = toSums(Object.values(children), kit);

@@ -13,7 +13,7 @@ import {
   toUsageIfAny,
 } from '../reader-kit.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
-import { createUnreadLines, newUnknown, type UnreadTypes } from '../unread-lines.ts';
+import { createUnreadLines, newUnknown, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { readStoredParts, readTitle, toApiBlocks, toParts, toText } from './parts.ts';
 
 export const GEMINI_TOOLS: ToolVocabulary = {
@@ -113,10 +113,7 @@ export function createGeminiReader(
   /** `tokens.total` is the sum of the classes, without `cached`, which `input` contains. */
   const observeTotal = (tokens: JsonObject, usage: Usage | undefined, known: KnownMessage): void => {
     const stated = kit.toCount(tokens, 'total', MAX_TOKENS_PER_FIELD);
-    for (const [field, value] of Object.entries(tokens)) {
-      if (USAGE_FIELDS.has(field) || typeof value !== 'number' || value <= 0) continue;
-      context.report('unknown_usage', 'notice', `Unknown field of usage: ${cutCharacters(field, 64)}`);
-    }
+    reportUnknownCounts(tokens, USAGE_FIELDS, context);
     if (known.hasTotal || stated === 0 || usage === undefined) return;
     known.hasTotal = true;
     state.totals.stated += stated;

@@ -4,9 +4,9 @@ import type { ReaderContext } from '../agent.ts';
 import { newBlock, newMessage, newUsageRecord } from '../new-records.ts';
 import { type ReaderKit, readType, toReportedCost } from '../reader-kit.ts';
 import type { BlockContent, TranscriptRecord } from '../records.ts';
-import { createUnreadLines, type UnreadTypes } from '../unread-lines.ts';
+import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { isCopy, type SessionMessageState } from './session-message.ts';
-import { addStatedTotal, type StatedTotals, toOpencodeUsage, toResponseId } from './usage.ts';
+import { addStatedTotal, OPENCODE_USAGE_FIELDS, type StatedTotals, toOpencodeUsage, toResponseId } from './usage.ts';
 
 const READ_PARTS = new Set<unknown>([
   ...['text', 'reasoning', 'tool', 'file', 'step-finish', 'subtask', 'retry', 'compaction'],
@@ -139,6 +139,7 @@ export function createPartReader(kit: ReaderKit, context: ReaderContext, state: 
   /** A step is an API response. The last step of a message has the message's usage. */
   const toStep = (part: JsonObject, message: OpenMessage): TranscriptRecord[] => {
     const tokens = readObject(part.tokens);
+    reportUnknownCounts(tokens, OPENCODE_USAGE_FIELDS, context);
     const usage = toOpencodeUsage(tokens, kit, message.timestampMs);
     addStatedTotal(state.totals, tokens, usage);
     if (message.hasStatedCost && typeof part.cost === 'number') state.totals.countedCost += part.cost;

@@ -5,8 +5,8 @@ import type { ReaderContext } from '../agent.ts';
 import { newBlock, newMessage, newUsageRecord } from '../new-records.ts';
 import { type ReaderKit, readType, toReportedCost } from '../reader-kit.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
-import { createUnreadLines, newUnknown, type UnreadTypes } from '../unread-lines.ts';
-import { toOpencodeUsage, toResponseId } from './usage.ts';
+import { createUnreadLines, newUnknown, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
+import { OPENCODE_USAGE_FIELDS, toOpencodeUsage, toResponseId } from './usage.ts';
 
 /** Rows of `session_message` that are not read, by their `type`. */
 const UNREAD_TYPES: UnreadTypes = {
@@ -148,8 +148,11 @@ export function createSessionMessageReader(
     return { model, provider, prefix };
   };
 
-  const toUsage = (data: JsonObject, timestampMs: number | undefined): Usage | undefined =>
-    toOpencodeUsage(readObject(data.tokens), kit, timestampMs);
+  const toUsage = (data: JsonObject, timestampMs: number | undefined): Usage | undefined => {
+    const tokens = readObject(data.tokens);
+    reportUnknownCounts(tokens, OPENCODE_USAGE_FIELDS, context);
+    return toOpencodeUsage(tokens, kit, timestampMs);
+  };
 
   const readError = (
     error: JsonObject | undefined,

@@ -35,6 +35,9 @@ export function toOpencodeUsage(
   });
 }
 
+/** Counts of a response, and an object with those of the cache. */
+export const OPENCODE_USAGE_FIELDS: ReadonlySet<string> = new Set(['input', 'output', 'reasoning', 'total']);
+
 /** The same in every copy: a fork gives messages and parts new ids, but keeps times, models and counts. */
 export function toResponseId(prefix: string, usage: Usage): string {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;

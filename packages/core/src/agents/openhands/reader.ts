@@ -14,7 +14,7 @@ import {
   toUsageIfAny,
 } from '../reader-kit.ts';
 import type { TranscriptRecord } from '../records.ts';
-import { createUnreadLines, newUnknown, type UnreadTypes } from '../unread-lines.ts';
+import { createUnreadLines, newUnknown, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 
 const TOOLS: ToolVocabulary = {
   edit: ['file_editor', 'str_replace_editor', 'apply_patch', 'planning_file_editor', 'edit', 'write_file'],
@@ -41,6 +41,12 @@ const UNREAD: UnreadTypes = {
   PauseEvent: { why: 'says that the user paused' },
   InterruptEvent: { why: 'says that the user interrupted', mayHold: ['detail', 'reason'] },
 };
+
+/** Of one response; the last two say how full its context was. */
+const USAGE_FIELDS: ReadonlySet<string> = new Set([
+  ...['prompt_tokens', 'completion_tokens', 'cache_read_tokens', 'cache_write_tokens', 'reasoning_tokens'],
+  ...['context_window', 'per_turn_token'],
+]);
 
 /** Part of a cost within which it equals the sum of its parts: they are sums of fractions. */
 const COST_TOLERANCE = 1e-6;
@@ -122,6 +128,7 @@ export function createOpenHandsReader(
    * the prompt.
    */
   const toOpenHandsUsage = (tokens: JsonObject | undefined, max?: number): Usage | undefined => {
+    reportUnknownCounts(tokens, USAGE_FIELDS, context);
     const prompt = kit.toCount(tokens, 'prompt_tokens', max);
     const cacheReadTokens = kit.toCount(tokens, 'cache_read_tokens', max);
     const cacheWriteTokens = kit.toCount(tokens, 'cache_write_tokens', max);

@@ -13,12 +13,13 @@ import {
 } from '../reader-kit.ts';
 import type { MessageRecord, ResponseRecord, TranscriptRecord } from '../records.ts';
 import { toStem } from '../transcript-path.ts';
-import { createUnreadLines, type UnreadTypes } from '../unread-lines.ts';
+import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { toApiContent, toInstructions } from './content.ts';
 import {
   addUnexplained,
   compareUnexplained,
   NO_UNEXPLAINED_TOTALS,
+  PI_USAGE_FIELDS,
   readPiUsage,
   type UnexplainedTotals,
 } from './usage.ts';
@@ -175,6 +176,7 @@ export function createPiReader(
     { timestampMs }: Entry,
     name?: string,
   ) => {
+    reportUnknownCounts(usage, PI_USAGE_FIELDS, context);
     const counted = usage && readPiUsage(usage, kit);
     if (usage !== undefined && counted !== undefined) addUnexplained(state.unexplained, usage, counted, kit);
     const { forkedAtMs } = state;

@@ -31,6 +31,12 @@ export function readPiUsage(usage: JsonObject, kit: ReaderKit): Usage | undefine
   });
 }
 
+/** OMP counts requests of GitHub Copilot's plans, which are no tokens. */
+export const PI_USAGE_FIELDS: ReadonlySet<string> = new Set([
+  ...['input', 'output', 'cacheRead', 'cacheWrite', 'cacheWrite1h', 'reasoning', 'reasoningTokens', 'totalTokens'],
+  'premiumRequests',
+]);
+
 /** What the usages whose own totals no rule explains add up to. */
 export interface UnexplainedTotals {
   tokens: { stated: number; counted: number };
