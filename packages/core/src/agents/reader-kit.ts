@@ -1,6 +1,14 @@
 import { toStorableJson } from '../lines/json-line.ts';
 import { toProgramOfWords, toShellProgram } from '../messages/shell-program.ts';
-import { cutCharacters, readCount, readDollars, readIdentifier, readObject, readText } from '../records/fields.ts';
+import {
+  cutCharacters,
+  readCount,
+  readDollars,
+  readIdentifier,
+  readObject,
+  readPart,
+  readText,
+} from '../records/fields.ts';
 import { parseTimestampMs } from '../records/timestamps.ts';
 import type { JsonObject, JsonValue, ToolKind } from '../rows.ts';
 import { MAX_TOKENS_PER_FIELD, type Usage } from '../usage/usage.ts';
@@ -83,6 +91,10 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
     }
   };
 
+  /** The object in a usage field, undefined if there is none; anything else is reported. */
+  const toUsagePart = (source: JsonObject | undefined, field: string): JsonObject | undefined =>
+    readPart(source, field, (name) => onInvalidUsage(name)());
+
   const toDollars = (source: JsonObject | undefined, field: string): number | null =>
     readDollars(source?.[field], onInvalidUsage(field));
 
@@ -119,6 +131,7 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
     toCount,
     reportUnknownCounts,
     toDollars,
+    toUsagePart,
     toBlocks,
     toToolUseBlocks,
     toToolResultBlocks,

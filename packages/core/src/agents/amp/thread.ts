@@ -121,7 +121,7 @@ export function createAmpThreadReader(context: ReaderContext, state: AmpThreadSt
   };
 
   const readMessage = (message: JsonObject): { timestampMs: number | undefined; records: TranscriptRecord[] } => {
-    const tokens = readObject(message.usage);
+    const tokens = kit.toUsagePart(message, 'usage');
     const meta = readObject(message.meta);
     const ownMs = kit.toTimeMs(tokens?.timestamp ?? message.timestamp ?? meta?.sentAt);
     const beforeMs = state.lastMs ?? state.startedAtMs;
@@ -227,7 +227,7 @@ export function createAmpThreadReader(context: ReaderContext, state: AmpThreadSt
     (Array.isArray(ledger.events) ? ledger.events : []).filter(isJsonObject).flatMap((event): TranscriptRecord[] => {
       const { id } = event;
       const toMessageId = typeof event.toMessageId === 'number' ? event.toMessageId : undefined;
-      const tokens = readObject(event.tokens);
+      const tokens = kit.toUsagePart(event, 'tokens');
       const timestampMs = kit.toTimeMs(event.timestamp);
       const answer = toMessageId === undefined ? undefined : state.undated.get(toMessageId);
       const dated = answer === undefined ? [] : [toDated(answer, timestampMs ?? answer.beforeMs)];

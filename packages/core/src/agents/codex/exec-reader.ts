@@ -136,8 +136,7 @@ export function createExecReader(
   };
 
   /** Input includes tokens read from the cache and written to it, and output includes reasoning. */
-  const readUsage = (value: JsonValue | undefined, timestampMs: TimeMs): TranscriptRecord[] => {
-    const tokens = readObject(value);
+  const readUsage = (tokens: JsonObject | undefined, timestampMs: TimeMs): TranscriptRecord[] => {
     if (tokens === undefined) return [];
     const count = (field: string): number => kit.toCount(tokens, field, MAX_TOKENS_PER_SESSION);
     for (const field of listUnknownCounts(tokens)) {
@@ -195,7 +194,7 @@ export function createExecReader(
       case 'item.completed':
         return readItem(type, line, timestampMs);
       case 'turn.completed':
-        return [...readUsage(line.usage, timestampMs), ...endTurn(true, state.lastText)];
+        return [...readUsage(kit.toUsagePart(line, 'usage'), timestampMs), ...endTurn(true, state.lastText)];
       case 'turn.failed': {
         const text = toErrorText(line);
         const isNew = !isLive && text !== null && text !== state.lastError;

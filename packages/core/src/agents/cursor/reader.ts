@@ -127,7 +127,7 @@ export function createCursorStreamReader(
   };
 
   const readResult = (line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
-    const tokens = readObject(line.usage);
+    const tokens = kit.toUsagePart(line, 'usage');
     state.runCount++;
     reportUnknownCounts(tokens, USAGE_FIELDS, context);
     const usage =

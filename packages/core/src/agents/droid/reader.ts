@@ -166,9 +166,9 @@ export function createDroidSettingsReader(
       state.model = kit.toId(line.model) ?? state.model;
       if (line.customModels !== undefined) addCustomModel(state.customModels, line.customModels);
       state.timestampMs = kit.toTimeMs(line.providerLockTimestamp) ?? state.timestampMs;
-      state.tokens = readObject(line.tokenUsage) ?? state.tokens;
+      state.tokens = kit.toUsagePart(line, 'tokenUsage') ?? state.tokens;
       reportUnknownCounts(readObject(line.tokenUsage), TOKEN_FIELDS, context);
-      state.inclusive = readObject(line.inclusiveTokenUsage) ?? state.inclusive;
+      state.inclusive = kit.toUsagePart(line, 'inclusiveTokenUsage') ?? state.inclusive;
       const children = readObject(line.childInclusiveTokenUsageBySessionId);
       if (children !== undefined) state.children = toSums(Object.values(children), kit);
       if (!READ_SETTINGS.has(type)) reportUnreadContent(type, line, context);
@@ -197,7 +197,7 @@ export function createDroidStreamReader(
   const kit = createReaderKit(context, TOOLS);
 
   const readCompletion = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
-    const tokens = readObject(line.usage);
+    const tokens = kit.toUsagePart(line, 'usage');
     state.runCount++;
     const usage =
       tokens &&

@@ -147,7 +147,7 @@ export function createGeminiReader(
         results.push(result);
       }
     }
-    const tokens = readObject(message.tokens);
+    const tokens = kit.toUsagePart(message, 'tokens');
     const usage = tokens && toGeminiUsage(tokens, kit);
     if (tokens !== undefined) observeTotal(tokens, usage, known);
     const response = {

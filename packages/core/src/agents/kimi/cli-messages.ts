@@ -101,7 +101,7 @@ export function createCliMessageReader(kit: ReaderKit, context: ReaderContext, s
   };
 
   const readStatus = (payload: JsonObject, stream: CliStream, base: Base, model: string | null): TranscriptRecord[] => {
-    const usage = readCliUsage(kit, readObject(payload.token_usage));
+    const usage = readCliUsage(kit, kit.toUsagePart(payload, 'token_usage'));
     if (usage === undefined) return [];
     const id = kit.toId(payload.message_id);
     // A sub-agent's own file names the same responses: short ids are made unique by the session that both belong to.

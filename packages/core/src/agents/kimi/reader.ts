@@ -108,7 +108,7 @@ export function createKimiReader(context: ReaderContext, state = createState()):
 
   const readStepEnd = (event: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
     const uuid = kit.toId(event.uuid);
-    const usage = readCodeUsage(kit, readObject(event.usage));
+    const usage = readCodeUsage(kit, kit.toUsagePart(event, 'usage'));
     if (usage === undefined) {
       beginStep(mirrors, null);
       return [];
@@ -151,7 +151,7 @@ export function createKimiReader(context: ReaderContext, state = createState()):
 
   /** Repeats a step's usage, except for requests outside the loop, which are only recorded here. */
   const readUsageRecord = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
-    const usage = readCodeUsage(kit, readObject(line.usage));
+    const usage = readCodeUsage(kit, kit.toUsagePart(line, 'usage'));
     if (usage === undefined) return [];
     const { timestampMs } = base;
     const { responseId, isMirror, other } = matchRecord(mirrors, usage, readText(line.usageScope));

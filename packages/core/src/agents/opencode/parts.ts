@@ -138,7 +138,7 @@ export function createPartReader(kit: ReaderKit, context: ReaderContext, state: 
 
   /** A step is an API response. The last step of a message has the message's usage. */
   const toStep = (part: JsonObject, message: OpenMessage): TranscriptRecord[] => {
-    const tokens = readObject(part.tokens);
+    const tokens = kit.toUsagePart(part, 'tokens');
     reportUnknownCounts(tokens, OPENCODE_USAGE_FIELDS, context);
     const usage = toOpencodeUsage(tokens, kit, message.timestampMs);
     addStatedTotal(state.totals, tokens, usage);

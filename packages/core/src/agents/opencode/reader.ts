@@ -80,7 +80,7 @@ export function createOpencodeReader(
     const model = kit.toId(info.modelID) ?? kit.toId(readObject(info.model)?.modelID);
     const provider = kit.toId(info.providerID) ?? kit.toId(readObject(info.model)?.providerID);
     const responsePrefix = `opencode/${timestampMs ?? ''}/${provider ?? ''}/${model ?? ''}`;
-    const usage = toOpencodeUsage(readObject(info.tokens), kit, timestampMs);
+    const usage = toOpencodeUsage(kit.toUsagePart(info, 'tokens'), kit, timestampMs);
     const responseId = usage === undefined ? null : toResponseId(responsePrefix, usage);
     const id = kit.toId(info.id);
     // Steps of a long message are on lines of their own; files of the old store are read one by one.

@@ -149,7 +149,7 @@ export function createSessionMessageReader(
   };
 
   const toUsage = (data: JsonObject, timestampMs: number | undefined): Usage | undefined => {
-    const tokens = readObject(data.tokens);
+    const tokens = kit.toUsagePart(data, 'tokens');
     reportUnknownCounts(tokens, OPENCODE_USAGE_FIELDS, context);
     return toOpencodeUsage(tokens, kit, timestampMs);
   };

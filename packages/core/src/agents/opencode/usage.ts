@@ -1,4 +1,4 @@
-import { cutCharacters, readObject } from '../../records/fields.ts';
+import { cutCharacters } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
 import type { Usage } from '../../usage/usage.ts';
 import { type ReaderKit, toUsageIfAny } from '../reader-kit.ts';
@@ -16,7 +16,7 @@ export function toOpencodeUsage(
   timestampMs: number | undefined,
 ): Usage | undefined {
   if (tokens === undefined) return undefined;
-  const cache = readObject(tokens.cache);
+  const cache = kit.toUsagePart(tokens, 'cache');
   const inputTokens = kit.toCount(tokens, 'input');
   const output = kit.toCount(tokens, 'output');
   const reasoning = kit.toCount(tokens, 'reasoning');

@@ -148,7 +148,7 @@ export function createPiReader(
       return kit.toToolUseBlocks({ id: call.id, name: call.name, input: call.arguments });
     });
     const provider = kit.toId(message.provider);
-    const response = toResponse(readObject(message.usage), message, line, entry);
+    const response = toResponse(kit.toUsagePart(message, 'usage'), message, line, entry);
     const metadata = provider === null ? {} : { provider };
     const records: TranscriptRecord[] = [
       newMessage('assistant', { ...entry, ...response, model, stopReason, metadata, blocks }),
@@ -193,7 +193,7 @@ export function createPiReader(
    * entry does not name the model, it is the session's.
    */
   const toNestedUsage = (source: JsonObject, line: JsonObject, name: string, entry: Entry): TranscriptRecord[] => {
-    const response = toResponse(readObject(source.usage), source, line, entry, name);
+    const response = toResponse(kit.toUsagePart(source, 'usage'), source, line, entry, name);
     if (response.usage === undefined) return [];
     const { timestampMs } = entry;
     const model = kit.toId(source.model) ?? state.model;

@@ -49,7 +49,7 @@ export function createQwenReader(context: ReaderContext, state: QwenReaderState 
       if (block?.thought === true) return kit.toBlocks([{ type: 'thinking', thinking: block.text ?? '' }]);
       return kit.toBlocks(toApiBlocks([part]));
     });
-    const tokens = readObject(line.usageMetadata);
+    const tokens = kit.toUsagePart(line, 'usageMetadata');
     const usage = tokens && toMessageUsage(tokens, kit);
     const promptTokens = tokens === undefined ? 0 : kit.toCount(tokens, 'promptTokenCount');
     const uuid = base.uuid ?? null;

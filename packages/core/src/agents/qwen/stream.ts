@@ -65,7 +65,7 @@ export function createQwenStreamReader(context: ReaderContext, state: QwenStream
 
   const readAssistant = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
     const message = readObject(line.message);
-    const tokens = readObject(message?.usage);
+    const tokens = kit.toUsagePart(message, 'usage');
     const usage = tokens && toStreamUsage(tokens, kit);
     if (base.isSidechain !== true) state.messages = addUsage(state.messages, usage);
     const model = kit.toId(message?.model) ?? state.model;
@@ -88,7 +88,7 @@ export function createQwenStreamReader(context: ReaderContext, state: QwenStream
 
   /** The total of the session so far, with what earlier runs used if it was resumed. */
   const readResult = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
-    const stated = readObject(line.usage);
+    const stated = kit.toUsagePart(line, 'usage');
     const usage = stated && toStreamUsage(stated, kit, MAX_TOKENS_PER_SESSION);
     if (usage === undefined || base.isSidechain === true) return [];
     const total = addUsage(NO_TOKENS, usage);
