@@ -56,6 +56,13 @@ async function readPaths(paths: string[], options = {}): Promise<Session[]> {
 const toTokens = ({ apiResponses }: ParseResult) =>
   apiResponses.map((row) => [row.tokens_in, row.cache_read, row.cache_write, row.tokens_out]);
 
+it('refuses a session whose head is in another encoding, with the way to convert it', async () => {
+  const path = '.openhands/conversations/0d8a/base_state.json';
+  await mkdir(dirname(join(homeFolder, path)), { recursive: true });
+  await writeFile(join(homeFolder, path), Buffer.from('\uFEFF{}', 'utf16le'));
+  await expect(readFound()).rejects.toThrow('encoded as UTF-16');
+});
+
 describe('opencode before its database', () => {
   const STORAGE = '.local/share/opencode/storage';
   const tokens = (output: number) => ({ input: 10, output, reasoning: 0, cache: { read: 100, write: 60 } });

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
-import { AGENTS, type Agent, type CanonicalHeader, type SessionFolder } from '@recount/core';
+import {
+  AGENTS,
+  type Agent,
+  type CanonicalHeader,
+  describeRefusal,
+  identifyTranscript,
+  type SessionFolder,
+} from '@recount/core';
 import { SourceError } from '@recount/storage/sources';
 import { toNameTest } from './match-files.ts';
 import type { SessionStore } from './session-store.ts';
@@ -162,6 +169,7 @@ function* toLines(path: string, found: FoundFolder): Generator<object> {
   const { agent, layout, root, sessionId } = found;
   const head = readPart({ path, file: path.slice(root.length + 1).replaceAll(sep, '/') });
   if (head === undefined) throw new SourceError('changed', 'the session was deleted while it was read');
+  if ('text' in head) refuseEncoding(path);
   const parent = layout.parent === undefined || !('value' in head) ? undefined : Object(head.value)[layout.parent];
   const header: CanonicalHeader = { recount: 'session', version: 1, agent: agent.id, session: sessionId };
   yield { ...header, ...(typeof parent === 'string' && parent !== '' && { parent }) };
@@ -181,6 +189,12 @@ function* toLines(path: string, found: FoundFolder): Generator<object> {
     yield layout.children === undefined ? line : { ...line, children: nested };
     yield* later;
   }
+}
+
+/** Throws for a head in an encoding that is not read: the session's usage would be missing without a word. */
+function refuseEncoding(path: string): void {
+  const { encoding } = identifyTranscript({ head: readFileSync(path) });
+  if (encoding !== undefined) throw new SourceError('unknown-layout', describeRefusal(encoding));
 }
 
 type PartLine = { file: string; value: unknown } | { file: string; text: string };
