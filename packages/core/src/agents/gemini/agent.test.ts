@@ -189,6 +189,31 @@ describe('Gemini CLI', () => {
     expect(countTokens(read).responses).toBe(1);
   });
 
+  it('shows what a compression keeps once, although it has new ids, and its summary as context', async () => {
+    const kept = [
+      user(11, 9, 'So far: a heron was found'),
+      { ...gemini(12, 9, 'Got it. Thanks for the additional context!') },
+      user(13, 9, 'Find the heron'),
+      { ...gemini(14, 9, 'I will look') },
+    ];
+    const read = await readTranscript(
+      toJsonLines([
+        ...[header, user(2, 2, 'Find the heron'), gemini(3, 3, 'I will look', tokens(1000, 20, 600, 30))],
+        ...[{ $set: { messages: kept } }, header, { $set: { messages: kept } }, user(20, 20, 'Go on')],
+      ]),
+    );
+    expect(listIssues(read)).toEqual([]);
+    expect(read.messages.map(({ message_type: type, metadata }) => [type, metadata.isMeta === true])).toEqual([
+      ['user', false],
+      ['assistant', false],
+      ['user', true],
+      ['assistant', true],
+      ['user', false],
+    ]);
+    expect(read.stats.prompt_count).toBe(2);
+    expect(countTokens(read).responses).toBe(1);
+  });
+
   it('compares the totals of its responses with their classes, once each', async () => {
     const short = gemini(1, 1, 'x', { tokens: { input: 10, output: 2, cached: 4, thoughts: 3, tool: 1, total: 14 } });
     const read = await readTranscript(toJsonLines([header, short, short, MESSAGES[4]]));

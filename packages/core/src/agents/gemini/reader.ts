@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import { MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
@@ -49,10 +50,14 @@ interface KnownMessage {
   hasTotal: boolean;
   /** Call ids; true once the result is known. */
   calls: Map<string, boolean>;
+  /** It stood first among what a compression kept: see `readKept`. */
+  isKept: boolean;
 }
 
 interface GeminiReaderState {
   messages: Map<string, KnownMessage>;
+  /** Types and hashes of the texts of messages with lines of their own. */
+  texts: Set<string>;
   isSubagent: boolean;
   /** Tokens of all responses that state a total, and what was counted of them. */
   totals: { stated: number; counted: number };
@@ -80,6 +85,7 @@ export function createGeminiReader(
   context: ReaderContext,
   state: GeminiReaderState = {
     messages: new Map(),
+    texts: new Set(),
     isSubagent: context.isSubagent === true,
     totals: { stated: 0, counted: 0 },
   },
@@ -88,12 +94,46 @@ export function createGeminiReader(
   const unread = createUnreadLines(UNREAD_MEMBERS, context);
 
   const recall = (id: string): KnownMessage => {
-    const known = state.messages.get(id) ?? { textLength: 0, thoughtCount: 0, hasTotal: false, calls: new Map() };
+    const known = state.messages.get(id) ?? {
+      textLength: 0,
+      thoughtCount: 0,
+      hasTotal: false,
+      calls: new Map(),
+      isKept: false,
+    };
     state.messages.delete(id);
     state.messages.set(id, known);
     const [oldest] = state.messages.keys();
     if (state.messages.size > MAX_REMEMBERED_MESSAGES && oldest !== undefined) state.messages.delete(oldest);
     return known;
+  };
+
+  const rememberText = (message: JsonObject): void => {
+    const key = toTextKey(message);
+    if (key === undefined) return;
+    state.texts.add(key);
+    const [oldest] = state.texts;
+    if (state.texts.size > MAX_REMEMBERED_MESSAGES && oldest !== undefined) state.texts.delete(oldest);
+  };
+
+  /**
+   * A message of `$set` that has had no line of its own. A compression writes the messages that it keeps under new ids:
+   * those are copies, and the rest is its summary. What a person types always has a line first.
+   */
+  const readKept = (message: JsonObject): TranscriptRecord[] => {
+    const known = recall(toMessageKey(message));
+    if (known.isKept) return [];
+    const isNew = known.textLength === 0 && known.thoughtCount === 0 && known.calls.size === 0;
+    if (!isNew || state.texts.size === 0) return readMessage(message).records;
+    const key = toTextKey(message);
+    if (key === undefined) return readMessage(message).records;
+    const content = readStoredParts(message.content ?? message.parts);
+    known.isKept = true;
+    if (state.texts.has(key)) return [];
+    const timestampMs = kit.toTimeMs(message.timestamp);
+    const base = { timestampMs, uuid: kit.toId(message.id), isSidechain: state.isSubagent };
+    const type = message.type === 'user' ? 'user' : 'assistant';
+    return [newMessage(type, { ...base, metadata: { isMeta: true }, blocks: kit.toBlocks(toApiBlocks(content)) })];
   };
 
   const readHeader = (line: JsonObject): TranscriptRecord[] => {
@@ -229,11 +269,14 @@ export function createGeminiReader(
     read(line) {
       const set = readObject(line.$set);
       const message = readObject(line.messages) ?? (typeof line.type === 'string' ? line : undefined);
-      if (message !== undefined) return { type: readText(message.type) ?? 'message', ...readMessage(message) };
+      if (message !== undefined) {
+        rememberText(message);
+        return { type: readText(message.type) ?? 'message', ...readMessage(message) };
+      }
       // A header may hold the messages of an older file; a patch may hold all that remain after a compression.
       const header = set ?? line;
       const messages = Array.isArray(header.messages) ? header.messages.filter(isJsonObject) : [];
-      const records = [...readHeader(header), ...messages.flatMap((each) => readMessage(each).records)];
+      const records = [...readHeader(header), ...messages.flatMap(readKept)];
       if (set !== undefined) return { type: '$set', timestampMs: undefined, records };
       if ('$rewindTo' in line) return { type: '$rewindTo', timestampMs: undefined, records };
       return { type: 'header', timestampMs: kit.toTimeMs(line.startTime ?? line.lastUpdated), records };
@@ -270,6 +313,13 @@ function toMessageKey(message: JsonObject): string {
   const type = message.type === 'model' ? 'gemini' : (readText(message.type) ?? '');
   const id = readText(message.id) ?? '';
   return id.length >= MIN_UNIQUE_ID_LENGTH ? `${type}/${id}` : `${type}/${id}@${readText(message.timestamp) ?? ''}`;
+}
+
+/** Type and hash of a message's text; undefined for one without a text. */
+function toTextKey(message: JsonObject): string | undefined {
+  const text = toText(readStoredParts(message.content ?? message.parts));
+  if (text === '') return undefined;
+  return `${message.type === 'user' ? 'user' : 'model'}/${createHash('sha256').update(text).digest('base64url')}`;
 }
 
 /** Message ids are random UUIDs, the same in every version of a session. */
