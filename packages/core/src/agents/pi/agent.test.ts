@@ -336,7 +336,7 @@ describe('Pi', () => {
     const read = await readTranscript(toJsonLines(lines));
     expect(listIssues(read)).toEqual([
       'invalid_usage:4',
-      'total_mismatch:4',
+      'total_mismatch:1',
       'unknown_line_type:2',
       'unknown_line_type:3',
     ]);
