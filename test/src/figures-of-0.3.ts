@@ -15,10 +15,16 @@ export interface TableFigures {
 type Row = Record<string, unknown>;
 
 /**
- * The only session whose rows differ from version 0.3's: its file has flat lines (`{"type":"tool_use","tool_name":…}`),
- * which 0.3 counted as unknown. Now two more messages, two more blocks and a tool call are read from it.
+ * The only sessions whose rows differ from version 0.3's. The first has flat lines
+ * (`{"type":"tool_use","tool_name":…}`), which 0.3 counted as unknown: two more messages, two more blocks and a tool call
+ * are read from it. In the others, prompts typed while the agent worked, and what hooks told it, are messages now.
  */
-const CHANGED_SESSION = 'ses_stage0_drift';
+const CHANGED_SESSIONS: ReadonlySet<unknown> = new Set([
+  'ses_stage0_drift',
+  '8e2c794b-d7f6-4079-8167-7e43865db44d',
+  '83939d24-ff58-4068-b6dc-4ed84ce12b10',
+  'ses_stage0_small',
+]);
 
 /**
  * Compared unchanged. Default are ids that depend on the time of an upload; `entry_number`, which depends on the order
@@ -67,7 +73,9 @@ export async function readFigures(
 
 /** Exported to create the file from rows of version 0.3. */
 export function toFigures(table: string, all: readonly Row[], columns: string[]): TableFigures {
-  const rows = all.filter((row) => row.session_id !== CHANGED_SESSION && row.credited_session_id !== CHANGED_SESSION);
+  const isChanged = (row: Row): boolean =>
+    CHANGED_SESSIONS.has(row.session_id) || CHANGED_SESSIONS.has(row.credited_session_id);
+  const rows = all.filter((row) => !isChanged(row));
   const left = new Set(['workspace_id', ...(TABLES[table] ?? [])]);
   const kept = columns.filter((column) => !left.has(column)).sort();
   const compared = SUMMED_TABLES.includes(table) ? sumBySession(rows, kept) : rows;

@@ -60,7 +60,7 @@ export type DoctorFinding = z.infer<typeof doctorFindingSchema>;
 export const doctorReportSchema = z
   .object({
     findings: z.array(doctorFindingSchema).describe('In the order of the search; of a check over HTTP the first 500'),
-    findingCount: countField.describe('All'),
+    findingCount: countField.describe('All, without notices'),
     needAttention: countField.describe('Those that need attention'),
     checked: z.object({
       objects: countField.describe('Objects of the store whose row was looked for'),

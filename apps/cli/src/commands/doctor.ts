@@ -123,6 +123,8 @@ async function examine(
   const isRepairable = (finding: Finding | RebuildFinding): boolean =>
     !finding.fixed && (isHarmless(finding) || finding.kind === 'lost-job');
   const serious = findings.filter(needsAttention);
+  // A notice disagrees with nothing.
+  const disagreements = findings.filter(({ kind }) => kind !== 'notice');
   if (serious.length > 0) context.exitCode = 1;
   if (json)
     print(
@@ -130,7 +132,7 @@ async function examine(
       JSON.stringify(
         {
           findings,
-          findingCount: findings.length,
+          findingCount: disagreements.length,
           needAttention: serious.length,
           rebuilt,
           differingTimeZones,
@@ -142,9 +144,9 @@ async function examine(
     );
   else {
     const lines = [
-      findings.length === 0
+      disagreements.length === 0
         ? 'Everything fits together.'
-        : toSummary(findings, serious.length, !fix && findings.some(isRepairable)),
+        : toSummary(disagreements, serious.length, !fix && findings.some(isRepairable)),
       ...(rebuilt === undefined ? [] : [toRebuildSummary(rebuilt)]),
       ...describeCounts(counts, { checksums, minAgeMs }),
       ...describeTimeZones(differingTimeZones),

@@ -9,7 +9,7 @@ const MAX_FINDINGS = 500;
 export interface DoctorReport {
   /** The first 500, in the order of the search. */
   findings: Finding[];
-  /** Number of all findings. */
+  /** Number of all findings, without notices. */
   findingCount: number;
   /** How many of all findings someone must see to. */
   needAttention: number;
@@ -49,7 +49,8 @@ export async function runReportedDoctor(
   let findingCount = 0;
   let needAttention = 0;
   for await (const finding of runDoctor(deps, { ...options, counts })) {
-    findingCount += 1;
+    // A notice disagrees with nothing.
+    if (finding.kind !== 'notice') findingCount += 1;
     if (needsAttention(finding)) needAttention += 1;
     if (findings.length < MAX_FINDINGS) findings.push(finding);
   }

@@ -1,7 +1,7 @@
+export { redactText } from './redact-text.ts';
 export {
   createTranscriptRedactor,
   type RedactorOptions,
   type SecretFinding,
   type TranscriptRedactor,
 } from './transcript-redactor.ts';
-export { redactText } from './redact-text.ts';

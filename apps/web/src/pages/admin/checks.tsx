@@ -146,6 +146,7 @@ const STEPS: Readonly<Record<string, string>> = {
   transcripts: 'Raw objects of transcripts',
   streams: 'Raw objects of streams',
   attachments: 'Attachments',
+  notices: 'What is not read',
   search: 'Search',
   database: 'Tables and indexes',
   repairs: 'Repairs',
