@@ -89,6 +89,7 @@ describe('/openapi.json', () => {
       'get /v1/keys',
       'get /v1/live',
       'get /v1/live/events',
+      'get /v1/notices',
       'get /v1/prices',
       'get /v1/search',
       'get /v1/sessions',

@@ -1,4 +1,5 @@
 import { brotliCompressSync, constants, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import type { ProblemSlug } from '@recount/contract';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { expectProblem } from '../testing/expect-problem.ts';
@@ -73,20 +74,23 @@ describe.each(encodings)('damaged bytes of %s', (_name, headers, body) => {
 });
 
 describe('bytes that are not a transcript', () => {
-  it.each([
-    ['a zip archive', Buffer.concat([Buffer.from('PK\x03\x04'), deflateRawSync(Buffer.alloc(100_000))])],
-    ['gzip without Content-Encoding', gzipSync(Buffer.alloc(1024 ** 2))],
-    ['bad UTF-8', Buffer.from([0xff, 0xfe, 0xc0, 0x80, 0xed, 0xa0, 0x80, 0x0a])],
-    ['NUL', Buffer.alloc(10_000)],
-    ['nesting', Buffer.from(`${'['.repeat(100_000)}${']'.repeat(100_000)}\n`)],
+  const UNSUPPORTED = 'unsupported-format';
+  const UNIDENTIFIED = 'unidentified-transcript';
+  it.each<[name: string, problem: ProblemSlug, bytes: Buffer]>([
+    ['a zip archive', UNSUPPORTED, Buffer.concat([Buffer.from('PK\x03\x04'), deflateRawSync(Buffer.alloc(100_000))])],
+    ['gzip without Content-Encoding', UNSUPPORTED, gzipSync(Buffer.alloc(1024 ** 2))],
+    ['bad UTF-8', UNSUPPORTED, Buffer.from([0xff, 0xfe, 0xc0, 0x80, 0xed, 0xa0, 0x80, 0x0a])],
+    ['NUL', UNSUPPORTED, Buffer.alloc(10_000)],
+    ['nesting', UNIDENTIFIED, Buffer.from(`${'['.repeat(100_000)}${']'.repeat(100_000)}\n`)],
     [
       'a deeply nested session id',
+      UNIDENTIFIED,
       Buffer.from(`{"type":"user","session_id":${'['.repeat(50_000)}${']'.repeat(50_000)}}\n`),
     ],
-    ['a prototype', Buffer.from('{"__proto__":{"sessionId":"x","type":"user"}}\n')],
-  ])('are refused: %s', async (_name, bytes) => {
+    ['a prototype', UNIDENTIFIED, Buffer.from('{"__proto__":{"sessionId":"x","type":"user"}}\n')],
+  ])('are refused: %s', async (_name, problem, bytes) => {
     const before = await api.listStore();
-    await expectProblem(await api.upload(bytes), 422, 'unidentified-transcript');
+    await expectProblem(await api.upload(bytes), 422, problem);
     expect(await api.listStore()).toEqual(before);
     expect('sessionId' in {}).toBe(false);
   });

@@ -30,6 +30,7 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'PATCH /v1/transcripts/{transcript_id}': [401, 401, 401, 401, 400, 403, 400, 400],
   'GET /v1/disk': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/ingestion': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/notices': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/transcripts': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/transcripts/{transcript_id}': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/transcripts/{transcript_id}/issues': [401, 401, 401, 401, 403, 200, 200, 404],

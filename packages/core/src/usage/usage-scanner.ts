@@ -17,7 +17,7 @@ export interface UsageScan {
   outputOnlyCount: number;
   agentVersion: string | null;
   /** What casts doubt on the counts: usage that is not read or not known, and stated totals that differ. */
-  doubts: Issue[];
+  doubts: Pick<Issue, 'code' | 'error' | 'count'>[];
 }
 
 export interface UsageScanner {
@@ -60,14 +60,15 @@ export function createUsageScanner(sessionId: string, options: UsageScannerOptio
     isUsageOnly: true,
     prices: NO_PRICES,
   };
-  const doubts: Issue[] = [];
+  const doubts: UsageScan['doubts'] = [];
   const parser = createTranscriptParser(sessionId, parseOptions, {
     addMessage: ignore,
     addBlock: ignore,
     addToolCall: ignore,
     addEvent: ignore,
     addIssue(issue) {
-      if (DOUBTS.has(issue.code)) doubts.push(issue);
+      const { code, error, count } = issue;
+      if (DOUBTS.has(code)) doubts.push({ code, error, count });
     },
     addApiResponse: onResponse,
   });

@@ -145,7 +145,8 @@ describe('streams that are stored as they arrive', () => {
       await deleteSession(installation, TEST_WORKSPACE, 'deleted');
       return stored;
     };
-    await record('deleted', { ...installation.rawStore, put });
+    const recorded = record('deleted', { ...installation.rawStore, put });
+    await expect(recorded).rejects.toThrow('The stream was deleted with its session');
     expect(await installation.listObjectKeys()).toEqual([]);
   });
 });
