@@ -19,7 +19,8 @@ function scan(path: string, bytes: Buffer) {
     responses.push(response_key.startsWith('codex:') ? row : { ...row, response_key, provider_message_id });
   const scanner = createUsageScanner(sessionId, { format, onResponse });
   scanner.push(bytes);
-  return { format, responses, scan: scanner.finish() };
+  const { agentVersion: _masked, ...found } = scanner.finish();
+  return { format, responses, scan: found };
 }
 
 /** Four words of a text, as no name and no path has them. */
