@@ -300,7 +300,7 @@ it('leaves a session that another has extended with the person who uploaded it f
     total_messages: 6,
   };
   expect(await readOrigin()).toEqual([origin]);
-  await emptyDatabase(pool);
+  await emptyDatabase(installation.database);
   await rebuild();
   await installation.work();
   expect(await readOrigin()).toEqual([origin]);
