@@ -10,6 +10,7 @@ const DOCTOR_FINDING_KINDS = [
   'wrong-size',
   'wrong-content',
   'unreadable-object',
+  'wrong-description',
   'missing-stream',
   'wrong-stream-size',
   'wrong-stream-content',

@@ -5,6 +5,7 @@ export type { AttachmentRow } from './attachments/schema.ts';
 export {
   checkDatabaseWrite,
   checkRelations,
+  describeUnreadShards,
   RelationCheckError,
   type RelationFault,
 } from './database/check-database.ts';

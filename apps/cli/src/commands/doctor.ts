@@ -234,6 +234,8 @@ function describeFinding(finding: Finding | RebuildFinding): string {
       return `transcript ${finding.transcriptId}: the bytes of its object ${finding.objectKey} have changed since they were stored: ${HEALING}`;
     case 'unreadable-object':
       return `transcript ${finding.transcriptId}: its object ${finding.objectKey} cannot be read completely; if that persists, ${HEALING}`;
+    case 'wrong-description':
+      return `transcript ${finding.transcriptId}: the description of its object ${finding.objectKey} ${finding.reason}, and a rebuild would believe it: ${finding.fixed ? 'written again from the database' : '`recount doctor --checksums --fix` writes it again from the database'}`;
     case 'lost-job':
       return `transcript ${finding.transcriptId} waits for a job that is not in the queue${finding.fixed ? ': enqueued again' : ''}`;
     case 'failed-transcript':

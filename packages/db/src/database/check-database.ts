@@ -76,6 +76,7 @@ const LIST_RELATIONS = `
  * out-of-line values, rows missing in an index, keys out of order, and duplicates of unique keys. Takes as long as
  * reading everything; concurrent reads and writes are allowed. Creates the extension amcheck if necessary, and then
  * drops it again.
+ * Of a Citus cluster that is only what the coordinator itself has: see `describeUnreadShards`.
  * @throws RelationCheckError if the server has no amcheck, or the user may not use it
  */
 export async function* checkRelations({ pool }: DatabasePool, signal?: AbortSignal): AsyncGenerator<RelationFault> {
@@ -99,6 +100,19 @@ export async function* checkRelations({ pool }: DatabasePool, signal?: AbortSign
     if (isUsable) await client.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCK]);
     client.release(!isUsable);
   }
+}
+
+/**
+ * Why not all of the database was read, if this is the coordinator of a Citus cluster: its own tables are empty, and the
+ * rows are in shards on the nodes. Undefined for any other server.
+ */
+export async function describeUnreadShards({ pool }: Pick<DatabasePool, 'pool'>): Promise<string | undefined> {
+  const { rows: extensions } = await pool.query(`SELECT FROM pg_extension WHERE extname = 'citus'`);
+  if (extensions.length === 0) return undefined;
+  const { rows } = await pool.query<{ tables: number }>('SELECT count(*)::int AS tables FROM pg_dist_partition');
+  const tables = rows[0]?.tables ?? 0;
+  if (tables === 0) return undefined;
+  return `the rows of ${tables} tables are in shards on the nodes of a Citus cluster, which were not read, only the coordinator was: run \`pg_amcheck --heapallindexed\` on every node`;
 }
 
 interface Relation {

@@ -3,7 +3,12 @@ import { findLiveSession, findLiveStream, type LiveStreamRow } from '@recount/db
 import { type RawStore, rawObjectKey, streamObjectKey } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newStreamId, openLiveWriter } from '../live/open-live-writer.ts';
-import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '../testing/test-installation.ts';
+import {
+  createTestInstallation,
+  TEST_WORKSPACE,
+  type TestInstallation,
+  toTranscript,
+} from '../testing/test-installation.ts';
 import { deleteSession } from './deletions.ts';
 import { type Finding, runDoctor } from './run-doctor.ts';
 
@@ -164,5 +169,26 @@ describe('an orphan transcript without a session', () => {
     const { rows } = await installation.database.pool.query('SELECT session_id, status FROM recount.transcripts');
     expect(rows).toEqual([{ session_id: transcriptId, status: 'ingested' }]);
     expect(await examine(true)).toEqual([]);
+  });
+});
+
+describe('the description of a transcript', () => {
+  it.each([
+    ['session_id', 'another-session'],
+    ['person', 'Mallory'],
+    ['sha256', '0'.repeat(64)],
+    ['agent_id', 'b2'],
+  ])('is found by --checksums, and repaired, if its %s was changed', async (field, value) => {
+    const { transcript } = await installation.receive(toTranscript('described', 4), { person: 'Ada' });
+    await installation.work();
+    expect(await examine(false, true)).toEqual([]);
+    const stored = await installation.rawStore.readDescription(transcript.object_key);
+    await installation.rawStore.describe(transcript.object_key, { ...stored, [field]: value });
+    const finding = { kind: 'wrong-description', transcriptId: transcript.id, reason: `differs in ${field}` };
+    expect(await examine(false, true)).toMatchObject([{ ...finding, fixed: false }]);
+    expect(await examine(true, true)).toMatchObject([{ ...finding, fixed: true }]);
+    expect(await examine(false, true)).toEqual([]);
+    const again = await installation.rawStore.readDescription(transcript.object_key);
+    expect({ ...again, received_at: undefined }).toEqual({ ...stored, received_at: undefined });
   });
 });

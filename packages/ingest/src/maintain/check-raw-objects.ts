@@ -14,6 +14,7 @@ import {
   markRawWhole,
   type RawObjectState,
 } from '../raw-objects/examine-raw-object.ts';
+import { checkDescription, type DescriptionFinding } from './check-description.ts';
 import { requeueTranscript } from './requeue-transcripts.ts';
 
 /** What a run of the doctor checked and what it left out. */
@@ -63,7 +64,8 @@ export type TranscriptFinding =
   | { kind: 'unreadable-object'; workspaceId: string; transcriptId: string; objectKey: string; fixed: false }
   /** A row that waits for a job that is not in the queue. */
   | { kind: 'lost-job'; workspaceId: string; transcriptId: string; fixed: boolean }
-  | { kind: 'failed-transcript'; workspaceId: string; transcriptId: string; fixed: false };
+  | { kind: 'failed-transcript'; workspaceId: string; transcriptId: string; fixed: false }
+  | DescriptionFinding;
 
 interface TranscriptCheckOptions {
   /** Undefined: all workspaces. */
@@ -132,6 +134,7 @@ async function* checkRawObject(
   const isMarked = row.raw_damaged_at !== null;
   if (state === 'whole') {
     if (fix && checksums && isMarked) await markRawWhole(deps, row);
+    if (checksums) yield* checkDescription(deps, row, options);
     return;
   }
   // Reading takes long: the transcript may have been deleted in the meantime, or have another object.

@@ -2,6 +2,7 @@ import {
   type Actor,
   addAuditEntry,
   checkRelations,
+  describeUnreadShards,
   listNotices,
   listRawObjectDeletions,
   listWorkspaces,
@@ -35,7 +36,7 @@ export type DatabaseFinding =
   /** The check was requested but is not possible. */
   | { kind: 'unchecked-database'; reason: string; fixed: false };
 
-/** Reads all tables and indexes of the database; see checkRelations. */
+/** Reads all tables and indexes of the server; see checkRelations. */
 async function* checkDatabaseFiles(
   { database }: IngestDependencies,
   signal: AbortSignal | undefined,
@@ -44,6 +45,8 @@ async function* checkDatabaseFiles(
     for await (const fault of checkRelations(database, signal)) {
       yield { kind: 'damaged-relation', ...fault, fixed: false };
     }
+    const reason = await describeUnreadShards(database);
+    if (reason !== undefined) yield { kind: 'unchecked-database', reason, fixed: false };
   } catch (error) {
     if (!(error instanceof RelationCheckError)) throw error;
     yield { kind: 'unchecked-database', reason: error.message, fixed: false };

@@ -74,6 +74,11 @@ const WORDS: Readonly<Record<DoctorFinding['kind'], Words>> = {
     'Search does not find some sessions yet',
     'If it persists, the worker’s log says why they cannot be indexed.',
   ],
+  'wrong-description': [
+    'Descriptions of raw objects that say something else than the database',
+    'A rebuild would believe them. Repairing writes them again from the database.',
+    'They are written again.',
+  ],
   'damaged-relation': [
     'Damaged tables or indexes of the database',
     'REINDEX rebuilds an index; a table needs a backup of the database.',
