@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,6 +39,17 @@ describe('folder raw store', () => {
     directory = await makeDirectory();
   });
   afterEach(() => rm(directory, { recursive: true }));
+
+  test('answers at once that an object is missing if something else than a file lies in its place', async () => {
+    const store = createFolderRawStore({ directory });
+    await store.put(KEY, bodyOf('x'));
+    await rm(join(directory, KEY));
+    execFileSync('mkfifo', [join(directory, KEY)]);
+    await expect(store.get(KEY)).rejects.toMatchObject({ name: 'RawStoreError', code: 'not-found' });
+    expect(await store.stat(KEY)).toBeUndefined();
+    await store.put(KEY, bodyOf('healed'));
+    expect(await store.stat(KEY)).toMatchObject({ sizeBytes: 6 });
+  });
 
   test('is private to its owner', async () => {
     const store = createFolderRawStore({ directory: join(directory, 'raw') });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Stats } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, opendir, rename, rm, statfs, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { addAbortSignal, Readable } from 'node:stream';
@@ -44,6 +44,8 @@ const WRITE_BUFFER_BYTES = 1024 * 1024;
 const READ_CHUNK_BYTES = 256 * 1024;
 /** Objects up to this size are written and read in one piece: a stream costs several times as much. */
 const MAX_WHOLE_BYTES = 256 * 1024;
+/** Opening a FIFO in place of an object would otherwise wait for a writer, for ever; no timeout or signal ends that. */
+const READ_WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
 /**
@@ -189,7 +191,7 @@ async function writeDurably(handle: FileHandle, chunks: AsyncGenerator<Uint8Arra
 
 async function openExisting(path: string, key: string): Promise<FileHandle> {
   try {
-    return await open(path, 'r');
+    return await open(path, READ_WITHOUT_WAITING);
   } catch (error) {
     if (isAbsent(error)) throw new RawStoreError('not-found', `No raw object at ${key}`);
     throw toFolderError(error, key);

@@ -17,6 +17,7 @@ import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
 import { examineRawObject } from '../raw-objects/examine-raw-object.ts';
 import { createParameterRedaction } from '../redact/redact-parameters.ts';
 import { createRedaction } from '../redact/redaction.ts';
+import { describeNewObject } from './describe-new-object.ts';
 import { isAddressable, isSessionId, SESSION_ID_RULE } from './describe-transcript.ts';
 import { ReceiveError } from './measure-body.ts';
 
@@ -88,7 +89,7 @@ export async function receiveAttachment(deps: Deps, request: AttachmentRequest):
     person: await toText(request.person),
     created_at: receivedAt.toISOString(),
   };
-  await deps.rawStore.describe(objectKey, describeAttachment(attachment));
+  await describeNewObject(deps.rawStore, objectKey, describeAttachment(attachment));
   return await recordAttachment(deps, attachment);
 }
 

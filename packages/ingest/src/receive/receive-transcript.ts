@@ -14,6 +14,7 @@ import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
 import { type DuplicateOutcome, settleDuplicate } from '../raw-objects/settle-duplicate.ts';
 import { createParameterRedaction } from '../redact/redact-parameters.ts';
+import { describeNewObject } from './describe-new-object.ts';
 import { isAddressable, isSessionId, SESSION_ID_RULE, toTranscriptDescription } from './describe-transcript.ts';
 import { chooseFormat, measureBody, ReceiveError } from './measure-body.ts';
 import { createUploadRecorder, type RecordUpload } from './record-uploads.ts';
@@ -112,7 +113,10 @@ export async function receiveTranscript(
     tail_sha256: beginning?.tailSha256 ?? null,
   };
   const description = toTranscriptDescription(transcript, new Date().toISOString());
-  await deps.rawStore.describe(objectKey, { ...request.description, ...description });
+  const described = { ...request.description, ...description };
+  // An id of the caller's may be that of an object that was there before.
+  if (request.transcriptId === undefined) await describeNewObject(deps.rawStore, objectKey, described);
+  else await deps.rawStore.describe(objectKey, described);
   const upload = { workspaceId: request.workspaceId, transcript, priority: request.priority ?? 0 };
   const { row, isDuplicate } = await record(upload).catch(async (error: unknown) => {
     // Nothing was committed. Either clients will retry until there is space, and would fill the store with copies; or
