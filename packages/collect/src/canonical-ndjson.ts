@@ -4,7 +4,15 @@ import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { zstdDecompressSync } from 'node:zlib';
-import type { Agent, CanonicalHeader, SessionDatabase, SessionHeadTable, SessionTable } from '@recount/core';
+import {
+  type Agent,
+  type CanonicalHeader,
+  type JsonObject,
+  parseForeignJson,
+  type SessionDatabase,
+  type SessionHeadTable,
+  type SessionTable,
+} from '@recount/core';
 import { SourceError } from '@recount/storage/sources';
 
 /** The parts of an agent's layout that a store has. */
@@ -170,7 +178,7 @@ function* readLog(path: string, timeField: string): Generator<TimedLine> {
 
 function readTime(line: string, field: string): string | undefined {
   try {
-    const time: unknown = JSON.parse(line)[field];
+    const time = (parseForeignJson(line) as JsonObject)[field];
     return typeof time === 'string' ? time : undefined;
   } catch {
     return undefined;

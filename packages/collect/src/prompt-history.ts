@@ -1,7 +1,14 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { AGENTS, type Agent, type CanonicalHeader, createLineSplitter, type PromptHistory } from '@recount/core';
+import {
+  AGENTS,
+  type Agent,
+  type CanonicalHeader,
+  createLineSplitter,
+  type PromptHistory,
+  parseForeignJson,
+} from '@recount/core';
 import { SourceError } from '@recount/storage/sources';
 import { matchFiles } from './match-files.ts';
 import type { SessionStore } from './session-store.ts';
@@ -93,7 +100,7 @@ const isPrompt = (history: PromptHistory, line: Line | undefined): line is Line 
 
 function toJson(text: string): Line | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseForeignJson(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Line) : undefined;
   } catch {
     // The agent may still be writing its last line.

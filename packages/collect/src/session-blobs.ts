@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Agent, CanonicalHeader, SessionBlobs } from '@recount/core';
+import { type Agent, type CanonicalHeader, parseForeignJson, type SessionBlobs } from '@recount/core';
 import { prepare, quote, type Row, toLine } from './canonical-ndjson.ts';
 
 /** A database with a single session, identified by its path. */
@@ -93,7 +93,7 @@ function toMessageLine(row: Row | undefined, { table, data }: SessionBlobs['blob
   const text = value instanceof Uint8Array ? Buffer.from(value).toString() : value;
   if (row === undefined || typeof text !== 'string') return undefined;
   try {
-    JSON.parse(text);
+    parseForeignJson(text);
   } catch {
     return undefined;
   }

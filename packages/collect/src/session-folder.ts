@@ -6,7 +6,9 @@ import {
   type Agent,
   type CanonicalHeader,
   describeRefusal,
+  hasMoreValues,
   identifyTranscript,
+  MAX_LINE_VALUES,
   type SessionFolder,
 } from '@recount/core';
 import { SourceError } from '@recount/storage/sources';
@@ -200,8 +202,8 @@ function refuseEncoding(path: string): void {
 type PartLine = { file: string; value: unknown } | { file: string; text: string };
 
 /**
- * The file's JSON, or its text if it is not JSON, e.g. because it is still being written. Undefined if the file is
- * gone.
+ * The file's JSON, or its text if it is not JSON, e.g. because it is still being written, or has too many values.
+ * Undefined if the file is gone.
  */
 function readPart({ path, file }: Pick<PartFile, 'path' | 'file'>): PartLine | undefined {
   let text: string;
@@ -211,6 +213,8 @@ function readPart({ path, file }: Pick<PartFile, 'path' | 'file'>): PartLine | u
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw toFolderError(error);
   }
+  // Whoever reads the line could only read part of such a value; as a text all of it is kept.
+  if (hasMoreValues(text, MAX_LINE_VALUES)) return { file, text };
   try {
     return { file, value: JSON.parse(text) };
   } catch {

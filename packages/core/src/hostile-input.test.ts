@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseTranscript } from './index.ts';
+import { readJsonLine } from './lines/json-line.ts';
+import { parserFor } from './live/index.ts';
 import type { JsonObject } from './rows.ts';
 import { streamTranscript } from './stream-transcript.ts';
 import { collectGarbage } from './testing/collect-garbage.ts';
@@ -134,6 +136,61 @@ describe('floods', () => {
       lines += issues.length;
     }
     expect(lines).toBe(300_000);
+  });
+});
+
+describe('a line of very many values', () => {
+  const many = `[${'{},'.repeat(2_000_000)}{}]`;
+  const heapUsed = (): number => process.memoryUsage().heapUsed;
+  const answer = (content: string): string =>
+    `{"type":"assistant","message":{"id":"m1","content":${content},"usage":{"input_tokens":5,"output_tokens":7}}}`;
+  const lines = [toJsonl(userLine('before')).trim(), answer(many), toJsonl(userLine('after')).trim(), ''].join('\n');
+
+  it('loses the last of them, and neither its usage nor the lines around it', async () => {
+    const { messages, stats, errors } = await parseTranscript('s', lines, { maxLineBytes: 64 * MEBIBYTE });
+    expect(messages.map(({ line_number }) => line_number)).toEqual([1, 2, 3]);
+    expect(stats).toMatchObject({ tokens_in: 5, tokens_out: 7 });
+    expect(errors).toMatchObject([
+      { code: 'line_cut', lineNumber: 2, error: 'Line of more than 500,000 values: elements left out' },
+      { code: 'too_many_blocks', lineNumber: 2 },
+    ]);
+    const [{ count = 0 } = {}] = errors;
+    expect(count).toBeGreaterThan(1_500_000);
+    expect(count).toBeLessThan(2_000_001);
+  });
+
+  it('is read the same way while the agent runs', () => {
+    const parser = parserFor('claude', { now: () => 0 });
+    const events = [...(parser?.push(Buffer.from(lines)) ?? []), ...(parser?.finish() ?? [])];
+    const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.warning] : []));
+    expect(warnings).toContainEqual(expect.objectContaining({ code: 'line_cut', lineNumber: 2 }));
+    expect(parser?.toSummary()).toMatchObject({ lineCount: 3, tokens: { input: 5, output: 7 } });
+  });
+
+  it('costs no memory for those that are left out', () => {
+    const before = heapUsed();
+    const json = readJsonLine(Buffer.from(answer(many)), () => undefined);
+    // Reading all of them takes some 130 MB, see `MAX_LINE_VALUES`.
+    expect(heapUsed() - before).toBeLessThan(60 * MEBIBYTE);
+    expect(json?.isBroken).toBe(false);
+  });
+
+  it('may be in a text of it: that stays a text, and is reported', async () => {
+    const { toolCalls, contentBlocks, errors } = await parseTranscript(
+      's',
+      toJsonl(
+        { type: 'session_meta', payload: { id: 's', cwd: '/a', cli_version: '0.50.0' } },
+        { type: 'response_item', payload: { type: 'function_call', name: 'shell', call_id: 'c', arguments: many } },
+        {
+          type: 'response_item',
+          payload: { type: 'function_call', name: 'shell', call_id: 'd', arguments: '{"a":1}' },
+        },
+      ),
+      { format: 'codex-rollout', maxLineBytes: 64 * MEBIBYTE },
+    );
+    expect(errors).toMatchObject([{ code: 'line_cut', lineNumber: 2, error: 'JSON of too many values left as text' }]);
+    expect(toolCalls).toHaveLength(2);
+    expect(contentBlocks.map(({ tool_input }) => typeof tool_input)).toEqual(['string', 'object']);
   });
 });
 

@@ -45,6 +45,8 @@ export type {
 export type { TranscriptInput } from './input-chunks.ts';
 export { type Issue, type IssueCode, type IssueSeverity, isTranscriptIssue, NOTICE_CODES } from './issues.ts';
 export { readUncutLength } from './lines/cut-mark.ts';
+export { parseForeignJson } from './lines/json-line.ts';
+export { hasMoreValues, MAX_LINE_VALUES } from './lines/json-values.ts';
 export { createLineSplitter } from './lines/line-splitter.ts';
 export { MAX_ACTIVE_GAP_MS } from './messages/active-time.ts';
 export { type Arrival, DEFAULT_MAX_INLINE_CONTENT_BYTES, type ParseOptions } from './parse-options.ts';

@@ -6,6 +6,7 @@ import { createUlidSequence } from './ids/ulid-sequence.ts';
 import { type Issue, type IssueCode, type IssueSeverity, isTranscriptIssue } from './issues.ts';
 import { createDocumentSplitter, toEntryObject } from './lines/document-splitter.ts';
 import { readJsonLine } from './lines/json-line.ts';
+import { beginNestedJson, countRefusedTexts } from './lines/json-values.ts';
 import type { LineCut } from './lines/line-cutter.ts';
 import { createLineSplitter, type LineFilter, type LinePosition, type RawLine } from './lines/line-splitter.ts';
 import { createMarkerFilter } from './lines/marker-filter.ts';
@@ -202,6 +203,8 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     const json = readJsonLine(rawLine.bytes, report);
     if (json === undefined) return;
     for (const value of json.values) readValue(toEntryObject(value, rawLine.key));
+    const refused = countRefusedTexts();
+    if (refused > 0) report('line_cut', 'error', 'JSON of too many values left as text', refused);
     if (json.isBroken) reportBroken();
     else if (!rawLine.terminated) report('missing_final_newline', 'warning', 'No line feed after the last line');
   };
@@ -214,7 +217,12 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     ? createDocumentSplitter(maxLineBytes, readLine, state.position, { longLines })
     : createLineSplitter(maxLineBytes, readLine, state.position, { isWanted, longLines });
   let endRecords: readonly TranscriptRecord[] | undefined;
-  const readEnd = () => (endRecords ??= reader.readEnd?.() ?? []);
+  const readEnd = () => {
+    if (endRecords !== undefined) return endRecords;
+    beginNestedJson();
+    endRecords = reader.readEnd?.() ?? [];
+    return endRecords;
+  };
   const mayHaveCheckpoint = (): boolean => {
     const isWithinLine = splitter.byteCount !== state.position.byteOffset;
     // A document is rewritten as a whole, so no later version continues it.

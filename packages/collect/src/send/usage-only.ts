@@ -1,4 +1,4 @@
-import { findFormat, type JsonObject, type JsonValue } from '@recount/core';
+import { findFormat, type JsonObject, type JsonValue, parseForeignJson } from '@recount/core';
 
 /**
  * Members whose strings say who spoke when, with which model and tool, in which response: names and times, no text.
@@ -71,7 +71,7 @@ function rewriteEach(bytes: Buffer): Buffer {
 function rewriteJson(bytes: Buffer): Buffer {
   if (bytes.length === 0) return bytes;
   try {
-    return Buffer.from(JSON.stringify(rewriteValue('', JSON.parse(bytes.toString('utf8')) as JsonValue)));
+    return Buffer.from(JSON.stringify(rewriteValue('', parseForeignJson(bytes.toString('utf8')))));
   } catch {
     return Buffer.alloc(bytes.length, ' ');
   }
@@ -110,7 +110,7 @@ function rewriteText(member: string, text: string): string {
   // Some database columns hold JSON.
   if (/^[[{]/.test(text)) {
     try {
-      return JSON.stringify(rewriteValue('', JSON.parse(text) as JsonValue));
+      return JSON.stringify(rewriteValue('', parseForeignJson(text)));
     } catch {
       return toFiller(text);
     }

@@ -1,6 +1,6 @@
 import { createDocumentSplitter, toEntryObject } from '../lines/document-splitter.ts';
 import { findUnreadEncoding, type UnreadEncoding } from '../lines/find-encoding.ts';
-import { parseJsonLine } from '../lines/json-line.ts';
+import { limitValues, parseJsonLine } from '../lines/json-line.ts';
 import { createLineCutter } from '../lines/line-cutter.ts';
 import { createLineSplitter } from '../lines/line-splitter.ts';
 import { isJsonObject, MAX_IDENTIFIER_LENGTH } from '../records/fields.ts';
@@ -162,7 +162,7 @@ function readHead(head: Uint8Array, path: string | undefined, agent: string | un
     if (isFound()) return;
     const isTorn = !terminated && head.length >= IDENTIFY_HEAD_BYTES;
     const line = bytes === undefined ? '' : (isTorn ? closeTornLine(bytes) : bytes).toString('utf8');
-    for (const json of parseJsonLine(line.trim()).values) {
+    for (const json of parseJsonLine(limitValues(line.trim())).values) {
       const value = toEntryObject(json, key);
       if (!isDocument) detected ??= detectFormat(value, path, 'lines', agent);
       isPromptHistory ||= isJsonObject(value) && AGENTS.some((each) => each.promptHistory?.isLine(value));
@@ -203,7 +203,7 @@ function toOutline(head: Uint8Array): JsonObject | undefined {
   let isKnown = false;
   const splitter = createDocumentSplitter(IDENTIFY_HEAD_BYTES, ({ bytes, key = '', lineNumber, terminated }) => {
     if (bytes === undefined || !terminated || lineNumber > MAX_OUTLINE_ENTRIES || Object.hasOwn(outline, key)) return;
-    const [value] = parseJsonLine(bytes.toString('utf8')).values;
+    const [value] = parseJsonLine(limitValues(bytes.toString('utf8'))).values;
     if (value === undefined || (key === '' && isKnown)) return;
     isKnown = true;
     if (key !== '') outline[key] = value;

@@ -1,4 +1,5 @@
-import { toStorableJson } from '../lines/json-line.ts';
+import { maySmuggleCharacters, toStorableJson } from '../lines/json-line.ts';
+import { mayParseNested } from '../lines/json-values.ts';
 import { toProgramOfWords, toShellProgram } from '../messages/shell-program.ts';
 import {
   cutCharacters,
@@ -197,10 +198,15 @@ export function toCutTitle(source: 'custom' | 'generated' | 'summary', text: str
   return { kind: 'session', title: { source, text: cutCharacters(text, 512) } };
 }
 
-/** Parses JSON text, without characters that Postgres rejects; undefined if it is not JSON. */
+/**
+ * Parses JSON in a text of a line, without characters that Postgres rejects; undefined if it is not JSON, or has more
+ * values than the line may.
+ */
 export function parseJsonText(text: string): JsonValue | undefined {
+  if (!mayParseNested(text)) return undefined;
   try {
-    return toStorableJson(JSON.parse(text) as JsonValue).value;
+    const value = JSON.parse(text) as JsonValue;
+    return maySmuggleCharacters(text) ? toStorableJson(value).value : value;
   } catch {
     return undefined;
   }

@@ -17,7 +17,8 @@ interface LimitedValue<T> {
 export function limitText(text: string, maxBytes: number): LimitedValue<string> {
   const byteLength = Buffer.byteLength(text);
   if (byteLength <= maxBytes) return { value: text, byteLength, isCut: false };
-  const bytes = Buffer.from(text);
+  // A character has at least one byte. Encoding all of the text could take three times its memory.
+  const bytes = Buffer.from(text.slice(0, maxBytes + 1));
   let end = maxBytes;
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
   return { value: bytes.toString('utf8', 0, end), byteLength: readUncutLength(text) ?? byteLength, isCut: true };

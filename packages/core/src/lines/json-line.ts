@@ -1,6 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { IssueCode, IssueSeverity } from '../issues.ts';
+import { cutCharacters, isJsonObject } from '../records/fields.ts';
 import type { JsonValue } from '../rows.ts';
+import { beginNestedJson, hasMoreValues, MAX_LINE_VALUES } from './json-values.ts';
+import { createLineCutter } from './line-cutter.ts';
 
 const REPLACEMENT = '\uFFFD';
 /**
@@ -17,12 +20,15 @@ export function maySmuggleCharacters(jsonText: string): boolean {
 /** Text without NUL and lone surrogates, which Postgres rejects in text and jsonb: each becomes U+FFFD. */
 export function toStorableText(text: string): { text: string; replacedCount: number } {
   if (text.isWellFormed() && !text.includes('\0')) return { text, replacedCount: 0 };
+  // In a buffer: replacing in strings makes an object or more of each of what may be millions.
+  const units = Buffer.from(text.toWellFormed(), 'utf16le');
   let replacedCount = 0;
-  const storable = text.replace(/\0|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g, () => {
-    replacedCount++;
-    return REPLACEMENT;
-  });
-  return { text: storable, replacedCount };
+  for (let at = 0; at < text.length; at++) {
+    const unit = units.readUInt16LE(2 * at);
+    if (unit === 0) units.writeUInt16LE(REPLACEMENT.charCodeAt(0), 2 * at);
+    if (unit === 0 || unit !== text.charCodeAt(at)) replacedCount++;
+  }
+  return { text: units.toString('utf16le'), replacedCount };
 }
 
 /** The same for every string and key of a JSON value, at any depth. */
@@ -75,14 +81,14 @@ export function decodeLine(bytes: Buffer): DecodedLine {
 function countInvalidSequences(bytes: Buffer, text: string): number {
   // Invalid sequences become U+FFFD, and searching a Latin-1 string for that is free.
   if (!text.includes('\uFFFD') || isUtf8(bytes)) return 0;
-  const replacements = countOccurrences(text, '\uFFFD');
-  const genuine = countOccurrences(bytes.toString('latin1'), '\u00EF\u00BF\u00BD');
+  const replacements = countOccurrences(text, REPLACEMENT);
+  const genuine = countOccurrences(bytes, REPLACEMENT);
   return Math.max(1, replacements - genuine);
 }
 
-function countOccurrences(text: string, part: string): number {
+function countOccurrences(text: string | Buffer, part: string): number {
   let count = 0;
-  for (let index = text.indexOf(part); index !== -1; index = text.indexOf(part, index + part.length)) count++;
+  for (let index = text.indexOf(part); index !== -1; index = text.indexOf(part, index + 1)) count++;
   return count;
 }
 
@@ -151,8 +157,8 @@ function findObjectEnd(text: string, start: number): number {
 }
 
 interface JsonLine {
-  /** The decoded text. */
-  text: string;
+  /** The beginning of the text, if part of the line could not be read or is no object; else empty. */
+  beginning: string;
   /**
    * In order: one, or several if objects were written without a line feed between them. Without NUL and lone
    * surrogates.
@@ -164,9 +170,15 @@ interface JsonLine {
 
 type ReportFault = (code: IssueCode, severity: IssueSeverity, error: string, count?: number) => void;
 
+/** Characters. */
+const MAX_BEGINNING = 1000;
+const TOO_MANY_VALUES = `Line of more than ${MAX_LINE_VALUES.toLocaleString('en')} values: elements left out`;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Reads a line's bytes, from a file or a stream. Undefined for a blank line. Repairs are reported. */
+/**
+ * Reads a line's bytes, from a file or a stream. Undefined for a blank line. Repairs are reported, and what is left out
+ * of a line with too many values.
+ */
 export function readJsonLine(lineBytes: Buffer, report: ReportFault): JsonLine | undefined {
   let bytes = lineBytes;
   // Checked on every line: files that each begin with a mark may have been concatenated.
@@ -174,10 +186,13 @@ export function readJsonLine(lineBytes: Buffer, report: ReportFault): JsonLine |
     report('byte_order_mark', 'warning', 'Byte order mark skipped');
     bytes = bytes.subarray(3);
   }
-  const { text, invalidSequenceCount } = decodeLine(bytes);
+  const decoded = decodeLine(bytes);
+  const { invalidSequenceCount } = decoded;
+  const text = limitValues(decoded.text, report, bytes);
   if (invalidSequenceCount > 0) report('invalid_utf8', 'warning', 'Invalid UTF-8 replaced', invalidSequenceCount);
   if (!text.startsWith('{') && text.trim() === '') return undefined;
   const { values, isBroken } = parseJsonLine(text);
+  beginNestedJson();
   if (values.length > 1) report('glued_objects', 'warning', 'Several JSON objects on one line', values.length);
   if (maySmuggleCharacters(text)) {
     for (const [index, value] of values.entries()) {
@@ -187,5 +202,25 @@ export function readJsonLine(lineBytes: Buffer, report: ReportFault): JsonLine |
       report('replaced_characters', 'warning', 'NUL or lone surrogate replaced', storable.replacedCount);
     }
   }
-  return { text, values, isBroken };
+  const isQuotable = isBroken || !values.every(isJsonObject);
+  return { beginning: isQuotable ? cutCharacters(text.trimStart(), MAX_BEGINNING) : '', values, isBroken };
+}
+
+/** The JSON, or if it has more than `MAX_LINE_VALUES` values, JSON of the first, as `createLineCutter` chooses them. */
+export function limitValues(json: string, report?: ReportFault, bytes?: Buffer): string {
+  if (!hasMoreValues(json, MAX_LINE_VALUES)) return json;
+  const unlimited = Number.POSITIVE_INFINITY;
+  const cutter = createLineCutter({ maxBytes: unlimited, maxTextBytes: unlimited, maxValues: MAX_LINE_VALUES });
+  cutter.push(bytes ?? Buffer.from(json));
+  const cut = cutter.finish();
+  if (cut.elementCount > 0) report?.('line_cut', 'error', TOO_MANY_VALUES, cut.elementCount);
+  return cut.bytes.toString();
+}
+
+/**
+ * Parses JSON of foreign origin that is no line of a transcript, as `JSON.parse` does, but in bounded memory: of more
+ * than `MAX_LINE_VALUES` values the first are read.
+ */
+export function parseForeignJson(text: string): JsonValue {
+  return JSON.parse(limitValues(text)) as JsonValue;
 }

@@ -57,6 +57,28 @@ const { value: anyValue } = fc.letrec((tie) => ({
 }));
 
 describe('createLineCutter', () => {
+  it('keeps the first values of a line with too many, and what comes behind them', () => {
+    const cutValues = (value: unknown) => {
+      const cutter = createLineCutter({ maxBytes: Infinity, maxTextBytes: Infinity, maxValues: 100 });
+      cutter.push(Buffer.from(JSON.stringify(value)));
+      const { bytes, elementCount, textCount } = cutter.finish();
+      return { value: JSON.parse(bytes.toString()), elementCount, textCount };
+    };
+    const text = 'x'.repeat(5000);
+    const many = Array.from({ length: 1000 }, () => ({}));
+    const { value, elementCount, textCount } = cutValues({ text, content: many, usage: { input_tokens: 5 } });
+    expect(value).toMatchObject({ text, usage: { input_tokens: 5 } });
+    expect(value.content.length + elementCount).toBe(1000);
+    expect(value.content.length).toBeGreaterThan(10);
+    expect(value.content.length).toBeLessThan(100);
+    expect(textCount).toBe(0);
+    expect(cutValues({ a: [1, 2, { b: 3 }] })).toEqual({
+      value: { a: [1, 2, { b: 3 }] },
+      elementCount: 0,
+      textCount: 0,
+    });
+  });
+
   it('cuts any JSON by the documented rule, however its bytes are split', () => {
     fc.assert(
       fc.property(

@@ -25,6 +25,8 @@ interface LineCutterOptions {
   maxBytes: number;
   /** Texts longer than this many bytes of JSON are cut. */
   maxTextBytes: number;
+  /** The most values that are kept. Default: any number. */
+  maxValues?: number;
 }
 
 /** Values are left out if less room than this remains. It fits a cut text's mark, and any number. */
@@ -56,28 +58,37 @@ interface Frame {
   isEmpty: boolean;
   /** Output size by which it must be closed. */
   endBytes: number;
+  /** Number of values in the output that it must not exceed. */
+  endValues: number;
 }
 
 /**
  * Cuts a line of JSON of any length while it streams past, so that the rest is JSON of at most `maxBytes`. Texts longer
  * than `maxTextBytes` keep their beginning, followed by a mark with their length. Usage comes last on a line and must
- * not be crowded out by what precedes it: so every value may take half of the room left in its array or object, and
- * elements with less than 64 bytes left are dropped. The result depends only on the bytes, not on how they are split
+ * not be crowded out by what precedes it: so every value may take half of the room left in its array or object,
+ * in bytes and in values, and elements with less than 64 bytes or no value left are dropped. The result depends only on the bytes, not on how they are split
  * into chunks.
  */
-export function createLineCutter({ maxBytes, maxTextBytes }: LineCutterOptions): LineCutter {
+export function createLineCutter({
+  maxBytes,
+  maxTextBytes,
+  maxValues = Number.POSITIVE_INFINITY,
+}: LineCutterOptions): LineCutter {
   let output = Buffer.allocUnsafe(Math.min(FIRST_CAPACITY_BYTES, maxBytes));
   let length = 0;
   let textCount = 0;
   let elementCount = 0;
   let place: Place = 'root';
-  const root: Frame = { isObject: false, isEmpty: true, endBytes: maxBytes };
+  const root: Frame = { isObject: false, isEmpty: true, endBytes: maxBytes, endValues: maxValues };
   const frames: Frame[] = [];
   const key = Buffer.allocUnsafe(MAX_KEY_BYTES);
   let keyBytes = 0;
   /** Offset in the output of the current element, including its comma and name. */
   let elementStart = 0;
   let valueEnd = 0;
+  let valueCount = 0;
+  /** Number of values that may be in the output after the current one. */
+  let lastValue = 0;
   const text = createJsonText();
   /** Latest output offset at which a text may be cut, and the offset at which it would be. */
   let lastCutBytes = 0;
@@ -102,13 +113,14 @@ export function createLineCutter({ maxBytes, maxTextBytes }: LineCutterOptions):
 
   /** Writes the comma and the name before a value. Returns false if too little room is left for it. */
   const beginValue = (): boolean => {
-    const { isObject, isEmpty, endBytes } = frame();
+    const { isObject, isEmpty, endBytes, endValues } = frame();
     elementStart = length;
+    const valuesLeft = Math.floor((endValues - valueCount) / 2);
     const nameBytes = isObject ? keyBytes + 3 : 0;
     const hasComma = !isEmpty && frames.length > 0;
     const valueStart = length + nameBytes + (hasComma ? 1 : 0);
     const valueBytes = Math.floor((endBytes - 1 - valueStart) / 2);
-    if (valueBytes < MIN_VALUE_BYTES || (isObject && keyBytes > MAX_KEY_BYTES)) return false;
+    if (valueBytes < MIN_VALUE_BYTES || valuesLeft < 1 || (isObject && keyBytes > MAX_KEY_BYTES)) return false;
     if (hasComma) write(COMMA);
     if (isObject) {
       write(QUOTE);
@@ -117,6 +129,8 @@ export function createLineCutter({ maxBytes, maxTextBytes }: LineCutterOptions):
       write(COLON);
     }
     valueEnd = valueStart + valueBytes;
+    lastValue = valueCount + valuesLeft;
+    valueCount++;
     return true;
   };
 
@@ -148,7 +162,7 @@ export function createLineCutter({ maxBytes, maxTextBytes }: LineCutterOptions):
       cutBytes = length;
       isCopying = true;
     } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
-      frames.push({ isObject: byte === OPEN_OBJECT, isEmpty: true, endBytes: valueEnd });
+      frames.push({ isObject: byte === OPEN_OBJECT, isEmpty: true, endBytes: valueEnd, endValues: lastValue });
       place = 'first';
     } else place = 'scalar';
   };

@@ -1,5 +1,6 @@
 import type { IssueCode } from '../issues.ts';
 import { readJsonLine } from '../lines/json-line.ts';
+import { countRefusedTexts } from '../lines/json-values.ts';
 import { createLineSplitter, type RawLine } from '../lines/line-splitter.ts';
 import { cutCharacters, isJsonObject } from '../records/fields.ts';
 import type { JsonObject } from '../rows.ts';
@@ -95,15 +96,17 @@ export function createLiveLineDecoder(
   const readLine = (bytes: Buffer, { byteLength, terminated }: RawLine): void => {
     const json = readJsonLine(bytes, (code, _severity, message) => warn(code, message));
     if (json === undefined) return;
-    const { text, values, isBroken } = json;
+    const { beginning, values, isBroken } = json;
     const objects = values.filter(isJsonObject);
     if (objects.length > 0) failuresInRow = 0;
     const isLarge = byteLength > largeMessageBytes;
     if (isLarge && objects.length > 0) warn('large_message', `Longer than ${largeMessageBytes} bytes`);
     for (const value of objects) handlers.onLine({ ...place, byteLength, value, isLarge });
+    const refused = countRefusedTexts();
+    if (refused > 0) warn('line_cut', 'JSON of too many values left as text');
     const report = objects.length > 0 ? warn : fail;
-    if (isBroken) report(terminated ? 'invalid_json' : 'truncated_last_line', 'Invalid JSON', toQuote(text));
-    else if (objects.length < values.length) report('not_an_object', 'JSON, but no object', toQuote(text));
+    if (isBroken) report(terminated ? 'invalid_json' : 'truncated_last_line', 'Invalid JSON', toQuote(beginning));
+    else if (objects.length < values.length) report('not_an_object', 'JSON, but no object', toQuote(beginning));
   };
 
   const splitter = createLineSplitter(maxBufferBytes, (line) => {
