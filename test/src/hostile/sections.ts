@@ -3,6 +3,7 @@ import { attackApi } from './attack-api.ts';
 import { type ArchiveCheck, checkBombs, checkManyMembers, checkTooManyMembers } from './check-archives.ts';
 import { feedMutatedLines } from './feed-mutated-lines.ts';
 import { checkGiantLine, checkGiantTranscript, type GiantCheck } from './giant-inputs.ts';
+import { type MemoryMeasure, measureMemory } from './measure-memory.ts';
 import { readSeedLines } from './seed-lines.ts';
 
 export interface HostileSettings {
@@ -60,6 +61,8 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   },
   bombs: { maxRssBytes: 500 * MEBIBYTE, run: async () => toArchiveResult(await checkBombs(4 * GIBIBYTE)) },
   api: { maxRssBytes: 400 * MEBIBYTE, run: runApiAttack },
+  // What docker-compose.yml gives a worker.
+  memory: { maxRssBytes: GIBIBYTE, run: runMemory },
 };
 
 async function runMutations({ lines, seed }: HostileSettings): Promise<SectionResult> {
@@ -101,4 +104,22 @@ async function runApiAttack(): Promise<SectionResult> {
   const answers = Object.entries(attack.answers).map(([name, count]) => `${name}: ${count}`);
   const figures = [`${attack.seconds.toFixed(0)} s`, ...answers];
   return { figures, violations: attack.violations, peakRssBytes: attack.peakRssBytes };
+}
+
+async function runMemory({ seed }: HostileSettings): Promise<SectionResult> {
+  const toMebibytes = (bytes: number): string => (bytes / MEBIBYTE).toFixed(0);
+  const toLine = (measure: MemoryMeasure): string =>
+    [
+      `worker ${toMebibytes(measure.workerPeakBytes)} MiB, API ${toMebibytes(measure.apiPeakBytes)} MiB for`,
+      `${toMebibytes(measure.bytes)} MiB sent as ${(measure.sentBytes / 1024).toFixed(0)} KiB, ${measure.seconds.toFixed(0)} s:`,
+      [measure.name, ...measure.violations].join('; '),
+    ].join(' ');
+  const toPeak = ({ workerPeakBytes, apiPeakBytes }: MemoryMeasure): number => Math.max(workerPeakBytes, apiPeakBytes);
+  const measures = await measureMemory(seed, (measure) => console.error(`  ${toLine(measure)}`));
+  const [largest] = measures.toSorted((one, other) => toPeak(other) - toPeak(one));
+  return {
+    figures: largest === undefined ? [] : [`${measures.length} cases; the largest:`, toLine(largest)],
+    violations: measures.flatMap(({ name, violations }) => violations.map((violation) => `${name}: ${violation}`)),
+    peakRssBytes: largest && toPeak(largest),
+  };
 }
