@@ -5,7 +5,7 @@ import { createGzip } from 'node:zlib';
 import { newTestStreamId, openLive } from '@recount/api/testing/live-client';
 import { createDatabasePool, type DatabasePool } from '@recount/db';
 import { type ApiProcess, readPeakOfProgram, startApiProcess, startWorkerProcess } from './api-process.ts';
-import { type MemoryCase, toMemoryCases, toTranscript } from './memory-cases.ts';
+import { type MemoryCase, toTranscript } from './memory-cases.ts';
 
 export interface MemoryMeasure {
   name: string;
@@ -24,14 +24,14 @@ const LIVE_LINE_BYTES = 9 * 1024 * 1024;
 
 /** Uploads every case, and streams as much of it as a live stream reads, to an API and a worker that just started. */
 export async function measureMemory(
-  seed: number,
+  cases: readonly MemoryCase[],
   onMeasure: (measure: MemoryMeasure) => void,
 ): Promise<MemoryMeasure[]> {
   const installation = await startApiProcess({});
   const database = createDatabasePool({ connectionString: installation.connectionString });
   const measures: MemoryMeasure[] = [];
   try {
-    for (const [index, each] of toMemoryCases(seed, RANDOM_CASES).entries()) {
+    for (const [index, each] of cases.entries()) {
       for (const way of each.agent === undefined ? [upload, stream] : [upload]) {
         const measure = await measureCase(installation, database, each, way, `memory-${index}-${way.name}`);
         measures.push(measure);
@@ -74,8 +74,6 @@ async function measureCase(
   }
 }
 
-const RANDOM_CASES = 12;
-
 async function upload(api: ApiProcess, each: MemoryCase, session: string) {
   let bytes = 0;
   let sentBytes = 0;
@@ -91,8 +89,8 @@ async function upload(api: ApiProcess, each: MemoryCase, session: string) {
       yield chunk as Buffer;
     }
   }
-  const agent = each.agent === undefined ? '' : `&agent=${each.agent}`;
-  const response = await fetch(`${api.url}/v1/transcripts?session_id=${session}${agent}`, {
+  const query = new URLSearchParams({ session_id: session, agent: each.agent ?? 'claude-code' });
+  const response = await fetch(`${api.url}/v1/transcripts?${query}`, {
     method: 'POST',
     body: Readable.toWeb(Readable.from(counted())) as ReadableStream,
     duplex: 'half',

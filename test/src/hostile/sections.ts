@@ -3,6 +3,7 @@ import { attackApi } from './attack-api.ts';
 import { type ArchiveCheck, checkBombs, checkManyMembers, checkTooManyMembers } from './check-archives.ts';
 import { feedMutatedLines } from './feed-mutated-lines.ts';
 import { checkGiantLine, checkGiantTranscript, type GiantCheck } from './giant-inputs.ts';
+import { toMemoryCases } from './memory-cases.ts';
 import { type MemoryMeasure, measureMemory } from './measure-memory.ts';
 import { readSeedLines } from './seed-lines.ts';
 
@@ -30,6 +31,8 @@ export interface Section {
 
 const MEBIBYTE = 1024 ** 2;
 const GIBIBYTE = 1024 ** 3;
+/** Besides those that were thought of. */
+const RANDOM_CASES = 12;
 /** For one chunk of at most 64 KiB, with lines of up to some hundreds of KiB. */
 const MAX_CHUNK_MS = 10_000;
 
@@ -115,7 +118,9 @@ async function runMemory({ seed }: HostileSettings): Promise<SectionResult> {
       [measure.name, ...measure.violations].join('; '),
     ].join(' ');
   const toPeak = ({ workerPeakBytes, apiPeakBytes }: MemoryMeasure): number => Math.max(workerPeakBytes, apiPeakBytes);
-  const measures = await measureMemory(seed, (measure) => console.error(`  ${toLine(measure)}`));
+  const measures = await measureMemory(toMemoryCases(seed, RANDOM_CASES), (measure) =>
+    console.error(`  ${toLine(measure)}`),
+  );
   const [largest] = measures.toSorted((one, other) => toPeak(other) - toPeak(one));
   return {
     figures: largest === undefined ? [] : [`${measures.length} cases; the largest:`, toLine(largest)],
