@@ -58,6 +58,7 @@ export { readSessionErrors, type SessionErrors } from './sessions/session-errors
 export * from './sessions/settle-sessions.ts';
 export * from './shares/shares.ts';
 export * from './transcripts/checkpoints.ts';
+export * from './transcripts/compare-rows.ts';
 export * from './transcripts/complete-origin.ts';
 export * from './transcripts/delete-transcript.ts';
 export * from './transcripts/insert-transcripts.ts';

@@ -39,6 +39,7 @@ export { runReparsing } from './maintain/reparse-outdated.ts';
 export { type RepriceProgress, repriceWorkspace } from './maintain/reprice-workspace.ts';
 export { type RequeueAudit, requeueOutdated, requeueTranscript } from './maintain/requeue-transcripts.ts';
 export { type DoctorOptions, type Finding, runDoctor } from './maintain/run-doctor.ts';
+export { type LeftOut, type RawVerification, verifyTranscripts } from './maintain/verify-transcripts.ts';
 export { runWorkspaceRecorder } from './maintain/workspace-records.ts';
 export { openPriceFile } from './prices/open-price-file.ts';
 export {

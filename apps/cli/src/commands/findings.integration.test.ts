@@ -59,11 +59,24 @@ async function ingest(...moreLines: object[]): Promise<string> {
   return transcript.object_key;
 }
 
+interface TableCheck {
+  table: string;
+  missing: number;
+  surplus: number;
+}
+
+interface Verification {
+  workspace: string;
+  tables: TableCheck[];
+  raw: { checks: TableCheck[] } | null;
+}
+
 describe('recount verify', () => {
   const verify = async () => {
     const [text, json] = [await run('verify'), await run('verify', '--json')];
     expect(json.exitCode).toBe(text.exitCode);
-    const checks = JSON.parse(json.out) as { table: string; missing: number; surplus: number }[];
+    const { workspaces } = JSON.parse(json.out) as { workspaces: Verification[] };
+    const checks = workspaces.flatMap(({ tables, raw }) => [...tables, ...(raw?.checks ?? [])]);
     const findings = checks.filter(({ missing, surplus }) => missing + surplus > 0);
     for (const { table, missing, surplus } of findings) {
       expect(text.out).toMatch(new RegExp(`^${table} .* ${missing} missing, ${surplus} surplus$`, 'm'));
@@ -92,6 +105,28 @@ describe('recount verify', () => {
       INSERT INTO recount.${table}
       SELECT (jsonb_populate_record(r, '{"session_id": "another"}')).* FROM recount.${table} AS r`);
     expect(await verify()).toEqual({ exitCode: 1, findings: [{ table, missing: 0, surplus: 1 }] });
+  });
+
+  it('exits with 1 if a text is not that of the raw transcript, unless told not to read it', async () => {
+    await ingest();
+    await database.pool.query(`UPDATE recount.content_blocks SET content_text = 'FORGED'`);
+    expect(await verify()).toEqual({ exitCode: 1, findings: [{ table: 'content_blocks', missing: 1, surplus: 1 }] });
+    const quick = await run('verify', '--no-raw');
+    expect(quick).toMatchObject({ exitCode: 0, out: expect.stringContaining('No raw transcript was read: --no-raw.') });
+  });
+
+  it('says which workspace it verified and what it left out, and verifies every one with --all', async () => {
+    await ingest();
+    await ensureWorkspace(database.database, '01J00000000000000000000002', 'other');
+    await database.pool.query(`UPDATE recount.transcripts SET parser_version = '1'`);
+    const one = await run('verify');
+    expect(one).toMatchObject({ exitCode: 0, err: expect.stringContaining('1 other workspace not verified: --all.') });
+    expect(one.out).toContain('Workspace default');
+    expect(one.out).toContain('Not compared: 1 transcript of an older parser');
+    expect(one.out).not.toContain('Workspace other');
+    const all = await run('verify', '--all');
+    expect(all.out).toMatch(/Workspace default[^]*Workspace other/);
+    expect(all.err).not.toContain('not verified');
   });
 });
 

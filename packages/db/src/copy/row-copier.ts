@@ -29,9 +29,9 @@ interface OpenTable {
  * Writes rows by binary COPY on a transaction's own connection, so that they commit or roll back with it. One COPY runs
  * while the rows of the next are encoded, so that neither side waits for the other. Throws Postgres' error at a later
  * call, after which the transaction can only be rolled back. Buffers 2 MiB over all tables, 2 MiB being sent, and what
- * is added between two calls of `sendFull`.
+ * is added between two calls of `sendFull`. `toTarget`: the name of the table that the rows go to, default their own.
  */
-export function createRowCopier(client: PoolClient): RowCopier {
+export function createRowCopier(client: PoolClient, toTarget: (table: PgTable) => string = toQualifiedName): RowCopier {
   const tables: OpenTable[] = [];
   let sending: Promise<void> = Promise.resolve();
 
@@ -53,9 +53,7 @@ export function createRowCopier(client: PoolClient): RowCopier {
   return {
     openTable(table) {
       const encoder = createBinaryRowEncoder(table, chunkPool);
-      const { schema, name } = getTableConfig(table);
-      const target = schema === undefined ? `"${name}"` : `"${schema}"."${name}"`;
-      tables.push({ statement: `COPY ${target} (${encoder.columnList}) FROM STDIN (FORMAT binary)`, encoder });
+      tables.push({ statement: `COPY ${toTarget(table)} (${encoder.columnList}) FROM STDIN (FORMAT binary)`, encoder });
       return encoder.encode;
     },
     async sendFull() {
@@ -70,4 +68,9 @@ export function createRowCopier(client: PoolClient): RowCopier {
       await sending;
     },
   };
+}
+
+function toQualifiedName(table: PgTable): string {
+  const { schema, name } = getTableConfig(table);
+  return schema === undefined ? `"${name}"` : `"${schema}"."${name}"`;
 }

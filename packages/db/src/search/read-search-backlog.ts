@@ -39,3 +39,11 @@ export async function readSearchBacklog(database: Database, workspaceId?: string
     failingSessions: failing,
   };
 }
+
+/** Whether a session is still to be indexed, wholly or in part. */
+export async function isWaitingForSearch(database: Database, workspaceId: string, sessionId: string): Promise<boolean> {
+  const { rows } = await database.execute(sql`
+    SELECT FROM ${searchIndexState}
+    WHERE workspace_id = ${workspaceId} AND session_id = ${sessionId} AND indexed_at IS NULL`);
+  return rows.length > 0;
+}

@@ -27,14 +27,18 @@ export type ReadBlock = SearchableBlock & {
   line_bytes: number;
 };
 
-/** The next blocks without a document, session by session; for a session that grew, only the added ones. */
+/**
+ * The next blocks without a document, session by session; for a session that grew, only the added ones. With
+ * `hasDocuments`, those that have one as well.
+ */
 export async function* readSearchBlocks(
   transaction: Database,
   workspaceId: string,
   sessions: readonly TakenSession[],
+  { hasDocuments = false } = {},
 ): AsyncGenerator<ReadBlock> {
   await transaction.execute(sql`
-    DECLARE next_blocks NO SCROLL CURSOR FOR ${selectNextBlocks(workspaceId, sessions)}`);
+    DECLARE next_blocks NO SCROLL CURSOR FOR ${selectNextBlocks(workspaceId, sessions, hasDocuments)}`);
   for (;;) {
     const { rows } = await transaction.execute<ReadBlock & { [column: string]: unknown }>(
       sql.raw(`FETCH FORWARD ${FETCHED_BLOCKS} FROM next_blocks`),
@@ -44,7 +48,7 @@ export async function* readSearchBlocks(
   }
 }
 
-function selectNextBlocks(workspaceId: string, sessions: readonly TakenSession[]): SQL {
+function selectNextBlocks(workspaceId: string, sessions: readonly TakenSession[], hasDocuments: boolean): SQL {
   const toArray = <Value>(toValue: (session: TakenSession) => Value) => sql.param(sessions.map(toValue));
   return sql`
     WITH taken AS MATERIALIZED (
@@ -82,10 +86,10 @@ function selectNextBlocks(workspaceId: string, sessions: readonly TakenSession[]
           FROM ${contentBlocks} AS b
           WHERE b.workspace_id = ${workspaceId} AND b.row_set_id = taken.row_set_id
             AND (b.message_id, b.block_order) > (taken.after_message_id, taken.after_block_order)
-            AND NOT EXISTS (
+            AND (${hasDocuments}::boolean OR NOT EXISTS (
               SELECT FROM ${searchDocuments} AS d
               WHERE d.workspace_id = ${workspaceId} AND d.session_id = taken.session_id
-                AND d.message_id = b.message_id AND d.block_order = b.block_order OFFSET 0)
+                AND d.message_id = b.message_id AND d.block_order = b.block_order OFFSET 0))
           ORDER BY b.message_id, b.block_order LIMIT ${MAX_BATCH_BLOCKS}
         ) AS b ON true
         JOIN LATERAL (

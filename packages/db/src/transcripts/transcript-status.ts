@@ -62,6 +62,27 @@ export async function completeTranscripts(
     WHERE t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND t.id = c.id`);
 }
 
+/** Not made from the bytes, or compared by `verifyUsage`. */
+const OTHER_COLUMNS = ['id', 'row_set_id', 'status', 'attempt_count', 'active_ms', 'parser_version', 'price_version'];
+const COST_FIGURES = ['cost_estimate_usd', 'unpriced_count'];
+
+/** Whether a transcript's row has what a parse of its bytes has just given. `areCostsCompared`: at the same rates. */
+export async function hasEqualFigures(
+  transaction: Database,
+  workspaceId: string,
+  completed: CompletedTranscript,
+  { areCostsCompared }: { areCostsCompared: boolean },
+): Promise<boolean> {
+  const row = toCompletedRow(completed, { parser: '', prices: '' });
+  const ignored = areCostsCompared ? OTHER_COLUMNS : [...OTHER_COLUMNS, ...COST_FIGURES];
+  const columns = Object.keys(row).filter((name) => !ignored.includes(name));
+  const { rows } = await transaction.execute<{ is_equal: boolean }>(sql`
+    SELECT (${list(columns, (name) => `t.${name}`)}) IS NOT DISTINCT FROM (${list(columns, (name) => `c.${name}`)}) AS is_equal
+    FROM jsonb_populate_recordset(NULL::${transcripts}, ${toJsonText([row])}::jsonb) AS c
+    JOIN ${transcripts} AS t ON t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND t.id = c.id`);
+  return rows[0]?.is_equal === true;
+}
+
 function toCompletedRow(
   { transcriptId, rowSet, summary, counts, attemptCount }: CompletedTranscript,
   versions: { parser: string; prices: string },

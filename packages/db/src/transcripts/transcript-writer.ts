@@ -28,8 +28,7 @@ type TranscriptCopier = ReturnType<typeof createTranscriptCopier>;
  * Accepts the rows of transcripts within the transaction on the connection `client`. Rows are sent a few megabytes at a
  * time while the next ones are parsed and encoded; Postgres' error is thrown by a later `sendFull`, or by `sendAll`.
  */
-export function createTranscriptCopier(client: PoolClient) {
-  const { openTable, sendFull, sendAll } = createRowCopier(client);
+export function createTranscriptCopier(client: PoolClient, { openTable, sendFull, sendAll } = createRowCopier(client)) {
   return {
     addMessage: openTable(transcriptMessages),
     addBlock: openTable(contentBlocks),
