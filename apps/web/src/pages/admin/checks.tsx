@@ -34,7 +34,7 @@ const VERIFY: CheckKind = {
   scope: 'workspace',
   title: 'Figures',
   about:
-    'Recomputes all figures from their source rows, and compares each. Changes nothing, and takes a while in a large workspace; uploads continue.',
+    'Recomputes all figures from their source rows, and compares each. Changes nothing, and takes a while in a large workspace; uploads continue. recount verify, on the server, also compares the rows with the raw transcripts.',
   action: 'Count again',
 };
 const INSTALLATION: CheckKind = {
