@@ -29,7 +29,7 @@ export interface FoundIssue {
 export interface FoundSession {
   id: string;
   agent: string;
-  /** Texts of the user's messages. */
+  /** Texts of the user's messages, without those that the agent added. */
   prompts: string[];
   /** Texts of the assistant's messages. */
   answers: string[];
@@ -48,6 +48,8 @@ export interface Found {
 /** Fields of a content block, as `parse` and the database name them. */
 export interface BlockFields {
   message_type: string;
+  /** Metadata of the message: `isMeta` stands on what the agent added to the conversation by itself. */
+  message_metadata: Record<string, unknown> | null;
   content_text: string | null;
   tool_name: string | null;
   tool_use_id: string | null;
@@ -62,8 +64,8 @@ export function toFoundSession(
   issues: readonly FoundIssue[],
 ): FoundSession {
   const texts = (type: string): string[] =>
-    blocks.flatMap(({ message_type, content_text }) =>
-      message_type === type && content_text !== null ? [content_text] : [],
+    blocks.flatMap(({ message_type, message_metadata, content_text }) =>
+      message_type === type && message_metadata?.isMeta !== true && content_text !== null ? [content_text] : [],
     );
   const results = new Map<string, string | null>();
   for (const block of blocks) {

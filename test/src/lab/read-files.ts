@@ -4,6 +4,7 @@ import {
   identifyTranscript,
   type ParsedContentBlock,
   streamTranscript,
+  type TranscriptMessage,
   UNKNOWN_MODEL,
 } from '@recount/core';
 import { type Found, type FoundIssue, type FoundResponse, toFoundSession } from './found.ts';
@@ -40,12 +41,12 @@ async function parse(
   bytes: Buffer,
   responses: Map<string, FoundResponse>,
 ): Promise<Found['sessions'][number]> {
-  const types = new Map<string, string>();
+  const messages = new Map<string, Pick<TranscriptMessage, 'message_type' | 'metadata'>>();
   const blocks: ParsedContentBlock[] = [];
   const issues: FoundIssue[] = [];
   let promptCount = 0;
   for await (const batch of streamTranscript(sessionId, bytes, { format })) {
-    for (const { id, message_type } of batch.messages) types.set(id, message_type);
+    for (const { id, message_type, metadata } of batch.messages) messages.set(id, { message_type, metadata });
     blocks.push(...batch.contentBlocks);
     for (const { code, severity, error } of batch.issues) issues.push({ code, severity, message: error });
     for (const row of batch.apiResponses) {
@@ -61,6 +62,9 @@ async function parse(
     promptCount = batch.summary?.stats.prompt_count ?? promptCount;
   }
   // Blocks come before their messages.
-  const typed = blocks.map((block) => ({ ...block, message_type: types.get(block.message_id) ?? '' }));
+  const typed = blocks.map((block) => {
+    const { message_type = '', metadata = null } = messages.get(block.message_id) ?? {};
+    return { ...block, message_type, message_metadata: metadata };
+  });
   return toFoundSession({ id: sessionId, agent, promptCount }, typed, issues);
 }

@@ -90,7 +90,8 @@ async function readStored(databaseUrl: string, seen: Set<string>): Promise<Found
 
 async function readSession(client: Client, row: SessionRow): Promise<Found['sessions'][number]> {
   const { rows: blocks } = await client.query<BlockFields>(
-    `SELECT m.message_type, b.content_text, b.tool_name, b.tool_use_id, b.tool_result_id, b.result_text
+    `SELECT m.message_type, m.metadata AS message_metadata, b.content_text, b.tool_name, b.tool_use_id,
+       b.tool_result_id, b.result_text
      FROM analytics.content_blocks b JOIN analytics.messages m USING (workspace_id, transcript_id, message_id)
      WHERE transcript_id = $1 ORDER BY m.ordinal, b.block_order`,
     [row.transcript_id],
