@@ -28,10 +28,10 @@ it('has a row for each agent, the differences, and what was not tried', () => {
   expect(page).toMatch(/\| Closed +\| all +\| needs a login +\|/);
 });
 
-it('keeps rows and differences of agents that were not run', () => {
+it('keeps the order of rows, and what it says of agents that were not run', () => {
   const other = toResult('Bb', '2.0', toCell('one', 'right'), toCell('two', 'right'));
   const page = create(create(undefined, [wrong]), [other], '2026-12-01');
-  expect(readRows(page).map(([label]) => label)).toEqual(['Bb', 'Aa']);
+  expect(readRows(page).map(([label]) => label)).toEqual(['Aa', 'Bb']);
   expect(page).toContain('second: parse: too many');
   const fixed = create(page, [toResult('Aa', '1.1', toCell('one', 'right'), toCell('two', 'right'))], '2026-12-02');
   expect(readRows(fixed).map((row) => row.slice(0, 3))).toEqual([

@@ -28,7 +28,7 @@ export interface PageInput {
   date: string;
 }
 
-/** The page with the newest result of each agent, sorted as the results are; agents that were not run come after. */
+/** The page with the newest result of each agent. Rows keep their place on the page; agents new to it come last. */
 export function toAgentsPage({ previous = '', results, situations, notTried, date }: PageInput): string {
   const run = results.filter(({ cells }) => cells.length > 0);
   const labels = run.map(({ label }) => label);
@@ -36,8 +36,10 @@ export function toAgentsPage({ previous = '', results, situations, notTried, dat
   const before = readRows(previous);
   const toVerified = (result: AgentResult): string =>
     (isRight(result) ? result.version : before.find(([label]) => label === result.label)?.[VERIFIED_COLUMN]) ?? '–';
-  const rows = toTable(run, situations, date, toVerified);
-  const kept = before.filter((row) => isOther(row[0]) && row.length === rows[0]?.length);
+  const [head = [], ...rows] = toTable(run, situations, date, toVerified);
+  const byLabel = new Map(
+    [...before.filter(({ length }) => length === head.length), ...rows].map((row) => [row[0], row]),
+  );
   const lines = run.flatMap(({ label, version, cells }) =>
     cells.flatMap(({ situation, reason, differences, verdict }) => {
       const name = situations.find(({ id }) => id === situation)?.label ?? situation;
@@ -51,7 +53,7 @@ export function toAgentsPage({ previous = '', results, situations, notTried, dat
   const differences = [...lines, ...keptLines];
   return [
     HEAD,
-    formatRows([...rows, ...kept]),
+    formatRows([head, ...byLabel.values()]),
     ...(differences.length === 0 ? [] : ['', DIFFERENCES, '', ...differences]),
     '',
     NOT_TRIED,
