@@ -4,6 +4,7 @@ import type {
   ModelsReport,
   Outline,
   SessionChanges,
+  SessionDetail,
   SessionList,
   UsageReport,
   WorkspacePrices,
@@ -44,6 +45,58 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.waitForURL(/\/sign-in/);
     expect((await page.request.get(`${api.url}/v1/whoami`)).status()).toBe(401);
+  });
+
+  it('names each page in the title of its tab', async () => {
+    const page = await open('/models');
+    await expect.poll(() => page.title()).toBe('Models · recount');
+    await page.goto(`${api.url}/sessions/${SESSION}`);
+    const { title } = await ask<SessionDetail>(`/v1/sessions/${SESSION}`);
+    await expect.poll(() => page.title()).toBe(`${title} · recount`);
+  });
+
+  it('shows all time where nothing was used in the last month, and keeps a chosen time from page to page', async () => {
+    const page = await open('/models');
+    await page.getByRole('button', { name: 'All time', pressed: true }).waitFor();
+    await page.locator('.body [role=row]').first().waitFor();
+    await page.goto(`${api.url}/models?from=2024-01-01&to=2030-12-31`);
+    await page.getByRole('link', { name: 'Tools', exact: true }).click();
+    await page.waitForURL(`${api.url}/tools?from=2024-01-01&to=2030-12-31`);
+    await page.getByText('2024-01-01 to 2030-12-31').waitFor();
+  });
+
+  it('shows no names of the grouping before in the legend of a chart', async () => {
+    const page = await open('/?period=all&by=model');
+    await page.locator('.legend li').first().waitFor();
+    await page.route('**/v1/analytics/usage?*', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await route.continue();
+    });
+    for (const by of ['project', 'agent', 'project']) {
+      await page.getByRole('combobox', { name: 'by' }).selectOption(by);
+      expect(await page.locator('.legend li').allTextContents()).toEqual([]);
+      await page.locator('.legend li').first().waitFor();
+    }
+    const texts = await page.locator('.legend li').allTextContents();
+    expect(new Set(texts).size).toBe(texts.length);
+  });
+
+  it('keeps the results of the command palette within it, and searches once for what was typed', async () => {
+    const page = await open('/');
+    const searches: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('/v1/search')) searches.push(request.url());
+    });
+    await page.keyboard.press('/');
+    const field = page.getByRole('combobox', { name: 'Search or go to' });
+    await field.fill('inv');
+    await field.fill('invoi');
+    await field.fill('invoice');
+    await expect.poll(() => page.getByRole('option').count()).toBeGreaterThan(1);
+    const dialog = await page.getByRole('dialog').boundingBox();
+    const list = await page.getByRole('listbox').boundingBox();
+    expect(list?.width).toBeLessThanOrEqual(dialog?.width ?? 0);
+    expect(searches).toHaveLength(1);
   });
 
   it('finds, opens and reads a session with the keyboard alone', async () => {

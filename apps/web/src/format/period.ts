@@ -10,6 +10,9 @@ export const PERIODS = [
   ['all', 'All time', undefined],
 ] as const;
 
+/** The period of a page whose URL names none. */
+export const DEFAULT_PERIOD = '30d';
+
 export interface Period {
   /** Dates in the viewer's time zone; `to` is the day after the last one. Undefined: unbounded. */
   from?: string | undefined;

@@ -48,6 +48,21 @@ export const formatCompact = (value: number | null): string => (value === null ?
 
 export const formatPercent = (value: number | null): string => (value === null ? '–' : percent.format(value));
 
+/** Growth above this factor is stated as a factor: a percentage of many digits says nothing. */
+const MAX_PERCENT_FACTOR = 10;
+
+/**
+ * `+12.5% on`, `−3.0% on` or `270 times`: what a figure is to the earlier one. Undefined if there is nothing to compare
+ * with.
+ */
+export function formatChange(now: number | null, before: number | null | undefined): string | undefined {
+  if (now === null || before === null || before === undefined || before <= 0) return undefined;
+  const factor = now / before;
+  if (factor >= 1000) return 'over 1,000 times';
+  if (factor >= MAX_PERCENT_FACTOR) return `${Math.floor(factor)} times`;
+  return `${factor >= 1 ? '+' : '−'}${formatPercent(Math.abs(factor - 1))} on`;
+}
+
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -1,7 +1,7 @@
 import type { SearchResult } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
 import { useNavigate } from '@tanstack/react-router';
-import { type KeyboardEvent, type ReactNode, useDeferredValue, useId, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from 'react';
 import { useAnswer } from '../api/use-answer.ts';
 import { toShortPath } from '../format/values.ts';
 import { PAGES } from '../pages/pages.ts';
@@ -17,6 +17,8 @@ interface Command {
 
 const MIN_SEARCH_LENGTH = 2;
 const SHOWN_RESULTS = 8;
+/** A search for each keystroke would use up the key's requests. */
+const TYPING_PAUSE_MS = 250;
 
 /** Opens a page, or searches all sessions while the user types. */
 export function CommandPalette({ close }: { close: () => void }): ReactNode {
@@ -24,12 +26,16 @@ export function CommandPalette({ close }: { close: () => void }): ReactNode {
   const listId = useId();
   const [text, setText] = useState('');
   const [selected, setSelected] = useState(0);
-  const wanted = useDeferredValue(text.trim());
+  const [wanted, setWanted] = useState('');
+  useEffect(() => {
+    const timer = setTimeout(() => setWanted(text.trim()), TYPING_PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
   const isSearching = wanted.length >= MIN_SEARCH_LENGTH;
   const found = useAnswer('/v1/search', { q: wanted || '-', limit: SHOWN_RESULTS }, { isEnabled: isSearching });
   const commands = [
     ...toPageCommands(text),
-    ...(isSearching ? [toSearchCommand(text.trim())] : []),
+    ...(text.trim().length >= MIN_SEARCH_LENGTH ? [toSearchCommand(text.trim())] : []),
     ...(isSearching ? (found.data?.results.map(toResultCommand) ?? []) : []),
   ];
   const current = Math.min(selected, commands.length - 1);
@@ -90,8 +96,8 @@ const toResultCommand = ({ snippet, project, ...result }: SearchResult): Command
   const words = snippet.map((part) => part.text).join('');
   return {
     id: `${result.message_id} ${result.block_order}`,
-    label: toVisible(words.slice(0, 160)),
-    detail: `${toTitle(result)} · ${toShortPath(project)}`,
+    label: toTitle(result),
+    detail: `${toVisible(words.trim().slice(0, 160))} · ${toShortPath(project)}`,
     href: `/sessions/${encodeURIComponent(result.session_id)}?message=${result.message_id}`,
   };
 };

@@ -8,6 +8,8 @@ import { setCurrency } from '../format/values.ts';
 import { PAGES } from '../pages/pages.ts';
 import { Failure, Loading } from '../ui/states.tsx';
 import { useKeys } from '../ui/use-keys.ts';
+import { usePageTitle } from '../ui/use-page-title.ts';
+import type { UrlChange, UrlState } from '../ui/use-url-state.ts';
 import { applyTheme, readTheme, THEMES, type Theme } from './theme.ts';
 
 const CommandPalette = lazy(async () => ({ default: (await import('./command-palette.tsx')).CommandPalette }));
@@ -28,6 +30,8 @@ export function Shell(): ReactNode {
 }
 
 function SignedInShell(): ReactNode {
+  const { pathname } = useLocation();
+  usePageTitle(PAGES.find(({ path }) => path === pathname)?.label);
   const navigate = useNavigate();
   const { href } = useLocation();
   const whoami = useQuery({
@@ -72,6 +76,9 @@ function SignedInShell(): ReactNode {
   );
 }
 
+/** The time range of a page's URL. */
+const pickTime = ({ period, from, to }: UrlState): UrlChange => ({ period, from, to });
+
 /** The menu, and the signed-in user. On phones it is collapsed, and collapses again after navigating. */
 function Top({ whoami, open }: { whoami: Whoami | undefined; open: (dialog: Dialog) => void }): ReactNode {
   const { pathname } = useLocation();
@@ -97,7 +104,13 @@ function Top({ whoami, open }: { whoami: Whoami | undefined; open: (dialog: Dial
         </button>
         <nav aria-label="Pages">
           {PAGES.filter(({ label }) => label !== undefined).map(({ path, label }) => (
-            <Link key={path} to={path} activeOptions={{ exact: path === '/', includeSearch: false }}>
+            <Link
+              key={path}
+              to={path}
+              // Pages keep the time range that was chosen on another page.
+              search={pickTime as never}
+              activeOptions={{ exact: path === '/', includeSearch: false }}
+            >
               {label}
             </Link>
           ))}

@@ -3,17 +3,17 @@ import { toVisible } from '@recount/contract/conversation';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type MouseEvent, type ReactNode, useMemo } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
-import { readPeriod, toTimeSearch } from '../../format/period.ts';
+import { DEFAULT_PERIOD, readPeriod, toTimeSearch } from '../../format/period.ts';
 import { formatCount, formatMoney, TIME_ZONE } from '../../format/values.ts';
 import { Caveats } from '../../ui/caveats.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Bytes, Count, Duration, Money, Percent, Tokens } from '../../ui/figures.tsx';
 import { PeriodPicker } from '../../ui/period-picker.tsx';
-import { Answered, Empty } from '../../ui/states.tsx';
+import { Answered, Empty, Loading } from '../../ui/states.tsx';
+import { useDefaultPeriod } from '../../ui/use-default-period.ts';
 import { stringifySearch, type UrlChange, type UrlState, useUrlState } from '../../ui/use-url-state.ts';
 import { BREAKDOWNS, type Breakdown, type FigureKind } from './breakdowns.ts';
 
-const DEFAULT_PERIOD = '30d';
 const SHOWN_ROWS = 1000;
 
 export const ToolsPage = (): ReactNode => <BreakdownPage title="Tools" breakdowns={BREAKDOWNS.tools} />;
@@ -25,14 +25,16 @@ export const PeoplePage = (): ReactNode => <BreakdownPage title="People and mach
 
 /** A report: its totals, its course day by day, and its rows, each of which links to its sessions. */
 function BreakdownPage({ title, breakdowns }: { title: string; breakdowns: readonly Breakdown[] }): ReactNode {
-  const [state, change] = useUrlState();
+  const [url, change] = useUrlState();
+  const { fallback, isKnown } = useDefaultPeriod(url);
+  const state: UrlState = { period: fallback, ...url };
   const shown = breakdowns.find(({ id }) => id === state.view) ?? breakdowns[0];
   if (shown === undefined) return null;
   return (
     <div className="breakdown-page">
       <div className="between">
         <h1>{title}</h1>
-        <PeriodPicker state={state} fallback={DEFAULT_PERIOD} change={change} />
+        <PeriodPicker state={url} fallback={fallback} change={change} />
       </div>
       {breakdowns.length > 1 && (
         <div className="segments" role="group" aria-label="What to show">
@@ -50,7 +52,7 @@ function BreakdownPage({ title, breakdowns }: { title: string; breakdowns: reado
           ))}
         </div>
       )}
-      <Report key={shown.id} breakdown={shown} state={state} change={change} />
+      {isKnown ? <Report key={shown.id} breakdown={shown} state={state} change={change} /> : <Loading />}
     </div>
   );
 }

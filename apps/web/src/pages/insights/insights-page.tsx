@@ -8,11 +8,11 @@ import { TIME_ZONE, toShortModel } from '../../format/values.ts';
 import { Caveats } from '../../ui/caveats.tsx';
 import { Count, Money, Percent, Tokens } from '../../ui/figures.tsx';
 import { PeriodPicker } from '../../ui/period-picker.tsx';
-import { Answered } from '../../ui/states.tsx';
+import { Answered, Loading } from '../../ui/states.tsx';
+import { useDefaultPeriod } from '../../ui/use-default-period.ts';
 import { useUrlState } from '../../ui/use-url-state.ts';
 import { type Filter, Findings } from './findings.tsx';
 
-const DEFAULT_PERIOD = '30d';
 const SHOWN_ROWS = 10;
 
 type Search = Record<string, string>;
@@ -20,13 +20,15 @@ type Search = Record<string, string>;
 /** Measured waste: each row links to its sessions. */
 export function InsightsPage(): ReactNode {
   const [state, change] = useUrlState();
-  const filter = { ...readPeriod(state, DEFAULT_PERIOD), time_zone: TIME_ZONE };
-  const time = toTimeSearch(state, DEFAULT_PERIOD);
+  const { fallback, isKnown } = useDefaultPeriod(state);
+  const filter = { ...readPeriod(state, fallback), time_zone: TIME_ZONE };
+  const time = toTimeSearch(state, fallback);
+  if (!isKnown) return <Loading />;
   return (
     <div className="insights-page">
       <div className="between">
         <h1>Insights</h1>
-        <PeriodPicker state={state} fallback={DEFAULT_PERIOD} change={change} />
+        <PeriodPicker state={state} fallback={fallback} change={change} />
       </div>
       <Findings filter={filter} state={state} change={change} />
       <Weeks />

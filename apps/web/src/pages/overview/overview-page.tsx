@@ -4,12 +4,13 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
 import { type Period, readPeriod, toPeriodBefore, toTimeSearch } from '../../format/period.ts';
-import { formatPercent, TIME_ZONE } from '../../format/values.ts';
+import { formatChange, TIME_ZONE } from '../../format/values.ts';
 import { Caveats } from '../../ui/caveats.tsx';
 import { Choice } from '../../ui/choice.tsx';
 import { Count, Money, Percent, Tokens } from '../../ui/figures.tsx';
 import { PeriodPicker } from '../../ui/period-picker.tsx';
 import { Answered, Empty } from '../../ui/states.tsx';
+import { useDefaultPeriod } from '../../ui/use-default-period.ts';
 import { useUrlState } from '../../ui/use-url-state.ts';
 import { DIMENSIONS, METRICS, STEPS, type Step } from './choices.ts';
 import { Health } from './health.tsx';
@@ -17,7 +18,6 @@ import { HeatMap } from './heat-map.tsx';
 import { Tops } from './tops.tsx';
 import { UsageChart } from './usage-chart.tsx';
 
-const DEFAULT_PERIOD = '30d';
 /** For longer periods, hours would be too narrow to see. */
 const MAX_HOUR_DAYS = 14;
 
@@ -32,18 +32,7 @@ const toDefaultStep = (days: number): Step => (days <= 2 ? 'hour' : days <= 120 
 /** Where money and tokens go, and the state of the installation. */
 export function OverviewPage(): ReactNode {
   const [state, change] = useUrlState();
-  const isChosen = state.period !== undefined || state.from !== undefined || state.to !== undefined;
-  // Without data from the last month, e.g. with only the samples, the first page would be empty.
-  const recent = useAnswer(
-    '/v1/analytics/usage',
-    {
-      ...readPeriod({}, DEFAULT_PERIOD),
-      time_zone: TIME_ZONE,
-      group_by: '',
-    },
-    { isEnabled: !isChosen },
-  );
-  const fallback = !isChosen && recent.data?.totals.own.responses === 0 ? 'all' : DEFAULT_PERIOD;
+  const { fallback, isKnown } = useDefaultPeriod(state);
   const period = readPeriod(state, fallback);
   const days = toDays(period);
   const steps = STEPS.filter(([id]) => id !== 'hour' || days <= MAX_HOUR_DAYS);
@@ -52,11 +41,7 @@ export function OverviewPage(): ReactNode {
   const metric = METRICS.find(([id]) => id === state.metric)?.[0] ?? 'cost';
   const query = { ...period, time_zone: TIME_ZONE };
   const time = toTimeSearch(state, fallback);
-  const totals = useAnswer(
-    '/v1/analytics/usage',
-    { ...query, group_by: step, limit: 10_000 },
-    { isEnabled: isChosen || recent.data !== undefined || recent.error !== null },
-  );
+  const totals = useAnswer('/v1/analytics/usage', { ...query, group_by: step, limit: 10_000 }, { isEnabled: isKnown });
   const before = toPeriodBefore(period);
   const earlier = useAnswer(
     '/v1/analytics/usage',
@@ -95,6 +80,8 @@ export function OverviewPage(): ReactNode {
                   </div>
                 </div>
                 <UsageChart
+                  // A legend of another dimension's names would be shown until the answer arrives.
+                  key={by}
                   totals={report}
                   query={query}
                   time={time}
@@ -205,8 +192,7 @@ function Total({
   before: number | null | undefined;
   children: ReactNode;
 }): ReactNode {
-  const isComparable = now !== null && before !== null && before !== undefined && before > 0;
-  const change = isComparable ? now / before - 1 : undefined;
+  const change = formatChange(now, before);
   return (
     <div>
       <dt>{label}</dt>
@@ -215,12 +201,7 @@ function Total({
           {children}
         </Link>
       </dd>
-      {change !== undefined && (
-        <p className="muted">
-          {change >= 0 ? '+' : '−'}
-          {formatPercent(Math.abs(change))} on the period before
-        </p>
-      )}
+      {change !== undefined && <p className="muted">{change} the period before</p>}
     </div>
   );
 }

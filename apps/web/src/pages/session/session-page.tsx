@@ -9,7 +9,9 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { createExpansion, ExpansionContext } from '../../transcript/expansion.ts';
 import { TranscriptContext } from '../../transcript/transcript-context.ts';
 import { Answered, Empty } from '../../ui/states.tsx';
+import { usePageTitle } from '../../ui/use-page-title.ts';
 import { useUrlState } from '../../ui/use-url-state.ts';
+import { toTitle } from '../sessions/to-title.ts';
 import { Reader } from './reader.tsx';
 import { SessionHeader } from './session-header.tsx';
 import { createSubagentRenderer } from './subagents.tsx';
@@ -69,6 +71,7 @@ function SessionOrStream({ sessionId }: { sessionId: string }): ReactNode {
 function LoadedSession({ session, children }: { session: SessionDetail; children: ReactNode }): ReactNode {
   const { session_id: sessionId, subagent_count: subagentCount } = session;
   const [{ transcript }] = useUrlState();
+  usePageTitle(toTitle(session));
   const conversation = { sessionId, transcriptId: transcript, revision: session.updated_at };
   const outline = useOutline(conversation);
   const subagents = useAnswer(
