@@ -17,7 +17,7 @@ const NO_PAGES = /^\/(v1|shared|docs|assets|healthz|readyz|openapi\.json)(\/|$)/
  */
 export async function addDashboard(app: ApiApp, directory: string): Promise<AnswerUnrouted> {
   if (!existsSync(join(directory, PAGE))) {
-    app.log.warn('no dashboard is built: in a clone, `pnpm --filter @recount/web build` builds it');
+    app.log.warn('no dashboard is built, so only the API is served: in a clone, `npm start` builds it');
     return () => undefined;
   }
   // No path of a request is looked up in the file system.

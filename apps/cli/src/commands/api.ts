@@ -18,6 +18,12 @@ Example:
         import('@recount/api'),
         import('../run-service.ts'),
       ]);
-      await runService(context, readApiConfig(context.environment), startApi);
+      const { findBuiltDashboard } = await import('../local/build-dashboard.ts');
+      const dashboard = await findBuiltDashboard();
+      const environment = {
+        ...(dashboard !== undefined && { RECOUNT_DASHBOARD_DIRECTORY: dashboard }),
+        ...context.environment,
+      };
+      await runService(context, readApiConfig(environment), startApi);
     });
 }

@@ -21,6 +21,13 @@ const BUILD_TIMEOUT_MS = 300_000;
 
 const run = promisify(execFile);
 
+/** The folder of the dashboard that `provideDashboard` built from these sources; undefined if it has not. */
+export async function findBuiltDashboard(): Promise<string | undefined> {
+  if (!existsSync(CACHE_DIRECTORY)) return undefined;
+  const directory = join(CACHE_DIRECTORY, await hashSources());
+  return existsSync(directory) ? directory : undefined;
+}
+
 /**
  * The folder of the built dashboard. In a clone it is built if these sources have not been built yet, which takes some
  * seconds. Undefined if this is not a clone and no built dashboard came with it, or, with a warning, if the build
