@@ -41,5 +41,5 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     manifest: true,
   },
-  server: { proxy: { '/v1': apiUrl } },
+  server: { proxy: { '/v1': apiUrl, '/signed-in': apiUrl } },
 });

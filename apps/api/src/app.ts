@@ -6,6 +6,7 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fas
 import type { ApiApp, ApiDependencies } from './api-dependencies.ts';
 import type { ApiConfig } from './config.ts';
 import { RateStore, toMaxClientConnections } from './http/client-limits.ts';
+import { toRoutedUrl } from './http/signed-in-path.ts';
 import { addAuthentication } from './plugins/authentication.ts';
 import { addDashboard } from './plugins/dashboard.ts';
 import { type ApiMetrics, createMetrics } from './plugins/metrics.ts';
@@ -32,6 +33,7 @@ import { addSessionDeletion, addSessionRoutes } from './routes/sessions.ts';
 import { addSettingsRoutes } from './routes/settings.ts';
 import { addDocumentRoutes, addShareRoutes } from './routes/shares.ts';
 import { addSignInRoutes } from './routes/sign-in.ts';
+import { addSignInListRoutes } from './routes/sign-ins.ts';
 import { addTranscriptChanges, addTranscriptRoutes } from './routes/transcripts.ts';
 import { addUploadRoutes } from './routes/uploads.ts';
 import { addWorkspaceRoutes } from './routes/workspaces.ts';
@@ -65,6 +67,7 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
     loggerInstance: createFrameworkLog(deps.log),
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: toRequestId,
+    rewriteUrl: toRoutedUrl,
     ...(config.trustProxy !== undefined && { trustProxy: config.trustProxy }),
     // No limit on the total time: a large upload may take long.
     requestTimeout: 0,
@@ -129,6 +132,7 @@ export async function addRoutes(app: ApiApp, deps: RouteDependencies, config: Ap
   await addMcpRoutes(app);
   addOperationsRoutes(app, deps);
   addSignInRoutes(app, deps);
+  addSignInListRoutes(app, deps);
 }
 
 /** `Expect: 100-continue` is answered by the route that reads the body, so that a refused client need not send it. */

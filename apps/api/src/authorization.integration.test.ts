@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import type { AttachmentReceipt, UploadReceipt } from '@recount/contract';
-import { createApiKey, createShare, revokeApiKey } from '@recount/db';
+import { createApiKey, createShare, createSignIn, hashApiKey, listSignIns, revokeApiKey } from '@recount/db';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiApp } from './app.ts';
@@ -35,11 +35,20 @@ beforeAll(async () => {
     const link = /\{(share_id|token)\}/.test(route) ? await createLink(sessionId) : {};
     const transcript = { session_id: sessionId, transcript_id: receipt.transcript_id, byte_offset: '0' };
     const key = { workspaceId: HOME_WORKSPACE, name: 'asked for', scopes: ['ingest' as const] };
-    const { id: key_id } = await createApiKey(api.database.database, key);
+    const { id: key_id, key: secret } = await createApiKey(api.database.database, key);
     const attachment = route.includes('/attachments') ? await createAttachment(sessionId) : {};
+    const signIn = route.includes('{sign_in_id}') ? await createBrowser(key_id, secret) : {};
     // Its answer echoes the request.
     const named = route.startsWith('PUT /v1/sessions/') ? { session_id: `named-${index}` } : {};
-    parameters.set(route, { ...transcript, key_id, workspace_id: HOME_WORKSPACE, ...link, ...attachment, ...named });
+    parameters.set(route, {
+      ...transcript,
+      key_id,
+      workspace_id: HOME_WORKSPACE,
+      ...link,
+      ...attachment,
+      ...signIn,
+      ...named,
+    });
   }
   await api.work();
 });
@@ -50,6 +59,14 @@ async function createAttachment(sessionId: string): Promise<{ attachment_id: str
   const response = await api.fetch(path, { method: 'PUT', body: 'private-session attachment' });
   const { attachment } = (await response.json()) as AttachmentReceipt;
   return { attachment_id: attachment.id };
+}
+
+async function createBrowser(keyId: string, key: string): Promise<{ sign_in_id: string }> {
+  const { database } = api.database;
+  const keyHash = hashApiKey(key);
+  await createSignIn(database, { workspaceId: HOME_WORKSPACE, keyId, keyHash, browser: null });
+  const signIns = await listSignIns(database, HOME_WORKSPACE);
+  return { sign_in_id: signIns.find((each) => each.key_id === keyId)?.id ?? '' };
 }
 
 async function createLink(sessionId: string): Promise<{ share_id: string; token: string }> {

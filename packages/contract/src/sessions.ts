@@ -94,7 +94,7 @@ const sessionFields = {
   machine: machineField,
   person: personField,
   other_uploader_count: countField.describe(
-    'Ingested transcripts that diverge from the primary one, from neither the uploader of the first one nor the operator',
+    'Ingested transcripts from neither the uploader of the first one nor the operator: they diverge from the primary one, or are it and add to what the first person uploaded (`extended_by`)',
   ),
   transcript_count: countField.describe('Ingested transcripts; more than one where versions diverged'),
   ...figureFields,
@@ -125,6 +125,12 @@ export const sessionDetailSchema = z
     uploader_key_ids: z
       .array(uploaderField)
       .describe('Who uploaded its transcripts, superseded ones included, in the order of their first upload'),
+    extended_by: z
+      .object({ uploader_key_id: uploaderField, machine: machineField, person: personField })
+      .nullable()
+      .describe(
+        'Who uploaded the primary transcript, if that is not the person of the session: their lines count for that person',
+      ),
     disagreeing_response_count: countField.describe(
       'Responses of which it has a copy that disagrees with others, see `GET /v1/analytics/disagreements`',
     ),

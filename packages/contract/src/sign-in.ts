@@ -1,10 +1,49 @@
 import { z } from 'zod';
-import { timestampField } from './fields.ts';
+import { text, timestampField } from './fields.ts';
 
 /**
  * Requests that change something and use the cookie need this header, with any value: another origin cannot send it.
  */
 export const BROWSER_REQUEST_HEADER = 'recount-request';
+
+/**
+ * Requests of a signed-in page have `/signed-in/<page>` before their path: the cookie is sent nowhere else. Other
+ * programs on the same host do not know it.
+ */
+export const SIGNED_IN_PATH = '/signed-in/';
+
+export const signedInSchema = z
+  .object({
+    page: z
+      .string()
+      .describe('Secret of the page: its requests go to `/signed-in/<page>/v1/…`, the only path with the cookie'),
+  })
+  .meta({ id: 'SignedIn', description: 'A browser that is signed in' });
+
+export type SignedIn = z.infer<typeof signedInSchema>;
+
+const MAX_ID_LENGTH = 512;
+
+export const signInParamsSchema = z.object({ sign_in_id: text(MAX_ID_LENGTH).describe('Id of the sign-in, a ULID') });
+
+const signInSchema = z
+  .object({
+    id: z.string().describe('ULID'),
+    key_id: z.string().describe('Id of the API key'),
+    key_name: z.string(),
+    browser: z.string().nullable().describe('What the browser calls itself, shortened; null: nothing'),
+    created_at: timestampField,
+    last_used_at: timestampField.describe('Exact to a minute'),
+    expires_at: timestampField.describe('When it ends unless it is used, and at the latest with its key'),
+    is_current: z.boolean().describe('It is the sign-in of this request'),
+  })
+  .meta({ id: 'SignIn', description: 'A browser that is signed in to the dashboard' });
+
+export const signInListSchema = z
+  .object({ sign_ins: z.array(signInSchema) })
+  .meta({ id: 'SignInList', description: 'Signed-in browsers, in the order in which they signed in' });
+
+export type SignInList = z.infer<typeof signInListSchema>;
 
 export const whoamiSchema = z
   .object({

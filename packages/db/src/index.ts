@@ -112,6 +112,7 @@ export {
   type MaintenanceCheckKind,
   type RedactionMode,
 } from './workspaces/schema.ts';
+export * from './workspaces/sign-ins.ts';
 export * from './workspaces/workspace-records.ts';
 export * from './workspaces/workspace-settings.ts';
 export * from './workspaces/workspaces.ts';

@@ -5,6 +5,7 @@ import { toStreamLines } from '@recount/api/testing/stream-lines';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findBrowser } from './browser.ts';
 import { SESSION, shareSession, uploadSamples } from './samples.ts';
+import { readSignedInUrl } from './sign-in.ts';
 import { type Dashboard, DESKTOP, PHONE, startDashboard } from './start-dashboard.ts';
 import { createCoverage, VISITS, visit } from './visits.ts';
 
@@ -76,8 +77,9 @@ describe.skipIf(executablePath === undefined)('accessibility of the pages', () =
     }
     coverage.expectComplete();
     const { path: shared } = await shareSession(dashboard.api, SESSION);
-    for (const path of [shared, `/v1/sessions/${SESSION}/document?download=false`]) {
-      await page.goto(dashboard.api.url + path);
+    const document = `${await readSignedInUrl(page)}/v1/sessions/${SESSION}/document?download=false`;
+    for (const path of [dashboard.api.url + shared, document]) {
+      await page.goto(path);
       await page.locator('article').first().waitFor();
       await expectUsable(path);
     }

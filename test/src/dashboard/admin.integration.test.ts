@@ -7,6 +7,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findBrowser } from './browser.ts';
 import { SESSION, uploadSamples } from './samples.ts';
+import { readSignedInUrl, signInPage } from './sign-in.ts';
 import { type Dashboard, DESKTOP, PHONE, startDashboard } from './start-dashboard.ts';
 
 const executablePath = findBrowser();
@@ -26,7 +27,7 @@ async function becomeOperator(page: Page): Promise<void> {
   const { api } = dashboard;
   const scopes = ['read', 'admin', 'operator'] as const;
   const { key } = await createApiKey(api.database.database, { workspaceId: HOME_WORKSPACE, name: 'operator', scopes });
-  await page.context().request.post(`${api.url}/v1/sign-in`, { headers: { authorization: `Bearer ${key}` } });
+  await signInPage(page, api.url, key);
   await page.reload();
 }
 
@@ -119,7 +120,8 @@ describe.skipIf(executablePath === undefined)('workspaces in a browser', () => {
     await page.getByRole('button', { name: 'Rename it' }).click();
     await page.getByRole('cell', { name: 'renamed', exact: true }).waitFor();
     await expectNoFault(page);
-    const listed = (await (await page.request.get(`${dashboard.api.url}/v1/workspaces`)).json()) as WorkspaceList;
+    const signedIn = await readSignedInUrl(page);
+    const listed = (await (await page.request.get(`${signedIn}/v1/workspaces`)).json()) as WorkspaceList;
     expect(listed.workspaces.map(({ name }) => name)).toEqual(['home', 'other', 'renamed']);
   });
 });

@@ -12,6 +12,7 @@ import type {
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findBrowser } from './browser.ts';
 import { SESSION, toUnfinishedTranscript, UNFINISHED, uploadSamples } from './samples.ts';
+import { readSignedInUrl } from './sign-in.ts';
 import { type Dashboard, startDashboard } from './start-dashboard.ts';
 
 const executablePath = findBrowser();
@@ -42,9 +43,15 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await page.waitForURL(`${api.url}/sessions?agent=claude-code`);
     await page.locator('.body [role=row]').first().waitFor();
     expect(await page.evaluate('document.cookie')).toBe('');
+    const whoami = `${await readSignedInUrl(page)}/v1/whoami`;
+    const [{ name = '', value = '' } = {}] = await page.context().cookies(whoami);
+    const headers = { cookie: `${name}=${value}` };
+    expect((await fetch(whoami, { headers })).status).toBe(200);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.waitForURL(/\/sign-in/);
-    expect((await page.request.get(`${api.url}/v1/whoami`)).status()).toBe(401);
+    expect((await fetch(whoami, { headers })).status).toBe(401);
+    expect(await page.context().cookies(whoami)).toEqual([]);
+    expect(await page.evaluate("localStorage.getItem('recount-page')")).toBeNull();
   });
 
   it('names each page in the title of its tab', async () => {

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findBrowser } from './browser.ts';
 import { HOSTILE_CODE, PAYLOADS } from './hostile-session.ts';
 import { HOSTILE, shareSession, uploadSamples } from './samples.ts';
+import { readSignedInUrl } from './sign-in.ts';
 import { type Dashboard, startDashboard } from './start-dashboard.ts';
 import { createCoverage, VISITS, visit } from './visits.ts';
 
@@ -106,10 +107,11 @@ describe.skipIf(executablePath === undefined)('hostile transcripts in a browser'
 
   it('run nothing in documents and shared pages, which name no other server', async () => {
     const page = await dashboard.open('/sessions');
+    const signedIn = await readSignedInUrl(page);
     for (const sessionId of [HOSTILE, ...Array.from({ length: 3 }, (_, index) => `names-${index}`), 'names-15']) {
       const { path } = await shareSession(dashboard.api, sessionId);
-      for (const each of [path, `/v1/sessions/${sessionId}/document?download=false`]) {
-        await page.goto(dashboard.api.url + each);
+      for (const each of [dashboard.api.url + path, `${signedIn}/v1/sessions/${sessionId}/document?download=false`]) {
+        await page.goto(each);
         await page.locator('article').first().waitFor();
         await expectHarmless(page, each);
       }

@@ -3,6 +3,7 @@ import { provideDashboard } from '@recount/cli/dashboard';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { BROWSER_FLAGS } from './browser.ts';
+import { signIn } from './sign-in.ts';
 
 const WAIT_MS = 60_000;
 export const DESKTOP = { width: 1280, height: 800 };
@@ -29,11 +30,10 @@ export async function startDashboard(executablePath: string): Promise<Dashboard>
   return {
     api,
     async open(path, options = {}, isSignedIn = true) {
-      const context = await browser.newContext({ viewport: DESKTOP, ...options });
+      const storageState = isSignedIn ? { storageState: await signIn(api.url, api.keys.admin) } : {};
+      const context = await browser.newContext({ viewport: DESKTOP, ...storageState, ...options });
       contexts.push(context);
       context.setDefaultTimeout(WAIT_MS);
-      if (isSignedIn)
-        await context.request.post(`${api.url}/v1/sign-in`, { headers: { authorization: `Bearer ${api.keys.admin}` } });
       const page = await context.newPage();
       page.on('request', (request) => {
         if (!request.url().startsWith(api.url) && !/^(data|blob):/.test(request.url())) elsewhere.push(request.url());

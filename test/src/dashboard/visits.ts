@@ -35,6 +35,7 @@ export const VISITS: Readonly<Record<string, Ready>> = {
     ['waiting', 'failed', 'ingested', 'superseded', 'issues'].map((view) => [`/uploads?view=${view}`, 'main h1']),
   ),
   '/admin': '.plain-table tbody tr',
+  '/admin?view=browsers': '.plain-table tbody tr',
   '/admin?view=workspaces': '.plain-table tbody tr, main h2',
   '/admin?view=checks': 'main h2',
   '/admin?view=prices': async (page) => {

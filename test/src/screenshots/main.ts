@@ -9,6 +9,7 @@ import { createApiKey, ensureWorkspace } from '@recount/db';
 import { indexWaitingSessions } from '@recount/ingest';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { BROWSER_FLAGS, findBrowser } from '../dashboard/browser.ts';
+import { signIn } from '../dashboard/sign-in.ts';
 import { findFreePort } from '../find-free-port.ts';
 import { startTestBackend } from '../test-backend.ts';
 import { makeTeam } from './made-team.ts';
@@ -94,8 +95,9 @@ async function takePictures(browser: Browser, url: string, key: string): Promise
   if (wanted.length === 0) await rm(TARGET, { recursive: true, force: true });
   await mkdir(TARGET, { recursive: true });
   for (const { suffix, colorScheme, viewport } of VIEWS) {
-    const context = await browser.newContext({ viewport, colorScheme, locale: 'en-US', timezoneId: 'Europe/Berlin' });
-    await context.request.post(`${url}/v1/sign-in`, { headers: { authorization: `Bearer ${key}` } });
+    const storageState = await signIn(url, key);
+    const place = { locale: 'en-US', timezoneId: 'Europe/Berlin' };
+    const context = await browser.newContext({ viewport, colorScheme, storageState, ...place });
     const page = await context.newPage();
     for (const picture of chosen) {
       await show(page, url, picture);

@@ -1,23 +1,29 @@
-import { BROWSER_REQUEST_HEADER } from '@recount/contract';
 import {
   type Actor,
   API_KEY_PATTERN,
   type ApiKeyScope,
+  type Database,
   findKeyHolder,
+  findSignInHolder,
   hashApiKey,
   type KeyHolder,
+  type SignInHolder,
   toKeyActor,
   touchApiKey,
+  touchSignIn,
 } from '@recount/db';
 import type { FastifyRequest } from 'fastify';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { ApiConfig } from '../config.ts';
 import { ProblemError, toLogReason } from '../problems/problem-error.ts';
+import { type Credential, clearFormerCookie, readCredential } from './credentials.ts';
 
 /** Who makes a request, and how long the key is valid. */
 interface RequestHolder extends Pick<KeyHolder, 'workspaceId' | 'keyId' | 'scopes' | 'person' | 'expiresAt'> {
   /** Default: the key. */
   actor?: Actor;
+  /** Of a browser that is signed in to the dashboard. */
+  signInId?: string;
 }
 
 declare module 'fastify' {
@@ -33,12 +39,9 @@ declare module 'fastify' {
   }
 }
 
-/** Cookie with the API key of a user signed in to the dashboard. */
-export const KEY_COOKIE = 'recount_key';
-
 const RATE_WINDOW_MS = 60_000;
 const TOUCH_INTERVAL_MS = 60_000;
-/** Maximum number of valid keys remembered by this process; beyond it, all are forgotten. */
+/** Maximum number of valid credentials remembered by this process; beyond it, all are forgotten. */
 const MAX_KNOWN_KEYS = 10_000;
 /** Everything accessible without a key. */
 const PUBLIC_PATHS =
@@ -69,13 +72,14 @@ export function actorOf({ keyHolder }: FastifyRequest): Actor {
 }
 
 /** `admin` includes everything within its workspace; what concerns all workspaces needs `operator`. */
-function hasScope({ scopes }: Pick<KeyHolder, 'scopes'>, scope: ApiKeyScope): boolean {
+export function hasScope({ scopes }: Pick<KeyHolder, 'scopes'>, scope: ApiKeyScope): boolean {
   return scopes.includes(scope) || (scope !== 'operator' && scopes.includes('admin'));
 }
 
-function missingScope(scope: ApiKeyScope): ProblemError {
+/** The problem of a key without the scope. */
+export function missingScope(scope: ApiKeyScope, detail = `This needs a key with the scope ${scope}`): ProblemError {
   const headers = { 'www-authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` };
-  return new ProblemError('missing-scope', `This needs a key with the scope ${scope}`, { headers });
+  return new ProblemError('missing-scope', detail, { headers });
 }
 
 /** Whether the request may access what concerns all workspaces. */
@@ -104,6 +108,7 @@ export function addAuthentication(
     if (routeConfig?.scope === undefined && !PUBLIC_PATHS.test(url)) throw new Error(`${url} names no scope`);
   });
   app.addHook('onRequest', async (request, reply) => {
+    clearFormerCookie(request, reply);
     const { scope, isRateLimited = true } = request.routeOptions.config;
     if (scope === undefined || request.is404) return;
     // Rows are private, whatever proxies are between here and the client.
@@ -126,72 +131,66 @@ function createHolderLookup(
   app: ApiApp,
   { database, log, now = Date.now }: Pick<ApiDependencies, 'database' | 'log' | 'now'>,
   config: Pick<ApiConfig, 'maxFailedKeysPerMinute'>,
-): (request: FastifyRequest) => Promise<KeyHolder> {
+): (request: FastifyRequest) => Promise<KeyHolder | SignInHolder> {
   const countFailure = app.createRateLimit({ max: config.maxFailedKeysPerMinute, timeWindow: RATE_WINDOW_MS });
   const lastTouchedMs = new Map<string, number>();
 
-  const touch = (keyHash: string, { workspaceId, keyId }: KeyHolder): void => {
+  const touch = (hash: string, holder: KeyHolder | SignInHolder): void => {
     // In either direction: the clock may have been set back.
-    if (Math.abs(now() - (lastTouchedMs.get(keyHash) ?? 0)) < TOUCH_INTERVAL_MS) return;
+    if (Math.abs(now() - (lastTouchedMs.get(hash) ?? 0)) < TOUCH_INTERVAL_MS) return;
     if (lastTouchedMs.size >= MAX_KNOWN_KEYS) lastTouchedMs.clear();
-    lastTouchedMs.set(keyHash, now());
-    touchApiKey(database.database, workspaceId, keyId).catch((error: unknown) =>
+    lastTouchedMs.set(hash, now());
+    recordUse(database.database, holder).catch((error: unknown) =>
       log.warn({ reason: toLogReason(error) }, 'use of a key not recorded'),
     );
   };
 
   return async (request) => {
-    const key = readApiKey(request);
-    if (key === undefined) {
+    const credential = readCredential(request);
+    if (credential === undefined) {
       const detail = 'Send an API key: Authorization: Bearer rk_…';
       throw new ProblemError('missing-key', detail, { headers: { 'www-authenticate': CHALLENGE } });
     }
-    const keyHash = hashApiKey(key);
+    const hash = hashApiKey('key' in credential ? credential.key : `${credential.cookie} ${credential.page}`);
     const failures = await countFailure(request, { increment: false });
     // Someone else's wrong keys from the same address must not lock out valid ones.
-    if (!failures.isAllowed && failures.remaining === 0 && !lastTouchedMs.has(keyHash)) {
+    if (!failures.isAllowed && failures.remaining === 0 && !lastTouchedMs.has(hash)) {
       const headers = { 'retry-after': String(failures.ttlInSeconds) };
       throw new ProblemError('too-many-failed-keys', 'Too many requests with a wrong key from this address', {
         headers,
       });
     }
-    const holder = API_KEY_PATTERN.test(key) ? await findKeyHolder(database.database, keyHash) : undefined;
+    const holder = await findHolder(database.database, credential, hash);
     if (holder === undefined) {
-      lastTouchedMs.delete(keyHash);
+      lastTouchedMs.delete(hash);
       await countFailure(request);
       const headers = { 'www-authenticate': `${CHALLENGE}, error="invalid_token"` };
-      throw new ProblemError('invalid-key', 'The key is unknown, or revoked', { headers });
+      const detail =
+        'key' in credential ? 'The key is unknown, or revoked' : 'The browser is signed out: sign in again';
+      throw new ProblemError('invalid-key', detail, { headers });
     }
     if (holder.isExpired) {
-      lastTouchedMs.delete(keyHash);
+      lastTouchedMs.delete(hash);
       await countFailure(request);
       const headers = { 'www-authenticate': `${CHALLENGE}, error="invalid_token", error_description="expired"` };
       throw new ProblemError('expired-key', `The key ${holder.keyId} expired at ${holder.expiresAt}`, { headers });
     }
-    touch(keyHash, holder);
+    touch(hash, holder);
     return holder;
   };
 }
 
-/**
- * The key of a request: from its Authorization header, or else the dashboard's cookie. Browsers add the cookie to
- * requests of any page, even one on another port of this host: with a cookie, the request must come from this origin.
- * Throws ProblemError.
- */
-export function readApiKey(request: FastifyRequest): string | undefined {
-  const { authorization, 'sec-fetch-site': fetchSite, [BROWSER_REQUEST_HEADER]: mark } = request.headers;
-  if (authorization !== undefined) return readBearerToken(authorization);
-  const cookie = request.cookies[KEY_COOKIE];
-  if (cookie === undefined) return undefined;
-  const isReading = request.method === 'GET' || request.method === 'HEAD';
-  const isSameOrigin = fetchSite === undefined || fetchSite === 'same-origin' || (isReading && fetchSite === 'none');
-  if (!isSameOrigin || !(isReading || mark !== undefined)) {
-    const detail = `The cookie is for the dashboard only; programs send an API key: Authorization: Bearer rk_…`;
-    throw new ProblemError('cross-origin-request', detail);
-  }
-  return cookie;
+async function findHolder(
+  database: Database,
+  credential: Credential,
+  hash: string,
+): Promise<KeyHolder | SignInHolder | undefined> {
+  if (!('key' in credential)) return await findSignInHolder(database, credential);
+  return API_KEY_PATTERN.test(credential.key) ? await findKeyHolder(database, hash) : undefined;
 }
 
-export function readBearerToken(header: string | undefined): string | undefined {
-  return /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1];
+async function recordUse(database: Database, holder: KeyHolder | SignInHolder): Promise<void> {
+  const { workspaceId, keyId } = holder;
+  await touchApiKey(database, workspaceId, keyId);
+  if ('signInId' in holder) await touchSignIn(database, workspaceId, holder.signInId);
 }

@@ -9,11 +9,11 @@ import { DASHBOARD_CONTENT_SECURITY_POLICY } from './security-headers.ts';
 const PAGE = 'index.html';
 const YEAR_SECONDS = 365 * 24 * 60 * 60;
 /** Below these paths, missing files are a 404 even for browsers. */
-const NO_PAGES = /^\/(v1|shared|docs|assets|healthz|readyz|openapi\.json)(\/|$)/;
+const NO_PAGES = /^\/(v1|signed-in|shared|docs|assets|healthz|readyz|openapi\.json)(\/|$)/;
 
 /**
  * Serves the files of the built dashboard, and its page for every other path that a browser opens: client-side routing
- * decides whether that exists. Pages get their data from the API, with the signed-in user's cookie.
+ * decides whether that exists. Pages get their data from the API, with the signed-in user's secrets.
  */
 export async function addDashboard(app: ApiApp, directory: string): Promise<AnswerUnrouted> {
   if (!existsSync(join(directory, PAGE))) {

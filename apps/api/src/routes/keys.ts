@@ -6,13 +6,21 @@ import {
   apiKeySecretSchema,
   keyHolderSchema,
 } from '@recount/contract';
-import { createApiKey, type Database, holdApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '@recount/db';
+import {
+  createApiKey,
+  type Database,
+  holdApiKey,
+  isOperatorKey,
+  listApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+} from '@recount/db';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { acceptJsonBodies } from '../http/json-bodies.ts';
-import { actorOf, workspaceOf } from '../plugins/authentication.ts';
+import { actorOf, isOperator, missingScope, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
@@ -32,6 +40,10 @@ export async function addKeyRoutes(
       if (!isHeld) throw new ProblemError('invalid-key', 'The key was revoked');
       return await work(transaction);
     });
+  const requireRight = async (request: FastifyRequest, transaction: Database, id: string): Promise<void> => {
+    if (isOperator(request) || !(await isOperatorKey(transaction, workspaceOf(request), id))) return;
+    throw missingScope('operator', 'Only a key with the scope operator can change a key that has it');
+  };
   await parent.register(async (scope) => {
     const app = scope as ApiApp;
     acceptJsonBodies(app);
@@ -116,11 +128,11 @@ export async function addKeyRoutes(
         const { grace_ms: graceMs, expires_at: expiresAt } = request.body;
         const { key_id: id } = request.params;
         if (expiresAt !== undefined) requireEnd(request, expiresAt, now());
-        const excludesOperators = !request.keyHolder?.scopes.includes('operator');
-        const rotation = { graceMs, expiresAt, excludesOperators, actor: actorOf(request) };
-        const rotated = await change(request, (transaction) =>
-          rotateApiKey(transaction, workspaceOf(request), id, rotation),
-        );
+        const rotation = { graceMs, expiresAt, actor: actorOf(request) };
+        const rotated = await change(request, async (transaction) => {
+          await requireRight(request, transaction, id);
+          return await rotateApiKey(transaction, workspaceOf(request), id, rotation);
+        });
         if (rotated === undefined) throw new ProblemError('not-found', 'No such key, or it is revoked or has expired');
         const { key, expiresAt: expires_at, previousExpiresAt: previous_expires_at } = rotated;
         return reply.header(...NOT_CACHED).send({ id, key, expires_at, previous_expires_at });
@@ -135,7 +147,7 @@ export async function addKeyRoutes(
           operationId: 'revokeKey',
           summary: 'Revoke a key',
           description:
-            'It is refused from now on, and so are the keys that it created or rotated. Their uploads remain, under their ids.',
+            'It is refused from now on, and so are the keys that it created or rotated. Their uploads remain, under their ids. A key with the scope operator can only be revoked by a key with that scope.',
           tags: ['operations'],
           params: apiKeyParamsSchema,
           response: {
@@ -146,9 +158,10 @@ export async function addKeyRoutes(
       },
       async (request, reply) => {
         const { key_id: id } = request.params;
-        const isRevoked = await pool.withTransaction((transaction) =>
-          revokeApiKey(transaction, workspaceOf(request), id, actorOf(request)),
-        );
+        const isRevoked = await pool.withTransaction(async (transaction) => {
+          await requireRight(request, transaction, id);
+          return await revokeApiKey(transaction, workspaceOf(request), id, actorOf(request));
+        });
         if (!isRevoked) throw new ProblemError('not-found', 'No such key, or it is revoked already');
         return reply.code(204).send();
       },

@@ -191,10 +191,13 @@ function sendEvents(reply: FastifyReply, events: AsyncGenerator<string>): Fastif
 /** The longest timer in Node: 24 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
+/** A signed-in browser asks again after this time, and is refused if it was signed out. */
+const SIGNED_IN_READER_MS = 5 * 60_000;
+
 /** A reader may stay for days: it is ended when its key expires, and then refused. */
 function untilExpiry({ keyHolder }: FastifyRequest): AbortSignal[] {
-  if (keyHolder?.expiresAt == null) return [];
-  const leftMs = Date.parse(keyHolder.expiresAt) - Date.now();
+  const keyMs = keyHolder?.expiresAt == null ? Number.POSITIVE_INFINITY : Date.parse(keyHolder.expiresAt) - Date.now();
+  const leftMs = keyHolder?.signInId === undefined ? keyMs : Math.min(keyMs, SIGNED_IN_READER_MS);
   return leftMs > MAX_TIMER_MS ? [] : [AbortSignal.timeout(Math.max(0, leftMs))];
 }
 

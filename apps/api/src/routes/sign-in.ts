@@ -1,20 +1,50 @@
-import { whoamiSchema } from '@recount/contract';
-import { findCurrencyLabel, findWorkspaceName } from '@recount/db';
+import { signedInSchema, whoamiSchema } from '@recount/contract';
+import {
+  createSignIn,
+  findCurrencyLabel,
+  findKeyHolder,
+  findWorkspaceName,
+  hashApiKey,
+  SIGN_IN_MAX_AGE_S,
+  signOut,
+} from '@recount/db';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { KEY_COOKIE, readApiKey, readBearerToken, workspaceOf } from '../plugins/authentication.ts';
+import { toBrowserName } from '../http/browser-name.ts';
+import { hasScope, workspaceOf } from '../plugins/authentication.ts';
+import {
+  clearSignInCookie,
+  readBearerToken,
+  readCredential,
+  readSignIn,
+  setSignInCookie,
+} from '../plugins/credentials.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { createSignInLinks } from '../plugins/sign-in-links.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
-const COOKIE_MAX_AGE_SECONDS = 30 * 24 * 60 * 60;
 const nothing = z.undefined();
 
-/** Signs a browser in to the dashboard: its API key becomes a cookie that scripts cannot read. */
+/** A key, and the secret of it that a browser sends. */
+type SignedInKey = Omit<Parameters<typeof createSignIn>[1], 'browser'>;
+
+/** Signs a browser in to the dashboard: it sends its API key once, and gets two secrets of its own. */
 export function addSignInRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database' | 'signInLinks'>): void {
   const links = deps.signInLinks ?? createSignInLinks();
+
+  const signIn = async (request: FastifyRequest, reply: FastifyReply, key: SignedInKey): Promise<FastifyReply> => {
+    const former = readSignIn(request);
+    const secrets = await deps.database.withTransaction(async (transaction) => {
+      // The same page signs in again.
+      if (former !== undefined) await signOut(transaction, former);
+      return await createSignIn(transaction, { ...key, browser: toBrowserName(request.headers['user-agent']) });
+    });
+    if (former !== undefined) clearSignInCookie(reply, former);
+    setSignInCookie(request, reply, secrets, SIGN_IN_MAX_AGE_S);
+    return reply.header('cache-control', 'no-store').send({ page: secrets.page });
+  };
 
   app.post(
     '/v1/sign-in',
@@ -23,12 +53,19 @@ export function addSignInRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'databa
       schema: {
         operationId: 'signIn',
         summary: 'Sign in to the dashboard with an API key',
-        description: 'Sets a cookie with the key of this request: httpOnly, SameSite=Strict, for 30 days.',
+        description:
+          'Sets a cookie with a secret of its own, not the key: httpOnly, SameSite=Strict, sent to `/signed-in/<page>` only, for 30 days, or 7 days without use. It ends with the key.',
         tags: ['operations'],
-        response: { 204: nothing.describe('Signed in') },
+        response: { 200: signedInSchema },
       },
     },
-    (request, reply) => setKeyCookie(request, reply, readApiKey(request) ?? ''),
+    async (request, reply) => {
+      const apiKey = readBearerToken(request.headers.authorization);
+      if (apiKey === undefined || request.keyHolder === null)
+        throw new ProblemError('missing-key', 'Signing in needs an API key: Authorization: Bearer rk_…');
+      const { workspaceId, keyId } = request.keyHolder;
+      return await signIn(request, reply, { workspaceId, keyId, keyHash: hashApiKey(apiKey) });
+    },
   );
 
   app.post(
@@ -39,13 +76,17 @@ export function addSignInRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'databa
         summary: 'Sign in to the dashboard with the code of a link',
         description: 'The code, which works once, comes as `Authorization: Bearer <code>`: `recount up` prints one.',
         tags: ['operations'],
-        response: { 204: nothing.describe('Signed in'), 401: problemResponse('No code, or one that is used up') },
+        response: { 200: signedInSchema, 401: problemResponse('No code, or one that is used up') },
       },
     },
-    (request, reply) => {
+    async (request, reply) => {
       const apiKey = links.redeem(readBearerToken(request.headers.authorization) ?? '');
       if (apiKey === undefined) throw new ProblemError('invalid-key', 'The link was used already, or has expired');
-      return setKeyCookie(request, reply, apiKey);
+      const keyHash = hashApiKey(apiKey);
+      const holder = await findKeyHolder(deps.database.database, keyHash);
+      if (holder === undefined || holder.isExpired || !hasScope(holder, 'read'))
+        throw new ProblemError('invalid-key', 'The key of the link was revoked, or has expired');
+      return await signIn(request, reply, { workspaceId: holder.workspaceId, keyId: holder.keyId, keyHash });
     },
   );
 
@@ -56,10 +97,17 @@ export function addSignInRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'databa
         operationId: 'signOut',
         summary: 'Sign out of the dashboard',
         tags: ['operations'],
-        response: { 204: nothing.describe('The cookie is gone') },
+        response: { 204: nothing.describe('Nobody is signed in with these secrets any more') },
       },
     },
-    (_request, reply) => reply.clearCookie(KEY_COOKIE, { path: '/v1' }).code(204).send(),
+    async (request, reply) => {
+      const credential = readCredential(request);
+      if (credential !== undefined && !('key' in credential)) {
+        await signOut(deps.database.database, credential);
+        clearSignInCookie(reply, credential);
+      }
+      return reply.code(204).send();
+    },
   );
 
   app.get(
@@ -88,14 +136,4 @@ export function addSignInRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'databa
       };
     },
   );
-}
-
-/**
- * Only below /v1: no file needs it, and programs on other ports of this host, to which browsers send it too, hardly
- * ever see it.
- */
-function setKeyCookie(request: FastifyRequest, reply: FastifyReply, apiKey: string): FastifyReply {
-  const secure = request.protocol === 'https';
-  const options = { path: '/v1', httpOnly: true, sameSite: 'strict' as const, secure, maxAge: COOKIE_MAX_AGE_SECONDS };
-  return reply.header('cache-control', 'no-store').setCookie(KEY_COOKIE, apiKey, options).code(204).send();
 }

@@ -284,7 +284,8 @@ describe('a session', () => {
     const longer = await upload(mallory, toTranscript('growing', 10));
     await api.work();
     expect(await readSession('growing')).toMatchObject({
-      ...{ primary_transcript_id: longer, uploader_key_id: mallory.id, other_uploader_count: 0 },
+      ...{ primary_transcript_id: longer, uploader_key_id: ada.id, other_uploader_count: 1 },
+      extended_by: { uploader_key_id: mallory.id, machine: null, person: null },
       ...{ total_messages: 10, uploader_key_ids: [ada.id, mallory.id] },
     });
     // The owner's uploads rank before what others have added.
@@ -297,6 +298,33 @@ describe('a session', () => {
     const { created_at: _created, updated_at: _updated, transcripts: _transcripts, ...figures } = before;
     expect(await readSession('growing')).toMatchObject(figures);
     expect(await read<Transcript>(`/v1/transcripts/${own}`)).toMatchObject({ status: 'ingested', superseded_by: null });
+    await expectVerified();
+  });
+
+  it('stays with its person in reports when another person appends, until the first version is deleted', async () => {
+    const create = (person: string) =>
+      createApiKey(api.database.database, { workspaceId: HOME_WORKSPACE, name: person, scopes: ['ingest'], person });
+    const [ofAda, ofBob] = [await create('Ada'), await create('Bob')];
+    const own = await upload(ofAda, toTranscript('appended', 4));
+    await api.work();
+    await upload(ofBob, toTranscript('appended', 6));
+    await api.work();
+    expect(await readSession('appended')).toMatchObject({
+      ...{ person: 'Ada', uploader_key_id: ofAda.id, total_messages: 6, other_uploader_count: 1 },
+      extended_by: { person: 'Bob', uploader_key_id: ofBob.id },
+    });
+    const readPersons = async () => {
+      const { rows } = await read<{ rows: { person: string | null; cost_usd: number }[] }>(
+        '/v1/analytics/usage?group_by=person',
+      );
+      return rows.flatMap(({ person }) => (person === 'Ada' || person === 'Bob' ? [person] : []));
+    };
+    expect(await readPersons()).toEqual(['Ada']);
+    await expectVerified();
+    await remove(own);
+    await api.work();
+    expect(await readSession('appended')).toMatchObject({ person: 'Bob', other_uploader_count: 0, extended_by: null });
+    expect(await readPersons()).toEqual(['Bob']);
     await expectVerified();
   });
 

@@ -54,11 +54,14 @@ it('shows an operator nothing but names', async () => {
   }
 });
 
-it('does not let an admin make themselves an operator', async () => {
+it('does not let an admin make themselves an operator, or take one away', async () => {
   const body = { name: 'more', scopes: ['operator'] };
   await expectProblem(await ask('/v1/keys', 'POST', body, api.keys.admin), 400, 'invalid-request');
   const rotation = `/v1/keys/${operator.id}/rotate`;
-  await expectProblem(await ask(rotation, 'POST', {}, api.keys.admin), 404, 'not-found');
+  await expectProblem(await ask(rotation, 'POST', {}, api.keys.admin), 403, 'missing-scope');
+  const revocation = await ask(`/v1/keys/${operator.id}`, 'DELETE', undefined, api.keys.admin);
+  const { detail } = await expectProblem(revocation, 403, 'missing-scope');
+  expect(detail).toBe('Only a key with the scope operator can change a key that has it');
   const { keys } = (await (await ask('/v1/keys', 'GET', undefined, api.keys.admin)).json()) as {
     keys: { id: string }[];
   };
@@ -68,4 +71,6 @@ it('does not let an admin make themselves an operator', async () => {
   const { key } = await createApiKey(api.database.database, both);
   const rotated = (await (await ask(rotation, 'POST', {}, key)).json()) as ApiKeySecret;
   expect((await ask('/v1/workspaces', 'GET', undefined, rotated.key)).status).toBe(200);
+  const spare = await createApiKey(api.database.database, { ...both, name: 'spare' });
+  expect((await ask(`/v1/keys/${spare.id}`, 'DELETE', undefined, key)).status).toBe(204);
 });

@@ -70,9 +70,11 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'GET /v1/audit': [401, 401, 401, 401, 403, 403, 200, 200],
   'GET /v1/key': [401, 401, 401, 401, 200, 200, 200, 200],
   'GET /v1/whoami': [401, 401, 401, 401, 403, 200, 200, 200],
-  'POST /v1/sign-in': [401, 401, 401, 401, 403, 204, 204, 204],
+  'POST /v1/sign-in': [401, 401, 401, 401, 403, 200, 200, 200],
   'POST /v1/sign-in/link': [401, 401, 401, 401, 401, 401, 401, 401],
   'POST /v1/sign-out': [204, 204, 204, 204, 204, 204, 204, 204],
+  'GET /v1/sign-ins': [401, 401, 401, 401, 403, 403, 200, 200],
+  'DELETE /v1/sign-ins/{sign_in_id}': [401, 401, 401, 401, 403, 403, 204, 404],
   // Form fields; JSON is accepted too. No code is pending.
   'POST /v1/device/code': [200, 200, 200, 200, 200, 200, 200, 200],
   'POST /v1/device/token': [400, 400, 400, 400, 400, 400, 400, 400],

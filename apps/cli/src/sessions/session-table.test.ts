@@ -87,10 +87,10 @@ describe('formatSessions', () => {
     expect(lines[1]).toContain('$1.50');
   });
 
-  it('marks sessions of which another key uploaded a different version', () => {
+  it('marks sessions that another key has extended, or of which it uploaded a different version', () => {
     const sessions = [toSession('a'), toSession('contested', { other_uploader_count: 1 })];
     const lines = formatSessions({ sessions, hasMore: false }, layout);
-    expect(lines.slice(-2)).toEqual([expect.stringContaining('with their uploaders'), '  contested']);
+    expect(lines.slice(-2)).toEqual([expect.stringContaining('name the uploaders'), '  contested']);
     const text = formatSessions({ sessions: [toSession('a')], hasMore: false }, layout).join('\n');
     expect(text).not.toContain('Another key');
   });

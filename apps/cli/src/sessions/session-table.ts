@@ -90,8 +90,8 @@ const FOOTNOTES = [
 ];
 
 const CONTESTED_NOTE = [
-  'Another key has uploaded transcripts of these sessions that differ from the',
-  'shown ones; `GET /v1/sessions/{id}` lists them with their uploaders:',
+  'Another key has extended these sessions, or uploaded transcripts of them that',
+  'differ; `recount why ID` and `GET /v1/sessions/{id}` name the uploaders:',
 ];
 
 /** The table of sessions in the given order, sub-agents below their parents; its first line has the headers. */

@@ -9,6 +9,9 @@ const session = {
   cost_estimate_usd: 10,
   output_only_count: 0,
   unpriced_count: 4,
+  person: 'Ada',
+  uploader_key_id: 'key-1',
+  extended_by: null,
   usage: { own, shared: { ...own, responses: 0 } },
 };
 const toTerms = (model: string, service_tier: string | null, speed: string | null) => ({
@@ -30,4 +33,19 @@ it('names the tiers and speeds that have no price, and not only the model', () =
   expect(text).toContain(
     'Unpriced: 4 responses, not in the cost: gpt-5.5 at tier warp, claude-opus-5 at speed ludicrous, gpt-7 and 1 more.',
   );
+});
+
+it('names whose session it is and who has extended it', () => {
+  const costs = { parts: [], dearest: [], unpriced: [], unfinalised_estimate_usd: 0, other_cost_usd: 0 };
+  const toText = (extended_by: object | null): string =>
+    formatCosts({ session: { ...session, extended_by }, costs, reconciliation: undefined } as unknown as CostReasons, {
+      ...{ timeZone: 'UTC', maxWidth: 200 },
+    })
+      .map((line) => line.text)
+      .join(' ');
+  expect(toText(null)).not.toContain('Extended');
+  expect(toText({ uploader_key_id: 'key-2', person: 'Bob', machine: null })).toContain(
+    'the session is of Ada, and Bob has uploaded the longest version of it.',
+  );
+  expect(toText({ uploader_key_id: 'key-2', person: null, machine: null })).toContain('and key key-2 has uploaded');
 });

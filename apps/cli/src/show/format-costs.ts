@@ -161,10 +161,19 @@ function formatNotes({ session, costs, reconciliation }: CostReasons, maxWidth: 
     session.unpriced_count > 0
       ? `Unpriced: ${formatCountOf(session.unpriced_count, 'response')}, not in the cost: ${toUnpricedNames(costs)}. \`recount prices set MODEL --input … --output …\` gives the model a price.`
       : '',
+    toExtensionNote(session),
     toReconciliationNote(reconciliation, money),
   ];
   const width = Math.min(maxWidth, 110);
   return notes.filter((text) => text !== '').flatMap((note) => wrapToWidth(note, width).map((text) => ({ text })));
+}
+
+/** Names both: whose session it is, and who added to it. */
+function toExtensionNote({ person, uploader_key_id: owner, extended_by: other }: SessionDetail): string {
+  if (other === null) return '';
+  const name = (who: string | null, key: string | null): string =>
+    toSingleLine(who ?? (key === null ? 'an unknown uploader' : `key ${key}`));
+  return `Extended: the session is of ${name(person, owner)}, and ${name(other.person, other.uploader_key_id)} has uploaded the longest version of it. Its whole cost counts for ${name(person, owner)}.`;
 }
 
 /** The largest few, with their tier or speed if it is not the usual one. */

@@ -40,6 +40,8 @@ import type {
   SessionListQuery,
   SessionsReport,
   ShareList,
+  SIGNED_IN_PATH,
+  SignInList,
   SkillsReport,
   SubagentsReport,
   sessionsReportQuerySchema,
@@ -67,6 +69,7 @@ interface Routes {
   '/v1/workspaces': [Record<never, never>, WorkspaceList];
   '/v1/checks': [Record<never, never>, MaintenanceCheckList];
   '/v1/keys': [Record<never, never>, ApiKeyList];
+  '/v1/sign-ins': [Record<never, never>, SignInList];
   '/v1/audit': [AuditQuery, AuditList];
   '/v1/prices': [Record<never, never>, WorkspacePrices];
   '/v1/settings': [Record<never, never>, WorkspaceSettings];
@@ -119,10 +122,28 @@ export class ApiError extends Error {
 }
 
 const CSRF_HEADER: typeof BROWSER_REQUEST_HEADER = 'recount-request';
+const SIGNED_IN: typeof SIGNED_IN_PATH = '/signed-in/';
+const PAGE_KEY = 'recount-page';
 
-/** The path and query of a route. Parameters without a value are left out; lists are repeated. */
+/**
+ * Keeps the page's secret, which is part of the path of every request, in this origin's storage: pages of other ports
+ * cannot read it, so that their servers never get the cookie. Undefined forgets it.
+ */
+export function keepPageSecret(page: string | undefined): void {
+  if (page === undefined) localStorage.removeItem(PAGE_KEY);
+  else localStorage.setItem(PAGE_KEY, page);
+}
+
+/** The path to request a route at: below that of the signed-in page. */
+function toSignedIn(path: string): string {
+  const page = localStorage.getItem(PAGE_KEY) ?? '';
+  return path.startsWith('/v1/') && /^[\w-]{43}$/.test(page) ? `${SIGNED_IN}${page}${path}` : path;
+}
+
+/** The path and query of a route for this signed-in browser. Parameters without a value are left out; lists are repeated. */
 export function toUrl(route: string, parameters: Parameters = {}, query: object = {}): string {
-  const path = route.replace(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent(parameters[name] ?? ''));
+  const filled = route.replace(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent(parameters[name] ?? ''));
+  const path = toSignedIn(filled);
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     for (const each of [value].flat()) if (each !== undefined) search.append(name, String(each));
@@ -134,7 +155,7 @@ export function toUrl(route: string, parameters: Parameters = {}, query: object 
 /** Throws ApiError. */
 export async function request(url: string, init: RequestInit = {}): Promise<Response> {
   const headers = { [CSRF_HEADER]: 'dashboard', ...init.headers };
-  const response = await fetch(url, { ...init, headers }).catch((error: unknown) => {
+  const response = await fetch(toSignedIn(url), { ...init, headers }).catch((error: unknown) => {
     if (init.signal?.aborted) throw error;
     throw new ApiError(0, { detail: 'The server cannot be reached. Is recount still running?' });
   });

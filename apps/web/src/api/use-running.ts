@@ -1,6 +1,7 @@
 import type { LiveList } from '@recount/contract';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { toUrl } from './client.ts';
 import { queryClient, useAnswer } from './use-answer.ts';
 
 const QUERY = { state: 'running' } as const;
@@ -33,7 +34,7 @@ function followRunning(onChange: (isStreaming: boolean) => void): () => void {
   };
   const open = (): void => {
     if (document.hidden || source !== undefined) return;
-    const opened = new EventSource('/v1/live/events');
+    const opened = new EventSource(toUrl('/v1/live/events'));
     source = opened;
     opened.addEventListener('running', ({ data }: MessageEvent<string>) => {
       queryClient.setQueryData<LiveList>(['/v1/live', {}, QUERY], JSON.parse(data) as LiveList);

@@ -2,7 +2,7 @@ import type { Whoami } from '@recount/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
-import { ApiError, get, request } from '../api/client.ts';
+import { ApiError, get, keepPageSecret, request } from '../api/client.ts';
 import { queryClient } from '../api/use-answer.ts';
 import { setCurrency } from '../format/values.ts';
 import { PAGES } from '../pages/pages.ts';
@@ -142,6 +142,7 @@ function Top({ whoami, open }: { whoami: Whoami | undefined; open: (dialog: Dial
 
 async function signOut(): Promise<void> {
   await request('/v1/sign-out', { method: 'POST' });
+  keepPageSecret(undefined);
   queryClient.clear();
 }
 

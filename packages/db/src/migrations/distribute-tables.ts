@@ -6,7 +6,7 @@ import * as schema from '../schema/index.ts';
 /**
  * Looked up before the workspace is known, rarely written, and referenced by others: they are replicated to every node.
  */
-const REFERENCE_TABLES: readonly PgTable[] = [schema.workspaces, schema.apiKeys];
+const REFERENCE_TABLES: readonly PgTable[] = [schema.workspaces, schema.apiKeys, schema.signIns];
 /**
  * Stay on the coordinator because of triggers, codes that are unique over all workspaces, or rows without a workspace;
  * nothing is joined with them.

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, ilike, isNotNull, lte, type PgColumn, type PgTable, type SQL, sql } from '../drizzle.cjs';
-import { knownCost, lastActivity, sessions, transcripts } from '../transcripts/schema.ts';
+import { knownCost, lastActivity, OPERATOR, sessions, transcripts } from '../transcripts/schema.ts';
 import { selectFirstCopies } from '../usage/event-copies.ts';
 import { fileDayRollup, indexedPath, toolDayRollup } from '../usage/rollups-schema.ts';
 import { sessionEvents, usageEntries, usageLedger } from '../usage/schema.ts';
@@ -179,6 +179,8 @@ interface SessionTrust {
    * unknown uploaders.
    */
   uploader_key_ids: (string | null)[];
+  /** Who uploaded its primary transcript, if that is neither its person nor the operator. */
+  extended_by: { uploader_key_id: string | null; machine: string | null; person: string | null } | null;
   /** Number of its responses whose copies disagree. */
   disagreeing_response_count: number;
   /** Sub-agents that claim to be this session's but were brought by another uploader. */
@@ -197,6 +199,14 @@ export async function readSessionTrust(
         WHERE workspace_id = ${workspaceId} AND session_id = ${sessionId}
         GROUP BY uploader_key_id ORDER BY min(id)
       ) AS uploader_key_ids,
+      (
+        SELECT jsonb_build_object('uploader_key_id', t.uploader_key_id, 'machine', t.machine, 'person', t.person)
+        FROM ${sessions} AS s
+        JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
+        WHERE s.workspace_id = ${workspaceId} AND s.session_id = ${sessionId}
+          AND t.uploader_key_id <> s.uploader_key_id AND t.uploader_key_id <> ${OPERATOR}
+          AND (t.person IS NULL OR t.person IS DISTINCT FROM s.person)
+      ) AS extended_by,
       (
         SELECT count(DISTINCT (e.agent, e.response_key))::int
         FROM ${transcripts} AS t

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
 import { listTranscripts } from '../transcripts/read-transcripts.ts';
@@ -89,7 +89,9 @@ it('lets anyone extend a session, and treats unknown uploaders and the operator 
   });
   await insertTestTranscript(pool, { id: 't2', size_bytes: 10, uploader_key_id: 'bob' });
   await refresh();
-  expect(await readSession()).toMatchObject({ primary_transcript_id: 't2', other_uploader_count: 0 });
+  expect(await readSession()).toMatchObject({
+    ...{ primary_transcript_id: 't2', uploader_key_id: 'ada', other_uploader_count: 1 },
+  });
   await insertTestTranscript(pool, { id: 't3', size_bytes: 7, uploader_key_id: null });
   await refresh();
   expect(await readSession()).toMatchObject({ primary_transcript_id: 't3', other_uploader_count: 1 });
@@ -97,7 +99,7 @@ it('lets anyone extend a session, and treats unknown uploaders and the operator 
   await refresh();
   expect(await readSession()).toMatchObject({
     primary_transcript_id: 't4',
-    uploader_key_id: OPERATOR,
+    uploader_key_id: 'ada',
     other_uploader_count: 1,
   });
 });
@@ -153,4 +155,56 @@ it('updates the rows of several sessions, each from its own transcripts', async 
     { session_id: 'grown', primary_transcript_id: 't3', transcript_count: 2 },
     { session_id: 'new', primary_transcript_id: 't4', transcript_count: 1 },
   ]);
+});
+
+describe('a session belongs to', () => {
+  const insert = async (id: string, uploader: string | null, person: string | null, machine: string | null = null) =>
+    insertTestTranscript(pool, { id, uploader_key_id: uploader, person, machine, size_bytes: Number(id.slice(1)) });
+  const supersede = async (id: string, by: string) => {
+    await supersedeTranscripts(pool.database, TEST_WORKSPACE, [{ id, row_set_id: null }], by);
+  };
+
+  it('the person who uploaded it first, whoever appends to it', async () => {
+    await insert('t1', 'ada', 'Ada', 'heron');
+    await insert('t2', 'bob', 'Bob', 'otter');
+    await insert('t3', 'carol', 'Carol', 'stork');
+    await supersede('t1', 't2');
+    await supersede('t2', 't3');
+    await refresh();
+    expect(await readSession()).toMatchObject({
+      ...{ primary_transcript_id: 't3', uploader_key_id: 'ada', person: 'Ada', machine: 'heron' },
+      other_uploader_count: 1,
+    });
+  });
+
+  it('its person still when another key of the same person appends, which is no caveat', async () => {
+    await insert('t1', 'laptop', 'Ada', 'heron');
+    await insert('t2', 'desktop', 'Ada', 'otter');
+    await supersede('t1', 't2');
+    await refresh();
+    expect(await readSession()).toMatchObject({ person: 'Ada', machine: 'heron', other_uploader_count: 0 });
+  });
+
+  it.each([
+    ['an unknown uploader', null],
+    ['the operator', OPERATOR],
+    ['a key without a person', 'shared'],
+  ])('the first person who is known, if %s was first', async (_name, uploader) => {
+    await insert('t1', uploader, null);
+    await insert('t2', 'ada', 'Ada', 'heron');
+    await insert('t3', 'bob', 'Bob', 'otter');
+    await supersede('t1', 't2');
+    await supersede('t2', 't3');
+    await refresh();
+    expect(await readSession()).toMatchObject({ uploader_key_id: 'ada', person: 'Ada', machine: 'heron' });
+  });
+
+  it('no one who uploaded a version that went another way', async () => {
+    await insert('t1', 'shared', null);
+    await insert('t2', 'bob', 'Bob');
+    await insert('t3', 'bob', 'Bob');
+    await supersede('t2', 't3');
+    await refresh();
+    expect(await readSession()).toMatchObject({ primary_transcript_id: 't1', person: null, other_uploader_count: 1 });
+  });
 });

@@ -7,17 +7,10 @@ import { ATTRIBUTION_COLUMNS, type AttributionRow, type Attributions, toAttribut
 import { list } from '../usage/ledger-definition.ts';
 
 /** Columns that a session takes over from its primary transcript. */
-const TAKEN_OVER = [
-  'agent',
-  'is_subagent',
-  'parent_session_id',
-  'agent_id',
-  'uploader_key_id',
-  'machine',
-  'person',
-  ...Object.keys(transcriptFigures()),
-];
-const DERIVED = [...TAKEN_OVER, 'primary_transcript_id', 'transcript_count', 'other_uploader_count'];
+const TAKEN_OVER = ['agent', 'is_subagent', 'parent_session_id', 'agent_id', ...Object.keys(transcriptFigures())];
+/** Columns that it takes over from the version that says whose it is. */
+const ORIGIN = ['uploader_key_id', 'machine', 'person'];
+const DERIVED = [...TAKEN_OVER, ...ORIGIN, 'primary_transcript_id', 'transcript_count', 'other_uploader_count'];
 export const SESSION_COLUMNS = ['workspace_id', 'session_id', ...DERIVED];
 
 /** Whether a version was brought by a known uploader who may not speak for the session: see `selectVersions`. */
@@ -25,28 +18,53 @@ const IS_FOREIGN = sql.raw(`
   t.uploader_key_id IS NOT NULL AND t.uploader_key_id <> '${OPERATOR}'
   AND t.uploader_key_id IS DISTINCT FROM first_value(t.uploader_key_id) OVER (PARTITION BY t.session_id ORDER BY t.id)`);
 
+/** Versions that speak for the session: the owner's, or what was built on them if nothing else is left of these. */
+const SPEAKS = sql.raw('(NOT is_foreign OR (NOT has_own AND (is_primary OR ingested_at IS NULL)))');
+
 /**
  * The ingested transcripts `t` that pass `where`, with all their columns, the number of their session's transcripts,
- * how many others of it are foreign, and which one is primary. A session's owner is the uploader of its first ingested
- * transcript, by id, including superseded ones. What others bring is foreign, and ranks after everything that is not:
+ * how many of these are another's, and which one is primary. A session's owner is the uploader of its first ingested
+ * transcript, by id, including superseded ones. What others upload is foreign, and ranks after everything that is not:
  * otherwise anyone who uploads something longer would take over the session. Versions of the operator and of unknown
  * uploaders are not foreign. Among equals the longest session file is primary, because it has the prompts and every
  * run; else the longest stream. If the agent rewrites its sessions it is the latest, which may be shorter. Content
  * hashes break ties.
+ *
+ * `origin_…` say whose the session is. They are those of its first version that names a person, else a machine, and not
+ * those of the primary one: otherwise anyone who appends a line to another's session would take over person and cost.
+ * A foreign primary version, which contains all that the owner uploaded, is another's unless its person is the same.
  */
 export function selectVersions(where: SQL): SQL {
+  const origins = sql.raw(
+    ORIGIN.map(
+      (column) => `first_value(${column}) OVER (
+        PARTITION BY session_id ORDER BY speaks DESC, person IS NULL, machine IS NULL, id
+      ) AS origin_${column}`,
+    ).join(', '),
+  );
   // Not by status: a transcript that waits to be parsed again keeps its rows in the meantime.
   return sql`
     SELECT *, count(*) OVER (PARTITION BY session_id)::int AS transcript_count,
-      (count(*) FILTER (WHERE is_foreign) OVER (PARTITION BY session_id))::int - is_foreign::int AS other_uploader_count,
-      row_number() OVER (
-        PARTITION BY session_id ORDER BY is_foreign, is_stream, CASE WHEN has_rewritten THEN last_timestamp END DESC NULLS LAST,
-          size_bytes DESC, sha256
-      ) = 1 AS is_primary
+      (count(*) FILTER (
+        WHERE is_foreign AND (NOT is_primary OR person IS NULL OR person IS DISTINCT FROM origin_person)
+      ) OVER (PARTITION BY session_id))::int AS other_uploader_count
     FROM (
-      SELECT t.*, ${IS_FOREIGN} AS is_foreign, bool_or(t.is_rewritten) OVER (PARTITION BY t.session_id) AS has_rewritten
-      FROM ${transcripts} AS t
-      WHERE ${where} AND (t.ingested_at IS NOT NULL OR t.superseded_by IS NOT NULL)
+      SELECT *, ${origins}
+      FROM (
+        SELECT *, ${SPEAKS} AS speaks
+        FROM (
+          SELECT *, bool_or(NOT is_foreign AND ingested_at IS NOT NULL) OVER (PARTITION BY session_id) AS has_own,
+            row_number() OVER (
+              PARTITION BY session_id ORDER BY ingested_at IS NULL, is_foreign, is_stream,
+                CASE WHEN has_rewritten THEN last_timestamp END DESC NULLS LAST, size_bytes DESC, sha256
+            ) = 1 AS is_primary
+          FROM (
+            SELECT t.*, ${IS_FOREIGN} AS is_foreign, bool_or(t.is_rewritten) OVER (PARTITION BY t.session_id) AS has_rewritten
+            FROM ${transcripts} AS t
+            WHERE ${where} AND (t.ingested_at IS NOT NULL OR t.superseded_by IS NOT NULL)
+          ) AS t
+        ) AS t
+      ) AS t
     ) AS t
     WHERE ingested_at IS NOT NULL`;
 }
@@ -54,7 +72,8 @@ export function selectVersions(where: SQL): SQL {
 /** The rows of sessions, with SESSION_COLUMNS, derived from `version`, which has the rows of `selectVersions`. */
 export function selectSessions(version: SQL): SQL {
   return sql`
-    SELECT workspace_id, session_id, ${list(TAKEN_OVER, (name) => name)}, id AS primary_transcript_id, transcript_count,
+    SELECT workspace_id, session_id, ${list(TAKEN_OVER, (name) => name)},
+      ${sql.raw(ORIGIN.map((name) => `origin_${name} AS ${name}`).join(', '))}, id AS primary_transcript_id, transcript_count,
       other_uploader_count
     FROM ${version} AS version WHERE is_primary`;
 }

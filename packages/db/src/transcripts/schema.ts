@@ -130,14 +130,13 @@ export const sessions = recountSchema.table(
     primary_transcript_id: identifier().notNull(),
     /** Number of ingested transcripts, including the primary one; more than one if versions diverged. */
     transcript_count: integer().notNull().default(1),
-    /** As the primary transcript has it. */
+    /** Whose the session is, by its first version that says so: see `selectVersions`. */
     uploader_key_id: identifier(),
-    /** As the primary transcript has it. */
     machine: text(),
     person: text(),
     /**
-     * How many of them, apart from the primary one, someone other than the session's owner brought: see
-     * `selectVersions`.
+     * How many of them someone other than the session's owner uploaded, the primary one included if another has extended
+     * the session: see `selectVersions`.
      */
     other_uploader_count: integer().notNull().default(0),
     ...transcriptFigures(),

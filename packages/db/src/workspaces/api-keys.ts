@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
-import { and, asc, eq, getTableColumns, isNull, or, sql } from '../drizzle.cjs';
+import { and, asc, eq, getTableColumns, isNull, or, type SQL, type SQLWrapper, sql } from '../drizzle.cjs';
 import { type Actor, addAuditEntry } from './audit-log.ts';
 import { type ApiKeyScope, apiKeys, workspaces } from './schema.ts';
 import { insertApiKey } from './workspaces.ts';
@@ -22,7 +22,7 @@ export interface KeyHolder {
  * found.
  */
 export async function findKeyHolder(database: Database, keyHash: string): Promise<KeyHolder | undefined> {
-  const end = sql`CASE ${apiKeys.key_hash} WHEN ${keyHash} THEN ${apiKeys.expires_at} ELSE ${apiKeys.previous_expires_at} END`;
+  const end = toSecretEnd(sql`${keyHash}`);
   const [row] = await database
     .select({
       workspaceId: apiKeys.workspace_id,
@@ -36,6 +36,12 @@ export async function findKeyHolder(database: Database, keyHash: string): Promis
     .where(and(or(eq(apiKeys.key_hash, keyHash), eq(apiKeys.previous_key_hash, keyHash)), isNull(apiKeys.revoked_at)));
   return row;
 }
+
+/** When the secret of a key with this hash ends: a rotated key has two. */
+export const toSecretEnd = (keyHash: SQLWrapper): SQL<string | null> =>
+  sql<
+    string | null
+  >`CASE ${apiKeys.key_hash} WHEN ${keyHash} THEN ${apiKeys.expires_at} ELSE ${apiKeys.previous_expires_at} END`;
 
 export type ApiKeyRow = Omit<typeof apiKeys.$inferSelect, 'key_hash' | 'previous_key_hash'>;
 
@@ -111,10 +117,6 @@ interface KeyRotation {
   graceMs: number;
   /** ISO 8601, or null for never; undefined leaves it unchanged. */
   expiresAt?: string | null | undefined;
-  /**
-   * Rejects keys with the scope operator: a caller without that scope must not get the secret of one. Default false.
-   */
-  excludesOperators?: boolean;
   actor: Actor;
 }
 
@@ -135,7 +137,7 @@ export async function rotateApiKey(
   transaction: Database,
   workspaceId: string,
   id: string,
-  { graceMs, expiresAt, excludesOperators = false, actor }: KeyRotation,
+  { graceMs, expiresAt, actor }: KeyRotation,
 ): Promise<RotatedKey | undefined> {
   const { key, keyHash, hint } = drawApiKey();
   const hasGrace = graceMs > 0;
@@ -158,7 +160,6 @@ export async function rotateApiKey(
         eq(apiKeys.id, id),
         isNull(apiKeys.revoked_at),
         sql`(${end} IS NULL OR ${end} > now())`,
-        excludesOperators ? sql`NOT 'operator' = ANY(${apiKeys.scopes})` : undefined,
       ),
     )
     .returning({ expiresAt: apiKeys.expires_at, previousExpiresAt: apiKeys.previous_expires_at });
@@ -166,6 +167,16 @@ export async function rotateApiKey(
   const details = { expires_at: rotated.expiresAt, previous_expires_at: rotated.previousExpiresAt };
   await addAuditEntry(transaction, { workspaceId, actor, action: 'key.rotate', subjects: [id], details });
   return { key, ...rotated };
+}
+
+/** Whether the workspace has this key and it has the scope operator; nobody changes it until the transaction ends. */
+export async function isOperatorKey(transaction: Database, workspaceId: string, id: string): Promise<boolean> {
+  const [key] = await transaction
+    .select({ scopes: apiKeys.scopes })
+    .from(apiKeys)
+    .where(and(eq(apiKeys.workspace_id, workspaceId), eq(apiKeys.id, id)))
+    .for('update');
+  return key?.scopes.includes('operator') ?? false;
 }
 
 /** Gives a key the scope operator if it lacks it. */

@@ -23,6 +23,7 @@ const AUDIT_ACTIONS = [
   'settings.change',
   'share.create',
   'share.revoke',
+  'sign-in.end',
   'transcript.requeue',
   'usage.rebuild',
   'usage.reprice',

@@ -49,6 +49,34 @@ export const apiKeys = recountSchema.table(
 );
 
 /**
+ * Browsers that are signed in to the dashboard. Only the SHA-256 of their two secrets is stored: one is a cookie, the
+ * other stands in the path of each request.
+ */
+export const signIns = recountSchema.table(
+  'sign_ins',
+  {
+    workspace_id: identifier()
+      .notNull()
+      .references(() => workspaces.id, { onDelete: 'cascade' }),
+    id: identifier().notNull(),
+    key_id: identifier().notNull(),
+    /** Hash of the key's secret at that time: the sign-in ends with that secret. */
+    key_hash: text().notNull(),
+    cookie_hash: text().notNull(),
+    page_hash: text().notNull(),
+    /** As it names itself, shortened; null: it does not. */
+    browser: text(),
+    created_at: isoTimestamp().notNull().default(sql`now()`),
+    last_used_at: isoTimestamp().notNull().default(sql`now()`),
+    expires_at: isoTimestamp().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.workspace_id, table.id] }),
+    unique('sign_ins_cookie_hash_unique').on(table.cookie_hash),
+  ],
+);
+
+/**
  * Machines that request a key with a code that an admin approves (RFC 8628). They belong to no workspace until then.
  */
 export const deviceRequests = recountSchema.table(

@@ -279,3 +279,29 @@ it('says that figures are lost if retention had deleted their objects', async ()
     expect.objectContaining({ kind: 'lost-figures', rawMaxAgeDays: 30 }),
   );
 });
+
+it('leaves a session that another has extended with the person who uploaded it first', async () => {
+  const { pool } = installation.database;
+  const readOrigin = async () => {
+    const { rows } = await pool.query(
+      `SELECT uploader_key_id, machine, person, other_uploader_count, total_messages FROM recount.sessions WHERE session_id = 'appended'`,
+    );
+    return rows;
+  };
+  await installation.receive(toTranscript('appended', 4), { uploaderKeyId: 'key-1', person: 'Ada', machine: 'heron' });
+  await installation.work();
+  await installation.receive(toTranscript('appended', 6), { uploaderKeyId: 'key-2', person: 'Bob', machine: 'otter' });
+  await installation.work();
+  const origin = {
+    uploader_key_id: 'key-1',
+    machine: 'heron',
+    person: 'Ada',
+    other_uploader_count: 1,
+    total_messages: 6,
+  };
+  expect(await readOrigin()).toEqual([origin]);
+  await emptyDatabase(installation.database);
+  await rebuild();
+  await installation.work();
+  expect(await readOrigin()).toEqual([origin]);
+});

@@ -51,6 +51,19 @@ export const OWN_RULES: readonly OwnRule[] = [
     pattern: token('rk_[A-Za-z0-9_-]{43}(?!-)'),
     example: ['rk_', repeat(WORD, 43)],
   },
+  // A signed-in browser: its cookie, and the secret of its page.
+  {
+    name: 'recount-sign-in',
+    hints: ['rks_'],
+    pattern: token('rks_[A-Za-z0-9_-]{43}(?!-)'),
+    example: ['rks_', repeat(WORD, 43)],
+  },
+  {
+    name: 'recount-sign-in',
+    hints: ['/signed-in/'],
+    pattern: /\/signed-in\/(?<secret>[A-Za-z0-9_-]{43})(?![A-Za-z0-9_-])/g,
+    example: ['http://127.0.0.1:8377/signed-in/', repeat(WORD, 43), '/v1/whoami'],
+  },
   {
     name: 'recount-link',
     hints: ['/sign-in#'],

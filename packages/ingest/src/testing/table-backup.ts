@@ -8,9 +8,10 @@ const ACCIDENTAL = ['created_at', 'updated_at', 'ingested_at', 'attempt_count', 
   ...['entry_number', 'call_number', 'event_number', 'superseded_by', 'grown_from', 'tail_sha256'],
   ...['writer_id', 'has_events', 'last_event_id', 'checkpoints'],
 ]);
-/** Not rebuilt: keys, audit log, and events of running streams. Checkpoints depend on the order of arrival. */
+/** Not rebuilt: keys, sign-ins, audit log, and events of running streams. Checkpoints depend on the order of arrival. */
 const NOT_COMPARED = [
   'api_keys',
+  'sign_ins',
   'audit_log',
   'live_events',
   'live_chunks',

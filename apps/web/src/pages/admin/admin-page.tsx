@@ -9,6 +9,7 @@ import { Time } from '../../ui/figures.tsx';
 import { Answered, Empty, Failure } from '../../ui/states.tsx';
 import { useUrlState } from '../../ui/use-url-state.ts';
 import { AuditLog } from './audit-log.tsx';
+import { Browsers } from './browsers.tsx';
 import { Checks } from './checks.tsx';
 import { Keys } from './keys.tsx';
 import { Prices } from './prices.tsx';
@@ -17,6 +18,7 @@ import { Workspaces } from './workspaces.tsx';
 
 const VIEWS = [
   ['keys', 'Keys', Keys],
+  ['browsers', 'Browsers', Browsers],
   ['workspaces', 'Workspaces', Workspaces],
   ['prices', 'Prices', Prices],
   ['settings', 'Secrets and retention', Settings],
@@ -43,8 +45,8 @@ export function AdminPage(): ReactNode {
       </div>
       {!isAdmin && (
         <p className="caveats" role="note">
-          You are signed in with a key without the scope admin: it cannot see keys, checks and the audit log, nor change
-          anything.
+          You are signed in with a key without the scope admin: it cannot see keys, browsers, checks and the audit log,
+          nor change anything.
         </p>
       )}
       <View />

@@ -1,5 +1,6 @@
+import type { SignedIn } from '@recount/contract';
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
-import { request } from '../../api/client.ts';
+import { keepPageSecret, request } from '../../api/client.ts';
 import { queryClient } from '../../api/use-answer.ts';
 import { useUrlState } from '../../ui/use-url-state.ts';
 
@@ -7,7 +8,8 @@ import { useUrlState } from '../../ui/use-url-state.ts';
 const toSafePath = (next: string | undefined): string => (next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/');
 
 async function signIn(route: string, secret: string, next: string | undefined): Promise<void> {
-  await request(route, { method: 'POST', headers: { authorization: `Bearer ${secret}` } });
+  const response = await request(route, { method: 'POST', headers: { authorization: `Bearer ${secret}` } });
+  keepPageSecret(((await response.json()) as SignedIn).page);
   queryClient.clear();
   // Not by the router: a full reload discards everything of the previous user.
   location.replace(toSafePath(next));
@@ -53,7 +55,8 @@ export function SignInPage(): ReactNode {
         </p>
       )}
       <p className="muted">
-        The key needs the scope <code>read</code>. It is kept for 30 days in a cookie that no script can read.
+        The key needs the scope <code>read</code>. This browser does not keep it: it stays signed in for 30 days, or 7
+        days without use, and at most as long as the key.
       </p>
     </form>
   );
