@@ -213,7 +213,7 @@ function readPart({ path, file }: Pick<PartFile, 'path' | 'file'>): PartLine | u
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw toFolderError(error);
   }
-  // Whoever reads the line could only read part of such a value; as a text all of it is kept.
+  // Keeps all of such a value as text: as JSON, readers would take only part of it.
   if (hasMoreValues(text, MAX_LINE_VALUES)) return { file, text };
   try {
     return { file, value: JSON.parse(text) };

@@ -58,7 +58,6 @@ export { readSessionErrors, type SessionErrors } from './sessions/session-errors
 export * from './sessions/settle-sessions.ts';
 export * from './shares/shares.ts';
 export * from './transcripts/checkpoints.ts';
-export * from './transcripts/compare-rows.ts';
 export * from './transcripts/complete-origin.ts';
 export * from './transcripts/delete-transcript.ts';
 export * from './transcripts/insert-transcripts.ts';
@@ -95,6 +94,7 @@ export {
 export * from './transcripts/transcript-status.ts';
 export * from './transcripts/transcript-versions.ts';
 export * from './transcripts/transcript-writer.ts';
+export * from './usage/compare-rows.ts';
 export * from './usage/price-overrides.ts';
 export { refreshTotals } from './usage/refresh-totals.ts';
 export { deleteOrphanedUsage, findNextUsageNumbers } from './usage/replaced-usage.ts';

@@ -107,7 +107,7 @@ describe('recount verify', () => {
     expect(await verify()).toEqual({ exitCode: 1, findings: [{ table, missing: 0, surplus: 1 }] });
   });
 
-  it('exits with 1 if a text is not that of the raw transcript, unless told not to read it', async () => {
+  it('exits with 1 if a text differs from the raw transcript, unless told not to read it', async () => {
     await ingest();
     await database.pool.query(`UPDATE recount.content_blocks SET content_text = 'FORGED'`);
     expect(await verify()).toEqual({ exitCode: 1, findings: [{ table: 'content_blocks', missing: 1, surplus: 1 }] });

@@ -13,7 +13,7 @@ interface VerifyOptions {
   workspace: string;
 }
 
-/** What was found in one workspace. */
+/** Findings of one workspace. */
 interface Verification {
   workspace: string;
   /** Held against a recount from other rows. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IssueCode, IssueSeverity } from '../issues.ts';
-import { cutCharacters, isJsonObject } from '../records/fields.ts';
 import type { JsonValue } from '../rows.ts';
+import { limitText } from './inline-limit.ts';
 import { beginNestedJson, hasMoreValues, MAX_LINE_VALUES } from './json-values.ts';
 import { createLineCutter } from './line-cutter.ts';
 
@@ -157,7 +157,7 @@ function findObjectEnd(text: string, start: number): number {
 }
 
 interface JsonLine {
-  /** The beginning of the text, if part of the line could not be read or is no object; else empty. */
+  /** Up to 1,000 bytes of the text, if part of the line could not be read or is no object; else empty. */
   beginning: string;
   /**
    * In order: one, or several if objects were written without a line feed between them. Without NUL and lone
@@ -170,8 +170,7 @@ interface JsonLine {
 
 type ReportFault = (code: IssueCode, severity: IssueSeverity, error: string, count?: number) => void;
 
-/** Characters. */
-const MAX_BEGINNING = 1000;
+const MAX_BEGINNING_BYTES = 1000;
 const TOO_MANY_VALUES = `Line of more than ${MAX_LINE_VALUES.toLocaleString('en')} values: elements left out`;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
@@ -202,8 +201,9 @@ export function readJsonLine(lineBytes: Buffer, report: ReportFault): JsonLine |
       report('replaced_characters', 'warning', 'NUL or lone surrogate replaced', storable.replacedCount);
     }
   }
-  const isQuotable = isBroken || !values.every(isJsonObject);
-  return { beginning: isQuotable ? cutCharacters(text.trimStart(), MAX_BEGINNING) : '', values, isBroken };
+  const hasOther = values.some((value) => value === null || typeof value !== 'object' || Array.isArray(value));
+  const isQuotable = isBroken || hasOther;
+  return { beginning: isQuotable ? limitText(text.trimStart(), MAX_BEGINNING_BYTES).value : '', values, isBroken };
 }
 
 /** The JSON, or if it has more than `MAX_LINE_VALUES` values, JSON of the first, as `createLineCutter` chooses them. */

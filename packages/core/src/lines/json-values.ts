@@ -24,12 +24,12 @@ export function countJsonValues(json: string, max: number): number {
   return count;
 }
 
-/** Whether JSON has more values than `max`. Free for short texts: a value has at least one character. */
+/** True if JSON has more values than `max`. Free for short texts: a value has at least one character. */
 export function hasMoreValues(json: string, max: number): boolean {
   return json.length > max && countJsonValues(json, max) > max;
 }
 
-/** What the JSON in the texts of the current line may still take, and how many of these texts were too large for it. */
+/** Values that JSON in the current line's texts may still hold, and the number of texts that held too many. */
 let nestedValuesLeft = MAX_LINE_VALUES;
 let refusedTexts = 0;
 
@@ -42,7 +42,7 @@ export function beginNestedJson(): void {
   refusedTexts = 0;
 }
 
-/** Whether a text of the line may be parsed as JSON. */
+/** Takes the values of a JSON text from those left to the line. False if too few are left: it stays text. */
 export function mayParseNested(json: string): boolean {
   const count = countJsonValues(json, nestedValuesLeft);
   const isRefused = count > nestedValuesLeft;

@@ -65,9 +65,9 @@ interface Frame {
 /**
  * Cuts a line of JSON of any length while it streams past, so that the rest is JSON of at most `maxBytes`. Texts longer
  * than `maxTextBytes` keep their beginning, followed by a mark with their length. Usage comes last on a line and must
- * not be crowded out by what precedes it: so every value may take half of the room left in its array or object,
- * in bytes and in values, and elements with less than 64 bytes or no value left are dropped. The result depends only on the bytes, not on how they are split
- * into chunks.
+ * not be crowded out by what precedes it: so every value may take half of the room left in its array or object, in bytes
+ * and in values, and elements with less than 64 bytes or no value left are dropped. The result depends only on the
+ * bytes, not on how they are split into chunks.
  */
 export function createLineCutter({
   maxBytes,

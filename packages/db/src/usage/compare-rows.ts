@@ -7,10 +7,10 @@ import { COST_COLUMNS } from '../schema/usage-columns.ts';
 import { readSearchBlocks } from '../search/read-search-blocks.ts';
 import { searchDocuments } from '../search/schema.ts';
 import { toSearchDocument } from '../search/search-document.ts';
-import { sessionEvents, toolCalls, usageEntries } from '../usage/schema.ts';
-import { sessions } from './schema.ts';
-import type { RowSetKey } from './transcript-rows.ts';
-import { createTranscriptCopier } from './transcript-writer.ts';
+import { sessions } from '../transcripts/schema.ts';
+import type { RowSetKey } from '../transcripts/transcript-rows.ts';
+import { createTranscriptCopier } from '../transcripts/transcript-writer.ts';
+import { sessionEvents, toolCalls, usageEntries } from './schema.ts';
 
 /** A table whose rows are made from bytes, and how it compares with rows that were made again. */
 export interface RowCheck {
