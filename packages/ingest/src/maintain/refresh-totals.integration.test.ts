@@ -75,27 +75,28 @@ const toAnswer = (session: string, day: number): string =>
     },
   });
 
-it('attributes all days of a session to the machine of a version that grew by another day', async () => {
-  for (const [days, machine, tokens] of [
-    [5, 'desk', 100],
-    [6, 'laptop', 120],
+it('attributes all days of a session to the first machine that is named, by whichever version', async () => {
+  for (const [days, machine, expected] of [
+    [5, undefined, { null: 100 }],
+    [6, 'laptop', { laptop: 120 }],
+    [7, 'desk', { laptop: 140 }],
   ] as const) {
     const lines = Array.from({ length: days }, (_, index) => toAnswer('moved', index + 1));
-    await installation.receive(lines.join(''), { machine });
+    await installation.receive(lines.join(''), machine === undefined ? {} : { machine });
     for (const job of installation.jobs.splice(0)) {
       // So that most of the messages are kept from the version before.
       const options = { maxLineBytes: 1024 * 1024, minCheckpointBytes: 0, maxOpenMessages: 2 };
       const outcome = await handleJob({ ...installation, onReport: () => undefined }, job, options);
       expect(outcome).toMatchObject({ status: 'done' });
     }
-    expect(await readMachines('moved')).toEqual({ [machine]: tokens });
+    expect(await readMachines('moved')).toEqual(expected);
   }
 });
 
 it('attributes a session to the machine that a duplicate names', async () => {
   await installation.receive(toAnswer('unnamed', 7));
   await installation.work();
-  expect(await readMachines('unnamed')).toEqual({ laptop: 120, null: 20 });
+  expect(await readMachines('unnamed')).toEqual({ laptop: 140, null: 20 });
   await installation.receive(toAnswer('unnamed', 7), { machine: 'server' });
-  expect(await readMachines('unnamed')).toEqual({ laptop: 120, server: 20 });
+  expect(await readMachines('unnamed')).toEqual({ laptop: 140, server: 20 });
 });
