@@ -17,6 +17,8 @@ const USAGE_ERRORS = new Set(['UsageError', 'ConfigError', 'UnresolvedNameError'
 const CLEAR_ERRORS = new Set([
   'CliError',
   'BackfillTargetError',
+  'DatabaseEncodingError',
+  'DistributionError',
   'LocalPostgresError',
   'ProcessLockError',
   'RawStoreError',

@@ -26,6 +26,7 @@ export {
 export * from './database/disk-use.ts';
 export * from './database/locks.ts';
 export * from './database/refresh-statistics.ts';
+export { sessionOptions } from './database/session-settings.ts';
 export { sql } from './drizzle.cjs';
 export * from './export/export-queries.ts';
 export * from './live/live-bytes.ts';
@@ -39,7 +40,12 @@ export * from './messages/list-messages.ts';
 export * from './messages/read-edits.ts';
 export * from './messages/read-outline.ts';
 export { DistributionError, distributeDatabase, listPlacements } from './migrations/distribute-tables.ts';
-export { checkSchemaVersion, migrateDatabase, SchemaVersionError } from './migrations/migrate-database.ts';
+export {
+  checkSchemaVersion,
+  DatabaseEncodingError,
+  migrateDatabase,
+  SchemaVersionError,
+} from './migrations/migrate-database.ts';
 export { preferIndexes } from './planner.ts';
 export * from './reports/index.ts';
 export * from './reports/report-filter.ts';

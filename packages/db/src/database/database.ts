@@ -2,6 +2,7 @@ import pg from 'pg';
 import { drizzle, type NodePgDatabase } from '../drizzle.cjs';
 import { adaptToCitus, WITHOUT_JIT } from '../planner.ts';
 import { createPreparingClient } from './preparing-client.ts';
+import { CAN_CHECK_CLIENTS, SET_SESSION } from './session-settings.ts';
 
 /** Any drizzle handle: of a pool, a connection, or a transaction. */
 export type Database = Pick<NodePgDatabase, 'select' | 'insert' | 'update' | 'delete' | 'execute'>;
@@ -51,8 +52,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
 const KEEP_ALIVE_SETTINGS = [
   'SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3',
-  // A server on Windows rejects it: Windows cannot report closed connections this way.
-  `SELECT set_config('client_connection_check_interval', '5000', false) WHERE version() !~* 'windows|mingw|visual c'`,
+  `SELECT set_config('client_connection_check_interval', '5000', false) WHERE ${CAN_CHECK_CLIENTS}`,
 ].join('; ');
 
 /** Whether the server distributes tables over nodes. */
@@ -69,7 +69,9 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     onConnect: async (client) => {
-      const results: unknown = await client.query(`${KEEP_ALIVE_SETTINGS}; ${WITHOUT_JIT}; ${SELECT_IS_DISTRIBUTED}`);
+      const results: unknown = await client.query(
+        `${SET_SESSION}; ${KEEP_ALIVE_SETTINGS}; ${WITHOUT_JIT}; ${SELECT_IS_DISTRIBUTED}`,
+      );
       const last = (results as pg.QueryResult<{ is_distributed: boolean }>[]).at(-1);
       if (last?.rows[0]?.is_distributed) adaptToCitus(client);
     },

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseTranscript } from '@recount/core';
-import { createDatabase, dropDatabase } from '@recount/local-postgres';
+import { createDatabase, dropDatabase, toDatabaseUrl, withClient } from '@recount/local-postgres';
 import type {} from '@recount/local-postgres/testing';
 import pg from 'pg';
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
@@ -13,7 +13,7 @@ import { drizzle, getTableConfig, is, migrate, PgTable } from '../drizzle.cjs';
 import * as schema from '../schema/index.ts';
 import { refreshTotals } from '../usage/refresh-totals.ts';
 import { verifyUsage } from '../usage/verify-usage.ts';
-import { checkSchemaVersion, migrateDatabase, SchemaVersionError } from './migrate-database.ts';
+import { checkSchemaVersion, DatabaseEncodingError, migrateDatabase, SchemaVersionError } from './migrate-database.ts';
 
 /** An empty database, and a pool on it. */
 async function createEmptyDatabase() {
@@ -60,6 +60,25 @@ describe('migrateDatabase', () => {
     );
     await expect(checkSchemaVersion(database)).rejects.toThrow(/run `recount migrate` first/);
   });
+
+  it.each(['LATIN1', 'SQL_ASCII'])(
+    'refuses a database in %s, and says how to create one that works',
+    async (encoding) => {
+      const { serverUrl } = inject('postgres');
+      const name = `test_${randomBytes(8).toString('hex')}`;
+      await withClient(serverUrl, (client) =>
+        client.query(
+          `CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0`,
+        ),
+      );
+      onTestFinished(() => dropDatabase(serverUrl, name));
+      const migrating = migrateDatabase(toDatabaseUrl(serverUrl, name));
+      await expect(migrating).rejects.toThrow(DatabaseEncodingError);
+      await expect(migrating).rejects.toThrow(
+        `The database ${name} has the encoding ${encoding}, and recount needs UTF8: create another one with CREATE DATABASE`,
+      );
+    },
+  );
 
   it('rejects when the connection breaks, and the next call migrates', async () => {
     const { connectionString, pool } = await createEmptyDatabase();

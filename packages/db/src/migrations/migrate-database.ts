@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import type { Database } from '../database/database.ts';
+import { SET_SESSION } from '../database/session-settings.ts';
 import { drizzle, migrate, sql } from '../drizzle.cjs';
 import { distributeTables, isDistributed } from './distribute-tables.ts';
 
@@ -20,10 +21,12 @@ export async function migrateDatabase(connectionString: string): Promise<void> {
   client.on('error', () => {});
   await client.connect();
   try {
+    await client.query(SET_SESSION);
     await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     const database = drizzle(client);
     const { applied, known } = await readMigrationCounts(database);
     if (applied > known) throw new SchemaVersionError(applied, known);
+    if (applied === 0) await checkEncoding(database);
     const isSpread = await isDistributed(database);
     // Citus passes views on to its nodes, which do not have the underlying tables before these are distributed.
     if (!isSpread) await client.query('SET citus.enable_ddl_propagation = off');
@@ -50,6 +53,26 @@ export class SchemaVersionError extends Error {
         : `The database has schema version ${appliedCount}, this program needs ${knownCount}: run \`recount migrate\` first`,
     );
   }
+}
+
+/** The database cannot hold every text that agents write. */
+export class DatabaseEncodingError extends Error {
+  override name = 'DatabaseEncodingError';
+
+  constructor(database: string, encoding: string) {
+    super(
+      `The database ${database} has the encoding ${encoding}, and recount needs UTF8: create another one with ` +
+        "CREATE DATABASE recount ENCODING 'UTF8' LOCALE 'C.UTF-8' TEMPLATE template0, and name it in DATABASE_URL",
+    );
+  }
+}
+
+/** SQL_ASCII, too, is refused: it takes any bytes, and compares letters outside of ASCII as bytes. */
+async function checkEncoding(database: Database): Promise<void> {
+  const { rows } = await database.execute<{ name: string; encoding: string }>(sql`
+    SELECT datname AS name, pg_encoding_to_char(encoding) AS encoding FROM pg_database WHERE datname = current_database()`);
+  const { name = '', encoding = '' } = rows[0] ?? {};
+  if (encoding !== 'UTF8') throw new DatabaseEncodingError(name, encoding);
 }
 
 async function readMigrationCounts(database: Database): Promise<{ applied: number; known: number }> {

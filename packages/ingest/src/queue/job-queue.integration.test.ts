@@ -420,3 +420,17 @@ it('gives the job of a killed worker to another one long before the attempt woul
   expect(taken).toEqual([]);
   await vi.waitFor(() => expect(taken).toEqual(['t1']));
 });
+
+it('does not depend on the isolation that the database has by default', async () => {
+  const { rows } = await queues.pool.pool.query<{ name: string }>('SELECT current_database() AS name');
+  await queues.pool.pool.query(`ALTER DATABASE ${rows[0]?.name} SET default_transaction_isolation = 'serializable'`);
+  await queues.pool.pool.query(`
+    CREATE FUNCTION pgboss.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF current_setting('transaction_isolation') = 'serializable' THEN RAISE 'serializable'; END IF; RETURN NEW;
+    END $$;
+    CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON pgboss.job FOR EACH ROW EXECUTE FUNCTION pgboss.refuse()`);
+  await queues.pool.withTransaction((transaction) => sender.enqueue(transaction, toJob('t1')));
+  const { taken } = await startWorker();
+  await vi.waitFor(() => expect(taken).toEqual(['t1']));
+  await vi.waitFor(async () => expect(await isPending('t1')).toBe(false));
+});

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Database, sql } from '@recount/db';
+import { type Database, sessionOptions, sql } from '@recount/db';
 import { type Db, fromDrizzle, type JobWithMetadata, PgBoss } from 'pg-boss';
 import {
   DEAD_LETTER_QUEUE,
@@ -138,6 +138,7 @@ const DEFAULT_POLL_INTERVAL_MS = 1000;
 export function createJobQueue(options: JobQueueOptions): JobQueue {
   const isWorker = options.role === 'worker';
   const boss = new PgBoss({
+    ...sessionOptions,
     connectionString: options.connectionString,
     application_name: `recount queue ${options.role}`,
     max: options.maxConnections ?? (isWorker ? 4 : 2),

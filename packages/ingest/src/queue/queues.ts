@@ -1,4 +1,4 @@
-import { type Database, sql } from '@recount/db';
+import { type Database, sessionOptions, sql } from '@recount/db';
 import { PgBoss, type Queue } from 'pg-boss';
 
 export const INGEST_QUEUE = 'ingest-transcript';
@@ -55,6 +55,7 @@ const deadLetterQueueOptions = {
 /** Creates or upgrades the queue's tables and queues. Many processes may call it at once. */
 export async function migrateQueue(connectionString: string): Promise<void> {
   const boss = new PgBoss({
+    ...sessionOptions,
     connectionString,
     application_name: 'recount migrate queue',
     max: 2,
