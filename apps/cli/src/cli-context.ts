@@ -21,6 +21,8 @@ export interface CliContext {
   outlivesReader: boolean;
   /** From the first call on, SIGINT, SIGTERM and SIGHUP abort the signal instead of ending the process. */
   listenForInterruption(): AbortSignal;
+  /** The same without SIGINT, which is for a program that the command starts in its terminal. */
+  listenForTermination(): AbortSignal;
   /** Tells the parent process, if it opened a channel, that the command is running. */
   reportReady(): void;
 }
@@ -56,6 +58,7 @@ export function createCliContext(process: NodeJS.Process): CliContext {
       signal ??= createInterruption(process);
       return signal;
     },
+    listenForTermination: () => createInterruption(process, { leavesCtrlC: true }),
     // If the parent has just exited, the interruption reports it.
     reportReady: () => void process.send?.('ready', () => undefined),
   };

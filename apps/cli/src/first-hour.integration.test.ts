@@ -232,6 +232,22 @@ describe('the first hour', () => {
     });
   });
 
+  it('runs every recipe of the documentation, of several workspaces for one', async () => {
+    const page = await readFile(`${PROJECT_DIRECTORY}/docs/sql.md`, 'utf8');
+    const recipes = [...page.matchAll(/^```sql\n(SELECT.*?)^```$/gms)].map(([, recipe = '']) => recipe);
+    expect(recipes.length).toBeGreaterThan(15);
+    for (const scope of [['--workspace', 'home'], ['--all-workspaces']]) {
+      for (const recipe of recipes) {
+        const { exitCode, err } = await type(['sql', ...scope, recipe]);
+        expect({ recipe, exitCode, err }).toEqual({ recipe, exitCode: 0, err: '' });
+      }
+    }
+    expect(await type(['sql', '--workspace', 'home', 'SELECT FROM analytics.daily_usage'])).toMatchObject({
+      exitCode: 1,
+      err: expect.stringContaining('write `FROM daily_usage`, or give --all-workspaces'),
+    });
+  });
+
   it('fits 80 columns', async () => {
     for (const commandLine of [
       ['sessions'],

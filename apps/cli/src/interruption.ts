@@ -7,12 +7,20 @@ const SECOND_SIGNAL_MS = 700;
 const STARTER_POLL_MS = 500;
 export const INTERRUPTED_EXIT_CODE = 130;
 
+interface InterruptionOptions {
+  /** Ctrl-C is for a program that this one has started, and is not listened to. Default: no. */
+  leavesCtrlC?: boolean;
+}
+
 /**
  * A signal that aborts at the first SIGINT, SIGTERM or SIGHUP, and when the parent process is gone: detected by its
  * channel, or by its id in RECOUNT_STARTED_BY, because npm forwards no signals. A second SIGINT ends the process at
  * once.
  */
-export function createInterruption(process: NodeJS.Process): AbortSignal {
+export function createInterruption(
+  process: NodeJS.Process,
+  { leavesCtrlC = false }: InterruptionOptions = {},
+): AbortSignal {
   const controller = new AbortController();
   let firstAtMs: number | undefined;
   process.on('disconnect', () => controller.abort(new InterruptedError()));
@@ -27,6 +35,7 @@ export function createInterruption(process: NodeJS.Process): AbortSignal {
   }
   for (const name of SIGNALS) {
     process.on(name, () => {
+      if (leavesCtrlC && name === 'SIGINT') return;
       if (firstAtMs === undefined) {
         firstAtMs = performance.now();
         controller.abort(new InterruptedError());

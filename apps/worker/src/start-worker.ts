@@ -13,6 +13,7 @@ import {
   handleJob,
   type JobReport,
   openPriceFile,
+  runReaderCleanup,
   runReparsing,
   runRetention,
   runSearchIndexer,
@@ -166,6 +167,10 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     { database, onFailure: (reason) => log.warn({ reason }, 'totals not made') },
     { signal: endOfIndexing.signal },
   );
+  const cleaning = runReaderCleanup(
+    { database, onFailure: (reason) => log.warn({ reason }, 'roles of killed recount sql not dropped') },
+    { signal: endOfIndexing.signal },
+  );
   const reparsing = runReparsing(
     {
       database,
@@ -181,7 +186,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     failed,
     async close() {
       endOfIndexing.abort();
-      await Promise.all([indexing, retention, recording, totals, reparsing]);
+      await Promise.all([indexing, retention, recording, totals, cleaning, reparsing]);
       const timer = setTimeout(() => shutdown.abort(), config.shutdownGraceMs);
       await queue.stop(config.shutdownGraceMs + HAND_BACK_MS);
       clearTimeout(timer);

@@ -31,6 +31,7 @@ export { type TendOptions, tendLiveStreams } from './live/tend-live-streams.ts';
 export { createDoctorCounts, type DoctorCounts } from './maintain/check-raw-objects.ts';
 export { deleteSession, deleteTranscript, deleteWorkspace } from './maintain/deletions.ts';
 export { isHarmless, needsAttention } from './maintain/doctor-report.ts';
+export { runReaderCleanup } from './maintain/drop-readers.ts';
 export { createMaintenanceRunner, type MaintenanceRunner } from './maintain/maintenance-runner.ts';
 export { type RebuildFinding, type RebuildProgress, rebuildDatabase } from './maintain/rebuild-database.ts';
 export { rebuildUsage } from './maintain/rebuild-usage.ts';

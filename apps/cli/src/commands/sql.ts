@@ -21,6 +21,10 @@ const WRITE_PATH = 'analytics,recount,public';
 /** insufficient_privilege, and read_only_sql_transaction on a standby. */
 const CANNOT_CREATE = new Set(['42501', '25006']);
 
+const OTHER_SCHEMA = /^permission denied for schema analytics$/;
+const NAMES_HINT =
+  'Of several workspaces, one is read through views without a schema: write `FROM daily_usage`, or give --all-workspaces.';
+
 export function createSqlCommand(context: CliContext): Command {
   return new Command('sql')
     .description('Run a query on the analytics views, or open psql; as a role that can only read')
@@ -33,18 +37,24 @@ export function createSqlCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Works on DATABASE_URL, else on the local installation, which must be running. docs/sql.md describes the views. Keys, tables and
-the queue cannot be read but with --write; the role is made for the call and deleted after it.
+Works on DATABASE_URL, else on the local installation, which must be running. docs/sql.md describes the views, which are named
+without a schema. Keys, tables and the queue cannot be read but with --write. The role is made for the call and deleted after it,
+with what it still runs, also after Ctrl-C; if recount is killed, the next call or a worker deletes it two minutes later.
 
 Examples:
   $ recount sql "SELECT project, sum(cost_usd) FROM daily_usage GROUP BY project ORDER BY 2 DESC NULLS LAST"
   $ recount sql`,
     )
-    .action((query: string | undefined, options: SqlOptions) =>
-      withUser(context, options, (user) =>
-        query === undefined ? openPsql(context, user, options) : runQuery(context, user, query, options),
-      ),
-    );
+    .action(async (query: string | undefined, options: SqlOptions) => {
+      // Ctrl-C is for psql, which uses it to cancel a query; the role is deleted after psql has ended.
+      const signal = query === undefined ? context.listenForTermination() : context.listenForInterruption();
+      await withUser(context, options, (user) => {
+        signal.throwIfAborted();
+        return query === undefined
+          ? openPsql(context, user, options, signal)
+          : runQuery(context, user, query, options, signal);
+      });
+    });
 }
 
 /** Who queries: the address to connect to, and settings in addition to the role's. */
@@ -118,14 +128,26 @@ async function runQuery(
   { url, settings }: DatabaseUser,
   query: string,
   options: SqlOptions,
+  signal: AbortSignal,
 ): Promise<void> {
   const { createDatabasePool } = await import('@recount/db');
-  const { pool, close } = createDatabasePool({ connectionString: url, maxConnections: 1 });
+  const { pool, close } = createDatabasePool({ connectionString: url, maxConnections: 2 });
+  const client = await pool.connect();
+  // A connection that breaks also rejects the running query; the event alone would crash the process.
+  client.on('error', () => {});
+  // The statement then fails, or has ended already.
+  const cancel = (): void => void pool.query('SELECT pg_cancel_backend($1)', [pid]).catch(() => undefined);
+  let pid: number | undefined;
   try {
-    if (settings !== '') await pool.query(`SET search_path = ${WRITE_PATH}`);
+    if (settings !== '') await client.query(`SET search_path = ${WRITE_PATH}`);
+    ({ pid } = (await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0] ?? {});
+    signal.addEventListener('abort', cancel, { once: true });
+    signal.throwIfAborted();
     // As arrays: two columns may have the same name.
-    const result = await pool.query<unknown[]>({ text: query, rowMode: 'array' }).catch(({ message }: Error) => {
-      throw new CliError(`Postgres: ${message}`);
+    const result = await client.query<unknown[]>({ text: query, rowMode: 'array' }).catch(({ message }: Error) => {
+      signal.throwIfAborted();
+      const hint = OTHER_SCHEMA.test(message) ? `. ${NAMES_HINT}` : '';
+      throw new CliError(`Postgres: ${message}${hint}`);
     });
     // Of several statements, the last one that returned rows.
     const shown = [result].flat().findLast(({ fields }) => fields?.length > 0);
@@ -133,6 +155,8 @@ async function runQuery(
     const rows = shown?.rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]]))) ?? [];
     await printRows(context, rows, names, options);
   } finally {
+    signal.removeEventListener('abort', cancel);
+    client.release(true);
     await close();
   }
 }
@@ -198,6 +222,7 @@ async function openPsql(
   context: CliContext,
   { url: address, settings }: DatabaseUser,
   { csv, json }: SqlOptions,
+  signal: AbortSignal,
 ): Promise<void> {
   if (csv || json) throw new UsageError('--csv and --json need a query.');
   const url = new URL(address);
@@ -214,14 +239,14 @@ async function openPsql(
     PGSSLMODE: url.searchParams.get('sslmode') ?? undefined,
     PGOPTIONS: settings,
   };
-  // Ctrl-C is for psql, which uses it to cancel a query; the role is deleted after psql has ended.
-  context.listenForInterruption();
   const psql = spawn('psql', [], { stdio: 'inherit', env });
+  signal.addEventListener('abort', () => psql.kill(), { once: true });
   const failed = once(psql, 'error').then(([error]) => {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') throw new CliError('psql is not found on PATH. Give a query: recount sql "SELECT …"');
     throw error;
   });
   const [exitCode] = await Promise.race([once(psql, 'close'), failed]);
+  signal.throwIfAborted();
   context.exitCode = exitCode ?? 1;
 }

@@ -34,6 +34,7 @@ export function createFakeContext({
     outlivesReader: false,
     interruption,
     listenForInterruption: () => interruption.signal,
+    listenForTermination: () => interruption.signal,
     reportReady: () => undefined,
     out: stdout.text,
     err: stderr.text,

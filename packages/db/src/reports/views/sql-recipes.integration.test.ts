@@ -75,7 +75,10 @@ it('tests only recipes that are on the page', () => {
 
 describe('the recipe', () => {
   it.each(recipes)('%s', async (heading, sql) => {
-    const { rows } = await pool.pool.query(sql);
+    const { rows } = await pool.withTransaction(async (_, client) => {
+      await client.query('SET LOCAL search_path = analytics');
+      return await client.query(sql);
+    });
     const expected = knownRows[heading];
     if (expected === undefined) expect(rows.length).toBeGreaterThan(0);
     else expect(rows.slice(0, expected.length)).toMatchObject(expected);
@@ -90,7 +93,7 @@ it.skipIf(isOnCitus())('creates a role that reads the views and nothing else', a
     await client.query('BEGIN');
     await client.query((sqlByHeading.get(CONNECTING) ?? '').replaceAll('recount_reader', role));
     await client.query('CREATE VIEW analytics.later AS SELECT 1 AS one');
-    await client.query(`SET LOCAL ROLE ${role}`);
+    await client.query(`SET LOCAL ROLE ${role}; SET LOCAL search_path = analytics`);
     for (const [, sql] of recipes) await client.query(sql);
     await client.query('SELECT one FROM analytics.later');
     for (const forbidden of [
