@@ -29,7 +29,7 @@ export const apiEnvironment = z.object({
   ),
   RECOUNT_MAX_TRANSCRIPT_BYTES: integer(DEFAULT_MAX_TRANSCRIPT_BYTES, 1024, TIB).describe('decoded size of one upload'),
   RECOUNT_MAX_CONCURRENT_UPLOADS: integer(16, 1, 10_000).describe(
-    'uploads at once; further ones get 429 with Retry-After',
+    'uploads at once, half of them of one key; further ones get 429 with Retry-After',
   ),
   RECOUNT_UPLOAD_IDLE_TIMEOUT_MS: integer(60_000, 100, HOUR_MS).describe(
     'an upload that is silent for this long is aborted',
@@ -48,7 +48,9 @@ export const apiEnvironment = z.object({
     .string()
     .optional()
     .describe('addresses or networks of trusted proxies (X-Forwarded-For), separated by commas'),
-  RECOUNT_LIVE_MAX_STREAMS: integer(100, 1, 100_000).describe('open streams of a workspace; further ones get 429'),
+  RECOUNT_LIVE_MAX_STREAMS: integer(100, 1, 100_000).describe(
+    'open streams of a workspace, half of them of one key; further ones get 429',
+  ),
   RECOUNT_LIVE_MAX_STREAM_BYTES: integer(256 * MIB, 1024, TIB).describe('size of one stream'),
   RECOUNT_LIVE_IDLE_TIMEOUT_MS: integer(HOUR_MS / 4, 1000, 24 * HOUR_MS).describe(
     'a stream that is silent for this long is closed as aborted',

@@ -79,7 +79,7 @@ export async function addAttachmentRoutes(
       '/v1/sessions/:session_id/attachments',
       { schema: uploadSchema, config: { scope: 'ingest', isRateLimited: false } },
       (request, reply) =>
-        slots.run(async () => {
+        slots.run(uploaderOf(request), async () => {
           assertBodySize({ maxTranscriptBytes: maxBytes }, request);
           await deps.space.assertRoom(Number(request.headers['content-length'] ?? 0));
           const encoding = parseContentEncoding(request.headers['content-encoding']);

@@ -114,8 +114,12 @@ describe('very many uploads at once', () => {
 
   it('are accepted up to the number of slots; the others are told when to retry', async () => {
     const headers = { 'content-length': String(text.length) };
-    const held = Array.from({ length: MAX_UPLOADS }, () =>
-      openUpload({ url: api.url, key: api.keys.ingest }, { ...headers, connection: 'close' }, text.subarray(0, 100)),
+    const held = Array.from({ length: MAX_UPLOADS }, (_, index) =>
+      openUpload(
+        { url: api.url, key: index % 2 === 0 ? api.keys.ingest : api.keys.other },
+        { ...headers, connection: 'close' },
+        text.subarray(0, 100),
+      ),
     );
     await vi.waitFor(async () => expect(await listUploadsUnderWay(api.storeDirectory)).toHaveLength(MAX_UPLOADS));
     const responses = await Promise.all(Array.from({ length: 60 }, () => api.upload(text)));
@@ -128,11 +132,34 @@ describe('very many uploads at once', () => {
     expect((await api.upload(text)).status).toBe(200);
   });
 
+  it('of one key leave the other slots to other keys', async () => {
+    const KEY_SHARE = MAX_UPLOADS / 2;
+    const greedy = Array.from({ length: 60 }, () =>
+      openUpload(
+        { url: api.url, key: api.keys.ingest },
+        { 'content-length': String(text.length), connection: 'close' },
+        text.subarray(0, 100),
+      ),
+    );
+    const answers: string[] = [];
+    for (const { answer } of greedy) void answer.then((text) => answers.push(text));
+    await vi.waitFor(() => expect(answers).toHaveLength(60 - KEY_SHARE));
+    for (const answer of answers) expect(answer).toMatch(/^HTTP\/1.1 429 .*\r\nretry-after: 2\r\n.*of one key/is);
+    expect(await listUploadsUnderWay(api.storeDirectory)).toHaveLength(KEY_SHARE);
+    expect([200, 202]).toContain((await api.upload(text)).status);
+    for (const upload of greedy) upload.destroy();
+    await vi.waitFor(async () => expect(await listUploadsUnderWay(api.storeDirectory)).toEqual([]));
+  });
+
   it('all end soon if their clients half-close or abort the connection', async () => {
     const head = { 'transfer-encoding': 'chunked' };
     for (const leave of ['end', 'destroy'] as const) {
-      const uploads = Array.from({ length: MAX_UPLOADS }, () =>
-        openUpload({ url: api.url, key: api.keys.ingest }, head, `ffff\r\n${toTranscript('left', 2)}`),
+      const uploads = Array.from({ length: MAX_UPLOADS }, (_, index) =>
+        openUpload(
+          { url: api.url, key: index % 2 === 0 ? api.keys.ingest : api.keys.other },
+          head,
+          `ffff\r\n${toTranscript('left', 2)}`,
+        ),
       );
       await vi.waitFor(async () => expect(await listUploadsUnderWay(api.storeDirectory)).toHaveLength(MAX_UPLOADS));
       for (const upload of uploads) upload[leave]();

@@ -558,12 +558,15 @@ describe('limits', () => {
 
   it('apply to the open streams of a workspace', async () => {
     const headers = (streamId: string) => ({ 'recount-stream': streamId });
-    const ids = Array.from({ length: limits.maxOpenStreams + 5 }, () => newTestStreamId());
-    const answers = await Promise.all(ids.map((id) => sendLive(sender, 'crowd', '', headers(id))));
+    const ids = Array.from({ length: limits.maxOpenStreams + 10 }, () => newTestStreamId());
+    const other = { url: api.url, key: api.keys.admin };
+    const answers = await Promise.all(
+      ids.map((id, index) => sendLive(index % 2 === 0 ? sender : other, 'crowd', '', headers(id))),
+    );
     const { streams } = liveListSchema.parse(await (await api.fetch('/v1/live')).json());
     expect(streams).toHaveLength(limits.maxOpenStreams);
     const refused = answers.filter(({ status }) => status === 429);
-    expect(refused.length).toBeGreaterThanOrEqual(5);
+    expect(refused).toHaveLength(10);
     expect(refused.map(({ body }) => slugOf(body))).toEqual(refused.map(() => 'too-many-streams'));
     await Promise.all(
       streams.map(({ stream_id, session_id }) =>
@@ -571,6 +574,30 @@ describe('limits', () => {
       ),
     );
     expect(await (await api.fetch('/v1/live')).json()).toEqual({ streams: [] });
+  });
+
+  it('leave half of a workspace’s streams to other keys, whatever one key opens', async () => {
+    const share = limits.maxOpenStreams / 2;
+    const ids = Array.from({ length: share + 5 }, () => newTestStreamId());
+    const answers = await Promise.all(ids.map((id) => sendLive(sender, 'greedy', '', { 'recount-stream': id })));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(5);
+    for (const { body, headers } of refused) {
+      expect(body).toMatchObject({ detail: `At most ${share} streams of a key are open at once` });
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    }
+    // One that is open may be continued.
+    const openId = ids.find((_, index) => answers[index]?.status === 200) ?? '';
+    expect(await sendLive(sender, 'greedy', '', { 'recount-stream': openId })).toMatchObject({ status: 200 });
+    const other = { url: api.url, key: api.keys.admin };
+    expect(await sendLive(other, 'modest', '', complete)).toMatchObject({ status: 200 });
+    const { streams } = liveListSchema.parse(await (await api.fetch('/v1/live')).json());
+    await Promise.all(
+      streams.map(({ stream_id, session_id }) =>
+        sendLive(sender, session_id, '', { 'recount-stream': stream_id, ...complete }),
+      ),
+    );
+    expect(await sendLive(sender, 'greedy', '', complete)).toMatchObject({ status: 200 });
   });
 
   it('apply to long texts in events', async () => {

@@ -116,7 +116,7 @@ export async function addUploadRoutes(parent: ApiApp, deps: Deps, config: Config
       '/v1/transcripts/:transcript_id',
       { schema: continuationSchema, config: { scope: 'ingest', isRateLimited: false } },
       (request, reply) =>
-        slots.run(async () => {
+        slots.run(uploaderOf(request), async () => {
           await deps.space.assertRoom(
             request.headers['recount-offset'] + Number(request.headers['content-length'] ?? 0),
           );
@@ -127,7 +127,7 @@ export async function addUploadRoutes(parent: ApiApp, deps: Deps, config: Config
         }),
     );
     app.post('/v1/transcripts', { schema, config: { scope: 'ingest', isRateLimited: false } }, (request, reply) =>
-      slots.run(async () => {
+      slots.run(uploaderOf(request), async () => {
         // Before anything of the body is read, or requested by 100-continue.
         assertBodySize(config, request);
         await deps.space.assertRoom(Number(request.headers['content-length'] ?? 0));

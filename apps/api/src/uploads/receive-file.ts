@@ -1,5 +1,5 @@
 import type { RawObjectOutcome, UploadReceipt } from '@recount/contract';
-import { type ReceiveRequest, receiveTranscript } from '@recount/ingest';
+import { type ReceiveRequest, receiveTranscript, toKeyShare } from '@recount/ingest';
 import { noTracing, SIZE_BYTES, TRANSCRIPT_ID, WORKSPACE_ID } from '@recount/service/telemetry';
 import type { FastifyBaseLogger } from 'fastify';
 import type { ApiDependencies } from '../api-dependencies.ts';
@@ -8,30 +8,40 @@ import { ProblemError } from '../problems/problem-error.ts';
 import { toProblemError } from '../problems/to-problem-error.ts';
 
 interface UploadSlots {
-  /** Runs one upload. Throws ProblemError `too-many-uploads` if all slots are taken. */
-  run<T>(upload: () => Promise<T>): Promise<T>;
+  /** Runs one upload of a key. Throws ProblemError `too-many-uploads` if all slots are taken, or all that one key may take. */
+  run<T>(keyId: string, upload: () => Promise<T>): Promise<T>;
 }
 
 const RETRY_AFTER_SECONDS = 2;
 
 /** Each running upload has its own buffers: limiting their number bounds the process's memory. */
 export function createUploadSlots(maxConcurrentUploads: number): UploadSlots {
+  const maxOfKey = toKeyShare(maxConcurrentUploads);
+  const takenByKey = new Map<string, number>();
   let taken = 0;
   return {
-    async run(upload) {
-      if (taken >= maxConcurrentUploads) {
-        const detail = `At most ${maxConcurrentUploads} uploads at once; try again`;
-        throw new ProblemError('too-many-uploads', detail, { headers: { 'retry-after': String(RETRY_AFTER_SECONDS) } });
-      }
+    async run(keyId, upload) {
+      const takenByThis = takenByKey.get(keyId) ?? 0;
+      if (taken >= maxConcurrentUploads) throw toTooMany(`At most ${maxConcurrentUploads} uploads`);
+      if (takenByThis >= maxOfKey) throw toTooMany(`At most ${maxOfKey} uploads of one key`);
       taken += 1;
+      takenByKey.set(keyId, takenByThis + 1);
       try {
         return await upload();
       } finally {
         taken -= 1;
+        const left = (takenByKey.get(keyId) ?? 0) - 1;
+        if (left > 0) takenByKey.set(keyId, left);
+        else takenByKey.delete(keyId);
       }
     },
   };
 }
+
+const toTooMany = (limit: string): ProblemError =>
+  new ProblemError('too-many-uploads', `${limit} at once; try again`, {
+    headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
+  });
 
 /** Labels for the metrics. */
 const OUTCOMES: Readonly<Record<RawObjectOutcome, string>> = {

@@ -72,26 +72,36 @@ type NewLiveStream = Pick<
   | 'person'
 >;
 
+/** How many streams may be open at once. */
+interface OpenStreamLimits {
+  ofWorkspace: number;
+  ofKey: number;
+}
+
 /**
  * Makes `writer_id` the one that appends to the stream, which is created if it is new. Returns the current row, which
- * may be an ended one; undefined if the stream is new and the workspace already has `maxOpenStreams` open.
+ * may be an ended one; or the limit that a new stream would exceed; undefined if another request made and ended it
+ * meanwhile.
  */
 export async function openLiveStream(
   transaction: Database,
   stream: NewLiveStream,
-  maxOpenStreams: number,
-): Promise<LiveStreamRow | undefined> {
+  limits: OpenStreamLimits,
+): Promise<LiveStreamRow | keyof OpenStreamLimits | undefined> {
   const key = { workspaceId: stream.workspace_id, streamId: stream.id };
   const known = (await takeOverLiveStream(transaction, key, stream)) ?? (await findLiveStream(transaction, key));
   if (known !== undefined) return known;
-  // One at a time, so that the limit is exact.
+  // One at a time, so that the limits are exact.
   await transaction.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`live/${stream.workspace_id}`}, 0))`);
   // Both conditions: the first is that of a partial index.
-  const { rows } = await transaction.execute<{ count: number }>(sql`
-    SELECT count(*)::int AS count FROM ${liveStreams}
-    WHERE workspace_id = ${stream.workspace_id} AND state <> 'closed' AND state = 'open'`);
-  if ((rows[0]?.count ?? 0) >= maxOpenStreams) return undefined;
-  const { workspace_id, session_id } = stream;
+  const { workspace_id, session_id, uploader_key_id } = stream;
+  const { rows } = await transaction.execute<{ of_workspace: number; of_key: number }>(sql`
+    SELECT count(*)::int AS of_workspace,
+      count(*) FILTER (WHERE uploader_key_id = ${uploader_key_id})::int AS of_key
+    FROM ${liveStreams}
+    WHERE workspace_id = ${workspace_id} AND state <> 'closed' AND state = 'open'`);
+  if ((rows[0]?.of_workspace ?? 0) >= limits.ofWorkspace) return 'ofWorkspace';
+  if ((rows[0]?.of_key ?? 0) >= limits.ofKey) return 'ofKey';
   await transaction.insert(liveSessions).values({ workspace_id, session_id }).onConflictDoNothing();
   const [inserted] = await transaction.insert(liveStreams).values(stream).onConflictDoNothing().returning();
   // Another request was first, and waited for the same lock.

@@ -1,5 +1,5 @@
 /**
- * - `too-many-streams`: the workspace has reached its limit of open streams
+ * - `too-many-streams`: the workspace or the key has reached its limit of open streams
  * - `wrong-session`: the stream belongs to another session
  * - `offset-mismatch`: bytes are missing between those stored and those sent
  * - `different-bytes`: the bytes sent differ from those stored at the same offset

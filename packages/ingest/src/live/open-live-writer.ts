@@ -1,6 +1,7 @@
 import { findTranscript, type LiveStreamRow, nameLiveStream, openLiveStream, readLiveChunks } from '@recount/db';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { toKeyShare } from '../key-share.ts';
 import { createParameterRedaction } from '../redact/redact-parameters.ts';
 import { LiveError } from './live-error.ts';
 import { createLiveWriter, type LiveDependencies, type LiveWriter } from './live-writer.ts';
@@ -76,6 +77,7 @@ export async function* readStoredStream(
 export const newStreamId = monotonicFactory();
 
 export interface LiveLimits {
+  /** Of a workspace; one key may hold its share of them. */
   maxOpenStreams: number;
   maxBytes: number;
 }
@@ -109,6 +111,7 @@ export async function openLiveWriter(
   const { workspaceId, streamId, sessionId, offset } = request;
   const { toText } = await createParameterRedaction(deps.database.database, workspaceId);
   const [path, machine, person] = await Promise.all([request.path, request.machine, request.person].map(toText));
+  const openLimits = { ofWorkspace: limits.maxOpenStreams, ofKey: toKeyShare(limits.maxOpenStreams) };
   const stream = await deps.database.withTransaction(async (transaction) => {
     await nameLiveStream(transaction, { workspaceId, streamId }, sessionId);
     return await openLiveStream(
@@ -125,12 +128,14 @@ export async function openLiveWriter(
         person: person ?? null,
         writer_id: newStreamId(),
       },
-      limits.maxOpenStreams,
+      openLimits,
     );
   });
-  if (stream === undefined) {
-    throw new LiveError('too-many-streams', `At most ${limits.maxOpenStreams} streams of a workspace are open at once`);
+  if (stream === 'ofWorkspace' || stream === 'ofKey') {
+    const holder = stream === 'ofKey' ? 'a key' : 'a workspace';
+    throw new LiveError('too-many-streams', `At most ${openLimits[stream]} streams of ${holder} are open at once`);
   }
+  if (stream === undefined) throw new LiveError('taken-over', 'Another request has just made and ended the stream');
   const storedBytes = stream.stored_bytes;
   if (stream.session_id !== sessionId) throw new LiveError('wrong-session', 'The stream belongs to another session');
   if (stream.state !== 'open') throw new LiveError('closed', 'The stream has ended', storedBytes);
