@@ -91,8 +91,8 @@ describe('an upload', () => {
 
   it('is stored once, however many copies arrive at the same time', async () => {
     const text = toTranscript(session, 10);
-    const responses = await Promise.all(Array.from({ length: 10 }, () => api.upload(text)));
-    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(9).fill(200), 202]);
+    const responses = await Promise.all(Array.from({ length: 8 }, () => api.upload(text)));
+    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(7).fill(200), 202]);
     const receipts = (await Promise.all(responses.map((response) => response.json()))) as { transcript_id: string }[];
     expect(new Set(receipts.map(({ transcript_id }) => transcript_id)).size).toBe(1);
     expect(await api.countTranscripts()).toBe(before.transcripts + 1);
