@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { runProgram, toBaseEnvironment } from './run-program.ts';
 
@@ -23,6 +24,25 @@ it('ends a program at its deadline, and one that is to be killed', async () => {
   setTimeout(() => killed.abort(), 50);
   expect(await start(FOREVER, 60_000, killed.signal)).toMatchObject({ exitCode: null, isLate: false });
 });
+
+it.runIf(process.platform === 'linux')('ends what a program leaves running in a session of its own', async () => {
+  const daemon = `const { spawn } = require('node:child_process');
+    const child = spawn(process.execPath, ['-e', ${JSON.stringify(FOREVER)}], { detached: true, stdio: 'ignore' });
+    child.unref();
+    console.log(child.pid);`;
+  const { stdout } = await start(daemon);
+  const isRunning = () => /\) [^Z]/.test(readStat(Number(stdout)));
+  await expect.poll(isRunning).toBe(false);
+});
+
+/** Empty once the process is gone. */
+function readStat(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    return '';
+  }
+}
 
 it('lets programs reach nothing but loopback', () => {
   const { PATH: _, ...environment } = toBaseEnvironment('/nowhere');

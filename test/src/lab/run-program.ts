@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface ProgramRun {
@@ -43,12 +45,16 @@ export function toBaseEnvironment(home: string): Record<string, string> {
   };
 }
 
+/** An environment variable by which the daemons of a run are found: they leave its process group. */
+const RUN_MARK = 'RECOUNT_LAB_RUN';
+
 /** Runs a program to its end, in a process group of its own, which is killed at the deadline. */
 export async function runProgram(start: ProgramStart): Promise<ProgramRun> {
   const [file, ...words] = start.command;
+  const mark = randomUUID();
   const child = spawn(file, [...words, ...start.arguments], {
     cwd: start.cwd,
-    env: start.environment,
+    env: { ...start.environment, [RUN_MARK]: mark },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
@@ -75,6 +81,7 @@ export async function runProgram(start: ProgramStart): Promise<ProgramRun> {
     start.kill?.removeEventListener('abort', stop);
     // What it started in the background ends as well.
     killGroup(child);
+    await killDaemons(mark);
     running.delete(child);
     await sleep(50);
   }
@@ -93,5 +100,19 @@ function killGroup({ pid }: ChildProcess): void {
     process.kill(-pid, 'SIGKILL');
   } catch {
     // All of it has ended.
+  }
+}
+
+/** Kills the processes with this mark in their environment, where the system shows it (`/proc`, on Linux). */
+async function killDaemons(mark: string): Promise<void> {
+  const names = await readdir('/proc').catch(() => []);
+  for (const pid of names.filter((name) => /^\d+$/.test(name))) {
+    const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+    if (!environment.split('\0').includes(`${RUN_MARK}=${mark}`)) continue;
+    try {
+      process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // It has ended meanwhile.
+    }
   }
 }
