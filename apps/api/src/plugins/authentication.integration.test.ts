@@ -126,4 +126,13 @@ describe('wrong keys from one address', () => {
     expect((await request('/v1/sessions', `Bearer ${seen}`, from)).status).toBe(200);
     expect((await request('/v1/sessions', `Bearer ${unseen}`, '198.51.100.8')).status).toBe(200);
   });
+
+  it('count for all of an IPv6 network of 64 bits', async () => {
+    const ask = (from: string): Promise<Response> => request('/v1/sessions', `Bearer ${toWrongKey()}`, from);
+    for (let count = 1; count <= MAX_FAILED_KEYS; count++) {
+      await expectProblem(await ask(`2001:db8:0:1::${count}`), 401, 'invalid-key');
+    }
+    await expectProblem(await ask('2001:db8:0:1:ffff::9'), 429, 'too-many-failed-keys');
+    await expectProblem(await ask('2001:db8:0:2::1'), 401, 'invalid-key');
+  });
 });

@@ -194,11 +194,16 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** A signed-in browser asks again after this time, and is refused if it was signed out. */
 const SIGNED_IN_READER_MS = 5 * 60_000;
 
+/** How long a reader may stay: until its key expires, and the sign-in of a browser is asked for again before. */
+export function toReaderMs(holder: { expiresAt?: string | null; signInId?: string }, nowMs: number): number {
+  const keyMs = holder.expiresAt == null ? Number.POSITIVE_INFINITY : Math.max(0, Date.parse(holder.expiresAt) - nowMs);
+  return holder.signInId === undefined ? keyMs : Math.min(keyMs, SIGNED_IN_READER_MS);
+}
+
 /** A reader may stay for days: it is ended when its key expires, and then refused. */
 function untilExpiry({ keyHolder }: FastifyRequest): AbortSignal[] {
-  const keyMs = keyHolder?.expiresAt == null ? Number.POSITIVE_INFINITY : Date.parse(keyHolder.expiresAt) - Date.now();
-  const leftMs = keyHolder?.signInId === undefined ? keyMs : Math.min(keyMs, SIGNED_IN_READER_MS);
-  return leftMs > MAX_TIMER_MS ? [] : [AbortSignal.timeout(Math.max(0, leftMs))];
+  const leftMs = toReaderMs(keyHolder ?? {}, Date.now());
+  return leftMs > MAX_TIMER_MS ? [] : [AbortSignal.timeout(leftMs)];
 }
 
 /** 0, the beginning of the session's events, for anything that is not an event id. */
