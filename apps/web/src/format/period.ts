@@ -61,6 +61,24 @@ export function readPeriod(search: Readonly<Record<string, string>>, fallback: s
   return { from: addDays(end, -days), to: end };
 }
 
+/** The parameters of a URL that say its time. */
+const TIME_NAMES = ['period', 'from', 'to'] as const;
+
+/** Parameters of a URL without a time, where the current one must not be kept. */
+export const NO_TIME: Readonly<Record<string, undefined>> = Object.fromEntries(
+  TIME_NAMES.map((name) => [name, undefined]),
+);
+
+/** Parameters of the next URL: with the time of the current one, unless they say a time themselves, or NO_TIME. */
+export function keepTime(
+  current: Readonly<Record<string, unknown>>,
+  next: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  if (TIME_NAMES.some((name) => name in next)) return { ...next };
+  const time = TIME_NAMES.flatMap((name) => (current[name] === undefined ? [] : [[name, current[name]]]));
+  return { ...Object.fromEntries(time), ...next };
+}
+
 /** The same time as parameters of another page's URL. */
 export function toTimeSearch(search: Readonly<Record<string, string>>, fallback: string): Record<string, string> {
   const { from, to, period = fallback } = search;

@@ -9,7 +9,6 @@ import { PAGES } from '../pages/pages.ts';
 import { Failure, Loading } from '../ui/states.tsx';
 import { useKeys } from '../ui/use-keys.ts';
 import { usePageTitle } from '../ui/use-page-title.ts';
-import type { UrlChange, UrlState } from '../ui/use-url-state.ts';
 import { applyTheme, readTheme, THEMES, type Theme } from './theme.ts';
 
 const CommandPalette = lazy(async () => ({ default: (await import('./command-palette.tsx')).CommandPalette }));
@@ -76,9 +75,6 @@ function SignedInShell(): ReactNode {
   );
 }
 
-/** The time range of a page's URL. */
-const pickTime = ({ period, from, to }: UrlState): UrlChange => ({ period, from, to });
-
 /** The menu, and the signed-in user. On phones it is collapsed, and collapses again after navigating. */
 function Top({ whoami, open }: { whoami: Whoami | undefined; open: (dialog: Dialog) => void }): ReactNode {
   const { pathname } = useLocation();
@@ -104,13 +100,7 @@ function Top({ whoami, open }: { whoami: Whoami | undefined; open: (dialog: Dial
         </button>
         <nav aria-label="Pages">
           {PAGES.filter(({ label }) => label !== undefined).map(({ path, label }) => (
-            <Link
-              key={path}
-              to={path}
-              // Pages keep the time range that was chosen on another page.
-              search={pickTime as never}
-              activeOptions={{ exact: path === '/', includeSearch: false }}
-            >
+            <Link key={path} to={path} activeOptions={{ exact: path === '/', includeSearch: false }}>
               {label}
             </Link>
           ))}

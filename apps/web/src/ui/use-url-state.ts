@@ -1,5 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback } from 'react';
+import { NO_TIME } from '../format/period.ts';
 
 /** Parameters of a page's URL: choices are stored there, so that they can be bookmarked and shared. */
 export type UrlState = Readonly<Record<string, string>>;
@@ -13,10 +14,13 @@ export function useUrlState(): [UrlState, (change: UrlChange, options?: { replac
     (changes: UrlChange, { replace = false } = {}) =>
       void navigate({
         to: '.',
-        search: (previous: UrlState) =>
-          Object.fromEntries(
+        search: (previous: UrlState) => ({
+          // A time that is removed must not be kept.
+          ...NO_TIME,
+          ...Object.fromEntries(
             Object.entries({ ...previous, ...changes }).filter(([, value]) => value !== undefined && value !== ''),
           ),
+        }),
         replace,
         resetScroll: false,
       } as never),

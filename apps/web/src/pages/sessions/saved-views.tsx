@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { NO_TIME } from '../../format/period.ts';
 import { parseSearch, stringifySearch, type UrlState } from '../../ui/use-url-state.ts';
 
 /** Stored in this browser, for this recount address: a view is a name and the page's parameters. */
@@ -46,7 +47,7 @@ export function SavedViews({ state }: { state: UrlState }): ReactNode {
         {views.length === 0 && <p className="muted">Save these filters, columns and order under a name.</p>}
         {views.map(({ name, search }) => (
           <div key={name} className="between">
-            <Link to="/sessions" search={parseSearch(search) as never}>
+            <Link to="/sessions" search={{ ...NO_TIME, ...parseSearch(search) } as never}>
               {name}
             </Link>
             <button

@@ -41,11 +41,16 @@ function subscribeToPhone(listener: () => void): () => void {
 /** URL parameters that do not filter sessions. */
 const NO_FILTERS = ['sort', 'order', 'columns'];
 
+/** How many parameters of the URL leave sessions out. */
+export const countFilters = (state: UrlState): number =>
+  Object.entries(state).filter(([name, value]) => !NO_FILTERS.includes(name) && !(name === 'period' && value === 'all'))
+    .length;
+
 /** What the table shows: each choice is a URL parameter. Collapsed if they would take half of the screen. */
 export function SessionFilters(props: { state: UrlState; change: Change; columns: string[] }): ReactNode {
   const isPhone = useSyncExternalStore(subscribeToPhone, () => PHONE.matches);
   if (!isPhone) return <FilterBar {...props} />;
-  const count = Object.keys(props.state).filter((name) => !NO_FILTERS.includes(name)).length;
+  const count = countFilters(props.state);
   return (
     <details className="folded-filters">
       <summary>{count === 0 ? 'Filters and columns' : `Filters and columns (${count} set)`}</summary>
@@ -67,9 +72,7 @@ function FilterBar({ state, change, columns }: { state: UrlState; change: Change
         Time
         <select
           value={state.period ?? 'all'}
-          onChange={({ target }) =>
-            change({ period: target.value === 'all' ? undefined : target.value, from: undefined, to: undefined })
-          }
+          onChange={({ target }) => change({ period: target.value, from: undefined, to: undefined })}
         >
           {PERIODS.map(([id, label]) => (
             <option key={id} value={id}>

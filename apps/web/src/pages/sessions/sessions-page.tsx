@@ -11,7 +11,7 @@ import { type UrlState, useUrlState } from '../../ui/use-url-state.ts';
 import { COLUMNS, DEFAULT_COLUMNS, NARROW_COLUMNS } from './columns.tsx';
 import { RunningSessions } from './running-sessions.tsx';
 import { SavedViews } from './saved-views.tsx';
-import { LINKED_FILTERS, SessionFilters } from './session-filters.tsx';
+import { countFilters, LINKED_FILTERS, SessionFilters } from './session-filters.tsx';
 import { toTitle } from './to-title.ts';
 
 /** Loaded with the first selection: it includes the deletion dialog. */
@@ -58,7 +58,7 @@ export function SessionsPage(): ReactNode {
   const choose = (sessionIds: readonly string[]): void => setChosen(new Set(sessionIds));
   const columns = [toTickColumn(chosen, choose), ...COLUMNS.filter(({ id }) => id === 'title' || wanted.includes(id))];
   const selected = rows.filter(({ session_id }) => chosen.has(session_id));
-  const isFiltered = Object.keys(state).some((name) => !['sort', 'order', 'columns'].includes(name));
+  const isFiltered = countFilters(state) > 0;
 
   return (
     <div className="sessions-page">
@@ -134,7 +134,9 @@ function NoSessions({ isFiltered }: { isFiltered: boolean }): ReactNode {
   if (isFiltered) {
     return (
       <Empty title="No session matches these filters">
-        <Link to="/sessions">Remove all filters</Link>
+        <Link to="/sessions" search={{ period: 'all' } as never}>
+          Remove all filters
+        </Link>
       </Empty>
     );
   }
