@@ -1,21 +1,32 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/src/longest-first.ts';
+import { LongestFirst } from './scripts/longest-first.ts';
+import { readStage, selectFiles } from './scripts/stages.ts';
 
-const files = (suffix: string) => [`{packages,apps,bench,test,scripts}/**/*.${suffix}`];
+const stage = readStage(process.env);
+/** Of property tests, and of the order of shuffled tests. */
+const seed = Number(process.env.RECOUNT_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 /** Only for tests that hang: none comes near it, also where ten times as much goes on as the machine can do at once. */
-const testTimeout = 600_000;
-/** Far longer than anything takes, as in test/src/wait-patiently.ts. */
-const expect = { poll: { timeout: 120_000 } };
-const setupFiles = ['./test/src/wait-patiently.ts'];
+const testTimeout = stage === 'night' ? 7_200_000 : 600_000;
 
-const integration = {
-  globalSetup: ['./test/src/postgres-global-setup.ts'],
-  setupFiles: [...setupFiles, './test/src/report-first-counterexample.ts'],
-  expect,
+const common = {
+  setupFiles: ['./test/src/wait-patiently.ts', './test/src/property-tests.ts'],
+  /** Far longer than anything takes, as in test/src/wait-patiently.ts. */
+  expect: { poll: { timeout: 120_000 } },
   testTimeout,
   hookTimeout: testTimeout,
+};
+
+/** A run of a property test: microseconds to milliseconds. */
+const pure = { numRuns: stage === 'night' ? 10_000 : 100, seed, endOnFailure: false };
+/** A run of a property test: up to seconds in the database. */
+const withDatabase = { numRuns: stage === 'night' ? 200 : 10, seed, endOnFailure: true };
+
+const integration = {
+  ...common,
+  globalSetup: ['./test/src/postgres-global-setup.ts'],
+  provide: { propertyTests: withDatabase },
 };
 /** They put modules of their own in the place of others, which files that share a worker would get as well. */
 const replacingModules = [
@@ -24,51 +35,50 @@ const replacingModules = [
   'packages/storage/src/power-cut.integration.test.ts',
 ];
 
+/** The files of a project in the stage that is run. */
+function files(suffix: string, except: string[] = []) {
+  const { include, exclude } = selectFiles(suffix, stage);
+  return { include, exclude: ['**/node_modules/**', ...exclude, ...except] };
+}
+
 export default defineConfig({
   test: {
     // Tests of whole programs wait half of the time: four at once also on two cores.
     maxWorkers: Math.max(4, availableParallelism() - 1),
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: LongestFirst, seed },
     projects: [
       {
         test: {
+          ...common,
           name: 'unit',
           // They import much the same modules: a worker loads each once for all its files.
           pool: 'threads',
           isolate: false,
-          // They wait for nothing. Projects whose numbers of workers differ run one after the other.
-          maxWorkers: Math.max(2, availableParallelism() - 1),
-          sequence: { groupOrder: 1 },
-          setupFiles,
-          expect,
-          testTimeout,
-          hookTimeout: testTimeout,
-          include: files('test.ts'),
-          exclude: ['**/node_modules/**', '**/*.integration.test.ts', '**/*.e2e.test.ts'],
+          provide: { propertyTests: pure },
+          ...files('.test.ts', ['**/*.integration.test.ts', '**/*.e2e.test.ts']),
         },
       },
       {
         test: {
           ...integration,
           name: 'integration',
-          setupFiles: [...integration.setupFiles, './test/src/citus-statements/setup.ts'],
+          setupFiles: [...common.setupFiles, './test/src/citus-statements/setup.ts'],
           // A worker loads the programs once for all its files, which took as long as a third of the tests themselves.
           isolate: false,
           unstubEnvs: true,
-          include: files('integration.test.ts'),
-          exclude: ['**/node_modules/**', ...replacingModules],
+          ...files('.integration.test.ts', replacingModules),
         },
       },
-      { test: { ...integration, name: 'integration-alone', include: replacingModules } },
+      {
+        test: { ...integration, name: 'integration-alone', include: stage === 'rest' ? [] : replacingModules },
+      },
       {
         test: {
+          ...common,
           name: 'e2e',
           globalSetup: ['./test/src/say-where-tests-run.ts'],
-          include: files('e2e.test.ts'),
-          setupFiles,
-          expect,
-          testTimeout,
-          hookTimeout: testTimeout,
+          provide: { propertyTests: withDatabase },
+          ...files('.e2e.test.ts'),
         },
       },
     ],

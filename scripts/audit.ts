@@ -41,17 +41,14 @@ function parseReport(output: string): AuditReport | undefined {
 }
 
 /** Whether no runtime dependency has a known vulnerability of severity high or above, according to the registry. */
-export async function auditDependencies(root: string): Promise<boolean> {
+export async function auditDependencies(root: string): Promise<{ passes: boolean; output: string }> {
   const report = await runAudit(root);
-  if (report === undefined) {
-    console.error('audit: no registry answered; nothing was checked');
-    return true;
-  }
+  if (report === undefined) return { passes: true, output: 'audit: no registry answered; nothing was checked\n' };
   const advisories = Object.values(report.advisories ?? {});
-  for (const { severity, module_name, title, url } of advisories) {
-    console.error(`${severity}: ${module_name}: ${title} (${url})`);
-  }
   const failing = advisories.filter(({ severity }) => FAILING_SEVERITIES.includes(severity));
-  console.error(`audit: ${advisories.length} advisories, ${failing.length} of severity high and above`);
-  return failing.length === 0;
+  const lines = [
+    ...advisories.map(({ severity, module_name, title, url }) => `${severity}: ${module_name}: ${title} (${url})`),
+    `audit: ${advisories.length} advisories, ${failing.length} of severity high and above`,
+  ];
+  return { passes: failing.length === 0, output: `${lines.join('\n')}\n` };
 }

@@ -1,16 +1,32 @@
+import { appendFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { type CheckResult, checkNames, selectChecks } from './checks.ts';
+import type { Check, CheckResult } from './check-result.ts';
+import { type CheckStage, checkNames, type Selection, selectChecks } from './checks.ts';
 import { createCommandRunner } from './run-command.ts';
 
 const root = `${import.meta.dirname}/..`;
 const interruptedExitCode = 130;
 
-const help = `Usage: node scripts/check.ts [--only NAME,NAME]
+const help = `Usage: npm test [-- OPTIONS]              static checks, and the tests that a change usually breaks
+       npm test -- PATH...                all tests below these folders, or beside these files
+       npm test -- --changed [COMMIT]     of the tests of npm test, those that import what has changed since this commit,
+                                          or since the last one; the same works with test:all
+       npm run test:quick [-- OPTIONS]    static checks and unit tests
+       npm run test:all [-- OPTIONS]      everything but the night
+       npm run test:night [-- OPTIONS]    every test with many more runs of property tests, and chaos, hostile, mutation,
+                                          lab, and all on a Citus cluster if RECOUNT_TEST_CITUS_URL names one
 
-Runs every check, also after one that failed, and exits with 1 if any failed.
+Runs every check, also after one that failed, prints failures as they come and again at the end, and exits with 1 if
+there was any. scripts/stages.ts says which tests belong to which of these.
 
   --only NAME,NAME  run only these of: ${checkNames.join(', ')}
+  --rest            with test:all: only what npm test leaves out
+  --shuffle         run files, and the tests of each, in an order that the seed decides
+  --seed NUMBER     of property tests, of the order and of the attacks; it is printed at the end
+                    (for vitest itself: RECOUNT_TEST_SEED=NUMBER)
   --help            print this text
+
+RECOUNT_CHECK_TALLY=FILE appends "PASSED FAILED SKIPPED" to the file in place of the closing line.
 `;
 
 interface FinishedCheck extends CheckResult {
@@ -18,61 +34,129 @@ interface FinishedCheck extends CheckResult {
   durationMs: number;
 }
 
-function parseNames(only: string | undefined): readonly string[] {
-  if (only === undefined) return checkNames;
-  const names = only.split(',').map((name) => name.trim());
-  const unknown = names.filter((name) => !checkNames.includes(name));
+const STAGES: readonly CheckStage[] = ['quick', 'fast', 'rest', 'all', 'night'];
+
+function parseStage(text: string | undefined, onlyRest: boolean): CheckStage {
+  const stage = STAGES.find((name) => name === (text ?? 'fast'));
+  if (stage === undefined) throw new Error(`--stage: unknown stage ${text}; known: ${STAGES.join(', ')}`);
+  if (!onlyRest) return stage;
+  if (stage !== 'all') throw new Error('--rest needs npm run test:all');
+  return 'rest';
+}
+
+function parseNames(only: string | undefined): string[] | undefined {
+  const names = only?.split(',').map((name) => name.trim());
+  const unknown = names?.filter((name) => !checkNames.includes(name)) ?? [];
   if (unknown.length > 0)
     throw new Error(`--only: unknown check ${unknown.join(', ')}; known: ${checkNames.join(', ')}`);
   return names;
 }
 
+function parseSeed(text: string | undefined): number {
+  const seed = text === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(text);
+  if (!Number.isSafeInteger(seed) || seed < 0) throw new Error(`--seed: ${text} is no whole number`);
+  return seed;
+}
+
+/** Undefined if help is asked for. */
+function parseSelection(): Selection | undefined {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      stage: { type: 'string' },
+      rest: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      changed: { type: 'boolean', default: false },
+      shuffle: { type: 'boolean', default: false },
+      seed: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  if (values.changed && positionals.length > 1) throw new Error('--changed: takes one commit, and no paths');
+  return {
+    stage: parseStage(values.stage, values.rest),
+    only: parseNames(values.only),
+    paths: values.changed ? [] : positionals,
+    changedSince: values.changed ? (positionals[0] ?? '') : undefined,
+    isShuffled: values.shuffle,
+    seed: parseSeed(values.seed ?? process.env.RECOUNT_TEST_SEED),
+  };
+}
+
 const toSeconds = (durationMs: number) => `${(durationMs / 1_000).toFixed(1)} s`;
 
 function toSummaryLine({ name, durationMs, passed, failed, skipped }: FinishedCheck): string {
-  const verdict = failed > 0 ? 'FAILED' : 'passed';
-  const counts = `${passed} passed, ${failed} failed, ${skipped} skipped`;
-  return `${verdict}  ${name.padEnd(15)} ${toSeconds(durationMs).padStart(8)}  ${counts}`;
+  const verdict = failed > 0 ? 'FAILED' : passed > 0 ? 'passed' : 'skipped';
+  const counts = passed + failed + skipped > 1 ? `  ${passed} of ${passed + failed} passed, ${skipped} skipped` : '';
+  return `${verdict.padEnd(7)}  ${name.padEnd(12)} ${toSeconds(durationMs).padStart(8)}${counts}`;
 }
 
 const toFailureLines = ({ failures = [] }: FinishedCheck) => failures.map((failure) => `FAILED  ${failure}\n`);
 
+const sum = (finished: FinishedCheck[], key: 'passed' | 'failed' | 'skipped') =>
+  finished.reduce((total, check) => total + check[key], 0);
+
 function toClosingLine(finished: FinishedCheck[]): string {
-  const sum = (key: 'passed' | 'failed' | 'skipped') => finished.reduce((total, check) => total + check[key], 0);
-  const skipped = sum('skipped') > 0 ? `, ${sum('skipped')} skipped` : '';
-  return `${sum('passed')} passed, ${sum('failed')} failed${skipped}`;
+  const skipped = sum(finished, 'skipped');
+  return `${sum(finished, 'passed')} passed, ${sum(finished, 'failed')} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 }
 
-async function runChecks(names: readonly string[], interruption: AbortSignal): Promise<FinishedCheck[]> {
+/** Runs the checks one after the other. */
+async function runInTurn(checks: Check[], interruption: AbortSignal): Promise<FinishedCheck[]> {
   const deps = { root, runCommand: createCommandRunner({ directory: root, interruption }) };
   const finished: FinishedCheck[] = [];
-  for (const check of selectChecks(names)) {
+  for (const check of checks) {
     if (interruption.aborted) continue;
-    console.log(`\n== ${check.name}: ${check.title}`);
+    if (!check.isStatic) console.log(`== ${check.name}: ${check.title}`);
     const startMs = performance.now();
     const result = await check.run(deps);
     const durationMs = performance.now() - startMs;
-    console.log(`== ${check.name} ${result.failed > 0 ? 'FAILED' : 'passed'} in ${toSeconds(durationMs)}`);
+    const verdict = result.failed > 0 ? `FAILED: ${check.title}` : 'passed';
+    console.log(`${result.output ?? ''}== ${check.name} ${verdict}, in ${toSeconds(durationMs)}`);
     finished.push({ name: check.name, durationMs, ...result });
   }
   return finished;
 }
 
+async function runChecks(checks: Check[], interruption: AbortSignal): Promise<FinishedCheck[]> {
+  const [ofStatic, ofOthers] = await Promise.all(
+    [true, false].map((isStatic) =>
+      runInTurn(
+        checks.filter((check) => (check.isStatic ?? false) === isStatic),
+        interruption,
+      ),
+    ),
+  );
+  return [...(ofStatic ?? []), ...(ofOthers ?? [])];
+}
+
+async function report(finished: FinishedCheck[], { seed }: Selection): Promise<void> {
+  const notes = finished.flatMap((check) => check.notes ?? []);
+  const failures = finished.flatMap(toFailureLines);
+  const lines = [...notes, ...failures, finished.map(toSummaryLine).join('\n'), `seed ${seed} (--seed repeats it)`];
+  console.log(`\n${lines.join('\n')}`);
+  const { RECOUNT_CHECK_TALLY: tally } = process.env;
+  if (tally === undefined) console.log(`\n${toClosingLine(finished)}`);
+  else await appendFile(tally, `${sum(finished, 'passed')} ${sum(finished, 'failed')} ${sum(finished, 'skipped')}\n`);
+}
+
 async function main(): Promise<number> {
-  const { values } = parseArgs({ options: { only: { type: 'string' }, help: { type: 'boolean' } } });
-  if (values.help) {
+  const selection = parseSelection();
+  if (selection === undefined) {
     console.log(help);
     return 0;
   }
+  const checks = selectChecks(selection);
+  if (checks.length === 0) throw new Error(`--only: these checks are not part of the stage "${selection.stage}"`);
   const interruption = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interruption.abort());
-  const finished = await runChecks(parseNames(values.only), interruption.signal);
+  const finished = await runChecks(checks, interruption.signal);
   if (interruption.signal.aborted) {
     console.error('interrupted');
     return interruptedExitCode;
   }
-  console.log(`\n${finished.flatMap(toFailureLines).join('\n')}`);
-  console.log(`\n${finished.map(toSummaryLine).join('\n')}\n\n${toClosingLine(finished)}`);
+  await report(finished, selection);
   return finished.some((check) => check.failed > 0) ? 1 : 0;
 }
 

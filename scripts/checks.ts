@@ -1,29 +1,8 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { auditDependencies } from './audit.ts';
-import type { RunCommand } from './run-command.ts';
-
-/** Counts the tests of a vitest run; every other check counts as one. */
-export interface CheckResult {
-  passed: number;
-  failed: number;
-  skipped: number;
-  /** What failed and how, for the end of the log, which is what a CI service shows first. */
-  failures?: string[];
-}
-
-export interface CheckDeps {
-  /** The root of the repository. */
-  root: string;
-  runCommand: RunCommand;
-}
-
-export interface Check {
-  name: string;
-  title: string;
-  run(deps: CheckDeps): Promise<CheckResult>;
-}
+import type { Check, CheckDeps, CheckResult } from './check-result.ts';
+import { type Kind, runVitest, type TestRun, toVitestArguments } from './run-vitest.ts';
 
 const toResult = (passes: boolean): CheckResult => ({ passed: passes ? 1 : 0, failed: passes ? 0 : 1, skipped: 0 });
 
@@ -31,7 +10,14 @@ function command(name: string, program: string, ...programArguments: string[]): 
   return {
     name,
     title: [program, ...programArguments].join(' '),
-    run: async ({ runCommand }) => toResult((await runCommand(program, programArguments)) === 0),
+    isStatic: true,
+    async run({ runCommand }) {
+      let output = '';
+      const onOutput = (text: string) => {
+        output += text;
+      };
+      return { ...toResult((await runCommand(program, programArguments, { onOutput })) === 0), output };
+    },
   };
 }
 
@@ -41,119 +27,101 @@ function command(name: string, program: string, ...programArguments: string[]): 
 async function checkLockfile({ root }: CheckDeps): Promise<CheckResult> {
   const lines = (await readFile(join(root, 'pnpm-lock.yaml'), 'utf8')).split('\n');
   const offences = lines.flatMap((line, index) =>
-    /https?:\/\//.test(line) && !/^\s*deprecated:/.test(line) ? [`pnpm-lock.yaml:${index + 1}: ${line.trim()}`] : [],
+    /https?:\/\//.test(line) && !/^\s*deprecated:/.test(line) ? [`pnpm-lock.yaml:${index + 1}: ${line.trim()}\n`] : [],
   );
-  for (const offence of offences) console.error(offence);
-  return toResult(offences.length === 0);
+  return { ...toResult(offences.length === 0), output: offences.join('') };
 }
 
-/** The fields read from the report of vitest's `json` reporter. */
-interface VitestReport {
-  numPassedTests: number;
-  numFailedTests: number;
-  numPendingTests: number;
-  numTodoTests: number;
-  testResults: {
-    name: string;
-    status: string;
-    message: string;
-    assertionResults: { status: string; fullName: string; failureMessages: string[] }[];
-  }[];
-}
-
-const maxFailureLength = 1_500;
-
-/** The message and the stack frames in our own code. */
-function shortenMessage(message: string): string {
-  const lines = message.split('\n').filter((line) => !line.includes('/node_modules/'));
-  return lines.join('\n').slice(0, maxFailureLength);
-}
-
-function listFailures(report: VitestReport, root: string): string[] {
-  return report.testResults.flatMap(({ name, status, message, assertionResults }) => {
-    const file = relative(root, name);
-    const failed = assertionResults.filter((test) => test.status === 'failed');
-    if (failed.length === 0) return status === 'failed' ? [`${file}\n${shortenMessage(message)}`] : [];
-    return failed.map(
-      ({ fullName, failureMessages }) => `${file} > ${fullName}\n${shortenMessage(failureMessages.join('\n'))}`,
-    );
-  });
-}
-
-const toVitestResult = (report: VitestReport, root: string): CheckResult => ({
-  passed: report.numPassedTests,
-  failed: report.numFailedTests,
-  skipped: report.numPendingTests + report.numTodoTests,
-  failures: listFailures(report, root),
-});
-
-/** The kinds, e.g. `e2e`, of which no test was executed. */
-function listUnexecuted(report: VitestReport, kinds: readonly string[]): string[] {
-  const executed = report.testResults.filter(({ assertionResults }) =>
-    assertionResults.some(({ status }) => status === 'passed' || status === 'failed'),
-  );
-  const executedKinds = new Set(executed.map(({ name }) => /\.(integration|e2e)\.test\./.exec(name)?.[1] ?? 'unit'));
-  return kinds.filter((kind) => !executedKinds.has(kind));
-}
-
-/**
- * A run that fails outside its tests, e.g. in an import, counts as one failure, and so does one that executes no test
- * of a kind.
- */
-async function runVitest({ root, runCommand }: CheckDeps, kinds: readonly string[]): Promise<CheckResult> {
-  const directory = await mkdtemp(join(tmpdir(), 'recount-check-'));
-  const reportPath = join(directory, 'report.json');
-  try {
-    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportPath}`];
-    const exitCode = await runCommand('vitest', ['run', ...toProjectOptions(kinds), ...reporters]);
-    const report = JSON.parse(await readFile(reportPath, 'utf8')) as VitestReport;
-    const result = toVitestResult(report, resolve(root));
-    const unexecuted = listUnexecuted(report, kinds);
-    for (const kind of unexecuted) console.error(`no ${kind} test was executed`);
-    return exitCode === 0 && unexecuted.length === 0 ? result : { ...result, failed: Math.max(result.failed, 1) };
-  } catch (error) {
-    console.error(`vitest left no report: ${(error as Error).message}`);
-    return toResult(false);
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
-}
-
-/** The project `integration-alone` belongs to the kind `integration`. */
-const toProjectOptions = (kinds: readonly string[]): string[] =>
-  kinds.flatMap((kind) => ['--project', kind === 'integration' ? 'integration*' : kind]);
-
-function tests(...kinds: string[]): Check {
-  const title = ['vitest run', ...toProjectOptions(kinds)].join(' ');
-  return { name: kinds.join('+'), title, run: (deps) => runVitest(deps, kinds) };
+async function checkAdvisories({ root }: CheckDeps): Promise<CheckResult> {
+  const { passes, output } = await auditDependencies(root);
+  return { ...toResult(passes), output };
 }
 
 /** In the order in which they run: quick ones first. */
-const checks: readonly Check[] = [
+const STATIC: readonly Check[] = [
+  { name: 'lockfile', title: 'pnpm-lock.yaml names no host', isStatic: true, run: checkLockfile },
   command('format', 'biome', 'format', '.'),
   command('lint', 'biome', 'lint', '--error-on-warnings', '.'),
   command('types', 'turbo', 'run', 'check-types', '--output-logs=errors-only'),
   command('boundaries', 'turbo', 'boundaries'),
   // Its hints concern configuration patterns that match only in other workspaces.
   command('unused', 'knip', '--no-config-hints'),
-  { name: 'lockfile', title: 'pnpm-lock.yaml names no host', run: checkLockfile },
-  { name: 'audit', title: 'pnpm audit --prod', run: async ({ root }) => toResult(await auditDependencies(root)) },
-  tests('unit'),
-  tests('integration'),
-  tests('e2e'),
 ];
 
-export const checkNames: readonly string[] = checks.map(({ name }) => name);
+/** Its answer depends on the day and the network, and not on the change. */
+const AUDIT: Check = { name: 'audit', title: 'pnpm audit --prod', isStatic: true, run: checkAdvisories };
 
-/**
- * Both spend half of their time waiting for the programs that they test: run together, each works while the other
- * waits.
- */
-const RUN_TOGETHER = ['integration', 'e2e'];
+const KINDS: readonly Kind[] = ['unit', 'integration', 'e2e'];
 
-/** The checks of these names, in the order in which they run. */
-export function selectChecks(names: readonly string[]): Check[] {
-  const selected = checks.filter(({ name }) => names.includes(name));
-  if (!RUN_TOGETHER.every((name) => names.includes(name))) return selected;
-  return [...selected.filter(({ name }) => !RUN_TOGETHER.includes(name)), tests(...RUN_TOGETHER)];
+/** A program of this repository that tries to break it, and ends with another exit code than 0 if it could. */
+function program(name: string, script: string, ...programArguments: string[]): Check {
+  return {
+    name,
+    title: `node ${[script, ...programArguments].join(' ')}`,
+    run: async ({ runCommand }) => toResult((await runCommand('node', [script, ...programArguments])) === 0),
+  };
+}
+
+/** Without a cluster it is skipped, and says so. */
+const citus = (run: TestRun): Check => ({
+  name: 'citus',
+  title: 'the integration and end-to-end tests on the cluster that RECOUNT_TEST_CITUS_URL names',
+  async run(deps) {
+    if (process.env.RECOUNT_TEST_CITUS_URL)
+      return await runVitest(deps, { ...run, kinds: ['integration', 'e2e'], stage: 'all' });
+    console.log('skipped: RECOUNT_TEST_CITUS_URL names no coordinator of a cluster');
+    return { passed: 0, failed: 0, skipped: 1 };
+  },
+});
+
+const tests = (run: TestRun): Check => ({
+  name: run.kinds.length === KINDS.length ? 'tests' : run.kinds.join('+'),
+  title: ['vitest', ...toVitestArguments(run)].join(' '),
+  run: (deps) => runVitest(deps, run),
+});
+
+export type CheckStage = 'quick' | 'fast' | 'rest' | 'all' | 'night';
+
+export interface Selection extends Pick<TestRun, 'paths' | 'changedSince' | 'isShuffled' | 'seed'> {
+  stage: CheckStage;
+  /** Only the checks of these names. */
+  only?: readonly string[] | undefined;
+}
+
+/** All names that `only` may have: of checks, and of the kinds of tests. */
+export const checkNames: readonly string[] = [
+  ...[...STATIC, AUDIT].map(({ name }) => name),
+  ...KINDS,
+  ...['chaos', 'hostile', 'mutation', 'mutation-core', 'lab', 'citus'],
+];
+
+function selectStatic({ stage, only }: Selection): readonly Check[] {
+  if (only !== undefined || stage === 'all') return [...STATIC, AUDIT];
+  return stage === 'quick' || stage === 'fast' ? STATIC : [AUDIT];
+}
+
+/** What runs in a stage, one after the other; static checks run beside the tests. */
+export function selectChecks(selection: Selection): Check[] {
+  const { stage, only, ...run } = selection;
+  const isSelected = ({ name }: Pick<Check, 'name'>) => only?.includes(name) ?? true;
+  const kindsOfStage = stage === 'quick' ? (['unit'] as const) : stage === 'rest' ? KINDS.slice(1) : KINDS;
+  const kinds = kindsOfStage.filter((name) => isSelected({ name }));
+  // Of a path, every test is run.
+  const stageOfTests = (run.paths ?? []).length > 0 ? undefined : stage === 'quick' ? 'fast' : stage;
+  const testRun = { ...run, kinds, stage: stageOfTests } satisfies TestRun;
+  const testChecks = kinds.length === 0 ? [] : [tests(testRun)];
+  if ((run.paths ?? []).length > 0 || run.changedSince !== undefined) return testChecks;
+  const staticChecks = selectStatic(selection).filter(isSelected);
+  if (stage !== 'night') return [...staticChecks, ...testChecks];
+  const mutation = (name: string, targets: string, rate: string) =>
+    program(name, 'scripts/mutate/main.ts', '--only', targets, '--rate', rate, '--seed', String(run.seed));
+  const attacks = [
+    program('chaos', 'test/src/chaos/main.ts', '--kills', '80', '--seed', String(run.seed)),
+    program('hostile', 'test/src/hostile/main.ts', '--seed', String(run.seed)),
+    mutation('mutation', 'ledger,prices', '0.2'),
+    mutation('mutation-core', 'core', '0.02'),
+    program('lab', 'test/src/lab/main.ts'),
+    citus(testRun),
+  ];
+  return [...staticChecks, ...testChecks, ...attacks.filter(isSelected)];
 }

@@ -7,8 +7,15 @@ const terminateAfterMs = 1_000;
 const killAfterMs = 10_000;
 const failedExitCode = 1;
 
-/** Runs a program of node_modules/.bin with its output on the terminal, and resolves with its exit code. */
-export type RunCommand = (program: string, programArguments: string[]) => Promise<number>;
+export interface RunOptions {
+  /** Added to the environment; undefined removes a variable. */
+  env?: Record<string, string | undefined>;
+  /** Gets what the program prints, which is otherwise on the terminal. */
+  onOutput?: (text: string) => void;
+}
+
+/** Runs a program of node_modules/.bin, or `node`, and resolves with its exit code. */
+export type RunCommand = (program: string, programArguments: string[], options?: RunOptions) => Promise<number>;
 
 /**
  * After an interruption the program gets a second to end by itself, because it also receives Ctrl-C and a second signal
@@ -17,21 +24,24 @@ export type RunCommand = (program: string, programArguments: string[]) => Promis
 export function createCommandRunner(options: { directory: string; interruption: AbortSignal }): RunCommand {
   const { directory, interruption } = options;
   const binDirectory = join(directory, 'node_modules', '.bin');
-  const env = {
+  const ownEnv = {
     ...process.env,
     PATH: `${binDirectory}${delimiter}${process.env.PATH}`,
     DO_NOT_TRACK: '1',
     TURBO_TELEMETRY_DISABLED: '1',
     TURBO_UI: 'false',
   };
-  return async (program, programArguments) => {
-    const { file, words, shell } = toCommand(join(binDirectory, program), programArguments);
+  return async (program, programArguments, { env = {}, onOutput } = {}) => {
+    const path = program === 'node' ? process.execPath : join(binDirectory, program);
+    const { file, words, shell } = toCommand(path, programArguments);
+    const output = onOutput === undefined ? 'inherit' : 'pipe';
     const child = spawn(file, words, {
       cwd: directory,
-      env,
+      env: { ...ownEnv, ...env },
       shell,
-      stdio: ['ignore', 'inherit', 'inherit'],
+      stdio: ['ignore', output, output],
     });
+    for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', onOutput ?? (() => {}));
     let timers: NodeJS.Timeout[] = [];
     const interrupt = () => {
       timers = [
@@ -41,10 +51,12 @@ export function createCommandRunner(options: { directory: string; interruption: 
     };
     interruption.addEventListener('abort', interrupt);
     try {
-      const [exitCode] = (await once(child, 'exit')) as [number | null];
+      const [exitCode] = (await once(child, 'close')) as [number | null];
       return exitCode ?? failedExitCode;
     } catch (error) {
-      console.error(`${program} cannot be run: ${(error as Error).message}`);
+      const message = `${program} cannot be run: ${(error as Error).message}\n`;
+      if (onOutput === undefined) process.stderr.write(message);
+      else onOutput(message);
       return failedExitCode;
     } finally {
       interruption.removeEventListener('abort', interrupt);

@@ -53,7 +53,8 @@ async function runOnce(
       hookTimeout: 600_000,
       // A worker loads each module once for all test files.
       isolate: false,
-      setupFiles: ['./test/src/wait-patiently.ts', './test/src/report-first-counterexample.ts'],
+      setupFiles: ['./test/src/wait-patiently.ts', './test/src/property-tests.ts'],
+      provide: { propertyTests: { numRuns: target.needsDatabase ? 10 : 100, seed: 1, endOnFailure: true } },
       ...(target.needsDatabase && { globalSetup: ['./test/src/postgres-global-setup.ts'] }),
     },
   });

@@ -16,6 +16,8 @@ interface FakeFile {
   name: string;
   status: string;
   message: string;
+  startTime: number;
+  endTime: number;
   assertionResults: { status: string; fullName: string; failureMessages: string[] }[];
 }
 
@@ -25,6 +27,8 @@ const toFiles = (...kinds: ('unit' | 'integration' | 'e2e')[]): FakeFile[] =>
     name: kind === 'unit' ? '/elsewhere/a.test.ts' : `/elsewhere/a.${kind}.test.ts`,
     status: 'passed',
     message: '',
+    startTime: 0,
+    endTime: 1,
     assertionResults: [{ status: 'passed', fullName: 'is there', failureMessages: [] }],
   }));
 
@@ -51,8 +55,9 @@ async function createRepository({ programs = {}, lockfile = '' }: FakeRepository
   return root;
 }
 
-function spawnCheck(root: string, programArguments: string[]): ChildProcess {
-  return spawn(process.execPath, [join(root, 'scripts', 'check.ts'), ...programArguments]);
+function spawnCheck(root: string, programArguments: string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
+  const words = [join(root, 'scripts', 'check.ts'), ...programArguments];
+  return spawn(process.execPath, words, { env: { ...process.env, RECOUNT_CHECK_TALLY: undefined, ...env } });
 }
 
 async function check(repository: FakeRepository, only: string) {
@@ -60,6 +65,15 @@ async function check(repository: FakeRepository, only: string) {
   if (child.stdout === null || child.stderr === null) throw new Error('no output');
   const [output, errors, [exitCode]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   return { exitCode, output, errors, closingLine: output.trimEnd().split('\n').at(-1) };
+}
+
+/** Runs the checks, and returns the stage in which vitest ran with its arguments. */
+async function readVitestCall(...words: string[]): Promise<string> {
+  const vitest = `echo "given: $RECOUNT_TEST_STAGE: $*"\n${writeReport({ numPassedTests: 3 })}`;
+  const child = spawnCheck(await createRepository({ programs: { vitest } }), words);
+  if (child.stdout === null) throw new Error('no output');
+  const [output] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  return /given: (.*?) --reporter/.exec(output)?.[1] ?? output;
 }
 
 test('sums the tests of vitest and counts every other check as one', async () => {
@@ -80,7 +94,9 @@ test('continues after a failure and names what was skipped', async () => {
   };
   const result = await check({ programs }, 'format,lockfile,integration');
   expect(result).toMatchObject({ exitCode: 1, closingLine: '6 passed, 3 failed, 4 skipped' });
-  expect(result.output).toMatch(/== format FAILED .*== lockfile passed .*== integration FAILED /s);
+  expect(result.output).toMatch(/== lockfile passed/);
+  expect(result.output).toMatch(/== format FAILED: biome format/);
+  expect(result.output).toMatch(/== integration FAILED: vitest/);
 });
 
 test.each([
@@ -91,18 +107,49 @@ test.each([
   expect(await check({ programs: { vitest } }, 'e2e')).toMatchObject({ exitCode: 1, closingLine });
 });
 
-test('runs tests of whole programs together, and fails if one of both kinds did not run', async () => {
-  const both = `echo "given: $*"\n${writeReport({ numPassedTests: 2 }, toFiles('integration', 'e2e'))}`;
-  const passed = await check({ programs: { vitest: both } }, 'e2e,integration');
-  expect(passed).toMatchObject({ exitCode: 0, closingLine: '2 passed, 0 failed' });
-  expect(passed.output.match(/given: .*/g)).toEqual([
-    expect.stringContaining('run --project integration* --project e2e --reporter'),
-  ]);
-  expect(passed.output).toMatch(/^passed {2}integration\+e2e +\d+\.\d s {2}2 passed/m);
+test('fails if no test of a kind was executed', async () => {
+  const both = writeReport({ numPassedTests: 2 }, toFiles('integration', 'e2e'));
+  expect(await check({ programs: { vitest: both } }, 'e2e,integration')).toMatchObject({
+    exitCode: 0,
+    closingLine: '2 passed, 0 failed',
+  });
   const one = writeReport({ numPassedTests: 1 }, toFiles('e2e'));
   const failed = await check({ programs: { vitest: one } }, 'integration,e2e');
   expect(failed).toMatchObject({ exitCode: 1, closingLine: '1 passed, 1 failed' });
   expect(failed.errors).toContain('no integration test was executed');
+});
+
+test.each([
+  [['--only', 'unit,integration,e2e'], 'fast: run --project unit --project integration* --project e2e'],
+  [['--stage', 'all', '--rest', '--only', 'e2e'], 'rest: run --project e2e'],
+  [['--stage', 'night', '--only', 'unit'], 'night: run --project unit'],
+  [['a/b.ts', 'c'], ': run a/b. c --project unit --project integration* --project e2e'],
+  [['--changed'], 'fast: run --project unit --project integration* --project e2e --changed'],
+  [['--changed', 'main', '--stage', 'all', '--only', 'unit'], 'all: run --project unit --changed=main'],
+  [['--only', 'unit', '--shuffle'], 'fast: run --project unit --sequence.shuffle'],
+])('%j runs the tests "%s"', async (words, call) => {
+  expect(await readVitestCall(...words)).toBe(call);
+});
+
+test('names a file that may have become too slow for npm test', async () => {
+  const [file] = toFiles('unit');
+  const vitest = writeReport({ numPassedTests: 1 }, [{ ...(file as FakeFile), startTime: 0, endTime: 31_000 }]);
+  expect((await check({ programs: { vitest } }, 'unit')).output).toMatch(
+    /a\.test\.ts took 31 s: .*scripts\/stages\.ts/,
+  );
+});
+
+test('appends its figures to a tally in place of the closing line', async () => {
+  const tally = join(await mkdtemp(join(tmpdir(), 'recount-tally-')), 'tally');
+  onTestFinished(() => rm(join(tally, '..'), { recursive: true, force: true }));
+  for (const exitCode of [0, 1]) {
+    const root = await createRepository({ programs: { biome: `exit ${exitCode}` } });
+    const child = spawnCheck(root, ['--only', 'format,lockfile'], { RECOUNT_CHECK_TALLY: tally });
+    if (child.stdout === null) throw new Error('no output');
+    const [output] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+    expect(output).not.toMatch(/\d passed, \d+ failed/);
+  }
+  expect(await readFile(tally, 'utf8')).toBe('2 0 0\n1 1 0\n');
 });
 
 test('ends with the failures of tests, without stack frames outside the repository', async () => {
@@ -113,9 +160,16 @@ test('ends with the failures of tests, without stack frames outside the reposito
     failureMessages: [`expected 1 to be 2\n${frames.join('\n')}`],
   };
   const passed = { status: 'passed', fullName: 'is there', failureMessages: [] };
+  const times = { startTime: 0, endTime: 1 };
   const vitest = writeReport({ numPassedTests: 1, numFailedTests: 1 }, [
-    { name: '/elsewhere/ours.test.ts', status: 'failed', message: '', assertionResults: [passed, failed] },
-    { name: '/elsewhere/broken.test.ts', status: 'failed', message: 'Cannot find module', assertionResults: [] },
+    { ...times, name: '/elsewhere/ours.test.ts', status: 'failed', message: '', assertionResults: [passed, failed] },
+    {
+      ...times,
+      name: '/elsewhere/broken.test.ts',
+      status: 'failed',
+      message: 'Cannot find module',
+      assertionResults: [],
+    },
   ]);
   const { output } = await check({ programs: { vitest: `${vitest}exit 1` } }, 'unit');
   expect(output).toMatch(/ours\.test\.ts > counts right\nexpected 1 to be 2\nat ours\.test\.ts:3:1\n/);
@@ -126,7 +180,7 @@ test('ends with the failures of tests, without stack frames outside the reposito
 test('fails if a program is missing', async () => {
   const result = await check({}, 'boundaries');
   expect(result).toMatchObject({ exitCode: 1, closingLine: '0 passed, 1 failed' });
-  expect(result.errors).toContain('turbo cannot be run');
+  expect(result.output).toContain('turbo cannot be run');
 });
 
 test('refuses a lock file that names a host', async () => {
@@ -135,7 +189,7 @@ test('refuses a lock file that names a host', async () => {
   const lockfile = `${deprecated}    resolution: {tarball: https://registry.example/a.tgz}\n`;
   const result = await check({ lockfile }, 'lockfile');
   expect(result).toMatchObject({ exitCode: 1, closingLine: '0 passed, 1 failed' });
-  expect(result.errors).toContain('pnpm-lock.yaml:2: resolution');
+  expect(result.output).toContain('pnpm-lock.yaml:2: resolution');
 });
 
 test('refuses an unknown check', async () => {
@@ -144,14 +198,14 @@ test('refuses an unknown check', async () => {
 
 test('ends the running program when interrupted, and starts no other', async () => {
   const root = await createRepository({
-    programs: { biome: 'echo $$ > pid; while :; do sleep 0.05; done', vitest: 'touch vitest-ran' },
+    programs: { biome: 'echo $$ > pid; while :; do sleep 0.05; done', turbo: 'touch turbo-ran' },
   });
-  const child = spawnCheck(root, ['--only', 'format,unit']);
+  const child = spawnCheck(root, ['--only', 'format,boundaries']);
   const readPid = () => readFile(join(root, 'pid'), 'utf8');
   await expect.poll(readPid).toMatch(/\d\n/);
   const pid = Number(await readPid());
   child.kill('SIGINT');
   expect(await once(child, 'exit')).toEqual([130, null]);
   expect(() => process.kill(pid, 0)).toThrow('ESRCH');
-  await expect(readFile(join(root, 'vitest-ran'))).rejects.toThrow('ENOENT');
+  await expect(readFile(join(root, 'turbo-ran'))).rejects.toThrow('ENOENT');
 });

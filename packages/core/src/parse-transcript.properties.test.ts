@@ -123,7 +123,6 @@ describe('any bytes', () => {
           expect(accounted.has(index + 1)).toBe(!isEmpty);
         }
       }),
-      { numRuns: 300 },
     );
   });
 });
@@ -152,7 +151,6 @@ describe('any lines', () => {
         expect(progress + mode + links).toBe(count('metadata'));
         expectSoundRows(result);
       }),
-      { numRuns: 300 },
     );
   });
 
@@ -172,7 +170,6 @@ describe('any lines', () => {
           else expect(Buffer.byteLength(JSON.stringify(tool_input))).toBeLessThanOrEqual(32);
         }
       }),
-      { numRuns: 300 },
     );
   });
 });

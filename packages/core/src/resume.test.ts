@@ -200,7 +200,6 @@ describe('a transcript that grew', () => {
         }
         await expectFullParse(stored as Stored, input, chosen);
       }),
-      { numRuns: 500 },
     );
     expect(resumedCount).toBeGreaterThan(100);
     expect(anewCount).toBeGreaterThan(20);

@@ -86,7 +86,6 @@ describe('responses, tool calls and events', () => {
         expect(stats.tokens_out).toBe(apiResponses.reduce((sum, { tokens_out }) => sum + tokens_out, 0));
         expect(stats.api_response_count).toBe(apiResponses.length);
       }),
-      { numRuns: 150 },
     );
   });
 
@@ -103,7 +102,6 @@ describe('responses, tool calls and events', () => {
         const { web_search_count: _w, ...comparable } = stats;
         expect(other.stats).toMatchObject(comparable);
       }),
-      { numRuns: 150 },
     );
   });
 
@@ -131,7 +129,6 @@ describe('responses, tool calls and events', () => {
         );
         expect(toolCalls).toHaveLength(calls.filter(([hasUse]) => hasUse).length);
       }),
-      { numRuns: 200 },
     );
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { expectMostExpensive, expectPullRequests, expectReconciliation, expectSessions } from './expected-sessions.ts';
 import {
   expectApiErrors,
@@ -66,7 +66,13 @@ const GROUPINGS: readonly (readonly Key[])[] = [
   ['day', 'model', 'project'],
 ];
 
-describe.each([1, 20_260_329])('the fleet generated from seed %i', (seed) => {
+/** Each takes 16 s of processor time. */
+const SEEDS =
+  process.env.RECOUNT_TEST_STAGE === 'night'
+    ? [1, 20_260_329, ...Array.from({ length: 8 }, (_, index) => inject('propertyTests').seed + index)]
+    : [20_260_329];
+
+describe.each(SEEDS)('the fleet generated from seed %i', (seed) => {
   const { files, facts } = generateFleet(seed);
   let fleet: FleetInstallation;
 

@@ -48,7 +48,6 @@ describe('readLineAt', () => {
           }
         },
       ),
-      { numRuns: 30 },
     );
   });
 

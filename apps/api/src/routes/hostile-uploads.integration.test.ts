@@ -68,7 +68,6 @@ describe.each(encodings)('damaged bytes of %s', (_name, headers, body) => {
         const grown = (await api.listStore()).length - before.length;
         if (response.status !== 207) expect(grown).toBe(response.status === 202 ? 1 : 0);
       }),
-      { numRuns: 40 },
     );
   });
 });

@@ -57,7 +57,6 @@ describe('decode body', () => {
             expect(await decode(encoding, COMPRESS[encoding](bytes), chunkBytes)).toEqual(Buffer.from(bytes));
           },
         ),
-        { numRuns: 50 },
       );
     });
 

@@ -110,7 +110,6 @@ describe.each(readers)('the stream of %s', (_name, lines, read) => {
           expect(read([Buffer.from(toJsonl(...objects))])).toBeInstanceOf(Array);
         },
       ),
-      { numRuns: 500 },
     );
   });
 });
@@ -158,7 +157,6 @@ describe('the line decoder', () => {
         const bytes = Buffer.concat(pieces);
         expect(decode(cutAt(bytes, cuts))).toEqual(decode([bytes]));
       }),
-      { numRuns: 500 },
     );
   });
 });

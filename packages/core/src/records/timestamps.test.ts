@@ -90,7 +90,6 @@ describe('parseTimestampMs', () => {
         const isKnown = timeMs >= 0 && timeMs < ((countDays(9999, 12, 31) ?? 0) + 1) * 86_400_000;
         expect(parseTimestampMs(text)).toBe(isKnown ? timeMs : undefined);
       }),
-      { numRuns: 2000 },
     );
   });
 
@@ -136,7 +135,6 @@ describe('toIsoTimestamp', () => {
         expect(timeMs).toBe(toExpectedMs([year, month, day, hour, minute, second, millisecond].map(Number)));
         expect(toIsoTimestamp(timeMs, text)).toBe(timeMs === undefined ? null : new Date(timeMs).toISOString());
       }),
-      { numRuns: 1000 },
     );
     expect(toIsoTimestamp(0, '1970-01-01 00:00')).toBe('1970-01-01T00:00:00.000Z');
     expect(toIsoTimestamp(0)).toBe('1970-01-01T00:00:00.000Z');

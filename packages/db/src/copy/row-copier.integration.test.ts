@@ -178,7 +178,6 @@ describe('createRowCopier', () => {
           rows.map((row, index) => ({ ...KEY, id: `${index}`, ...row })),
         ),
       ),
-      { numRuns: 30 },
     );
   });
 
@@ -190,7 +189,6 @@ describe('createRowCopier', () => {
           rows.map((row, index) => ({ ...KEY, message_id: 'm', block_order: index - 3, ...row })),
         ),
       ),
-      { numRuns: 30 },
     );
   });
 
@@ -202,7 +200,6 @@ describe('createRowCopier', () => {
           rows.map((row, index) => ({ ...KEY, issue_number: index - 3, ...row })),
         ),
       ),
-      { numRuns: 20 },
     );
   });
 

@@ -294,7 +294,6 @@ describe('any text', () => {
         expect(rows[0].found || query === 'no-words' || query === 'too-many-words').toBe(true);
         expect(rows[0].grams).toEqual([...toGrams(text)]);
       }),
-      { numRuns: 200 },
     );
   });
 
@@ -304,7 +303,6 @@ describe('any text', () => {
         const target = parseSearchTarget(mode, text);
         if (typeof target !== 'string') expect((await search(text, { mode })).matchCount).toBeLessThan(50);
       }),
-      { numRuns: 100 },
     );
   });
 });

@@ -669,6 +669,5 @@ it('depends only on the transcripts present, whatever was written, replaced and 
         }
       }
     }),
-    { numRuns: 15 },
   );
 });

@@ -133,6 +133,5 @@ it('gives the same ledger in any order of arrival, and the same sessions in any 
         expect(await readLedger()).toEqual(ledger);
       },
     ),
-    { numRuns: 8, endOnFailure: true },
   );
 });

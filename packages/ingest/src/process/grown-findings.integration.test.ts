@@ -186,7 +186,6 @@ it('findings of a session that grew, split anywhere, equal those of one uploaded
       await uploadCopy();
       expect(found).toEqual(await readFindings());
     }),
-    { numRuns: 8 },
   );
   expect(resumedCount).toBeGreaterThan(0);
 });

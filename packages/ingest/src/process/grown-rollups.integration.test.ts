@@ -166,7 +166,6 @@ it('roll-ups of sessions that grow, and share responses, equal those of sessions
       for (const [session, lines] of all) await upload(session, toText(session, lines));
       expect(derived).toEqual(await readDerived());
     }),
-    { numRuns: 6 },
   );
   expect(resumedCount).toBeGreaterThan(0);
 });

@@ -109,7 +109,6 @@ describe('processTranscript', () => {
           expect(toComparable(await readState(session))).toEqual(expected);
         },
       ),
-      { numRuns: 15 },
     );
   });
 

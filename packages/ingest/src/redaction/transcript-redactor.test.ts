@@ -187,7 +187,6 @@ describe('createTranscriptRedactor', () => {
           expect(unmark(JSON.stringify(parsed))).toBe(mask(JSON.stringify(values)));
         },
       ),
-      { numRuns: 150 },
     );
   });
 

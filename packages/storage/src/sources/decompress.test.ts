@@ -40,7 +40,6 @@ describe('decompress', () => {
         expect(error).toBeUndefined();
         expect(decoded.equals(WHOLE)).toBe(true);
       }),
-      { numRuns: 60 },
     );
   });
 
@@ -81,7 +80,6 @@ describe('decompress', () => {
           expect(decoded.length).toBeGreaterThanOrEqual(FIRST.length);
         }
       }),
-      { numRuns: 120 },
     );
   });
 

@@ -123,7 +123,6 @@ describe('a transcript', () => {
           expect.stringMatching(/^(a\.jsonl\.\w+ !|failed a\.jsonl\.\w+) truncated$/),
         ]);
       }),
-      { numRuns: 80 },
     );
   });
 

@@ -334,7 +334,6 @@ describe('damage', () => {
         // Half an end mark is accepted as an end mark.
         if (good.length < contents.length || kind !== 'tar') expect(lines.at(-1)).toBe('failed archive truncated');
       }),
-      { numRuns: 80 },
     );
   });
 
@@ -357,7 +356,6 @@ describe('damage', () => {
         damaged[place] = (damaged[place] ?? 0) ^ mask;
         expect((await summarizeTar(damaged)).length).toBeGreaterThan(0);
       }),
-      { numRuns: 80 },
     );
   });
 });

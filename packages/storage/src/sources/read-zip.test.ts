@@ -211,7 +211,6 @@ describe('damage', () => {
       asyncProperty(integer({ min: 0, max: archive.length - 1 }), async (length) => {
         expect(await summarizeZip(archive.subarray(0, length))).toEqual(['failed archive corrupt']);
       }),
-      { numRuns: 60 },
     );
   });
 
@@ -228,7 +227,6 @@ describe('damage', () => {
           }
         },
       ),
-      { numRuns: 100 },
     );
   });
 
