@@ -1,6 +1,6 @@
+import { isNewSessionId, MAX_SESSION_ID_LENGTH, SESSION_ID_RULE } from '@recount/core';
 import { z } from 'zod';
 
-export const MAX_SESSION_ID_LENGTH = 512;
 export const MAX_PATH_LENGTH = 4096;
 
 /** A text to compare with stored ones. Postgres does not store NUL, so it is rejected. */
@@ -16,6 +16,9 @@ const sessionIdText =
 
 /** In requests. */
 export const sessionIdParameter = text(MAX_SESSION_ID_LENGTH).describe(sessionIdText);
+
+/** In requests that may begin a session. */
+export const newSessionIdParameter = sessionIdParameter.refine(isNewSessionId, SESSION_ID_RULE);
 
 /** In answers. */
 export const sessionIdField = z.string().describe(sessionIdText);

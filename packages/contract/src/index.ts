@@ -4,10 +4,7 @@ export * from './conversation.ts';
 export * from './device.ts';
 export { countChangedLines, type Edit, toPatchEdits } from './edits.ts';
 export * from './exports.ts';
-export {
-  MAX_PATH_LENGTH,
-  MAX_SESSION_ID_LENGTH,
-} from './fields.ts';
+export { MAX_PATH_LENGTH } from './fields.ts';
 export * from './finding-reports.ts';
 export * from './health.ts';
 export * from './live.ts';

@@ -4,6 +4,7 @@ import {
   countField,
   MAX_PATH_LENGTH,
   machineParameter,
+  newSessionIdParameter,
   personParameter,
   sessionIdField,
   sessionIdParameter,
@@ -29,7 +30,7 @@ const streamIdField = z
   .regex(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/, 'Not a ULID in upper case')
   .describe('Stream id, a ULID: one run of an agent');
 
-export const liveParamsSchema = z.object({ session_id: sessionIdParameter });
+export const liveParamsSchema = z.object({ session_id: newSessionIdParameter });
 
 export const liveQuerySchema = z.strictObject({
   agent: agentField.default(DEFAULT_AGENT_ID).describe('Whose output it is; fixed by the first request'),

@@ -1,7 +1,20 @@
 import { describe, expect, it } from 'vitest';
+import { liveParamsSchema } from './live.ts';
 import { messageListQuerySchema } from './messages.ts';
 import { sessionListQuerySchema, sessionParamsSchema } from './sessions.ts';
 import { transcriptLineParamsSchema, transcriptListQuerySchema } from './transcripts.ts';
+
+describe('liveParamsSchema', () => {
+  it.each(['.', '..', 'a\nb', 'a\u0085b'])('refuses %j, under which no transcript could be stored', (id) => {
+    expect(liveParamsSchema.safeParse({ session_id: id }).success).toBe(false);
+    // One that an older version accepted can still be read and deleted.
+    expect(sessionParamsSchema.safeParse({ session_id: id }).success).toBe(true);
+  });
+
+  it.each(['...', '.a', 'a/b', 'é'])('takes %j', (id) => {
+    expect(liveParamsSchema.parse({ session_id: id })).toEqual({ session_id: id });
+  });
+});
 
 describe('sessionListQuerySchema', () => {
   it('fills in defaults', () => {

@@ -32,6 +32,7 @@ export {
   RUNNABLE_AGENTS,
   type RunnableAgent,
 } from './agents/registry.ts';
+export { isNewSessionId, isSessionId, MAX_SESSION_ID_LENGTH, SESSION_ID_RULE } from './agents/session-id.ts';
 export type {
   Platform,
   PromptHistory,

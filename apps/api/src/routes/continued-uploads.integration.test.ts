@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
 import type { Transcript, UploadReceipt } from '@recount/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, type TestApi } from '../testing/test-api.ts';
 import { toTranscript } from '../testing/transcript-lines.ts';
 
@@ -52,6 +53,12 @@ describe('PATCH /v1/transcripts/{id}', () => {
     const again = await proceed(base.transcript_id, short.length, long.slice(short.length), long);
     expect(again.status).toBe(200);
     expect(await again.json()).toMatchObject({ duplicate: true, transcript_id: receipt.transcript_id });
+  });
+
+  it('refuses what would be larger than the limit, whatever room the disk has', async () => {
+    const base = await upload(toTranscript('continued', 4));
+    const response = await proceed(base.transcript_id, Number.MAX_SAFE_INTEGER - 10, 'x', 'x');
+    await expectProblem(response, 413, 'transcript-too-large');
   });
 
   it('takes the parent session from the stored path if it is given none', async () => {

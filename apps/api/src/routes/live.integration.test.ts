@@ -556,6 +556,12 @@ describe('limits', () => {
     expect(await sendLive(sender, 'large', '', rest)).toMatchObject({ status: 200, body: { state: 'closed' } });
   });
 
+  it('apply to the session’s id: a stream that could never become a transcript is refused at once', async () => {
+    const answer = await sendLive(sender, 'two\nlines', 'anything\n', complete);
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ location: 'path', field: 'session_id' }] } });
+    expect(await (await api.fetch('/v1/live?state=all&session_id=two%0Alines')).json()).toEqual({ streams: [] });
+  });
+
   it('apply to the open streams of a workspace', async () => {
     const headers = (streamId: string) => ({ 'recount-stream': streamId });
     const ids = Array.from({ length: limits.maxOpenStreams + 10 }, () => newTestStreamId());

@@ -117,9 +117,9 @@ export async function addUploadRoutes(parent: ApiApp, deps: Deps, config: Config
       { schema: continuationSchema, config: { scope: 'ingest', isRateLimited: false } },
       (request, reply) =>
         slots.run(uploaderOf(request), async () => {
-          await deps.space.assertRoom(
-            request.headers['recount-offset'] + Number(request.headers['content-length'] ?? 0),
-          );
+          const storedBytes = request.headers['recount-offset'];
+          assertBodySize(config, request, storedBytes);
+          await deps.space.assertRoom(storedBytes + Number(request.headers['content-length'] ?? 0));
           return await handleContinuation(deps, config, request, request, reply).catch((error: unknown) => {
             deps.space.noteFailure(error);
             throw error;
@@ -274,12 +274,16 @@ async function handleMultipart(
   return reply.code(hasFailures ? 207 : hasNews ? 202 : 200).send({ results });
 }
 
-/** Throws ProblemError if the headers announce a larger body than is accepted, however much room there is. */
+/**
+ * Throws ProblemError if the headers announce a larger body than is accepted after the stored bytes, however much room
+ * there is.
+ */
 export function assertBodySize(
   { maxTranscriptBytes }: Pick<Config, 'maxTranscriptBytes'>,
   { headers }: Pick<FastifyRequest, 'headers'>,
+  storedBytes = 0,
 ): void {
-  if (Number(headers['content-length'] ?? 0) <= maxTranscriptBytes + MAX_OVERHEAD_BYTES) return;
+  if (storedBytes + Number(headers['content-length'] ?? 0) <= maxTranscriptBytes + MAX_OVERHEAD_BYTES) return;
   throw new ProblemError('transcript-too-large', `At most ${maxTranscriptBytes} bytes are accepted`);
 }
 

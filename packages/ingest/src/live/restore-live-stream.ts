@@ -1,12 +1,12 @@
 import { buffer } from 'node:stream/consumers';
-import { IDENTIFY_HEAD_BYTES, identifyTranscript, RUNNABLE_AGENTS } from '@recount/core';
+import { IDENTIFY_HEAD_BYTES, identifyTranscript, isNewSessionId, RUNNABLE_AGENTS } from '@recount/core';
 import { toStreamOutcome } from '@recount/core/live';
 import { addLiveEvents, insertStoredStream, type LiveStreamKey, uncountLiveStreams } from '@recount/db';
 import type { RawObjectInfo } from '@recount/storage';
 import { decodeTime } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { hashPrefixes } from '../process/hash-prefixes.ts';
-import { isSessionId, parseStoredLiveStream, type StoredLiveStream } from '../receive/describe-transcript.ts';
+import { parseStoredLiveStream, type StoredLiveStream } from '../receive/describe-transcript.ts';
 import { type ComparedStream, compareStreams, type StreamComparison } from './compare-streams.ts';
 import { toFigures, withTotals } from './live-events.ts';
 import { createAgentParser } from './stream-reader.ts';
@@ -37,7 +37,7 @@ export async function restoreLiveStream(
   parser.finish();
   const summary = parser.toSummary();
   const outcome = toStreamOutcome(summary);
-  const sessionId = isSessionId(summary.agentSessionId) ? summary.agentSessionId : streamId;
+  const sessionId = isNewSessionId(summary.agentSessionId) ? summary.agentSessionId : streamId;
   const endedAt = new Date(modifiedAtMs).toISOString();
   const row = { workspace_id: workspaceId, id: streamId, session_id: sessionId, agent: source.id };
   const comparison = await compareAgain(deps, row, key, sizeBytes);

@@ -1,19 +1,6 @@
-import { findFormat } from '@recount/core';
+import { findFormat, isSessionId } from '@recount/core';
 import type { LiveStreamRow, NewTranscript, TranscriptRow } from '@recount/db';
 import type { ObjectDescription } from '@recount/storage';
-
-const MAX_SESSION_ID_LENGTH = 512;
-
-/** Whether a session may have this id: 1 to 512 characters without control characters. */
-export function isSessionId(id: string | null): id is string {
-  return id !== null && id !== '' && id.length <= MAX_SESSION_ID_LENGTH && !/\p{Cc}/u.test(id);
-}
-
-/** Whether clients can name the session in a URL, which turns `.` and `..` into steps of its path. */
-export const isAddressable = (id: string): boolean => id !== '.' && id !== '..';
-
-/** Why a new session may not have an id. */
-export const SESSION_ID_RULE = `A session id has 1 to ${MAX_SESSION_ID_LENGTH} characters, none of them a control character, and is neither . nor ..`;
 
 /**
  * What is stored beside a transcript's bytes, so that its row can be rebuilt from the raw store alone: what the upload

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ATTACHMENT_KINDS, toAttachmentKind } from '@recount/core';
+import { ATTACHMENT_KINDS, isNewSessionId, isSessionId, SESSION_ID_RULE, toAttachmentKind } from '@recount/core';
 import {
   type AttachmentOutcome,
   type AttachmentRow,
@@ -18,7 +18,6 @@ import { examineRawObject } from '../raw-objects/examine-raw-object.ts';
 import { createParameterRedaction } from '../redact/redact-parameters.ts';
 import { createRedaction } from '../redact/redaction.ts';
 import { describeNewObject } from './describe-new-object.ts';
-import { isAddressable, isSessionId, SESSION_ID_RULE } from './describe-transcript.ts';
 import { ReceiveError } from './measure-body.ts';
 
 export interface AttachmentRequest {
@@ -128,9 +127,7 @@ async function heal(deps: Deps, row: AttachmentRow, copy: AttachmentRow): Promis
 }
 
 function requireKind({ agent, path, sessionId }: AttachmentRequest) {
-  if (!isSessionId(sessionId) || !isAddressable(sessionId)) {
-    throw new ReceiveError('invalid-session-id', SESSION_ID_RULE);
-  }
+  if (!isNewSessionId(sessionId)) throw new ReceiveError('invalid-session-id', SESSION_ID_RULE);
   const kind = toAttachmentKind(agent, path);
   if (kind !== undefined) return kind;
   throw new ReceiveError('unsupported-format', 'The agent keeps no file at this path of a session’s folder');

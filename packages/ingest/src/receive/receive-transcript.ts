@@ -1,4 +1,4 @@
-import { AGENTS, describeRefusal, type TranscriptIdentity } from '@recount/core';
+import { AGENTS, describeRefusal, isNewSessionId, SESSION_ID_RULE, type TranscriptIdentity } from '@recount/core';
 import {
   completeOrigin,
   hasWorkspace,
@@ -15,7 +15,7 @@ import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
 import { type DuplicateOutcome, settleDuplicate } from '../raw-objects/settle-duplicate.ts';
 import { createParameterRedaction } from '../redact/redact-parameters.ts';
 import { describeNewObject } from './describe-new-object.ts';
-import { isAddressable, isSessionId, SESSION_ID_RULE, toTranscriptDescription } from './describe-transcript.ts';
+import { toTranscriptDescription } from './describe-transcript.ts';
 import { chooseFormat, measureBody, ReceiveError } from './measure-body.ts';
 import { createUploadRecorder, type RecordUpload } from './record-uploads.ts';
 
@@ -185,7 +185,7 @@ async function requireSessionId(
 }
 
 function checkSessionId(sessionId: string | undefined): void {
-  if (sessionId === undefined || (isSessionId(sessionId) && isAddressable(sessionId))) return;
+  if (sessionId === undefined || isNewSessionId(sessionId)) return;
   throw new ReceiveError('invalid-session-id', SESSION_ID_RULE);
 }
 
