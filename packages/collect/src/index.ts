@@ -19,6 +19,7 @@ export {
   type CollectorStatus,
   listChanged,
   listDatabases,
+  listLinks,
   type SendDependencies,
   type SendResult,
   sendSessions,

@@ -16,7 +16,7 @@ export async function openSessionStore(path: string, agents: readonly Agent[] = 
   );
 }
 
-/** A database that is not read, or not completely. */
+/** A database that is not read, or not completely, or a link that is not followed. */
 export interface NotRead {
   path: string;
   reason: string;

@@ -62,7 +62,8 @@ export async function showFound(context: CliContext, connection: Connection): Pr
           : `not: ${disclosure.reason}`;
     print(context, remark === '' ? name : `${name}  (${remark})`);
   };
-  for (const { path } of await collect.listChanged(toMachine(context), log)) {
+  const onLink = (link: collect.NotRead): void => noteNotRead(context, link);
+  for (const { path } of await collect.listChanged(toMachine(context), log, { onLink })) {
     const attachment = identifyAttachment(path);
     const disclosure =
       attachment === undefined
@@ -73,7 +74,7 @@ export async function showFound(context: CliContext, connection: Connection): Pr
   }
   const memory = await collect.openSessionMemory(folder.databases);
   for await (const item of collect.readSessions(await collect.listDatabases(toMachine(context)), { memory })) {
-    if (item.kind === 'failed') note(context, `Not read: ${item.location} (${item.error.message}).`);
+    if (item.kind === 'failed') noteNotRead(context, { path: item.location, reason: item.error.message });
     if (item.kind !== 'transcript') continue;
     const head: Uint8Array[] = [];
     for await (const chunk of await item.open()) {
@@ -85,10 +86,15 @@ export async function showFound(context: CliContext, connection: Connection): Pr
   note(context, `${formatCountOf(count, 'file')} would be sent, ${formatBytes(sizeBytes)} before they are compressed.`);
 }
 
-/** Names the agents' databases that are not read, or not completely. */
+/** Names the agents' databases that are not read, or not completely, and links. */
 export async function showNotRead(context: CliContext): Promise<void> {
-  const paths = await collect.listDatabases(toMachine(context));
-  for (const { path, reason } of await collect.listNotRead(paths)) note(context, `Not read: ${path} (${reason}).`);
+  const machine = toMachine(context);
+  const databases = await collect.listNotRead(await collect.listDatabases(machine));
+  for (const each of [...collect.listLinks(machine), ...databases]) noteNotRead(context, each);
+}
+
+function noteNotRead(context: CliContext, { path, reason }: collect.NotRead): void {
+  note(context, `Not read: ${path} (${reason}).`);
 }
 
 const EVERYTHING: collect.Disclosure = { kind: 'everything' };

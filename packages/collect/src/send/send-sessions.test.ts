@@ -1,5 +1,16 @@
 import { createHash } from 'node:crypto';
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -100,6 +111,19 @@ it('skips files without read permission, and names them', async () => {
   expect(await send({ sweeps: true }, { decide })).toMatchObject({ sent: 2, waiting: 0, unreadable: [denied] });
   expect(await listWaiting(folder)).toEqual([]);
   expect(await send({ sweeps: true })).toMatchObject({ sent: 1, unreadable: [] });
+});
+
+it('follows no links, and names them as long as they are there', async () => {
+  await write('a.jsonl', '{"a":1}\n');
+  await mkdir(join(home, 'elsewhere'));
+  const link = join(home, '.claude/projects/-linked');
+  await symlink(join(home, 'elsewhere'), link);
+  const named = [{ path: link, reason: expect.stringContaining('a symbolic link, which is not followed') }];
+  expect(await send({ sweeps: true })).toMatchObject({ sent: 1, notRead: named });
+  expect(JSON.parse(await readFile(folder.status, 'utf8'))).toMatchObject({ notRead: named });
+  await rm(link);
+  expect(await send({ sweeps: true })).toMatchObject({ notRead: [] });
+  expect(JSON.parse(await readFile(folder.status, 'utf8'))).not.toHaveProperty('notRead');
 });
 
 it('sends what a hook has noted, then only what was added, and never the same again', async () => {

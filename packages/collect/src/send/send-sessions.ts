@@ -46,7 +46,7 @@ interface SendSummary {
   sentBytes: number;
   /** Folders and files without read permission: skipped, and tried again by the next sweep. */
   unreadable: string[];
-  /** Databases that are not read, or not completely, and why: tried again by the next sweep. */
+  /** Databases that are not read, or not completely, and links, and why: tried again by the next sweep. */
   notRead: NotRead[];
 }
 
@@ -64,7 +64,7 @@ export interface CollectorStatus {
   targetVersion?: string;
   /** Why the last attempt failed; absent if it succeeded. */
   lastError?: { at: string; code: string; message: string };
-  /** Databases that the last sweep did not read completely; absent if there are none. */
+  /** Databases that the last sweep did not read completely, and links; absent if there are none. */
   notRead?: NotRead[];
 }
 
@@ -73,6 +73,9 @@ const isStore = ({ holds }: SessionPlace): boolean => ['database', 'folder', 'pr
 const SWEEP_INTERVAL_MS = 24 * 3600 * 1000;
 const ANNOUNCE_INTERVAL_MS = 60_000;
 const CONCURRENCY = 4;
+
+const NOT_FOLLOWED =
+  'a symbolic link, which is not followed: send what it points to with `recount backfill FOLDER --server URL`';
 
 /**
  * Sends what hooks have noted, what has been waiting since the server was unavailable, and what a sweep finds. Resolves
@@ -141,7 +144,8 @@ async function sendRound(
     const targetVersion = await deps.readTargetVersion?.().catch(() => undefined);
     const triesRefused = targetVersion !== undefined && targetVersion !== status.targetVersion;
     const onDenied = (path: string): number => summary.unreadable.push(path);
-    for (const file of await listChanged(machine, log, { triesRefused, onDenied })) files.set(file.path, file);
+    const onLink = (link: NotRead): number => summary.notRead.push(link);
+    for (const file of await listChanged(machine, log, { triesRefused, onDenied, onLink })) files.set(file.path, file);
     if (targetVersion !== undefined) status.targetVersion = targetVersion;
   }
   const { stopped: stoppedAtFiles, left } = await sendAll(sender, options, [...files.values()], summary);
@@ -187,18 +191,31 @@ async function listOfSession(path: string, log: Pick<SentLog, 'find'>): Promise<
   return [path, ...subagents, ...changed];
 }
 
+/** Links in the places of agents, and why what they point to is not sent. */
+export const listLinks = (machine: Machine): NotRead[] => toNotFollowed(findSessions(machine, AGENTS));
+
+const toNotFollowed = (found: readonly FoundSessions[]): NotRead[] =>
+  found.flatMap(({ links }) => links).map((path) => ({ path, reason: NOT_FOLLOWED }));
+
+interface ListOptions {
+  triesRefused?: boolean;
+  onDenied?: (path: string) => void;
+  onLink?: (link: NotRead) => void;
+}
+
 /**
  * Session files and attachments that changed since they were last sent, of agents whose sessions can be read; with
- * `triesRefused` also those that were rejected. `onDenied` is called for paths without read permission. Logs of
- * sessions that are also in a database are left out: they are sent together with its rows.
+ * `triesRefused` also those that were rejected. `onDenied` is called for paths without read permission, `onLink` for
+ * links. Logs of sessions that are also in a database are left out: they are sent together with its rows.
  */
 export async function listChanged(
   machine: Machine,
   log: Pick<SentLog, 'find'>,
-  { triesRefused = false, onDenied }: { triesRefused?: boolean; onDenied?: (path: string) => void } = {},
+  { triesRefused = false, onDenied, onLink }: ListOptions = {},
 ): Promise<WaitingFile[]> {
   const found = findSessions(machine, AGENTS);
   for (const { denied } of found) for (const path of denied) onDenied?.(path);
+  for (const link of toNotFollowed(found)) onLink?.(link);
   const isDone = (file: MatchedFile): boolean => {
     const sent = log.find(file.path);
     return isAsSent(sent, file) && !(triesRefused && sent?.transcriptId === null);
