@@ -17,6 +17,19 @@ describe('readApiConfig', () => {
     });
   });
 
+  it('has the limits that docs/security.md names', () => {
+    expect(readApiConfig(required)).toMatchObject({
+      maxClientConnections: 4096,
+      maxRequestsPerMinute: 60_000,
+      maxFailedKeysPerMinute: 30,
+      maxConcurrentUploads: 16,
+      maxTranscriptBytes: 2 * 1024 ** 3,
+      uploadIdleTimeoutMs: 60_000,
+      exportStallTimeoutMs: 60_000,
+      live: { maxOpenStreams: 100 },
+    });
+  });
+
   it('reads every setting', () => {
     const environment = {
       ...required,

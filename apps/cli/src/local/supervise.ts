@@ -33,7 +33,7 @@ export const MAX_FAILED_STARTS = 8;
 /** Failed starts that do not count: once the disk has free space again, recount must continue on its own. */
 const NEEDS_ROOM = /No space left on device|ENOSPC/;
 /** Eight failed starts take about a minute. */
-const PAUSES: Pauses = { firstMs: 500, longestMs: 30_000, healthyMs: 60_000 };
+export const PAUSES: Pauses = { firstMs: 500, longestMs: 30_000, healthyMs: 60_000 };
 
 /**
  * Keeps a program running: starts it, or takes over a running one, and restarts it when it ends, after a pause that
@@ -56,6 +56,10 @@ export function supervise(
     },
   };
 }
+
+/** The pause after one of `pauseMs`. */
+export const toNextPauseMs = (pauseMs: number, { longestMs }: Pick<Pauses, 'longestMs'>): number =>
+  Math.min(pauseMs * 2, longestMs);
 
 async function keepAlive(
   program: SupervisedProgram,
@@ -92,7 +96,7 @@ async function keepAlive(
     if (performance.now() - startedAtMs > pauses.healthyMs) pauseMs = pauses.firstMs;
     program.onWarning(`${program.name} ${event}; another one is started`);
     await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-    pauseMs = Math.min(pauseMs * 2, pauses.longestMs);
+    pauseMs = toNextPauseMs(pauseMs, pauses);
   }
   await current?.stop();
 }

@@ -29,6 +29,18 @@ describe('toReportedTotals', () => {
     expect(toReportedTotals({ [field]: 'two', modelUsage }, 'result', ignore)).toBeUndefined();
   });
 
+  it('accepts a trillion tokens of a session, and reports more', () => {
+    const invalid: string[] = [];
+    const read = (inputTokens: number) =>
+      toReportedTotals({ totalCostUSD: 1, modelUsage: { a: { inputTokens } } }, 'cost-state', (field) => {
+        invalid.push(field);
+      });
+    expect(read(1e12)).toMatchObject({ tokens_in: 1e12 });
+    expect(invalid).toEqual([]);
+    expect(read(1e12 + 1)).not.toMatchObject({ tokens_in: 1e12 + 1 });
+    expect(invalid).toEqual(['inputTokens']);
+  });
+
   it('reads the usage of a result that has none by model', () => {
     const usage = { input_tokens: 1, output_tokens: 2, cache_read_input_tokens: -3 };
     expect(toReportedTotals({ total_cost_usd: 0, usage }, 'result', ignore)).toEqual({

@@ -95,6 +95,18 @@ describe('Droid', () => {
     }
   });
 
+  it('accepts two billion tokens of a session, and reports more', async () => {
+    for (const [inputTokens, counted] of [
+      [2e9, 2e9],
+      [2e9 + 1, 0],
+    ]) {
+      const settings = { ...SETTINGS, tokenUsage: { ...SETTINGS.tokenUsage, inputTokens } };
+      const read = await readTranscript(JSON.stringify(settings), '/h/.factory/sessions/-app/s-1.settings.json');
+      expect(countTokens(read).input).toBe(counted);
+      expect(read.warnings.map(({ code }) => code)).toEqual(counted === 0 ? ['invalid_usage'] : []);
+    }
+  });
+
   it('reads the stream of a run', async () => {
     const read = await readTranscript(
       toJsonLines([
