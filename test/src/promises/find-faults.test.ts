@@ -35,6 +35,7 @@ const PROMISES = `# Promises
 | -------------- | ---------------------- | --------------------------- |
 | Ice floats     | \`a.test.ts\` › floats | \`npm test\`                |
 | Ice melts at 0 | –                      | by hand: \`warm\`, 2026-11-23 |
+|                | \`pnpm thaw\`            | \`npm run test:night\`        |
 
 Promises nothing:
 
@@ -52,6 +53,7 @@ const find = (changes: Partial<PromiseSources & { document: string }> = {}): str
     promises: PROMISES,
     readTest: (path) => TESTS[path],
     commandOf: (path) => (path === 'a.test.ts' ? 'npm test' : 'npm run test:all'),
+    nightScripts: new Set(['thaw']),
     ...changes,
   });
 
@@ -82,12 +84,18 @@ describe('the check of promises', () => {
     ['a skipped test', { promises: PROMISES.replace('› floats', '› sinks') }, 'a.test.ts has no test “sinks”'],
     ['no test at all', { promises: PROMISES.replace('`a.test.ts` › floats', '–') }, 'write a test, or “by hand'],
     ['no date', { promises: PROMISES.replace(', 2026-11-23', '') }, 'write a test, or “by hand'],
-    ['another form', { promises: PROMISES.replace('`a.test.ts` › floats', 'none yet') }, '“none yet” is neither'],
+    ['another form', { promises: PROMISES.replace('`a.test.ts` › floats', 'none yet') }, '“none yet” is not “`path` ›'],
     ['no reason', { promises: PROMISES.replace('”: explains', '”') }, 'is not “first words”: why'],
     [
       'a test that moved to another command',
       { commandOf: () => 'npm test' },
-      'runs b.test.ts is `npm test`, not `npm r',
+      'b.test.ts: the command that runs it is `npm test`, not',
+    ],
+    ['a program that no command runs', { nightScripts: new Set() }, 'pnpm thaw is no program of npm run test:night'],
+    [
+      'a program under another command',
+      { promises: PROMISES.replace(':night`', ':all`') },
+      'is `npm run test:night`, not',
     ],
   ] satisfies [string, Parameters<typeof find>[0], string][])('finds %s', (_fault, changes, message) => {
     expect(find(changes).join('\n')).toContain(message);
@@ -103,6 +111,7 @@ describe('the names of tests', () => {
     ["it.each([['(', /[)'\"]/], [\"]'\"]])('each %s', f)", ['each %s']],
     ["it.skipIf(isRoot)('if possible', f); it.runIf(a).each([1])('both', f)", ['if possible', 'both']],
     ["it.each([\n  // it's a comment\n  '/',\n])('after a comment', f)", ['after a comment']],
+    ["it.each<[string, (n: number) => void]>([['a', f]])('typed %s', f)", ['typed %s']],
     ["describe('a group', () => { it('inside', f); })", ['inside']],
     ["describe.each([1])('a group', f); it.skip('later', f); it.todo('some day'); split('no test', f)", []],
   ])('are read from %s', (source, names) => {

@@ -11,8 +11,11 @@ export interface PromiseSources {
   readTest(path: string): string | undefined;
   /** The command of the stage that a test belongs to. */
   commandOf(path: string): string;
+  /** Scripts of package.json whose programs `npm run test:night` runs. */
+  nightScripts: ReadonlySet<string>;
 }
 
+export const NIGHT_COMMAND = 'npm run test:night';
 const BY_HAND = /^by hand: .+ 20\d\d-\d\d-\d\d/;
 
 const begins = (text: string, words: string): boolean =>
@@ -50,15 +53,21 @@ export function findPromiseFaults(sources: PromiseSources): string[] {
   return faults;
 }
 
-function findFaultsOfProofs({ proofs = [] }: Claim, { readTest, commandOf }: PromiseSources): string[] {
-  return proofs.flatMap(({ path, name, command }) => {
-    if (path === undefined || name === undefined) {
-      return BY_HAND.test(command) ? [] : ['write a test, or “by hand: `command`” and the date of the last run'];
+function findFaultsOfProofs({ proofs = [] }: Claim, { readTest, commandOf, nightScripts }: PromiseSources): string[] {
+  return proofs.flatMap((proof) => {
+    const expectCommand = (needed: string): string[] =>
+      proof.command === `\`${needed}\`` ? [] : [`the command that runs it is \`${needed}\`, not ${proof.command}`];
+    if (proof.kind === 'by-hand') {
+      return BY_HAND.test(proof.command) ? [] : ['write a test, or “by hand: `command`” and the date of the last run'];
     }
+    if (proof.kind === 'program') {
+      if (nightScripts.has(proof.script)) return expectCommand(NIGHT_COMMAND);
+      return [`pnpm ${proof.script} is no program of ${NIGHT_COMMAND}`];
+    }
+    const { path, name } = proof;
     const source = path.endsWith('.test.ts') ? readTest(path) : undefined;
     if (source === undefined) return [`there is no test file ${path}: name the one that shows it now`];
     if (!listTestNames(source).has(name)) return [`${path} has no test “${name}”: name the one that shows it now`];
-    const needed = `\`${commandOf(path)}\``;
-    return command === needed ? [] : [`the command that runs ${path} is ${needed}, not ${command}`];
+    return expectCommand(commandOf(path)).map((fault) => `${path}: ${fault}`);
   });
 }

@@ -1,5 +1,6 @@
 const TEST_CALL = /(?<![\w.])(?:it|test)(?=[.(])/g;
-const MODIFIER = /\.(\w+)/y;
+/** With the types of its cases, as in `.each<[string, number]>`. */
+const MODIFIER = /\.(\w+)(?:<[\s\S]*?>(?=\())?/y;
 const LITERAL = /(['"`])((?:\\.|(?!\1)[^\\])*)\1/y;
 const COMMENT = /\/\/.*|\/\*[\s\S]*?\*\//y;
 const REGULAR_EXPRESSION = /\/(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\n])+\//y;

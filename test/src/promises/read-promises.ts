@@ -1,12 +1,14 @@
 import { marked, type Token, type Tokens } from 'marked';
 import { toText } from './read-blocks.ts';
 
-/** A test that shows a promise, and the command that runs it; without a test what was done by hand, and when. */
-export interface Proof {
-  path?: string;
-  name?: string;
-  command: string;
-}
+/** What shows a promise, and the command that runs it. */
+export type Proof = { command: string } & (
+  | { kind: 'test'; path: string; name: string }
+  /** A program of its own, such as `pnpm chaos`. */
+  | { kind: 'program'; script: string }
+  /** The command says what was done, and when. */
+  | { kind: 'by-hand' }
+);
 
 /** What docs/promises.md says about a block: its proofs; none if it promises nothing. */
 export interface Claim {
@@ -18,6 +20,7 @@ export interface Claim {
 }
 
 const TEST = /^`([^`]+)` › (.+)$/;
+const PROGRAM = /^`pnpm (\w+)`$/;
 const NOTHING = /^“(.+?)”: .+$/;
 
 /** Reads docs/promises.md; `faults` are rows and points that have another form. */
@@ -34,10 +37,9 @@ export function readPromises(markdown: string): { claims: Claim[]; faults: strin
         const [words, test, command] = [toText(first?.tokens), second?.text ?? '', third?.text ?? ''];
         // A row without words adds a test to the promise above it.
         if (words !== '') claims.push({ document, section, words, proofs: [] });
-        const [, path, name] = TEST.exec(test) ?? [];
-        if (path !== undefined && name !== undefined) claims.at(-1)?.proofs?.push({ path, name, command });
-        else if (test === '–') claims.at(-1)?.proofs?.push({ command });
-        else faults.push(`docs/promises.md: “${test}” is neither “\`path\` › name of the test” nor “–”`);
+        const proof = readProof(test, command);
+        if (proof === undefined) faults.push(`docs/promises.md: “${test}” is not “\`path\` › name of the test”`);
+        else claims.at(-1)?.proofs?.push(proof);
       }
     } else if (token.type === 'list') {
       for (const item of (token as Tokens.List).items) {
@@ -50,4 +52,12 @@ export function readPromises(markdown: string): { claims: Claim[]; faults: strin
     }
   }
   return { claims, faults };
+}
+
+function readProof(text: string, command: string): Proof | undefined {
+  const [, path, name] = TEST.exec(text) ?? [];
+  if (path !== undefined && name !== undefined) return { kind: 'test', path, name, command };
+  const script = PROGRAM.exec(text)?.[1];
+  if (script !== undefined) return { kind: 'program', script, command };
+  return text === '–' ? { kind: 'by-hand', command } : undefined;
 }
