@@ -53,6 +53,14 @@ describe('readBody', () => {
     for await (const _chunk of chunks) await vi.advanceTimersByTimeAsync(80);
   });
 
+  it('waits a second longer for each KiB, up to ten minutes', async () => {
+    const limits = { idleTimeoutMs: 1000, remainingBytes: 10_000_000, patienceMs: 100 };
+    await Readable.from(readBody(Readable.from([Buffer.alloc(3072)]), limits)).toArray();
+    expect(limits.patienceMs).toBe(3100);
+    await Readable.from(readBody(Readable.from([Buffer.alloc(5_000_000)]), limits)).toArray();
+    expect(limits.patienceMs).toBe(600_000);
+  });
+
   it('counts bytes over all streams that share its limits', async () => {
     const limits = { idleTimeoutMs: 1000, remainingBytes: 10, patienceMs: 60_000 };
     await Readable.from(readBody(Readable.from([Buffer.alloc(6)]), limits)).toArray();

@@ -11,6 +11,12 @@ function toExpected(times: readonly number[]): number {
 const minutes = (count: number): number => count * 60_000;
 
 describe('the active time', () => {
+  it('contains a pause of five minutes, and none that is longer', () => {
+    const active = createActiveTime(createActiveTimeState());
+    for (const timeMs of [0, minutes(5), minutes(10) + 1, minutes(11) + 1]) active.add(timeMs);
+    expect(active.toActiveMs()).toBe(minutes(6));
+  });
+
   it('covers all times in order, in whatever order they arrive, and wherever the state is resumed', () => {
     const message = fc.record({
       /** Minutes since the message before, mostly positive. */
