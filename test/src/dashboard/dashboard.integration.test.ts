@@ -104,6 +104,25 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     expect(list?.width).toBeLessThanOrEqual(dialog?.width ?? 0);
   });
 
+  it('sends a single search for what is typed into the command palette', async () => {
+    const page = await open('/');
+    const searches: (string | null)[] = [];
+    page.on('request', (request) => {
+      const { pathname, searchParams } = new URL(request.url());
+      if (pathname.endsWith('/v1/search')) searches.push(searchParams.get('q'));
+    });
+    await page.keyboard.press('/');
+    const field = page.getByRole('combobox', { name: 'Search or go to' });
+    await field.waitFor();
+    // The test's own clock: typing takes no time on a busy machine either.
+    await page.clock.install();
+    await field.pressSequentially('invoice');
+    expect(searches).toEqual([]);
+    await page.clock.runFor(10_000);
+    await expect.poll(() => page.getByRole('option').count()).toBeGreaterThan(1);
+    expect(searches).toEqual(['invoice']);
+  });
+
   it('finds, opens and reads a session with the keyboard alone', async () => {
     const page = await open('/sessions');
     await page.locator('.body [role=row]').first().waitFor();

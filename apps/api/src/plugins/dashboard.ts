@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { FastifyReply } from 'fastify';
 import type { ApiApp } from '../api-dependencies.ts';
+import { ProblemError } from '../problems/problem-error.ts';
 import type { AnswerUnrouted } from './problem-answers.ts';
 import { DASHBOARD_CONTENT_SECURITY_POLICY } from './security-headers.ts';
 
@@ -18,7 +19,13 @@ const NO_PAGES = /^\/(v1|signed-in|shared|docs|assets|healthz|readyz|openapi\.js
 export async function addDashboard(app: ApiApp, directory: string): Promise<AnswerUnrouted> {
   if (!existsSync(join(directory, PAGE))) {
     app.log.warn('no dashboard is built, so only the API is served: in a clone, `npm start` builds it');
-    return () => undefined;
+    return ({ url }) => {
+      if (url.split('?', 1)[0] !== '/') return undefined;
+      throw new ProblemError(
+        'not-found',
+        'No dashboard is built here: in a clone, `npm start` builds it. See also /docs',
+      );
+    };
   }
   // No path of a request is looked up in the file system.
   const files = new Set(

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AuditList, SignedIn, SignInList, Whoami } from '@recount/contract';
 import { createApiKey, createSignIn, hashApiKey, revokeApiKey, rotateApiKey } from '@recount/db';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createSignInLinks } from '../plugins/sign-in-links.ts';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
@@ -149,6 +149,27 @@ describe('a signed-in browser', () => {
     expect(cleared).toMatch(/^recount_sign_in=;.*Expires=Thu, 01 Jan 1970/);
     await expectSignedOut(browser);
     expect((await other.ask('/v1/whoami')).status).toBe(200);
+  });
+
+  it('loses its open stream of events after signing out, and gets no other', async () => {
+    const laterMs = 5 * 60_000;
+    const later = new AbortController();
+    const startTimeout = AbortSignal.timeout.bind(AbortSignal);
+    const timeout = vi
+      .spyOn(AbortSignal, 'timeout')
+      .mockImplementation((ms) => (ms === laterMs ? later.signal : startTimeout(ms)));
+    try {
+      const browser = await signIn(api.keys.read);
+      const stream = await browser.ask('/v1/live/events');
+      expect(stream.status).toBe(200);
+      expect(timeout).toHaveBeenCalledWith(laterMs);
+      expect((await browser.ask('/v1/sign-out', SAME_ORIGIN, 'POST')).status).toBe(204);
+      later.abort();
+      expect(await stream.text()).toContain('event: running');
+      await expectProblem(await browser.ask('/v1/live/events'), 401, 'invalid-key');
+    } finally {
+      timeout.mockRestore();
+    }
   });
 
   it('is signed out when its page signs in again', async () => {

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { PROJECT_DIRECTORY } from '../cli-context.ts';
 
 const WEB_DIRECTORY = join(PROJECT_DIRECTORY, 'apps', 'web');
-const CACHE_DIRECTORY = join(WEB_DIRECTORY, 'node_modules', '.cache', 'dashboard');
+const toCacheDirectory = (web: string): string => join(web, 'node_modules', '.cache', 'dashboard');
 /** Everything that the build depends on; the lock file has the versions of libraries. */
 const SOURCES = [
   'src/**/*.{ts,tsx,css}',
@@ -22,9 +22,9 @@ const BUILD_TIMEOUT_MS = 300_000;
 const run = promisify(execFile);
 
 /** The folder of the dashboard that `provideDashboard` built from these sources; undefined if it has not. */
-export async function findBuiltDashboard(): Promise<string | undefined> {
-  if (!existsSync(CACHE_DIRECTORY)) return undefined;
-  const directory = join(CACHE_DIRECTORY, await hashSources());
+export async function findBuiltDashboard(web = WEB_DIRECTORY): Promise<string | undefined> {
+  if (!existsSync(toCacheDirectory(web))) return undefined;
+  const directory = join(toCacheDirectory(web), await hashSources(web));
   return existsSync(directory) ? directory : undefined;
 }
 
@@ -36,7 +36,7 @@ export async function findBuiltDashboard(): Promise<string | undefined> {
 export async function provideDashboard(note: (line: string) => void): Promise<string | undefined> {
   const vite = join(WEB_DIRECTORY, 'node_modules', 'vite', 'bin', 'vite.js');
   if (!existsSync(vite) || !existsSync(join(WEB_DIRECTORY, 'src'))) return undefined;
-  const directory = join(CACHE_DIRECTORY, await hashSources());
+  const directory = join(toCacheDirectory(WEB_DIRECTORY), await hashSources(WEB_DIRECTORY));
   if (existsSync(directory)) return directory;
   note('Building the dashboard …');
   // Built beside it first, because another process may be building the same.
@@ -57,12 +57,13 @@ export async function provideDashboard(note: (line: string) => void): Promise<st
   return directory;
 }
 
-async function hashSources(): Promise<string> {
+/** A hash of all that the build depends on. */
+export async function hashSources(web: string): Promise<string> {
   const hash = createHash('sha256');
   const paths: string[] = [];
-  for await (const path of glob(SOURCES, { cwd: WEB_DIRECTORY })) paths.push(path);
+  for await (const path of glob(SOURCES, { cwd: web })) paths.push(path);
   for (const path of paths.sort()) {
-    const content = await readFile(join(WEB_DIRECTORY, path));
+    const content = await readFile(join(web, path));
     hash.update(`${path}\0${content.length}\0`).update(content);
   }
   return hash.digest('hex').slice(0, 16);
