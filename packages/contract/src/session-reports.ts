@@ -106,7 +106,7 @@ export const blocksReportSchema = reportSchema(
     start: timestampField,
     end: timestampField.describe('Five hours later; 9999-12-31T23:59:59.999Z at most'),
     is_active: z.boolean().describe('Whether it is not over yet'),
-    sessions: countField,
+    sessions: countField.describe('Credited with a response: copies use nothing of a limit'),
     models: z.array(z.string()),
     ...usageFiguresSchema.shape,
   },

@@ -5,7 +5,7 @@ import { CALL_KEYS, groupFields, milliseconds, name, querySchema, ratio, reportS
 
 const callFields = {
   calls: countField,
-  sessions: countField,
+  sessions: countField.describe('Sessions that own such a call; in totals each once'),
   results: countField.describe('Calls that have a result'),
   errors: countField.describe('Calls whose result is a failure'),
   error_rate: ratio.describe('`errors` / `results`; null without results'),
@@ -59,7 +59,7 @@ const fileFields = {
   reads: countField,
   edits: countField.describe('Edits and writes that did not fail'),
   errors: countField,
-  sessions: countField,
+  sessions: callFields.sessions,
   output_bytes: countField,
   estimated_tokens: callFields.estimated_tokens,
 };

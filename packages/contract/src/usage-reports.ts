@@ -17,8 +17,11 @@ const MAX_IDLE_THRESHOLD_MS = 24 * 60 * 60_000;
 
 export const usageReportQuerySchema = querySchema({ group_by: groupByField(USAGE_KEYS, ['day']) });
 
+/** One count in every report of usage; see docs/accuracy.md. */
+const sessionCountField = countField.describe('Sessions that contain a response, own or shared; in totals each once');
+
 const usageRowFields = {
-  sessions: countField.describe('Sessions that contain a response'),
+  sessions: sessionCountField,
   messages: countField
     .nullable()
     .describe(
@@ -38,7 +41,7 @@ export const usageReportSchema = reportSchema(
 export const modelsReportQuerySchema = querySchema({});
 
 const modelRowFields = {
-  sessions: countField,
+  sessions: sessionCountField,
   first_used: timestampField.nullable().describe('To a quarter of an hour'),
   last_used: timestampField.nullable().describe('To a quarter of an hour'),
   ...usageFiguresSchema.shape,
@@ -52,7 +55,7 @@ export const modelsReportSchema = reportSchema(
     is_priced: z.boolean().describe('Whether all of its responses have a price'),
     ...modelRowFields,
   },
-  { models: countField, ...usageFiguresSchema.shape },
+  { models: countField, sessions: sessionCountField, ...usageFiguresSchema.shape },
 );
 
 export const sessionsReportQuerySchema = querySchema({

@@ -276,10 +276,6 @@ export const REPORT_KINDS: readonly ReportKind[] = [
     description: 'Models in use, and those without a price',
     route: 'models',
     title: 'Models',
-    columns: [
-      { ...text('MODEL', 'model'), minWidth: 26 },
-      ...usageColumns(),
-      { ...count('SESSIONS', 'sessions', 2), isOfRowsOnly: true },
-    ],
+    columns: [{ ...text('MODEL', 'model'), minWidth: 26 }, ...usageColumns(), count('SESSIONS', 'sessions', 2)],
   },
 ];

@@ -116,3 +116,7 @@ export function toShortPath(path: string | null): string {
 /** Without the vendor's common prefix and the date: `claude-sonnet-4-5-20250929` is `sonnet-4-5`. */
 export const toShortModel = (model: string | null): string =>
   model === null ? 'no model' : toVisible(model.replace(/^claude-/, '').replace(/-20\d{6}$/, ''));
+
+/** What reports of usage count as sessions: see docs/accuracy.md#counts-of-sessions. */
+export const SESSIONS_OF_USAGE =
+  'Sessions that contain an API response of this time. One that contains responses of several rows is in each of them, and once in the total. The list of sessions also shows those that were active without a response.';

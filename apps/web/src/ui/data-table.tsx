@@ -6,6 +6,8 @@ import { useKeys } from './use-keys.ts';
 export interface Column<Row, Sort extends string = string> {
   id: string;
   label: string;
+  /** Explains the label. */
+  hint?: string | undefined;
   /** As for `grid-template-columns`, with a minimum width in pixels: `minmax(200px, 2fr)` or `90px`. */
   width: string;
   /** The API's sort key; undefined: the column is not sortable. */
@@ -121,7 +123,7 @@ export function DataTable<Row, Sort extends string>(props: DataTableProps<Row, S
 }
 
 function HeaderCell<Row, Sort extends string>({
-  column: { label, sort: key, isFigure },
+  column: { label, hint, sort: key, isFigure },
   sort,
 }: {
   column: Column<Row, Sort>;
@@ -130,7 +132,7 @@ function HeaderCell<Row, Sort extends string>({
   const isSorted = sort !== undefined && sort.by === key;
   const direction = isSorted ? (sort.order === 'asc' ? 'ascending' : 'descending') : undefined;
   return (
-    <div role="columnheader" aria-sort={direction} className={isFigure ? 'end' : undefined}>
+    <div role="columnheader" aria-sort={direction} className={isFigure ? 'end' : undefined} title={hint}>
       {key === undefined || sort === undefined ? (
         label
       ) : (

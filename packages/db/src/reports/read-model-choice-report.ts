@@ -1,8 +1,9 @@
 import { COST_UNITS_PER_USD, type PriceTable } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
+import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
 import { joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
-import type { ReportPage, ReportRows } from './report-groups.ts';
+import { type ReportPage, type ReportRows, readSessionCounts } from './report-groups.ts';
 import { toUsd } from './usage-figures.ts';
 
 export interface ModelChoiceFigures {
@@ -69,16 +70,17 @@ export async function readModelChoiceReport(
     GROUP BY u.model, day, u.service_tier, u.speed, u.inference_geo, width_bucket(
       u.tokens_in + u.cache_read + u.cache_write,
       ${sql.param(comparison.requestSizes.map((size) => size + 1))}::bigint[])`);
-  const { rows: sessions } = await database.execute<{ model: string; sessions: number }>(sql`
-    SELECT u.model, count(DISTINCT u.session_id)::float8 AS sessions
-    FROM recount.usage_ledger AS u ${joinSessions(SOURCE, filter)}
-    WHERE ${toConditions(filter, SOURCE)} AND u.model IS NOT NULL GROUP BY u.model`);
-  const sessionsOf = new Map(sessions.map((row) => [row.model, row.sessions]));
+  const sessionsOf = await readSessionCounts(database, filter, {
+    source: USAGE_SOURCE,
+    table: USAGE_TABLE,
+    columns: {},
+    keys: { model: sql`u.model` },
+  });
   const byModel = Map.groupBy(groups, ({ model }) => model);
   const rows = [...byModel].map(([model, own]): ModelChoice => {
     const others = [...byModel.keys()].filter((other) => other !== model && comparison.isComparable(model, other));
     const choice = chooseCheaper(own, others, comparison.prices);
-    return { model, sessions: sessionsOf.get(model) ?? 0, ...choice };
+    return { model, sessions: sessionsOf.get(JSON.stringify([model])) ?? 0, ...choice };
   });
   rows.sort(
     (a, b) => toSaving(b) - toSaving(a) || (b.cost_usd ?? 0) - (a.cost_usd ?? 0) || (a.model < b.model ? -1 : 1),

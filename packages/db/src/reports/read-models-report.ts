@@ -16,7 +16,16 @@ interface ModelFigures extends UsageFigures {
 
 type Sums = UsageSums & { sessions: number; first_ms: number | null; last_ms: number | null };
 
-const USAGE: GroupPart = {
+/** Own and shared responses: the sessions of a model are those that contain one, as in every report of usage. */
+const CONTAINED: GroupPart = {
+  source: USAGE_SOURCE,
+  table: USAGE_TABLE,
+  keys: { model: sql`u.model` },
+  columns: {},
+  counted: 'usage',
+};
+
+const CREDITED: GroupPart = {
   source: USAGE_SOURCE,
   table: USAGE_TABLE,
   keys: { model: sql`u.model` },
@@ -27,7 +36,6 @@ const USAGE: GroupPart = {
     last_used: sql`max(u.last_bucket_start)`,
   },
   where: sql`NOT u.is_shared`,
-  counted: 'credited',
 };
 
 /** Models in use, including those without a price. */
@@ -35,14 +43,14 @@ export async function readModelsReport(
   database: Database,
   filter: ReportFilter,
   page: Pick<ReportPage, 'limit'>,
-): Promise<ReportRows<ModelFigures & { model: string | null }, UsageFigures & { models: number }>> {
+): Promise<ReportRows<ModelFigures & { model: string | null }, UsageFigures & { models: number; sessions: number }>> {
   const { rows, totals, truncated, groupCount } = await readGroups<Sums, ModelFigures, { model: string | null }>(
     database,
     filter,
     page,
     {
-      parts: [USAGE],
-      countsSessions: true,
+      parts: [CREDITED],
+      countsSessions: CONTAINED,
       aggregates: {
         ...sumUsage(),
         first_ms: sql`extract(epoch FROM min(first_used))::float8 * 1000`,

@@ -311,12 +311,12 @@ it('lists models, unpriced ones with their counts', async () => {
     ]),
   ).toEqual([
     [null, true, 2, 1, 0.4],
-    ['claude-opus-5', true, 3, 1, 0.3000000003],
+    ['claude-opus-5', true, 3, 2, 0.3000000003],
     ['claude-haiku-4-5', true, 1, 1, 0.05],
     ['brand-new', false, 1, 1, null],
   ]);
   expect(rows[1]).toMatchObject({ first_used: '2026-05-04T10:00:00.000Z', last_used: '2026-05-04T10:45:00.000Z' });
-  expect(totals).toMatchObject({ models: 4, responses: 7 });
+  expect(totals).toMatchObject({ models: 4, sessions: 3, responses: 7 });
 });
 
 describe('sessions', () => {

@@ -108,6 +108,9 @@ type Origin = Pick<
   'workspace_id' | 'session_id' | 'row_set_id' | 'is_subagent' | 'timestamp'
 >;
 
+/** A transcript may get copies of several responses. */
+let entryCount = 0;
+
 async function insertResponse(
   pool: DatabasePool,
   origin: Origin,
@@ -126,12 +129,12 @@ async function insertResponse(
     ...fields,
   };
   await pool.database.insert(usageLedger).values(response);
-  for (const [index, sessionId] of copiedTo.entries()) {
+  for (const sessionId of copiedTo) {
     await pool.database.insert(usageEntries).values({
       ...response,
       session_id: sessionId,
       row_set_id: toTranscriptId(sessionId),
-      entry_number: index,
+      entry_number: entryCount++,
       is_marked_copy: true,
       line_number: 1,
     });

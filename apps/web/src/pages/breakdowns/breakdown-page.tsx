@@ -80,9 +80,9 @@ function Report({ breakdown, state, change }: ReportProps): ReactNode {
         ) : (
           <>
             <dl className="totals">
-              {breakdown.totals.map(({ label, kind, value }) => (
+              {breakdown.totals.map(({ label, hint, kind, value }) => (
                 <div key={label}>
-                  <dt>{label}</dt>
+                  <dt title={hint}>{label}</dt>
                   <dd>
                     <Link
                       to="/sessions"
@@ -156,9 +156,10 @@ function Rows({ breakdown, rows, state, change }: ReportProps & { rows: readonly
       },
     },
     ...columns.map(
-      ({ label, kind, value }): Column<Row> => ({
+      ({ label, hint, kind, value }): Column<Row> => ({
         id: label,
         label,
+        hint,
         width: 'minmax(96px, 1fr)',
         sort: label,
         isFigure: true,

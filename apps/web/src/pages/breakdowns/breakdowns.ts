@@ -1,11 +1,13 @@
 import type { UsageFigures } from '@recount/contract';
 import type { Answer, Query, Route } from '../../api/client.ts';
-import { toShortModel, toShortPath } from '../../format/values.ts';
+import { SESSIONS_OF_USAGE, toShortModel, toShortPath } from '../../format/values.ts';
 
 export type FigureKind = 'money' | 'tokens' | 'count' | 'percent' | 'duration' | 'bytes';
 
 interface FigureColumn<Row> {
   label: string;
+  /** What is counted, if the label does not say all of it. */
+  hint?: string;
   kind: FigureKind;
   value: (row: Row) => number | null | undefined;
 }
@@ -50,6 +52,16 @@ const percent = figure('percent');
 const duration = figure('duration');
 const bytes = figure('bytes');
 
+/** Hints to the counts of sessions, which count what their report is about: see docs/accuracy.md#counts-of-sessions. */
+const sessionsOfUsage = <Row extends { sessions: number }>(): FigureColumn<Row> => ({
+  ...count<Row>('Sessions', (row) => row.sessions),
+  hint: SESSIONS_OF_USAGE,
+});
+const sessionsOfCalls = <Row extends { sessions: number }>(): FigureColumn<Row> => ({
+  ...count<Row>('Sessions', (row) => row.sessions),
+  hint: 'Sessions that made such a call. A session with calls of several rows is in each of them, and once in the total.',
+});
+
 const usageOf = <Row>(of: (row: Row) => UsageFigures): FigureColumn<Row>[] => [
   count('Responses', (row) => of(row).responses),
   tokens('Input', (row) => of(row).tokens_in),
@@ -75,7 +87,7 @@ const callsOf = <Row extends Calls>(): FigureColumn<Row>[] => [
   count('Failed', (row) => row.errors),
   percent('Fail rate', (row) => row.error_rate),
   count('Refused', (row) => row.denied),
-  count('Sessions', (row) => row.sessions),
+  sessionsOfCalls(),
 ];
 const outputOf = <Row extends Calls>(): FigureColumn<Row>[] => [
   bytes('Results', (row) => row.output_bytes),
@@ -98,11 +110,8 @@ const byUsage = (id: UsageKey, label: string, noun: string): Breakdown =>
     toName: (row) => row[id] ?? null,
     ...(id === 'project' && { toLabel: toShortPath }),
     toFilter: (row) => ({ [id]: row[id], subagents: 'include' }),
-    columns: [count('Sessions', (row) => row.sessions), ...usageOf<RowOf<'/v1/analytics/usage'>>((row) => row.own)],
-    totals: [
-      count('Sessions', (row) => row.sessions),
-      ...usageOf<Answer<'/v1/analytics/usage'>['totals']>((row) => row.own),
-    ],
+    columns: [sessionsOfUsage(), ...usageOf<RowOf<'/v1/analytics/usage'>>((row) => row.own)],
+    totals: [sessionsOfUsage(), ...usageOf<Answer<'/v1/analytics/usage'>['totals']>((row) => row.own)],
     trend: { query: { group_by: 'day' }, day: (row) => row.day, column: money('Cost', (row) => row.own.cost_usd) },
   });
 
@@ -172,13 +181,13 @@ const denials = define<'/v1/analytics/permission-denials'>({
     count('Refused', (row) => row.denied),
     count('Of calls', (row) => row.calls),
     percent('Rate', (row) => row.denial_rate),
-    count('Sessions', (row) => row.sessions),
+    sessionsOfCalls(),
   ],
   totals: [
     count('Refused', (row) => row.denied),
     count('Of calls', (row) => row.calls),
     percent('Rate', (row) => row.denial_rate),
-    count('Sessions', (row) => row.sessions),
+    sessionsOfCalls(),
   ],
 });
 
@@ -189,7 +198,7 @@ const fileColumns = <
   count('Reads', (row) => row.reads),
   count('Edits', (row) => row.edits),
   count('Failed', (row) => row.errors),
-  count('Sessions', (row) => row.sessions),
+  sessionsOfCalls(),
   bytes('Results', (row) => row.output_bytes),
   tokens('≈ Tokens', (row) => row.estimated_tokens),
 ];
@@ -218,8 +227,8 @@ const models = define<'/v1/analytics/models'>({
   toLabel: toShortModel,
   toDetail: (row) => (row.is_priced ? null : 'not all of it has a price'),
   toFilter: ({ model }) => ({ model, subagents: 'include' }),
-  columns: [count('Sessions', (row) => row.sessions), ...usageOf<RowOf<'/v1/analytics/models'>>((row) => row)],
-  totals: usageOf<Answer<'/v1/analytics/models'>['totals']>((row) => row),
+  columns: [sessionsOfUsage(), ...usageOf<RowOf<'/v1/analytics/models'>>((row) => row)],
+  totals: [sessionsOfUsage(), ...usageOf<Answer<'/v1/analytics/models'>['totals']>((row) => row)],
 });
 
 const subagentColumns = <Row extends Answer<'/v1/analytics/subagents'>['totals']>(): FigureColumn<Row>[] => [

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
 import { type Period, readPeriod, toPeriodBefore, toTimeSearch } from '../../format/period.ts';
-import { formatChange, TIME_ZONE } from '../../format/values.ts';
+import { formatChange, SESSIONS_OF_USAGE, TIME_ZONE } from '../../format/values.ts';
 import { Caveats } from '../../ui/caveats.tsx';
 import { Choice } from '../../ui/choice.tsx';
 import { Count, Money, Percent, Tokens } from '../../ui/figures.tsx';
@@ -168,7 +168,7 @@ function Totals({ report, time, earlier }: TotalsProps): ReactNode {
       >
         <Count value={own.responses} />
       </Total>
-      <Total label="Sessions" search={time} now={sessions} before={before?.sessions}>
+      <Total label="Sessions" hint={SESSIONS_OF_USAGE} search={time} now={sessions} before={before?.sessions}>
         <Count value={sessions} />
       </Total>
       <Total label="Input from the cache" search={time} now={null} before={null}>
@@ -181,12 +181,14 @@ function Totals({ report, time, earlier }: TotalsProps): ReactNode {
 /** Includes the change since the previous period. */
 function Total({
   label,
+  hint,
   search,
   now,
   before,
   children,
 }: {
   label: string;
+  hint?: string;
   search: Record<string, string>;
   now: number | null;
   before: number | null | undefined;
@@ -195,7 +197,7 @@ function Total({
   const change = formatChange(now, before);
   return (
     <div>
-      <dt>{label}</dt>
+      <dt title={hint}>{label}</dt>
       <dd>
         <Link to="/sessions" search={{ ...search, subagents: 'include' } as never} title="The sessions behind it">
           {children}

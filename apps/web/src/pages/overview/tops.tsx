@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Query } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { toShortModel, toShortPath } from '../../format/values.ts';
+import { SESSIONS_OF_USAGE, toShortModel, toShortPath } from '../../format/values.ts';
 import { Count, Duration, Money, Percent, Tokens } from '../../ui/figures.tsx';
 import { Answered } from '../../ui/states.tsx';
 
@@ -37,7 +37,7 @@ function TopUsage({ title, by, query, time }: TopsProps & { title: string; by: '
             <thead>
               <tr>
                 <th scope="col">{title.slice(0, -1)}</th>
-                <th scope="col" className="end">
+                <th scope="col" className="end" title={SESSIONS_OF_USAGE}>
                   Sessions
                 </th>
                 <th scope="col" className="end">

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { type PointerEvent, type ReactNode, useMemo, useState } from 'react';
 import type { Query } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { formatCompact, formatMoney, toShortModel, toShortPath } from '../../format/values.ts';
+import { formatCompact, formatMoney, SESSIONS_OF_USAGE, toShortModel, toShortPath } from '../../format/values.ts';
 import { Money, Tokens } from '../../ui/figures.tsx';
 import { Failure } from '../../ui/states.tsx';
 import { fillTimes, toLastDay } from './bar-times.ts';
@@ -187,6 +187,7 @@ function ShownTime({
       {row !== undefined && (
         <Link
           to="/sessions"
+          title={SESSIONS_OF_USAGE}
           search={
             { from: time.slice(0, 10).padEnd(10, '-01'), to: toLastDay(time, step), subagents: 'include' } as never
           }
