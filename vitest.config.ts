@@ -19,9 +19,9 @@ const common = {
 };
 
 /** A run of a property test: microseconds to milliseconds. */
-const pure = { numRuns: stage === 'night' ? 10_000 : 100, seed, endOnFailure: false };
+const pure = { numRuns: stage === 'night' ? 10_000 : stage === 'quick' ? 20 : 100, seed, endOnFailure: false };
 /** A run of a property test: up to seconds in the database. */
-const withDatabase = { numRuns: stage === 'night' ? 200 : 10, seed, endOnFailure: true };
+const withDatabase = { numRuns: stage === 'night' ? 200 : 5, seed, endOnFailure: true };
 
 const integration = {
   ...common,

@@ -1,8 +1,9 @@
 import { appendFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { Check, CheckResult } from './check-result.ts';
-import { type CheckStage, checkNames, type Selection, selectChecks } from './checks.ts';
+import { checkNames, type Selection, selectChecks } from './checks.ts';
 import { createCommandRunner } from './run-command.ts';
+import { type Stage, toStage } from './stages.ts';
 
 const root = `${import.meta.dirname}/..`;
 const interruptedExitCode = 130;
@@ -34,11 +35,8 @@ interface FinishedCheck extends CheckResult {
   durationMs: number;
 }
 
-const STAGES: readonly CheckStage[] = ['quick', 'fast', 'rest', 'all', 'night'];
-
-function parseStage(text: string | undefined, onlyRest: boolean): CheckStage {
-  const stage = STAGES.find((name) => name === (text ?? 'fast'));
-  if (stage === undefined) throw new Error(`--stage: unknown stage ${text}; known: ${STAGES.join(', ')}`);
+function parseStage(text: string | undefined, onlyRest: boolean): Stage {
+  const stage = toStage(text ?? 'fast');
   if (!onlyRest) return stage;
   if (stage !== 'all') throw new Error('--rest needs npm run test:all');
   return 'rest';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { auditDependencies } from './audit.ts';
 import type { Check, CheckDeps, CheckResult } from './check-result.ts';
 import { type Kind, runVitest, type TestRun, toVitestArguments } from './run-vitest.ts';
+import type { Stage } from './stages.ts';
 
 const toResult = (passes: boolean): CheckResult => ({ passed: passes ? 1 : 0, failed: passes ? 0 : 1, skipped: 0 });
 
@@ -80,10 +81,8 @@ const tests = (run: TestRun): Check => ({
   run: (deps) => runVitest(deps, run),
 });
 
-export type CheckStage = 'quick' | 'fast' | 'rest' | 'all' | 'night';
-
 export interface Selection extends Pick<TestRun, 'paths' | 'changedSince' | 'isShuffled' | 'seed'> {
-  stage: CheckStage;
+  stage: Stage;
   /** Only the checks of these names. */
   only?: readonly string[] | undefined;
 }
@@ -107,7 +106,7 @@ export function selectChecks(selection: Selection): Check[] {
   const kindsOfStage = stage === 'quick' ? (['unit'] as const) : stage === 'rest' ? KINDS.slice(1) : KINDS;
   const kinds = kindsOfStage.filter((name) => isSelected({ name }));
   // Of a path, every test is run.
-  const stageOfTests = (run.paths ?? []).length > 0 ? undefined : stage === 'quick' ? 'fast' : stage;
+  const stageOfTests = (run.paths ?? []).length > 0 ? undefined : stage;
   const testRun = { ...run, kinds, stage: stageOfTests } satisfies TestRun;
   const testChecks = kinds.length === 0 ? [] : [tests(testRun)];
   if ((run.paths ?? []).length > 0 || run.changedSince !== undefined) return testChecks;

@@ -24,7 +24,7 @@ it('the fast stage and the rest are all but the night', () => {
 
 it('a stage that there is not is refused', () => {
   expect(readStage({})).toBeUndefined();
-  expect(() => readStage({ RECOUNT_TEST_STAGE: 'slow' })).toThrow('RECOUNT_TEST_STAGE');
+  expect(() => readStage({ RECOUNT_TEST_STAGE: 'slow' })).toThrow('unknown stage slow');
 });
 
 it('a file is run by the command of its stage', () => {

@@ -1,5 +1,10 @@
-/** The files of `npm test`, the rest of `npm run test:all`, both together, and everything there is. */
-export type Stage = 'fast' | 'rest' | 'all' | 'night';
+export const STAGES = ['quick', 'fast', 'rest', 'all', 'night'] as const;
+
+/**
+ * What `npm run test:quick` and `npm test` run, the rest of `npm run test:all`, that and `npm test` together, and
+ * everything there is.
+ */
+export type Stage = (typeof STAGES)[number];
 
 /**
  * Files that `npm test` leaves to `npm run test:all`, with the processor seconds that each takes, PostgreSQL, browser
@@ -17,14 +22,8 @@ export const SLOW_FILES: Readonly<Record<string, number>> = {
   'packages/db/src/reports/report-extremes.integration.test.ts': 12,
   'packages/db/src/reports/rollup-source.integration.test.ts': 23,
   'packages/db/src/reports/totals-source.integration.test.ts': 56,
-  'packages/db/src/sessions/settle-sessions.integration.test.ts': 29,
   'packages/ingest/src/backfill/run-backfill.integration.test.ts': 17,
-  'packages/ingest/src/process/fleet-totals.integration.test.ts': 8,
-  'packages/ingest/src/process/forged-copies.integration.test.ts': 9,
-  'packages/ingest/src/process/grown-findings.integration.test.ts': 11,
-  'packages/ingest/src/process/grown-rollups.integration.test.ts': 12,
   'packages/ingest/src/queue/job-queue.integration.test.ts': 7,
-  'packages/ingest/src/search/run-search-indexer.integration.test.ts': 10,
   'packages/local-postgres/src/start-local-postgres.integration.test.ts': 27,
   'packages/storage/src/s3-raw-store.integration.test.ts': 16,
   'test/src/clock-jumps.e2e.test.ts': 6,
@@ -73,11 +72,16 @@ export function commandOf(file: string): 'npm test' | 'npm run test:all' | 'npm 
   return SLOW_FILES[file] === undefined ? 'npm test' : 'npm run test:all';
 }
 
+/** @throws {Error} if there is no stage of this name */
+export function toStage(name: string): Stage {
+  const stage = STAGES.find((known) => known === name);
+  if (stage === undefined) throw new Error(`unknown stage ${name}; known: ${STAGES.join(', ')}`);
+  return stage;
+}
+
 /** The stage of the run, from the environment variable RECOUNT_TEST_STAGE; undefined where every file is wanted. */
 export function readStage({ RECOUNT_TEST_STAGE: stage }: NodeJS.ProcessEnv): Stage | undefined {
-  if (stage === undefined || stage === '') return undefined;
-  if (stage === 'fast' || stage === 'rest' || stage === 'all' || stage === 'night') return stage;
-  throw new Error(`RECOUNT_TEST_STAGE is fast, rest, all or night, not ${stage}`);
+  return stage ? toStage(stage) : undefined;
 }
 
 /** What a stage runs and leaves out of the files that end in `suffix`. */
@@ -85,6 +89,6 @@ export function selectFiles(suffix: string, stage: Stage | undefined): { include
   const [slow, night] = [Object.keys(SLOW_FILES), Object.keys(NIGHT_FILES)];
   if (stage === 'rest') return { include: slow.filter((file) => file.endsWith(suffix)), exclude: [] };
   const include = [`{packages,apps,bench,test,scripts}/**/*${suffix}`];
-  if (stage === 'fast') return { include, exclude: [...slow, ...night] };
+  if (stage === 'fast' || stage === 'quick') return { include, exclude: [...slow, ...night] };
   return { include, exclude: stage === 'all' ? night : [] };
 }

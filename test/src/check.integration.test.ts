@@ -131,12 +131,14 @@ test.each([
   expect(await readVitestCall(...words)).toBe(call);
 });
 
-test('names a file that may have become too slow for npm test', async () => {
-  const [file] = toFiles('unit');
-  const vitest = writeReport({ numPassedTests: 1 }, [{ ...(file as FakeFile), startTime: 0, endTime: 31_000 }]);
-  expect((await check({ programs: { vitest } }, 'unit')).output).toMatch(
-    /a\.test\.ts took 31 s: .*scripts\/stages\.ts/,
-  );
+test('names a file that takes too large a part of npm test', async () => {
+  const files = toFiles('unit', 'integration').map((file, index) => ({
+    ...file,
+    endTime: index === 0 ? 9_000 : 1_000,
+  }));
+  const vitest = writeReport({ numPassedTests: 2 }, files);
+  const { output } = await check({ programs: { vitest } }, 'unit,integration');
+  expect(output).toMatch(/a\.test\.ts takes 90 % of npm test: .*scripts\/stages\.ts/);
 });
 
 test('appends its figures to a tally in place of the closing line', async () => {

@@ -46,3 +46,6 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     },
   };
 }
+
+/** For a property test of which a run sends only a few statements: more runs than if each fills a database. */
+export const withFewStatements = (): { numRuns: number } => ({ numRuns: 20 * inject('propertyTests').numRuns });

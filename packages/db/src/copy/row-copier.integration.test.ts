@@ -1,5 +1,5 @@
 import { TOOL_KINDS } from '@recount/core';
-import { isOnCitus } from '@recount/local-postgres/testing';
+import { isOnCitus, withFewStatements } from '@recount/local-postgres/testing';
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -178,6 +178,7 @@ describe('createRowCopier', () => {
           rows.map((row, index) => ({ ...KEY, id: `${index}`, ...row })),
         ),
       ),
+      withFewStatements(),
     );
   });
 
@@ -189,6 +190,7 @@ describe('createRowCopier', () => {
           rows.map((row, index) => ({ ...KEY, message_id: 'm', block_order: index - 3, ...row })),
         ),
       ),
+      withFewStatements(),
     );
   });
 
@@ -200,6 +202,7 @@ describe('createRowCopier', () => {
           rows.map((row, index) => ({ ...KEY, issue_number: index - 3, ...row })),
         ),
       ),
+      withFewStatements(),
     );
   });
 

@@ -1,3 +1,4 @@
+import { withFewStatements } from '@recount/local-postgres/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRowCopier } from '../copy/row-copier.ts';
@@ -294,6 +295,7 @@ describe('any text', () => {
         expect(rows[0].found || query === 'no-words' || query === 'too-many-words').toBe(true);
         expect(rows[0].grams).toEqual([...toGrams(text)]);
       }),
+      withFewStatements(),
     );
   });
 
@@ -303,6 +305,7 @@ describe('any text', () => {
         const target = parseSearchTarget(mode, text);
         if (typeof target !== 'string') expect((await search(text, { mode })).matchCount).toBeLessThan(50);
       }),
+      withFewStatements(),
     );
   });
 });
