@@ -82,9 +82,10 @@ it('runs only existing scripts in workflows', async () => {
   const { scripts } = JSON.parse(await read('package.json')) as { scripts: Record<string, string> };
   for (const name of await readdir(join(ROOT, '.github/workflows'))) {
     const { jobs } = parse(await read(`.github/workflows/${name}`)) as {
-      jobs: Record<string, { steps: { run?: string; uses?: string }[] }>;
+      jobs: Record<string, { uses?: string; steps?: { run?: string; uses?: string | undefined }[] }>;
     };
-    for (const { run = '', uses } of Object.values(jobs).flatMap(({ steps }) => steps)) {
+    // A job is another workflow, or has steps.
+    for (const { run = '', uses } of Object.values(jobs).flatMap(({ uses, steps = [{ uses }] }) => steps)) {
       expect(run !== '' || uses !== undefined).toBe(true);
       for (const [, script = ''] of run.matchAll(/\b(?:npm|pnpm)(?: run)? (test(?::\w+)?|package)\b/g)) {
         expect(Object.keys(scripts)).toContain(script);
