@@ -67,9 +67,9 @@ export function createSessionTarget(client: ApiClient, { machine, person }: Sess
       });
       return receipt && toReceipt(receipt, delivery.sizeBytes - base.sizeBytes);
     } catch (error) {
-      const { code, cause } = error as BackfillTargetError;
-      // Without a cause it is the server's answer, and it may accept the whole file.
-      if (code === 'rejected' || (code === 'unavailable' && cause === undefined)) return undefined;
+      const { code, cause, isBusy } = error as BackfillTargetError;
+      // Without a cause it is the server's answer, and it may accept the whole file, but not while it is busy.
+      if (code === 'rejected' || (code === 'unavailable' && cause === undefined && !isBusy)) return undefined;
       throw error;
     }
   };
@@ -81,7 +81,7 @@ export function createSessionTarget(client: ApiClient, { machine, person }: Sess
         return { attachmentId: receipt.attachment.id, isDuplicate: receipt.outcome !== 'stored' };
       } catch (error) {
         if (!(error instanceof BackfillTargetError)) throw error;
-        throw new DeliveryError(error.code, error.message, { cause: error });
+        throw toDeliveryError(error);
       }
     },
     async send(delivery, signal) {
@@ -90,10 +90,17 @@ export function createSessionTarget(client: ApiClient, { machine, person }: Sess
         return added ?? (await sendWhole(delivery, signal));
       } catch (error) {
         if (!(error instanceof BackfillTargetError)) throw error;
-        throw new DeliveryError(error.code, error.message, { cause: error });
+        throw toDeliveryError(error);
       }
     },
   };
+}
+
+const DEFAULT_BUSY_MS = 2000;
+
+function toDeliveryError(error: BackfillTargetError): DeliveryError {
+  const { code, message, isBusy, retryAfterMs = DEFAULT_BUSY_MS } = error;
+  return new DeliveryError(code, message, { cause: error, busyMs: isBusy ? retryAfterMs : undefined });
 }
 
 /** Rejects with a BackfillTargetError. */

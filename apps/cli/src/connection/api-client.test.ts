@@ -47,7 +47,9 @@ describe('the API client', () => {
   ])('treats status %d with %j as %s', async (status, headers, code, retryAfterMs) => {
     const server = await startReplyServer((_request, response) => replyJson(response, problem, { status, headers }));
     const answer = createApiClient({ url: server.url, key: 'k' }).request('/');
-    await expect(answer).rejects.toMatchObject({ code, retryAfterMs, message: 'A title: a detail' });
+    await expect(answer).rejects.toMatchObject({
+      ...{ code, retryAfterMs, message: 'A title: a detail', isBusy: status === 429 },
+    });
   });
 
   it('says how to get a missing scope', async () => {

@@ -107,7 +107,8 @@ export function readAnswer({ status, headers, text }: HttpAnswer, url: string): 
   if (problem !== undefined && isWrongCall(problem)) throw new UsageError(toProblemMessage(problem));
   const message = problem === undefined ? `${url} answers ${status}` : toProblemMessage(problem);
   if (PASSING_STATUSES.has(status) || status >= 500 || PASSING_PROBLEMS.has(problem?.type)) {
-    throw new BackfillTargetError('unavailable', message, { retryAfterMs: toMilliseconds(headers['retry-after']) });
+    const retryAfterMs = toMilliseconds(headers['retry-after']);
+    throw new BackfillTargetError('unavailable', message, { retryAfterMs, isBusy: status === 429 });
   }
   if (problem === undefined) throw new BackfillTargetError('denied', `${message}, not as a recount API does`);
   throw new BackfillTargetError(DENIED_STATUSES.has(status) ? 'denied' : 'rejected', message);

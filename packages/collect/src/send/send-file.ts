@@ -65,6 +65,8 @@ const DEFAULT_SETTLE_MS = 2000;
 const DEFAULT_RETRY_DELAY_MS = 1000;
 const DEFAULT_MAX_SETTLE_WAIT_MS = 15_000;
 const MAX_ATTEMPTS = 3;
+/** How long to wait for a busy target in all; what is left is sent later. */
+const MAX_BUSY_MS = 10 * 60_000;
 const HEAD_BYTES = 1024 * 1024;
 
 export function createFileSender(
@@ -267,14 +269,24 @@ export async function readHead(path: string, encoding = toEncoding(path)): Promi
   return Buffer.concat(chunks).subarray(0, HEAD_BYTES);
 }
 
+/** Waiting for a busy target is no attempt. */
 async function retry<Result>(options: FileSenderOptions, attempt: () => Promise<Result>): Promise<Result> {
   let delayMs = options.retryDelayMs ?? DEFAULT_RETRY_DELAY_MS;
-  for (let count = 1; ; count += 1) {
+  let failureCount = 0;
+  let leftBusyMs = MAX_BUSY_MS;
+  for (;;) {
     try {
       return await attempt();
     } catch (error) {
       const isPassing = error instanceof DeliveryError && error.code === 'unavailable';
-      if (!isPassing || count >= MAX_ATTEMPTS) throw error;
+      if (!isPassing) throw error;
+      if (error.busyMs !== undefined && error.busyMs <= leftBusyMs) {
+        leftBusyMs -= Math.max(1, error.busyMs);
+        await sleep(error.busyMs, undefined, { signal: options.signal });
+        continue;
+      }
+      failureCount += 1;
+      if (failureCount >= MAX_ATTEMPTS) throw error;
       await sleep(delayMs, undefined, { signal: options.signal });
       delayMs *= 2;
     }

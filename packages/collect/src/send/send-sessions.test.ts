@@ -113,6 +113,19 @@ it('skips files without read permission, and names them', async () => {
   expect(await send({ sweeps: true })).toMatchObject({ sent: 1, unreadable: [] });
 });
 
+it('waits for a busy target, which is no failed attempt', async () => {
+  await write('a.jsonl', 'one\n');
+  let busyCount = 0;
+  const target = {
+    sendAttachment: receiveAttachment,
+    send: async (delivery: SessionDelivery) => {
+      if (busyCount++ < 20) throw new DeliveryError('unavailable', 'busy', { busyMs: 1 });
+      return await receive(delivery);
+    },
+  };
+  expect(await send({ sweeps: true }, { target })).toMatchObject({ sent: 1, waiting: 0, stopped: undefined });
+});
+
 it('follows no links, and names them as long as they are there', async () => {
   await write('a.jsonl', '{"a":1}\n');
   await mkdir(join(home, 'elsewhere'));

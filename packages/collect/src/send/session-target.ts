@@ -58,9 +58,12 @@ export type DeliveryErrorCode = 'rejected' | 'unavailable' | 'denied';
 export class DeliveryError extends Error {
   override name = 'DeliveryError';
   readonly code: DeliveryErrorCode;
+  /** The target has as much to do as it takes at once, and asks to wait this long. */
+  readonly busyMs: number | undefined;
 
-  constructor(code: DeliveryErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: DeliveryErrorCode, message: string, options: ErrorOptions & { busyMs?: number | undefined } = {}) {
     super(message, options);
     this.code = code;
+    this.busyMs = options.busyMs;
   }
 }

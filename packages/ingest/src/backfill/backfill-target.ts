@@ -65,14 +65,17 @@ export class BackfillTargetError extends Error {
   readonly code: BackfillTargetErrorCode;
   /** How long the target asks to wait. */
   readonly retryAfterMs: number | undefined;
+  /** Nothing is wrong: the target has as much to do as it takes at once. */
+  readonly isBusy: boolean;
 
   constructor(
     code: BackfillTargetErrorCode,
     message: string,
-    options: { cause?: unknown; retryAfterMs?: number | undefined } = {},
+    options: { cause?: unknown; retryAfterMs?: number | undefined; isBusy?: boolean } = {},
   ) {
     super(message, { cause: options.cause });
     this.code = code;
     this.retryAfterMs = options.retryAfterMs;
+    this.isBusy = options.isBusy ?? false;
   }
 }

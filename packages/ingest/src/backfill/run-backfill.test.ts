@@ -199,6 +199,16 @@ describe('a failing target', () => {
     expect(performance.now() - startedAt).toBeGreaterThan(55);
   });
 
+  it('is waited for as long as it is busy, which is no failed attempt', async () => {
+    let busyCount = 0;
+    const target = createMemoryTarget({
+      beforeReceive: () => {
+        if (busyCount++ < 50) throw new BackfillTargetError('unavailable', 'busy', { retryAfterMs: 1, isBusy: true });
+      },
+    });
+    expect(await runBackfill({ target }, many(1), fast)).toMatchObject({ ingested: 1, failed: 0 });
+  });
+
   it('ends the run if it denies everything', async () => {
     const target = createMemoryTarget({
       beforeReceive: () => {

@@ -14,8 +14,13 @@ export const DEFAULT_RETRY_POLICY: Readonly<RetryPolicy> = { maxAttempts: 7, bas
 
 /** A target may ask for longer waits than the policy's, up to this limit. */
 const MAX_RETRY_AFTER_MS = 5 * 60 * 1000;
+/** How long to wait for a busy target in all: longer than its largest uploads take. */
+const MAX_BUSY_MS = 60 * 60 * 1000;
 
-/** Repeats a call while it fails as `unavailable`; rejects with its last error, or the reason of an abort. */
+/**
+ * Repeats a call while it fails as `unavailable`; rejects with its last error, or the reason of an abort. Waiting for a
+ * busy target is no attempt.
+ */
 export type Retry = <Result>(attempt: () => Promise<Result>, maxAttempts?: number) => Promise<Result>;
 
 /** `onRetry` is called before each pause. */
@@ -25,6 +30,8 @@ export function createRetry(
   onRetry: (error: BackfillTargetError, delayMs: number) => void = () => {},
 ): Retry {
   return async (attempt, maxAttempts = policy.maxAttempts) => {
+    let failureCount = 0;
+    let busyMs = 0;
     for (let count = 1; ; count += 1) {
       signal.throwIfAborted();
       try {
@@ -32,8 +39,11 @@ export function createRetry(
       } catch (error) {
         signal.throwIfAborted();
         const isRetryable = error instanceof BackfillTargetError && error.code === 'unavailable';
-        if (!isRetryable || count >= maxAttempts) throw error;
+        if (!isRetryable) throw error;
         const delayMs = toDelayMs(count, error.retryAfterMs, policy);
+        if (error.isBusy) busyMs += delayMs;
+        else failureCount += 1;
+        if (failureCount >= maxAttempts || busyMs > MAX_BUSY_MS) throw error;
         onRetry(error, delayMs);
         await sleep(delayMs, undefined, { signal });
       }
