@@ -47,6 +47,7 @@ describe('readApiConfig', () => {
       RECOUNT_METRICS_PORT: '9464',
       RECOUNT_LIVE_MAX_STREAMS: '11',
       RECOUNT_LIVE_MAX_STREAM_BYTES: '1212',
+      RECOUNT_LIVE_MAX_HELD_BYTES: '2121',
       RECOUNT_LIVE_IDLE_TIMEOUT_MS: '1313',
       RECOUNT_LIVE_EVENT_RETENTION_MS: '14',
       RECOUNT_LIVE_MAX_READERS: '15',
@@ -70,6 +71,7 @@ describe('readApiConfig', () => {
       live: {
         maxOpenStreams: 11,
         maxStreamBytes: 1212,
+        maxHeldBytes: 2121,
         idleTimeoutMs: 1313,
         eventRetentionMs: 14,
         maxReaders: 15,

@@ -52,6 +52,9 @@ export const apiEnvironment = z.object({
     'open streams of a workspace, half of them of one key; further ones get 429',
   ),
   RECOUNT_LIVE_MAX_STREAM_BYTES: integer(256 * MIB, 1024, TIB).describe('size of one stream'),
+  RECOUNT_LIVE_MAX_HELD_BYTES: integer(64 * MIB, 1024, TIB).describe(
+    'unfinished lines and unstored bytes of all streams of one process; streams beyond it get 429',
+  ),
   RECOUNT_LIVE_IDLE_TIMEOUT_MS: integer(HOUR_MS / 4, 1000, 24 * HOUR_MS).describe(
     'a stream that is silent for this long is closed as aborted',
   ),
@@ -115,6 +118,7 @@ export function readApiConfig(environment: Environment) {
     live: {
       maxOpenStreams: read.RECOUNT_LIVE_MAX_STREAMS,
       maxStreamBytes: read.RECOUNT_LIVE_MAX_STREAM_BYTES,
+      maxHeldBytes: read.RECOUNT_LIVE_MAX_HELD_BYTES,
       idleTimeoutMs: read.RECOUNT_LIVE_IDLE_TIMEOUT_MS,
       eventRetentionMs: read.RECOUNT_LIVE_EVENT_RETENTION_MS,
       maxReaders: read.RECOUNT_LIVE_MAX_READERS,

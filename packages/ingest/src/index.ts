@@ -16,6 +16,7 @@ export { createDirectTarget } from './backfill/direct-target.ts';
 export { type BackfillDeps, type BackfillOptions, runBackfill } from './backfill/run-backfill.ts';
 export type { IngestDependencies } from './ingest-dependencies.ts';
 export { toKeyShare } from './key-share.ts';
+export { createLiveBudget, type LiveBudget, type LiveShare } from './live/live-budget.ts';
 export { LiveError, type LiveErrorCode } from './live/live-error.ts';
 export type { LiveDependencies, LiveEnding, LiveWriter } from './live/live-writer.ts';
 export {

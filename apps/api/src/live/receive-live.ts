@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { PROBLEMS, type ProblemSlug } from '@recount/contract';
 import { findLiveStream, type LiveStreamRow } from '@recount/db';
 import {
+  createLiveBudget,
   createOverlap,
   type LiveDependencies,
   LiveError,
@@ -25,6 +26,7 @@ const SLUGS: Record<LiveErrorCode, ProblemSlug> = {
   closed: 'stream-closed',
   'taken-over': 'stream-taken-over',
   'too-large': 'stream-too-large',
+  'no-memory': 'too-many-streams',
 };
 
 const RETRY_AFTER_SECONDS = '5';
@@ -97,6 +99,7 @@ interface LiveReceiver {
 
 export function createLiveReceiver(deps: LiveDependencies, config: LiveConfig): LiveReceiver {
   const limits = { maxOpenStreams: config.maxOpenStreams, maxBytes: config.maxStreamBytes };
+  const budget = createLiveBudget(config.maxHeldBytes);
   /** Ends a stream's current request when another one comes, because its client may be long gone. */
   const underWay = new Map<string, (reason: Error) => void>();
 
@@ -126,11 +129,14 @@ export function createLiveReceiver(deps: LiveDependencies, config: LiveConfig): 
 
   return {
     async receive(upload) {
+      const share = budget.open();
       try {
-        const writer = await openOrAnswer(deps, upload, limits);
+        const writer = await openOrAnswer(deps, upload, { ...limits, share });
         return 'append' in writer ? await receiveOpen(upload, writer) : writer;
       } catch (error) {
         throw error instanceof LiveError ? toLiveProblem(error) : error;
+      } finally {
+        share.release();
       }
     },
     stop() {

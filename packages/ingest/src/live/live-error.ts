@@ -6,6 +6,7 @@
  * - `closed`: the stream has ended
  * - `taken-over`: another request appends to the stream now, or has ended it
  * - `too-large`: the stream has reached its size limit
+ * - `no-memory`: all streams of the process together hold as much as they may
  */
 export type LiveErrorCode =
   | 'too-many-streams'
@@ -14,7 +15,8 @@ export type LiveErrorCode =
   | 'different-bytes'
   | 'closed'
   | 'taken-over'
-  | 'too-large';
+  | 'too-large'
+  | 'no-memory';
 
 /** A request cannot append to a stream. */
 export class LiveError extends Error {

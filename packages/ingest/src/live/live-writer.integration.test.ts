@@ -10,6 +10,7 @@ import type { RawStore } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '../testing/test-installation.ts';
 import { waitForLocks } from '../testing/wait-for-locks.ts';
+import { createLiveBudget } from './live-budget.ts';
 import type { LiveDependencies, LiveEnding } from './live-writer.ts';
 import { newStreamId, openLiveWriter } from './open-live-writer.ts';
 
@@ -149,6 +150,57 @@ describe.each(['claude-code', 'amp'])('a stream of %s that is sent again as a wh
   });
 });
 
+describe('a budget of memory', () => {
+  it('refuses a stream that finds no room, which continues later where its stored bytes end', async () => {
+    const budget = createLiveBudget(300_000);
+    const openWithin = (streamId: string, offset = 0, share = budget.open()) => ({
+      share,
+      writer: openLiveWriter(
+        installation,
+        { workspaceId: TEST_WORKSPACE, uploaderKeyId: 'key', streamId, sessionId: 's', agent: 'claude-code', offset },
+        { ...LIMITS, share },
+      ),
+    });
+    const unfinished = Buffer.from(`{"type":"user","message":{"content":"${'x'.repeat(180_000)}`);
+    const rest = Buffer.from('"}}\n');
+    const [one, other] = [newStreamId(), newStreamId()];
+    const first = openWithin(one);
+    await (await first.writer).append(unfinished);
+    await (await first.writer).flush();
+    const second = openWithin(other);
+    await (await second.writer).append(unfinished.subarray(0, 50_000));
+    await expect((await second.writer).append(unfinished.subarray(50_000))).rejects.toMatchObject({
+      code: 'no-memory',
+      storedBytes: 50_000,
+    });
+    second.share.release();
+    await (await first.writer).append(rest);
+    const { state } = await (await first.writer).end({});
+    expect(state).toBe('closed');
+    first.share.release();
+    const third = openWithin(other, 50_000);
+    await (await third.writer).append(unfinished.subarray(50_000));
+    await (await third.writer).append(rest);
+    expect((await (await third.writer).end({})).line_count).toBe(1);
+  });
+
+  it('counts the unfinished line of a stream that is continued', async () => {
+    const budget = createLiveBudget(300_000);
+    const streamId = newStreamId();
+    const writer = await open('claude-code', streamId);
+    await writer.append(Buffer.from(`{"a":"${'x'.repeat(200_000)}`));
+    await writer.flush();
+    budget.open().hold(200_000);
+    const request = { workspaceId: TEST_WORKSPACE, uploaderKeyId: 'key', streamId, sessionId: 's', offset: 200_006 };
+    const continued = openLiveWriter(
+      installation,
+      { ...request, agent: 'claude-code' },
+      { ...LIMITS, share: budget.open() },
+    );
+    await expect(continued).rejects.toMatchObject({ code: 'no-memory', storedBytes: 200_006 });
+  });
+});
+
 describe('a workspace that redacts rows', () => {
   it('streams no secrets to readers, even if one is split where the stream breaks off and continues', async () => {
     await setRedaction('rows');
@@ -236,6 +288,44 @@ describe('a result whose call was never seen', () => {
 });
 
 describe('events', () => {
+  it('are stored a bounded number at once, in order, however short the lines are', async () => {
+    const lines = 87_000;
+    let mostAtOnce = 0;
+    const database: LiveDependencies['database'] = {
+      ...installation.database,
+      withTransaction: async (work) => {
+        const before = (await readTotals())?.last_event_id ?? 0;
+        const result = await installation.database.withTransaction(work);
+        mostAtOnce = Math.max(mostAtOnce, ((await readTotals())?.last_event_id ?? 0) - before);
+        return result;
+      },
+    };
+    const writer = await open('claude-code', newStreamId(), 0, { ...installation, database });
+    await writer.append(Buffer.from('{}\n'.repeat(lines)));
+    const { stored_bytes, line_count } = await writer.end({});
+    expect({ stored_bytes, line_count }).toEqual({ stored_bytes: 3 * lines, line_count: lines });
+    expect((await readTotals())?.last_event_id).toBeGreaterThan(lines);
+    expect(mostAtOnce).toBeLessThan(15_000);
+  }, 60_000);
+
+  it('are the same, however many requests a line of many pieces comes in', async () => {
+    const text = toAnswer(1, 'x'.repeat(100_000)) + '{}\n'.repeat(3000) + toAnswer(2) + toResult(0.5);
+    await record('claude-code', text);
+    const stored = (await readEvents()).replaceAll(/"(streamId|timestamp)":"[^"]*"/g, '');
+    const otherKey = { ...key, sessionId: 'other' };
+    const streamId = newStreamId();
+    for (let offset = 0; offset < text.length; offset += 33_333) {
+      const request = { workspaceId: TEST_WORKSPACE, uploaderKeyId: 'key', streamId, sessionId: 'other', offset };
+      const writer = await openLiveWriter(installation, { ...request, agent: 'claude-code' }, LIMITS);
+      await writer.append(Buffer.from(text.slice(offset, offset + 33_333)));
+      if (offset + 33_333 < text.length) await writer.flush();
+      else await writer.end({});
+    }
+    const events = await listLiveEvents(installation.database.database, otherKey, { afterId: 0, limit: 1000 });
+    const again = events.map(({ name, data }) => `${name} ${data}`).join('\n');
+    expect(again.replaceAll(/"(streamId|timestamp)":"[^"]*"/g, '').replaceAll('"other"', '"s"')).toBe(stored);
+  });
+
   it('are bounded, and so is the state kept of the stream, whatever names the agent uses', async () => {
     const name = 'n'.repeat(5_000_000);
     const line = {

@@ -3,6 +3,7 @@ import {
   type AgentEvent,
   type AgentExit,
   createCheckpointRegistry,
+  DEFAULT_MAX_BUFFER_BYTES,
   MAX_WAIT_MS,
   type StreamOutcome,
   type StreamSummary,
@@ -25,6 +26,7 @@ import {
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { compareStreams, isOutdated, readStreamBytes, type StreamComparison } from './compare-streams.ts';
+import { createLiveBudget, type LiveShare } from './live-budget.ts';
 import { LiveError } from './live-error.ts';
 import { cutName, toEndEvent, toFigures, toLiveEvent, withTotals } from './live-events.ts';
 import { settleLiveStream } from './settle-live-stream.ts';
@@ -67,7 +69,7 @@ export interface LiveWriter {
   readonly storedBytes: number;
   /**
    * Takes in bytes, which are stored within FLUSH_DELAY_MS. Waits while earlier ones are being stored. Throws LiveError
-   * `too-large` or `taken-over`, and database errors; the writer is then unusable.
+   * `too-large`, `taken-over` or `no-memory`, and database errors; the writer is then unusable.
    */
   append(bytes: Uint8Array): Promise<void>;
   /** Stores pending bytes. Throws like `append`. */
@@ -84,9 +86,14 @@ export interface LiveWriter {
 const FLUSH_DELAY_MS = 200;
 /** This many bytes are stored without waiting. */
 const FLUSH_BYTES = 256 * 1024;
+/** Bytes read at once, and the events after which they are stored: short lines make hundreds of times their bytes. */
+const PIECE_BYTES = 16 * 1024;
+const MAX_EVENTS_AT_ONCE = 2000;
 /** If nothing more comes, the reader is polled for events that have waited long enough. */
 const POLL_DELAY_MS = MAX_WAIT_MS + 100;
 const MAX_CHECKPOINTS = 100;
+const LINE_FEED = 10;
+const NO_BYTES = new Uint8Array(0);
 
 /** Rolls back the end of a stream because another one of its session, which the comparison missed, ended first. */
 class OutdatedComparison extends Error {}
@@ -99,23 +106,36 @@ const newTranscriptId = monotonicFactory();
 export async function createLiveWriter(
   deps: LiveDependencies,
   stream: LiveStreamRow,
-  { maxBytes }: { maxBytes: number },
+  { maxBytes, share = createLiveBudget(Number.MAX_SAFE_INTEGER).open() }: { maxBytes: number; share?: LiveShare },
 ): Promise<LiveWriter> {
   const { now = Date.now } = deps;
   const key = { workspaceId: stream.workspace_id, streamId: stream.id };
   const sessionKey = { workspaceId: stream.workspace_id, sessionId: stream.session_id };
   let receivedMs = Date.parse(stream.started_at);
+  /** Bytes of the last line so far, which the reader holds. */
+  let lineBytes = 0;
+  const measureLine = (bytes: Uint8Array): void => {
+    const feed = bytes.lastIndexOf(LINE_FEED);
+    const length = feed === -1 ? lineBytes + bytes.length : bytes.length - feed - 1;
+    lineBytes = Math.min(length, DEFAULT_MAX_BUFFER_BYTES);
+  };
+  const toNoMemory = (): LiveError =>
+    new LiveError('no-memory', 'The streams of the server hold as much as they may: continue later', storedBytes);
+  let storedBytes = stream.stored_bytes;
   const reader = await replay(
     deps,
     stream,
-    (timeMs) => {
+    (timeMs, bytes) => {
       receivedMs = timeMs;
+      measureLine(bytes);
+      if (!share.hold(lineBytes)) throw toNoMemory();
     },
     () => receivedMs,
   );
-  let storedBytes = stream.stored_bytes;
   let waiting: Uint8Array[] = [];
   let waitingBytes = 0;
+  /** Bytes that no longer wait, but are not stored yet. */
+  let storingBytes = 0;
   let timer: NodeJS.Timeout | undefined;
   let pollTimer: NodeJS.Timeout | undefined;
   let storing: Promise<void> = Promise.resolve();
@@ -132,17 +152,7 @@ export async function createLiveWriter(
     return { rows: events.map((event) => toLiveEvent(event, context)), checkpoints };
   };
 
-  const storeWaiting = async (): Promise<void> => {
-    clearTimeout(timer);
-    clearTimeout(pollTimer);
-    timer = undefined;
-    const bytes = Buffer.concat(waiting);
-    waiting = [];
-    waitingBytes = 0;
-    // A clock that is set back must not reorder lines.
-    receivedMs = Math.max(receivedMs, now());
-    const { rows, checkpoints } = toRows(bytes.length === 0 ? await reader.poll() : await reader.push(bytes));
-    if (bytes.length === 0 && rows.length === 0) return;
+  const store = async (bytes: Uint8Array, { rows, checkpoints }: ReturnType<typeof toRows>): Promise<void> => {
     await deps.database.withTransaction(async (transaction) => {
       const receivedAt = new Date(receivedMs).toISOString();
       const figures = toFigures(reader.toSummary());
@@ -152,6 +162,45 @@ export async function createLiveWriter(
       await addLiveEvents(transaction, sessionKey, stream.id, rows, (session) => withCheckpoints(session, checkpoints));
     });
     storedBytes += bytes.length;
+  };
+
+  /** Stores the first bytes, until they make very many events. Returns their number. */
+  const storePieces = async (bytes: Uint8Array): Promise<number> => {
+    const read: AgentEvent[][] = [];
+    let length = 0;
+    let eventCount = 0;
+    for (const piece of toPieces(bytes)) {
+      const events = await reader.push(piece);
+      read.push(events);
+      length += piece.length;
+      eventCount += events.length;
+      if (eventCount >= MAX_EVENTS_AT_ONCE) break;
+    }
+    const stored = bytes.subarray(0, length);
+    await store(stored, toRows(read.flat()));
+    measureLine(stored);
+    return length;
+  };
+
+  const storeWaiting = async (): Promise<void> => {
+    clearTimeout(timer);
+    clearTimeout(pollTimer);
+    timer = undefined;
+    const bytes = Buffer.concat(waiting);
+    waiting = [];
+    waitingBytes = 0;
+    // A clock that is set back must not reorder lines.
+    receivedMs = Math.max(receivedMs, now());
+    storingBytes = bytes.length;
+    if (bytes.length === 0) {
+      const events = toRows(await reader.poll());
+      if (events.rows.length === 0) return;
+      await store(bytes, events);
+    }
+    while (storingBytes > 0) {
+      storingBytes -= await share.run(async () => await storePieces(bytes.subarray(bytes.length - storingBytes)));
+      share.hold(lineBytes + storingBytes + waitingBytes);
+    }
     pollTimer = setTimeout(() => void flush().catch(() => undefined), POLL_DELAY_MS);
     pollTimer.unref();
   };
@@ -217,6 +266,10 @@ export async function createLiveWriter(
         await flush();
         throw new LiveError('too-large', `A stream has ${maxBytes} bytes at most`, storedBytes);
       }
+      if (!share.hold(lineBytes + storingBytes + waitingBytes + bytes.length)) {
+        await flush();
+        if (!share.hold(lineBytes + bytes.length)) throw toNoMemory();
+      }
       // Copied, because the caller's buffer may be reused.
       waiting.push(Uint8Array.from(bytes));
       waitingBytes += bytes.length;
@@ -239,7 +292,7 @@ export async function createLiveWriter(
 async function replay(
   { database }: LiveDependencies,
   stream: LiveStreamRow,
-  setTime: (timeMs: number) => void,
+  onTime: (timeMs: number, bytes: Uint8Array) => void,
   now: () => number,
 ): Promise<StreamReader> {
   const settings = await readWorkspaceSettings(database.database, stream.workspace_id);
@@ -247,13 +300,17 @@ async function replay(
   if (stream.stored_bytes === 0) return reader;
   const key = { workspaceId: stream.workspace_id, streamId: stream.id };
   for await (const { bytes, receivedAt, polledAt } of readLiveChunks(database.database, key)) {
-    setTime(Date.parse(receivedAt));
-    await reader.push(bytes);
+    onTime(Date.parse(receivedAt), bytes);
+    for (const piece of toPieces(bytes)) await reader.push(piece);
     if (polledAt === null) continue;
-    setTime(Date.parse(polledAt));
+    onTime(Date.parse(polledAt), NO_BYTES);
     await reader.poll();
   }
   return reader;
+}
+
+function* toPieces(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += PIECE_BYTES) yield bytes.subarray(start, start + PIECE_BYTES);
 }
 
 const toTakenOver = (): LiveError =>

@@ -3,6 +3,7 @@ import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { toKeyShare } from '../key-share.ts';
 import { createParameterRedaction } from '../redact/redact-parameters.ts';
+import type { LiveShare } from './live-budget.ts';
 import { LiveError } from './live-error.ts';
 import { createLiveWriter, type LiveDependencies, type LiveWriter } from './live-writer.ts';
 
@@ -80,6 +81,8 @@ export interface LiveLimits {
   /** Of a workspace; one key may hold its share of them. */
   maxOpenStreams: number;
   maxBytes: number;
+  /** The stream's part of the memory of the process; the default has no limit. */
+  share?: LiveShare;
 }
 
 export interface LiveRequest {
@@ -101,7 +104,7 @@ export interface LiveRequest {
 /**
  * Begins or continues a stream; earlier writers can no longer append. Bytes that are sent again are compared with the
  * stored ones: `append` throws LiveError `different-bytes` if they differ. Throws LiveError `too-many-streams`,
- * `wrong-session`, `closed`, or `offset-mismatch` if bytes would be missing.
+ * `wrong-session`, `closed`, `no-memory`, or `offset-mismatch` if bytes would be missing.
  */
 export async function openLiveWriter(
   deps: LiveDependencies,

@@ -1,0 +1,63 @@
+/** Memory that the streams of a process share, whatever their number. */
+export interface LiveBudget {
+  open(): LiveShare;
+}
+
+/** One stream's part of the budget. */
+export interface LiveShare {
+  /** Records that the stream holds so many bytes by now. Returns false, recording nothing, if they find no room. */
+  hold(bytes: number): boolean;
+  /** Runs a step whose results take more memory than its bytes; waits while many others run. */
+  run<T>(step: () => Promise<T>): Promise<T>;
+  /** Gives back what the stream holds. What it says later, while its last step ends, counts no more. */
+  release(): void;
+}
+
+/** Below the connections of a pool, so that a step that runs finds one. */
+const MAX_STEPS_AT_ONCE = 8;
+
+/** A budget of bytes. A stream that is alone always finds room: a line longer than the budget must be readable. */
+export function createLiveBudget(maxBytes: number): LiveBudget {
+  let heldBytes = 0;
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  const enter = async (): Promise<void> => {
+    if (running < MAX_STEPS_AT_ONCE) running++;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+  };
+  /** Hands its place on, so that no later step overtakes the one that waits. */
+  const leave = (): void => {
+    const next = waiting.shift();
+    if (next === undefined) running--;
+    else next();
+  };
+  return {
+    open() {
+      let ownBytes = 0;
+      let isReleased = false;
+      return {
+        hold(bytes) {
+          if (isReleased) return true;
+          const othersBytes = heldBytes - ownBytes;
+          if (bytes > ownBytes && othersBytes > 0 && othersBytes + bytes > maxBytes) return false;
+          heldBytes = othersBytes + bytes;
+          ownBytes = bytes;
+          return true;
+        },
+        async run(step) {
+          await enter();
+          try {
+            return await step();
+          } finally {
+            leave();
+          }
+        },
+        release() {
+          heldBytes -= ownBytes;
+          ownBytes = 0;
+          isReleased = true;
+        },
+      };
+    },
+  };
+}
