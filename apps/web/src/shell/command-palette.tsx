@@ -97,7 +97,8 @@ const toResultCommand = ({ snippet, project, ...result }: SearchResult): Command
   return {
     id: `${result.message_id} ${result.block_order}`,
     label: toTitle(result),
-    detail: `${toVisible(words.trim().slice(0, 160))} · ${toShortPath(project)}`,
+    // The project first: the rest is cut, and often says the same as the title.
+    detail: `${toShortPath(project)} · ${toVisible(words.trim().slice(0, 160))}`,
     href: `/sessions/${encodeURIComponent(result.session_id)}?message=${result.message_id}`,
   };
 };

@@ -225,7 +225,8 @@ const models = define<'/v1/analytics/models'>({
   query: {},
   toName: ({ model }) => model,
   toLabel: toShortModel,
-  toDetail: (row) => (row.is_priced ? null : 'not all of it has a price'),
+  // Without any price, the cost says so.
+  toDetail: (row) => (row.is_priced || row.cost_usd === null ? null : 'partly unpriced'),
   toFilter: ({ model }) => ({ model, subagents: 'include' }),
   columns: [sessionsOfUsage(), ...usageOf<RowOf<'/v1/analytics/models'>>((row) => row)],
   totals: [sessionsOfUsage(), ...usageOf<Answer<'/v1/analytics/models'>['totals']>((row) => row)],
