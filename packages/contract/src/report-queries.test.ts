@@ -3,6 +3,7 @@ import {
   auditQuerySchema,
   exportQuerySchema,
   filesReportQuerySchema,
+  findingsReportQuerySchema,
   liveEventQuerySchema,
   liveHeadersSchema,
   searchQuerySchema,
@@ -122,6 +123,8 @@ describe('queries of other reports', () => {
     expect(toolsReportQuerySchema.parse({ percentiles: 'true' }).percentiles).toBe(true);
     expect(toolsReportQuerySchema.parse({ percentiles: 'false' }).percentiles).toBe(false);
     expect(filesReportQuerySchema.parse({})).toMatchObject({ sort: 'calls' });
+    const thresholds = { min_result_bytes: 40_000, min_session_cost_usd: 10 };
+    expect(findingsReportQuerySchema.parse({})).toMatchObject(thresholds);
     expect(exportQuerySchema.parse({})).toMatchObject({ format: 'csv', time_zone: 'UTC' });
   });
 

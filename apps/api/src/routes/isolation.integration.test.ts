@@ -22,6 +22,8 @@ const asOther = (path: string, init: RequestInit = {}): Promise<Response> =>
 // The authorization table checks that no route admits another workspace; here, that no filter leaks its data.
 describe('another workspace', () => {
   it('finds nothing by any filter', async () => {
+    expect(await (await asOther('/v1/sessions')).json()).toMatchObject({ sessions: [] });
+    expect(await (await asOther('/v1/transcripts')).json()).toMatchObject({ transcripts: [] });
     const bySession = await asOther(`/v1/transcripts?session_id=${PARENT}`);
     expect(await bySession.json()).toEqual({ transcripts: [], next_cursor: null });
     const byParent = await asOther(`/v1/sessions?parent_session_id=${PARENT}`);

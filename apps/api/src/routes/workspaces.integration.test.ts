@@ -48,7 +48,8 @@ it('creates, lists and renames workspaces', async () => {
   ]);
 });
 
-it('shows an operator nothing but names', async () => {
+it('shows an operator nothing but names, and lets them make no key', async () => {
+  await expectProblem(await ask('/v1/keys', 'POST', { name: 'more', scopes: ['read'] }), 403, 'missing-scope');
   for (const path of ['/v1/sessions', '/v1/keys', '/v1/settings', '/v1/audit', '/v1/checks']) {
     await expectProblem(await ask(path), 403, 'missing-scope');
   }

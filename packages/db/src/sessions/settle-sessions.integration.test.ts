@@ -42,6 +42,8 @@ interface Copy {
   /** Default 0. */
   webSearches?: number;
   serviceTier?: string;
+  /** Default: of progress lines only. */
+  isSubagent?: boolean;
 }
 
 interface MadeTranscript {
@@ -73,7 +75,7 @@ function toApiResponse(sessionId: string, copy: Copy, index: number): ApiRespons
     request_id: null,
     model: copy.tokensOut % 2 === 0 ? 'even' : 'odd',
     timestamp: toTime(copy.minute),
-    is_subagent: copy.source === 'progress',
+    is_subagent: copy.isSubagent ?? copy.source === 'progress',
     agent_id: null,
     git_branch: null,
     agent_version: null,
@@ -505,6 +507,24 @@ it.each<[string, Partial<Copy>, Partial<Copy>, string[] | null]>([
   }
   const { rows } = await pool.pool.query('SELECT disagreements FROM recount.usage_ledger');
   expect(rows).toEqual([{ disagreements }]);
+});
+
+it.each<[string, Partial<Copy> & { startMinute?: number }, Partial<Copy> & { startMinute?: number }, 'a' | 'b']>([
+  ['the earliest copy', { minute: 1 }, { minute: 0, isMarkedCopy: true, isSubagent: true }, 'b'],
+  ['a copy that is not marked as one', { isMarkedCopy: true }, { isSubagent: true, startMinute: 2 }, 'b'],
+  ['a copy that is not a sub-agent’s', { isSubagent: true }, { startMinute: 2 }, 'b'],
+  ['a message', { source: 'progress', isSubagent: false }, { minute: 1, isMarkedCopy: true }, 'b'],
+  ['the session that began first', { startMinute: 1 }, {}, 'b'],
+  ['the first session by its id', {}, {}, 'a'],
+])('credits %s', async (_, one, another, credited) => {
+  await clear();
+  for (const [sessionId, { startMinute = 0, ...differing }] of Object.entries({ b: another, a: one })) {
+    const { copies, ...transcript } = toSingle(sessionId, 2);
+    const changed = copies.map((copy) => ({ ...copy, ...differing, calls: 0 }));
+    await write({ transcript: { ...transcript, startMinute, copies: changed }, superseded: [] });
+  }
+  const { rows } = await pool.pool.query('SELECT session_id FROM recount.usage_ledger');
+  expect(rows).toEqual([{ session_id: credited }]);
 });
 
 it('keeps responses of two agents with the same key apart', async () => {

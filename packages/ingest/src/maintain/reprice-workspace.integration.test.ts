@@ -246,3 +246,21 @@ describe('rebuildUsage', () => {
     expect(await differing()).toEqual([]);
   });
 });
+
+it('a run of reprice and one of rebuild leave one entry each in the audit log, whatever they change', async () => {
+  for (const session of ['of-one', 'of-another']) {
+    const line = toAnswer(session.length % 10, 'claude-haiku-4-5');
+    await installation.receive(line, { path: `${session}.jsonl`, agent: 'claude-code', sessionId: session });
+  }
+  await installation.work();
+  await query("UPDATE recount.transcripts SET price_version = 'old'");
+  const read = () => query("SELECT actor, action FROM recount.audit_log WHERE actor LIKE 'operator:%' ORDER BY id");
+  const prices = createPriceTable({ overrides: [] });
+  const repriced = await collect(repriceWorkspace(installation, TEST_WORKSPACE, prices, undefined, 'operator:ada'));
+  expect(repriced.length).toBeGreaterThan(1);
+  await collect(rebuildUsage(installation, TEST_WORKSPACE, 'operator:bob'));
+  expect(await read()).toEqual([
+    { actor: 'operator:ada', action: 'usage.reprice' },
+    { actor: 'operator:bob', action: 'usage.rebuild' },
+  ]);
+});
