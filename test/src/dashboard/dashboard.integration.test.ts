@@ -72,6 +72,15 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await page.getByText('2024-01-01 to 2030-12-31').waitFor();
   });
 
+  it('names the dates that another page chose in the filters of sessions, and lets them be replaced', async () => {
+    const page = await open('/models?from=2026-01-01&to=2026-12-31');
+    await page.getByRole('navigation').getByRole('link', { name: 'Sessions', exact: true }).click();
+    const time = page.getByRole('search').getByRole('combobox', { name: 'Time' });
+    await expect.poll(() => time.locator('option:checked').textContent()).toBe('2026-01-01 to 2026-12-31');
+    await time.selectOption('90d');
+    await page.waitForURL(/\/sessions\?period=90d$/);
+  });
+
   it('shows no names of the grouping before in the legend of a chart', async () => {
     const page = await open('/?period=all&by=model');
     await page.locator('.legend li').first().waitFor();

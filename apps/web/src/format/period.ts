@@ -45,6 +45,10 @@ const isDate = (text: string): boolean =>
   !Number.isNaN(Date.parse(text)) &&
   new Date(text).toISOString().slice(0, 10) === text;
 
+/** The dates of a URL as it says them; undefined without any. */
+export const toDatesLabel = ({ from, to }: Readonly<Record<string, string>>): string | undefined =>
+  from === undefined && to === undefined ? undefined : `${from ?? '…'} to ${to ?? 'now'}`;
+
 /** The time of a URL's `period`, or else `from` and `to`. In a URL, `to` is the last day. */
 export function readPeriod(search: Readonly<Record<string, string>>, fallback: string): Period {
   const { from, to } = search;

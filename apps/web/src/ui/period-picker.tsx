@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { PERIODS } from '../format/period.ts';
+import { PERIODS, toDatesLabel } from '../format/period.ts';
 import type { UrlChange, UrlState } from './use-url-state.ts';
 
 /** Chooses the period of a page: by name, or by the dates in its URL (`from`, `to`). */
@@ -12,8 +12,8 @@ export function PeriodPicker({
   fallback: string;
   change: (change: UrlChange) => void;
 }): ReactNode {
-  const { from, to, period = fallback } = state;
-  const hasDates = from !== undefined || to !== undefined;
+  const { period = fallback } = state;
+  const dates = toDatesLabel(state);
   return (
     <div className="row">
       <div className="segments" role="group" aria-label="Time">
@@ -21,18 +21,14 @@ export function PeriodPicker({
           <button
             key={id}
             type="button"
-            aria-pressed={!hasDates && id === period}
+            aria-pressed={dates === undefined && id === period}
             onClick={() => change({ period: id, from: undefined, to: undefined })}
           >
             {label}
           </button>
         ))}
       </div>
-      {hasDates && (
-        <span className="tag">
-          {from ?? '…'} to {to ?? 'now'}
-        </span>
-      )}
+      {dates !== undefined && <span className="tag">{dates}</span>}
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useId, useState, useSyncExternalStore } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
-import { PERIODS } from '../../format/period.ts';
+import { PERIODS, toDatesLabel } from '../../format/period.ts';
 import type { UrlChange, UrlState } from '../../ui/use-url-state.ts';
 import { COLUMNS } from './columns.tsx';
 
@@ -60,6 +60,7 @@ export function SessionFilters(props: { state: UrlState; change: Change; columns
 }
 
 function FilterBar({ state, change, columns }: { state: UrlState; change: Change; columns: string[] }): ReactNode {
+  const dates = toDatesLabel(state);
   return (
     <div className="toolbar" role="search" aria-label="Filter sessions">
       <TextFilter label="First prompt contains" name="prompt" state={state} change={change} />
@@ -71,9 +72,11 @@ function FilterBar({ state, change, columns }: { state: UrlState; change: Change
       <label>
         Time
         <select
-          value={state.period ?? 'all'}
+          value={dates ?? state.period ?? 'all'}
           onChange={({ target }) => change({ period: target.value, from: undefined, to: undefined })}
         >
+          {/* Chosen on another page, or by a link: it can be replaced here. */}
+          {dates !== undefined && <option value={dates}>{dates}</option>}
           {PERIODS.map(([id, label]) => (
             <option key={id} value={id}>
               {label}
