@@ -121,17 +121,22 @@ function listMessages(sessions: readonly SessionFact[]): (Item & { isUser: boole
 export function expectModels(facts: FleetFacts, question: Question): Report {
   const own = listOwn(facts);
   const toQuarter = (ms: number): string => new Date(ms - (ms % QUARTER_HOUR_MS)).toISOString();
-  const groups = groupItems(question, own, ({ model = null }) => ({ model }));
-  const rows = [...groups.values()].map(({ values, items }) => ({
+  const toModel = ({ model = null }: Copy) => ({ model });
+  const groups = groupItems(question, own, toModel);
+  const copies = groupItems(question, listCopies(facts), toModel);
+  const rows = [...groups].map(([key, { values, items }]) => ({
     ...values,
     is_priced: items.every(({ response }) => response.basis !== 'unpriced'),
-    sessions: countDistinct(items, ({ session }) => session),
+    sessions: countDistinct(copies.get(key)?.items ?? [], ({ session }) => session),
     first_used: toQuarter(Math.min(...items.map(({ atMs }) => atMs))),
     last_used: toQuarter(Math.max(...items.map(({ atMs }) => atMs))),
     ...toFigures(items.map(({ response }) => response)),
   }));
   const [all] = groupItems(question, own).values();
-  return { rows, totals: { models: rows.length, ...toFigures(all?.items.map(({ response }) => response) ?? []) } };
+  const [allCopies] = groupItems(question, listCopies(facts)).values();
+  const sessions = countDistinct(allCopies?.items ?? [], ({ session }) => session);
+  const figures = toFigures(all?.items.map(({ response }) => response) ?? []);
+  return { rows, totals: { models: rows.length, sessions, ...figures } };
 }
 
 /** Blocks of five hours: each from the full hour of the first response after the end of the previous one. */
