@@ -11,7 +11,7 @@ import { startLocalPostgres } from '@recount/local-postgres';
 import { findFreePort } from '../find-free-port.ts';
 
 const CLI = fileURLToPath(new URL('../../../apps/cli/bin/recount.mjs', import.meta.url));
-const WORKSPACE = '01J00000000000000000000001';
+export const HOSTILE_WORKSPACE = '01J00000000000000000000001';
 /** As in a container of 1 GiB with the image's options, in which V8 chooses half of it for the heap. */
 const CONTAINER_NODE_OPTIONS = '--max-semi-space-size=8 --max-old-space-size=512';
 const START_TIMEOUT_MS = 60_000;
@@ -42,8 +42,12 @@ export async function startApiProcess(settings: Record<string, string>): Promise
   await migrateDatabase(postgres.connectionString);
   await migrateQueue(postgres.connectionString);
   const pool = createDatabasePool({ connectionString: postgres.connectionString });
-  await ensureWorkspace(pool.database, WORKSPACE, 'hostile');
-  const { key } = await createApiKey(pool.database, { workspaceId: WORKSPACE, name: 'hostile', scopes: ['ingest'] });
+  await ensureWorkspace(pool.database, HOSTILE_WORKSPACE, 'hostile');
+  const { key } = await createApiKey(pool.database, {
+    workspaceId: HOSTILE_WORKSPACE,
+    name: 'hostile',
+    scopes: ['ingest'],
+  });
   await pool.close();
   const store = join(directory, 'raw');
   await mkdir(store);

@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import type { RedactionMode } from '@recount/db';
 import { type HostileSettings, SECTIONS, type SectionResult } from './sections.ts';
 
-const HELP = `Usage: pnpm hostile [--lines N] [--seed N] [--transcript-bytes N] [--line-bytes N] [--members N] [SECTION...]
+const HELP = `Usage: pnpm hostile [--lines N] [--seed N] [--transcript-bytes N] [--line-bytes N] [--members N]
+                    [--redaction MODE] [--only TEXT] [SECTION...]
 
 Feeds what nobody should send: mutated lines, a giant transcript, a giant line, archives of very many members, bombs,
 and an API under attack. Each section is a process of its own, whose peak memory is told. Exit code 1 where a section
@@ -16,10 +18,13 @@ crashes, hangs, takes too much memory, or makes rows that cannot be.
   --transcript-bytes N  default 2000000000
   --line-bytes N        default 1000000000
   --members N           of each archive, default 1000000
+  --redaction MODE      of the workspace in memory: off (default), rows or rows-and-raw
+  --only TEXT           cases of memory whose name has the text
 
 Sections: ${Object.keys(SECTIONS).join(', ')}. Default: all.
 `;
 
+const MODES: readonly RedactionMode[] = ['off', 'rows', 'rows-and-raw'];
 /** A section that takes longer hangs. */
 const SECTION_TIMEOUT_MS = 60 * 60_000;
 /** The flags of `recount`: a larger young generation would keep more garbage than what is measured. */
@@ -39,6 +44,8 @@ async function main(): Promise<number> {
       'transcript-bytes': { type: 'string', default: '2000000000' },
       'line-bytes': { type: 'string', default: '1000000000' },
       members: { type: 'string', default: '1000000' },
+      redaction: { type: 'string', default: 'off' },
+      only: { type: 'string', default: '' },
       section: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
@@ -49,9 +56,13 @@ async function main(): Promise<number> {
     transcriptBytes: Number(values['transcript-bytes']),
     lineBytes: Number(values['line-bytes']),
     members: Number(values.members),
+    redaction: values.redaction as RedactionMode,
+    only: values.only,
   };
   const names = positionals.length === 0 ? Object.keys(SECTIONS) : positionals;
-  const isValid = Object.values(settings).every((value) => Number.isSafeInteger(value) && value >= 1);
+  const { redaction, only: _, ...sizes } = settings;
+  const isValid =
+    Object.values(sizes).every((value) => Number.isSafeInteger(value) && value >= 1) && MODES.includes(redaction);
   if (values.help || !isValid || names.some((name) => !Object.hasOwn(SECTIONS, name))) {
     console.log(HELP);
     return values.help ? 0 : 2;

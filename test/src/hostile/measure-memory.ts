@@ -3,8 +3,14 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
 import { newTestStreamId, openLive } from '@recount/api/testing/live-client';
-import { createDatabasePool, type DatabasePool } from '@recount/db';
-import { type ApiProcess, readPeakOfProgram, startApiProcess, startWorkerProcess } from './api-process.ts';
+import { changeWorkspaceSettings, createDatabasePool, type DatabasePool, type RedactionMode } from '@recount/db';
+import {
+  type ApiProcess,
+  HOSTILE_WORKSPACE,
+  readPeakOfProgram,
+  startApiProcess,
+  startWorkerProcess,
+} from './api-process.ts';
 import { type MemoryCase, toTranscript } from './memory-cases.ts';
 
 export interface MemoryMeasure {
@@ -22,17 +28,26 @@ const INGEST_TIMEOUT_MS = 10 * 60_000;
 /** The longest line of a live stream that is read. */
 const LIVE_LINE_BYTES = 9 * 1024 * 1024;
 
-/** Uploads every case, and streams as much of it as a live stream reads, to an API and a worker that just started. */
+/** Within one key's half of a workspace's streams. */
+const STREAMS_AT_ONCE = 40;
+
+/**
+ * Uploads every case, and streams as much of it as a live stream reads, alone and many times at once, to an API and a
+ * worker that just started. `only` is a text in the names of the measures.
+ */
 export async function measureMemory(
   cases: readonly MemoryCase[],
+  { redaction, only }: { redaction: RedactionMode; only: string },
   onMeasure: (measure: MemoryMeasure) => void,
 ): Promise<MemoryMeasure[]> {
   const installation = await startApiProcess({});
   const database = createDatabasePool({ connectionString: installation.connectionString });
   const measures: MemoryMeasure[] = [];
   try {
+    await changeWorkspaceSettings(database.database, HOSTILE_WORKSPACE, { redaction });
     for (const [index, each] of cases.entries()) {
-      for (const way of each.agent === undefined ? [upload, stream] : [upload]) {
+      for (const way of toWays(each)) {
+        if (!toName(way, each).includes(only)) continue;
         const measure = await measureCase(installation, database, each, way, `memory-${index}-${way.name}`);
         measures.push(measure);
         onMeasure(measure);
@@ -45,11 +60,19 @@ export async function measureMemory(
   return measures;
 }
 
+const toWays = ({ agent, lineBytesOfMany }: MemoryCase): (typeof upload)[] => [
+  upload,
+  ...(agent === undefined ? [stream] : []),
+  ...(lineBytesOfMany !== undefined ? [streams] : []),
+];
+
+const toName = (way: typeof upload, each: MemoryCase): string => `${way.name}: ${each.name}`;
+
 async function measureCase(
   installation: ApiProcess,
   database: DatabasePool,
   each: MemoryCase,
-  send: typeof upload | typeof stream,
+  send: typeof upload,
   session: string,
 ): Promise<MemoryMeasure> {
   const startedAtMs = performance.now();
@@ -59,7 +82,7 @@ async function measureCase(
     const sent = await send(installation, each, session);
     const violations = await waitForRows(database, session, each, () => worker.exitCode ?? worker.signalCode);
     return {
-      name: `${send.name}: ${each.name}`,
+      name: toName(send, each),
       ...sent,
       seconds: (performance.now() - startedAtMs) / 1000,
       workerPeakBytes: (await readPeakOfProgram(worker)) ?? 0,
@@ -100,17 +123,35 @@ async function upload(api: ApiProcess, each: MemoryCase, session: string) {
   return { bytes, sentBytes };
 }
 
-async function stream(api: ApiProcess, each: MemoryCase, session: string) {
+/** Each is a session of its own; the first has the name that is waited for. Those that find no room are sent again. */
+async function streams(api: ApiProcess, each: MemoryCase, session: string) {
+  const part = { ...each, lineBytes: each.lineBytesOfMany ?? each.lineBytes };
+  const sent = await Promise.all(
+    Array.from({ length: STREAMS_AT_ONCE }, async (_, index) => {
+      for (;;) {
+        const outcome = await stream(api, part, index === 0 ? session : `${session}-${index}`, [200, 429]);
+        if (outcome.status === 200) return outcome;
+        await sleep(1000);
+      }
+    }),
+  );
+  const bytes = sent.reduce((sum, outcome) => sum + outcome.bytes, 0);
+  return { bytes, sentBytes: bytes };
+}
+
+async function stream(api: ApiProcess, each: MemoryCase, session: string, expected: readonly number[] = [200]) {
   const live = openLive(api, session, { 'recount-stream': newTestStreamId(), 'recount-complete': '?1' });
   let bytes = 0;
   for (const chunk of toTranscript({ ...each, lineBytes: Math.min(each.lineBytes, LIVE_LINE_BYTES) }, session)) {
     bytes += chunk.length;
-    await live.write(chunk);
+    // A stream that is refused is answered before its end, and its connection closed.
+    const isAnswered = await Promise.race([live.write(chunk).then(() => false), live.answer.then(() => true)]);
+    if (isAnswered) break;
   }
   live.end();
   const { status } = await live.answer;
-  if (status !== 200) throw new Error(`${each.name} as a stream is answered ${status}`);
-  return { bytes, sentBytes: bytes };
+  if (!expected.includes(status)) throw new Error(`${each.name} as a stream is answered ${status}`);
+  return { bytes, sentBytes: bytes, status };
 }
 
 /** Waits until the session is ingested; returns what is not as it should be. */
@@ -124,7 +165,7 @@ async function waitForRows(
   for (;;) {
     const { rows } = await pool.query(
       `SELECT t.status, (SELECT count(*)::int FROM recount.content_blocks b
-         WHERE b.workspace_id = t.workspace_id AND b.content_text = 'the last line') AS last_lines
+         WHERE b.workspace_id = t.workspace_id AND b.row_set_id = t.row_set_id AND b.content_text = 'the last line') AS last_lines
        FROM recount.transcripts t WHERE t.session_id = $1`,
       [session],
     );

@@ -15,6 +15,8 @@ export interface MemoryCase {
   lineBytes: number;
   /** Lines before the first of them. */
   head?: string;
+  /** Also sent as many live streams at once, with lines of so many bytes. */
+  lineBytesOfMany?: number;
 }
 
 const MEBIBYTE = 1024 ** 2;
@@ -114,7 +116,15 @@ const OTHERS: readonly MemoryCase[] = [
     lines: 8,
     lineBytes: 30 * MEBIBYTE,
   },
-  { name: 'short lines', before: '', part: '{}\n', after: '', lines: 1, lineBytes: MEBIBYTE },
+  {
+    name: 'short lines',
+    before: '',
+    part: '{}\n',
+    after: '',
+    lines: 1,
+    lineBytes: MEBIBYTE,
+    lineBytesOfMany: 128 * 1024,
+  },
   {
     name: 'short messages',
     before: '',
@@ -123,6 +133,8 @@ const OTHERS: readonly MemoryCase[] = [
     lines: 1,
     lineBytes: 4 * MEBIBYTE,
   },
+  { name: 'one dense line', ...place('content'), part: '{},', lines: 1, lineBytesOfMany: 9 * MEBIBYTE },
+  { name: 'one long text', ...toTextPlace('€'), part: 'a', lines: 1, lineBytesOfMany: 9 * MEBIBYTE },
   { name: 'a head of open arrays', ...place('content'), part: '[', lines: 1, lineBytes: 3.9 * MEBIBYTE },
   { name: 'dense lines just below the count', ...place('content'), part: '{},', lines: 60, lineBytes: 499_000 },
 ].map((each) => ({ lines: 3, lineBytes: LINE_BYTES, ...each }));

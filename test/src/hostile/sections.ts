@@ -1,3 +1,4 @@
+import type { RedactionMode } from '@recount/db';
 import { findCorpus } from '../corpus.ts';
 import { attackApi } from './attack-api.ts';
 import { type ArchiveCheck, checkBombs, checkManyMembers, checkTooManyMembers } from './check-archives.ts';
@@ -13,6 +14,10 @@ export interface HostileSettings {
   transcriptBytes: number;
   lineBytes: number;
   members: number;
+  /** Of the workspace, in the section `memory`. */
+  redaction: RedactionMode;
+  /** Text in the names of the cases of the section `memory`. */
+  only: string;
 }
 
 /** A section's result. Figures are for people; there must be no violations. */
@@ -109,7 +114,7 @@ async function runApiAttack(): Promise<SectionResult> {
   return { figures, violations: attack.violations, peakRssBytes: attack.peakRssBytes };
 }
 
-async function runMemory({ seed }: HostileSettings): Promise<SectionResult> {
+async function runMemory({ seed, redaction, only }: HostileSettings): Promise<SectionResult> {
   const toMebibytes = (bytes: number): string => (bytes / MEBIBYTE).toFixed(0);
   const toLine = (measure: MemoryMeasure): string =>
     [
@@ -118,7 +123,7 @@ async function runMemory({ seed }: HostileSettings): Promise<SectionResult> {
       [measure.name, ...measure.violations].join('; '),
     ].join(' ');
   const toPeak = ({ workerPeakBytes, apiPeakBytes }: MemoryMeasure): number => Math.max(workerPeakBytes, apiPeakBytes);
-  const measures = await measureMemory(toMemoryCases(seed, RANDOM_CASES), (measure) =>
+  const measures = await measureMemory(toMemoryCases(seed, RANDOM_CASES), { redaction, only }, (measure) =>
     console.error(`  ${toLine(measure)}`),
   );
   const [largest] = measures.toSorted((one, other) => toPeak(other) - toPeak(one));
