@@ -114,7 +114,7 @@ export const DAILY_BREAKDOWNS: readonly BreakdownUnderTest[] = [
     path: '/models',
     name: 'model',
     columns: [['sessions', 'count'], ...usageColumns('')],
-    totals: usageColumns(''),
+    totals: [['sessions', 'count'], ...usageColumns('')],
     expected: expectModels,
   },
   {
