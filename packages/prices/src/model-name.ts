@@ -28,6 +28,10 @@ const ROUTES = [
   'gemini',
   'models',
   'vercel(?:[_-]ai[_-]gateway)?',
+  // A subscription: like the models in Copilot's own sessions, these have the makers' prices.
+  'github[_-]copilot',
+  // Zen.
+  'opencode',
   'openai-codex',
 ];
 const MAKER_PREFIXES = ['anthropic', 'openai', 'google', 'x-ai', 'xai', 'moonshot(?:ai|-ai)?', 'zai', 'z-ai'];

@@ -305,6 +305,18 @@ describe('the tier of a response', () => {
     for (const tier of ['priority', 'fast', 'flex', 'batch', 'ultrafast']) expect(await noticesOf(tier)).toEqual([]);
   });
 
+  it('is the same in capitals', async () => {
+    for (const [stated, tier] of [
+      ['FAST', 'fast'],
+      ['Priority', 'priority'],
+      ['Default', null],
+    ] as const) {
+      const { apiResponses, notices } = await parse(meta(), context({ service_tier: stated }), used(1));
+      expect(apiResponses.map((row) => row.service_tier)).toEqual([tier]);
+      expect(notices).toEqual([]);
+    }
+  });
+
   it('is the standard one again if settings state none', async () => {
     for (const standard of [settings({}), settings({ service_tier: null }), settings({ service_tier: 'default' })]) {
       expect(await tiersOf(context(), settings({ service_tier: 'fast' }), used(1), standard, used(2))).toEqual([
@@ -451,6 +463,22 @@ describe("the thread's total", () => {
     expect(await mismatches(first, count(toCounts(920, 14), toCounts(11, 2)))).toEqual([]);
     expect(await mismatches(first, first, count(toCounts(911, 10), toCounts(11, 1)))).toEqual([]);
   });
+});
+
+it('reports token counts of another form', async () => {
+  const info = (value: JsonValue): JsonObject => event('token_count', { info: value });
+  for (const [line, field] of [
+    [info({ total_token_usage: '{"input_tokens": 5}' }), 'total_token_usage'],
+    [info({ total_token_usage: [5], last_token_usage: null }), 'total_token_usage'],
+    [info({ total_token_usage: { input_tokens: { text: 5 } } }), 'input_tokens'],
+    [info({ total_token_usage: null, last_token_usage: 7 }), 'last_token_usage'],
+    [info([{ input_tokens: 5 }]), 'info'],
+    [{ type: 'token_usage_record', payload: { thread_id: THREAD, usage: [5] } }, 'usage'],
+  ] as const) {
+    const { apiResponses, warnings } = await parse(meta(), context(), line);
+    expect(apiResponses).toEqual([]);
+    expect(warnings.map(({ error }) => error)).toContain(`Usage field ${field} is no plausible figure`);
+  }
 });
 
 it('names tiers and counts that it does not know, in rollouts and streams', async () => {

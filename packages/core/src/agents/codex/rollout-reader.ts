@@ -128,7 +128,10 @@ export function createRolloutReader(context: ReaderContext, state = createState(
 
   const readCount = (info: JsonValue | undefined): TranscriptRecord[] => {
     const object = readObject(info);
-    if (object === undefined) return [];
+    if (object === undefined) {
+      if (info !== undefined && info !== null) onInvalidUsage('info');
+      return [];
+    }
     return readTokenCount(usage, object, { turnId: thread.turnId, isCopy }, onInvalidUsage).map((response) => {
       if (response.isBelated) return toUsageRecord(response, responses.abandoned);
       const group = takeGroup(responses);

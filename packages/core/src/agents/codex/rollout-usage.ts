@@ -101,8 +101,8 @@ export function readTokenCount(
   { turnId, isCopy }: { turnId: string | null; isCopy: boolean },
   onInvalid: OnInvalid,
 ): CodexResponse[] {
-  const total = readTokens(info.total_token_usage, MAX_REPORTED_TOKENS, onInvalid);
-  const last = readTokens(info.last_token_usage, MAX_TOKENS_PER_FIELD, onInvalid);
+  const total = readTokens(info, 'total_token_usage', MAX_REPORTED_TOKENS, onInvalid);
+  const last = readTokens(info, 'last_token_usage', MAX_TOKENS_PER_FIELD, onInvalid);
   const { total: before, isContinuous } = state;
   if (total === undefined && last === undefined) {
     onInvalid('info');
@@ -149,7 +149,7 @@ export function readUsageRecord(
   { turnId, isCopy }: { turnId: string | null; isCopy: boolean },
   onInvalid: OnInvalid,
 ): CodexResponse | undefined {
-  const tokens = readTokens(record.usage, MAX_TOKENS_PER_FIELD, onInvalid);
+  const tokens = readTokens(record, 'usage', MAX_TOKENS_PER_FIELD, onInvalid);
   if (tokens === undefined || isNothing(tokens)) return undefined;
   const providerId = readText(record.response_id);
   const recordTurnId = readText(record.turn_id) ?? turnId;
@@ -164,7 +164,7 @@ export function readUsageRecord(
     if (index >= totals.length) observeCounted(state.checks.counts, tokens);
     observeCounted(state.checks.records, tokens);
   }
-  const threadTotal = readTokens(record.thread_token_usage, MAX_REPORTED_TOKENS, onInvalid);
+  const threadTotal = readTokens(record, 'thread_token_usage', MAX_REPORTED_TOKENS, onInvalid);
   if (threadTotal !== undefined && !isCopy) {
     if (isNew) observeTotal(state.checks.records, threadTotal, tokens);
     state.recordTotal = threadTotal;
@@ -218,9 +218,14 @@ function toName(turnId: string, tokens: CodexTokens, index: number): string {
   return `${turnId}/${toText(tokens)}${index === 0 ? '' : `#${index}`}`;
 }
 
-function readTokens(value: JsonValue | undefined, max: number, onInvalid: OnInvalid): CodexTokens | undefined {
+/** The tokens in a field of `source`; undefined if it has none. */
+function readTokens(source: JsonObject, place: string, max: number, onInvalid: OnInvalid): CodexTokens | undefined {
+  const value = source[place];
   const usage = readObject(value);
-  if (usage === undefined) return undefined;
+  if (usage === undefined) {
+    if (value !== undefined && value !== null) onInvalid(place);
+    return undefined;
+  }
   const count = (field: string): number => readCount(usage[field], max, () => onInvalid(field)) ?? 0;
   for (const field of listUnknownCounts(usage)) onInvalid(field, true);
   const input = count('input_tokens');

@@ -124,6 +124,20 @@ describe('Cursor', () => {
     expect(read.stats).toMatchObject({ prompt_count: 5, initial_prompt: 'Find the heron' });
   });
 
+  it('does not count an empty query as a prompt', async () => {
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
+    for (const [content, prompts] of [
+      ['<user_query></user_query>', 0],
+      [[{ type: 'text', text: '<user_query>\n\n</user_query>' }], 0],
+      [[{ type: 'text', text: '<user_query></user_query>' }, image], 1],
+    ] as const) {
+      const lines = [message('user', content), message('assistant', [{ type: 'text', text: 'Yes' }])];
+      const read = await readTranscript(toJsonLines(lines), '/h/.cursor/projects/app/agent-transcripts/c0/c0.jsonl');
+      expect(read.stats.prompt_count).toBe(prompts);
+      expect(read.contentBlocks.filter(({ content_text: text }) => text?.includes('user_query'))).toEqual([]);
+    }
+  });
+
   it('names what it does not know, with the text and the usage in it', async () => {
     const session_id = 'a1b2c3d4-0000-4000-8000-000000000001';
     const novelty = { type: 'novelty', text: 'Seen', usage: { input_tokens: 5 } };

@@ -194,7 +194,7 @@ export function readUser(
     return [newMessage('user', { ...known, blocks: toBlocks(content, kit, known.timestampMs) })];
   }
   const { added, typed } = splitUserContent(content);
-  if (added.length === 0) return kit.toPromptRecords(typed.length === 0 ? content : typed, known, known.uuid ?? null);
+  if (added.length === 0) return kit.toPromptRecords(typed, known, known.uuid ?? null);
   const { timestampMs } = known;
   const context = newMessage('user', { timestampMs, metadata: { isMeta: true }, blocks: kit.toBlocks(added) });
   return typed.length === 0 ? [context] : [context, ...kit.toPromptRecords(typed, known, known.uuid ?? null)];
