@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
-import type { Agent, SessionPlace } from '@recount/core';
+import { type Agent, type JsonObject, parseForeignJson, type SessionPlace } from '@recount/core';
 import { AGENTS } from '@recount/core/agents';
 import { type MatchedFile, matchFiles } from './match-files.ts';
 
@@ -98,8 +98,8 @@ function toFiles(file: MatchedFile, { listed }: SessionPlace): MatchedFile[] {
 
 function readListedFolders(path: string, { list, folder }: { list: string; folder: string }): string[] {
   try {
-    const elements: unknown = JSON.parse(readFileSync(path, 'utf8'))[list];
-    const folders = Array.isArray(elements) ? elements.map((element) => element?.[folder]) : [];
+    const elements = (parseForeignJson(readFileSync(path, 'utf8')) as JsonObject | null)?.[list];
+    const folders = Array.isArray(elements) ? elements.map((element) => (element as JsonObject | null)?.[folder]) : [];
     return folders.filter((name): name is string => typeof name === 'string' && isAbsolute(name));
   } catch {
     // An unreadable list lists nothing.

@@ -30,8 +30,8 @@ const ROUTES = [
   'vercel(?:[_-]ai[_-]gateway)?',
   // A subscription: like the models in Copilot's own sessions, these have the makers' prices.
   'github[_-]copilot',
-  // Zen.
-  'opencode',
+  // Zen sells these at the makers' prices (opencode.ai/docs/zen, November 2026), but not GPT 5.1, Gemini and others.
+  'opencode(?=/(?:claude-|gpt-(?:5[.][2-6]|6)(?:-(?!pro)[^/]+)?$))',
   'openai-codex',
 ];
 const MAKER_PREFIXES = ['anthropic', 'openai', 'google', 'x-ai', 'xai', 'moonshot(?:ai|-ai)?', 'zai', 'z-ai'];

@@ -56,6 +56,13 @@ export function readCanonicalFile(line: JsonObject): CanonicalFile | undefined {
   return { file, value, children: children.flatMap((child) => readCanonicalFile(readObject(child) ?? {}) ?? []) };
 }
 
+/** How many files of a line are no JSON object, with those inside others: torn ones stand there as text. */
+export function countUnreadableFiles(line: JsonObject): number {
+  const own = readText(line.file) !== null && readObject(line.value) === undefined ? 1 : 0;
+  const children = Array.isArray(line.children) ? line.children : [];
+  return children.reduce((count: number, child) => count + countUnreadableFiles(readObject(child) ?? {}), own);
+}
+
 /**
  * Parses the JSON that a column holds as text, without characters that Postgres rejects. Undefined if it is not JSON.
  */

@@ -1,5 +1,6 @@
+import { parseForeignJson } from '../lines/json-line.ts';
 import { readObject } from '../records/fields.ts';
-import type { JsonObject, JsonValue } from '../rows.ts';
+import type { JsonObject } from '../rows.ts';
 
 /**
  * The agent's final answer: the text of the last result line of its output (or for Codex, which has none, the last
@@ -42,7 +43,7 @@ function toAnswer(line: JsonObject): string | null | undefined {
 function parseObject(line: string): JsonObject | undefined {
   if (!line.trimStart().startsWith('{')) return undefined;
   try {
-    return readObject(JSON.parse(line) as JsonValue);
+    return readObject(parseForeignJson(line));
   } catch {
     // Not JSON: continue with the line before.
     return undefined;

@@ -467,14 +467,15 @@ describe("the thread's total", () => {
 
 it('reports token counts of another form', async () => {
   const info = (value: JsonValue): JsonObject => event('token_count', { info: value });
-  for (const [line, field] of [
+  const cases: [JsonObject, string][] = [
     [info({ total_token_usage: '{"input_tokens": 5}' }), 'total_token_usage'],
     [info({ total_token_usage: [5], last_token_usage: null }), 'total_token_usage'],
     [info({ total_token_usage: { input_tokens: { text: 5 } } }), 'input_tokens'],
     [info({ total_token_usage: null, last_token_usage: 7 }), 'last_token_usage'],
     [info([{ input_tokens: 5 }]), 'info'],
     [{ type: 'token_usage_record', payload: { thread_id: THREAD, usage: [5] } }, 'usage'],
-  ] as const) {
+  ];
+  for (const [line, field] of cases) {
     const { apiResponses, warnings } = await parse(meta(), context(), line);
     expect(apiResponses).toEqual([]);
     expect(warnings.map(({ error }) => error)).toContain(`Usage field ${field} is no plausible figure`);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { MAX_REPORTED_TOKENS, readCount, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
+import type { JsonObject } from '../../rows.ts';
 import { MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
 import { newUsage } from '../new-records.ts';
 import { createTotalCheck, interruptTotal, observeCounted, observeTotal, type TotalCheck } from './rollout-totals.ts';

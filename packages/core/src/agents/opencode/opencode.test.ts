@@ -183,6 +183,22 @@ describe('opencode', () => {
     expect(countTokens(read)).toEqual(countIndependently(MESSAGES));
   });
 
+  it('reports torn files and rows as lost', async () => {
+    const message = (id: string) => ({ file: `message/ses_heron/${id}.json`, value: assistant(id, 2, []).info });
+    const torn = (name: string) => ({ file: `${name}.json`, text: '{"id": "prt' });
+    const row = { ...toRow(assistant('msg_4', 2, []).info, 4, 'message'), children: [] };
+    const read = await readTranscript(
+      toJsonLines([
+        HEADER,
+        torn('message/ses_heron/msg_1'),
+        { ...message('msg_2'), children: [torn('part/msg_2/prt_1')] },
+        { file: 'message/ses_heron/msg_3.json', value: [7] },
+        { ...row, row: { ...row.row, data: '{"role": "assis' } },
+      ]),
+    );
+    expect(read.errors.map(({ code }) => code)).toEqual(Array(4).fill('invalid_json'));
+  });
+
   it('reports unknown rows as issues', async () => {
     const lines = [
       HEADER,

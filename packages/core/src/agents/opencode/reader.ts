@@ -4,6 +4,7 @@ import type { Reader, ReaderContext } from '../agent.ts';
 import {
   type CanonicalFile,
   type CanonicalRow,
+  countUnreadableFiles,
   readCanonicalFile,
   readCanonicalRow,
   readJsonColumn,
@@ -124,6 +125,19 @@ export function createOpencodeReader(
     return state.message.role === 'user' ? readUserParts([part]) : readAssistantPart(part, false);
   };
 
+  /** The fields that opencode keeps as JSON. */
+  const toData = ({ row }: CanonicalRow): JsonObject => {
+    const data = readObject(readJsonColumn(row.data));
+    if (data === undefined) context.report('invalid_json', 'error', 'A row of the session is not a JSON object');
+    return data ?? {};
+  };
+
+  /** The same with the ids of the row's columns. */
+  const toInfo = (row: CanonicalRow): JsonObject => ({
+    ...toData(row),
+    ...{ id: row.row.id ?? null, messageID: row.row.message_id ?? null },
+  });
+
   const readRow = (row: CanonicalRow): TranscriptRecord[] | undefined => {
     switch (row.table) {
       case 'session':
@@ -134,9 +148,9 @@ export function createOpencodeReader(
       case 'part':
         return readPart(toInfo(row));
       case 'session_message':
-        return later.readMessage(row.row, readObject(readJsonColumn(row.row.data)) ?? {});
+        return later.readMessage(row.row, toData(row));
       case 'event':
-        return later.readEvent(row.row, readObject(readJsonColumn(row.row.data)) ?? {});
+        return later.readEvent(row.row, toData(row));
       default:
         return undefined;
     }
@@ -157,10 +171,15 @@ export function createOpencodeReader(
       records: records ?? [newUnknown(type ?? 'unknown', value)],
     });
     if (line.recount === 'session') return { type: 'header', records: [] };
+    const lost = countUnreadableFiles(line);
+    for (let index = 0; index < lost; index++) {
+      context.report('invalid_json', 'error', 'A file of the session is not a JSON object');
+    }
     const row = readCanonicalRow(line);
     if (row !== undefined) return readAs(row.table, toUnreadRow(row), readRow(row));
     const file = readCanonicalFile(line);
     if (file !== undefined) return readAs('file', line, readFile(file));
+    if (lost > 0) return { type: 'file', records: [] };
     const info = readObject(line.info);
     if (info !== undefined) return { type: 'session', records: readSession(info) };
     const message = readObject(line.messages);
@@ -204,13 +223,6 @@ function findTimeMs(records: readonly TranscriptRecord[]): number | undefined {
 }
 
 const newTotals = (): StatedTotals => ({ stated: 0, counted: 0, statedCost: 0, countedCost: 0 });
-
-/** The fields of a row: those that opencode keeps as JSON in `data`, and the ids of its columns. */
-function toInfo({ row }: CanonicalRow): JsonObject {
-  const data = readObject(readJsonColumn(row.data)) ?? {};
-  const ids = { id: row.id ?? null, messageID: row.message_id ?? null };
-  return { ...data, ...ids };
-}
 
 function toObjects(value: JsonValue | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];

@@ -39,6 +39,26 @@ it('compares the sums that the state keeps with its responses and costs', async 
   ]);
 });
 
+it('names a state that has its usage in another form', async () => {
+  const state = (value: object) => [head({})[0], { file: 'o-1/base_state.json', value: { id: 'o-1', ...value } }];
+  const metrics = (agent: unknown) => state({ stats: { usage_to_metrics: { agent } } });
+  for (const lines of [
+    state({}),
+    state({ stats: { models: { agent: { token_usages: [tokens(5, 1)] } } } }),
+    state({ stats: [] }),
+    metrics([tokens(5, 1)]),
+    metrics({ token_usages: { first: tokens(5, 1) } }),
+    metrics({ token_usages: [7] }),
+    metrics({ accumulated_token_usage: 7 }),
+  ]) {
+    const read = await readTranscript(toJsonLines(lines));
+    expect(read.warnings.map(({ code }) => code)).toContain('invalid_usage');
+    expect(read.apiResponses).toEqual([]);
+  }
+  const read = await readTranscript(toJsonLines([head({})[0], { file: 'o-1/base_state.json', value: [tokens(5, 1)] }]));
+  expect(read.errors.map(({ code }) => code)).toEqual(['invalid_json']);
+});
+
 it('keeps the texts of prompts, summaries, failures, reasoning, and calls of agents behind the ACP', async () => {
   const call = { tool_call_id: 'c-1', title: 'Bash', raw_input: { command: 'ls nest' } };
   const read = await readTranscript(

@@ -2,7 +2,7 @@ import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import { MAX_TOKENS_PER_SESSION, type Usage } from '../../usage/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
-import { readCanonicalFile } from '../canonical-lines.ts';
+import { countUnreadableFiles, readCanonicalFile } from '../canonical-lines.ts';
 import { compareTotal } from '../compare-total.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
 import {
@@ -73,20 +73,26 @@ export function createOpenHandsReader(
     state.model = toModelName(kit.toId(readObject(readObject(value.agent)?.llm)?.model));
     const cwd = kit.toId(readObject(value.workspace)?.working_dir);
     const session = toSessionRecord({ sessionId: state.sessionId, cwd });
-    const metrics = readObject(readObject(value.stats)?.usage_to_metrics) ?? {};
-    const usage = Object.entries(metrics).flatMap(([name, figures]) => readMetrics(name, readObject(figures) ?? {}));
+    const metrics = kit.toUsagePart(kit.toUsagePart(value, 'stats'), 'usage_to_metrics');
+    if (metrics === undefined) context.report('invalid_usage', 'warning', 'The state has no usage_to_metrics');
+    const usage = Object.keys(metrics ?? {}).flatMap((name) => {
+      const figures = readObject(metrics?.[name]);
+      if (figures !== undefined) return readMetrics(name, figures);
+      context.report('invalid_usage', 'warning', 'Usage of a model is no plausible figure');
+      return [];
+    });
     return [session ?? [], usage].flat();
   };
 
   /** Usage of one of the conversation's models: each response, or, in versions without a list, the sum. */
   const readMetrics = (name: string, metrics: JsonObject): TranscriptRecord[] => {
-    const responses = toObjects(metrics.token_usages);
-    const costs = toObjects(metrics.costs);
+    const responses = toEntries(metrics, 'token_usages');
+    const costs = toEntries(metrics, 'costs');
     // Free responses have no cost entry, so costs cannot be matched with responses.
     const isAligned = costs.length === responses.length;
     compareSums(metrics, responses, costs);
     if (responses.length === 0) {
-      const total = readObject(metrics.accumulated_token_usage);
+      const total = kit.toUsagePart(metrics, 'accumulated_token_usage');
       const usage = toOpenHandsUsage(total, MAX_TOKENS_PER_SESSION);
       if (usage === undefined) return [];
       const model = toModelName(kit.toId(metrics.model_name)) ?? state.model;
@@ -106,6 +112,14 @@ export function createOpenHandsReader(
       };
       return [newUsageRecord({ responseId: id, usage, ...known, stopReason: 'stop' })];
     });
+  };
+
+  const toEntries = (metrics: JsonObject, field: string): JsonObject[] => {
+    const list = metrics[field] ?? [];
+    const entries = toObjects(list);
+    const isWhole = Array.isArray(list) && list.length === entries.length;
+    if (!isWhole) context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
+    return entries;
   };
 
   /** The state's own sums, which are kept beside the lists. */
@@ -254,9 +268,10 @@ export function createOpenHandsReader(
       if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
       const file = readCanonicalFile(line);
       if (file === undefined) {
-        if (typeof line.text !== 'string')
+        if (countUnreadableFiles(line) === 0) {
           return { type: 'file', timestampMs: undefined, records: [newUnknown('file', line)] };
-        context.report('invalid_json', 'error', 'A file of the session is not JSON');
+        }
+        context.report('invalid_json', 'error', 'A file of the session is not a JSON object');
         return { type: 'file', timestampMs: undefined, records: [] };
       }
       if (file.file.endsWith('base_state.json')) {
