@@ -34,6 +34,9 @@ const toBody = (pem: string): string[] => pem.split('\n').filter((line) => /^[A-
 const lines = (pem: string, write: (line: string, index: number) => string): string =>
   pem.split('\n').map(write).join('\n');
 
+const toEntities = (pem: string): string =>
+  pem.replaceAll('+', '&#43;').replaceAll('/', '&#x2F;').replaceAll('=', '&#61;');
+
 const FORMS: readonly (readonly [string, (pem: string) => string])[] = [
   ['a file', (pem) => pem],
   ['a file with something around it', (pem) => `$ cat key.pem\n${pem}\n$ ls -la\ntotal 12`],
@@ -57,6 +60,10 @@ const FORMS: readonly (readonly [string, (pem: string) => string])[] = [
   ['a comment', (pem) => lines(pem, (line) => `  // ${line}`)],
   ['an indented block of YAML', (pem) => `key: |\n${lines(pem, (line) => `    ${line}`)}\nnext: 1`],
   ['indentation by tabs', (pem) => lines(pem, (line) => `\t\t${line}`)],
+  ['HTML', (pem) => `<pre>${toEntities(pem)}</pre>`],
+  ['HTML with breaks', (pem) => toEntities(pem).replaceAll('\n', '<br>\n')],
+  ['HTML with breaks only', (pem) => `<td>${pem.replaceAll('\n', '<br/>')}</td>`],
+  ['a part of a URL', (pem) => `https://a.example/?key=${encodeURIComponent(pem)}&b=1`],
   ['Windows line ends', (pem) => pem.replaceAll('\n', '\r\n')],
   ['escaped line ends', (pem) => `KEY="${pem.replaceAll('\n', '\\n')}"`],
   ['line ends that are escaped twice', (pem) => JSON.stringify({ key: JSON.stringify({ pem }) })],
@@ -121,6 +128,9 @@ describe('findPrivateKeys', () => {
       for (const secret of body) {
         expect(line.text).not.toContain(secret);
         expect(file.text).not.toContain(secret);
+        // Encoded lines differ in a few characters.
+        const run = secret.split(/[+/=]/).reduce((one, other) => (other.length > one.length ? other : one));
+        if (run.length >= 16) expect(line.text + file.text).not.toContain(run);
       }
       expect(JSON.parse(line.text)).toMatchObject({ type: 'user', result: { is_error: false } });
       expect(line.findings).toEqual([{ rule: 'privatekey', count: 1, lineNumber: 1, byteOffset: 0 }]);

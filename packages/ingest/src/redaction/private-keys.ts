@@ -2,13 +2,15 @@ import type { SecretMatch } from './own-rules.ts';
 
 /**
  * Finds private keys in PEM (RFC 7468) and PGP armour, in the forms in which agents see them: with line numbers, as
- * `grep -n` and diffs print them, quoted, indented, as an array of lines, on one line, and with their beginning or end
- * cut off. A key is its marks and each run of base64 in it; whatever introduces its lines is not part of it.
+ * `grep -n` and diffs print them, quoted, indented, as an array of lines, on one line, in HTML and in URLs, and with their
+ * beginning or end cut off. A key is its marks and each run of base64 in it; whatever introduces its lines is not part of it.
  */
 export const PRIVATE_KEY_RULE = 'privatekey';
 
-const BEGIN = /-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/g;
-const END = /-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/g;
+const BEGIN = /-----BEGIN {1,6}(?:[A-Z0-9]{1,20} {1,6}){0,4}PRIVATE {1,6}KEY(?: {1,6}BLOCK)?-----/g;
+const END = /-----END {1,6}(?:[A-Z0-9]{1,20} {1,6}){0,4}PRIVATE {1,6}KEY(?: {1,6}BLOCK)?-----/g;
+/** Spaces and line ends in HTML and in URLs. */
+const ENCODED_SPACE = /<br ?\/?>|&nbsp;|&#(?:10|13|32|x[aAdD]);|%(?:0[AaDd]|20)/g;
 const DASHES = '-----';
 
 /** The longest key, with what introduces its lines: RSA of 16,384 bits has 13 kB. */
@@ -16,12 +18,14 @@ const MAX_KEY_CHARACTERS = 32 * 1024;
 /** What stands between the lines of a key: quotes and spaces. Escaped tabs and line feeds are line feeds here. */
 const TOKEN = /[^\s"'`]+/g;
 /** Introduction, base64 (the last line of PGP begins with `=`), and what may follow it in source code. */
-const BODY = /(?:^|[^A-Za-z0-9+/=])(=?[A-Za-z0-9+/]+={0,2})[^A-Za-z0-9+/=]{0,8}$/;
+const BODY =
+  /(?:^|[^A-Za-z0-9+/=])(=?(?:[A-Za-z0-9+/]|%2[BbFf]|&#(?:43|47|x2[BbFf]);)+(?:=|%3[Dd]|&#(?:61|x3[Dd]);){0,2})[^A-Za-z0-9+/=]{0,8}$/;
 const MAX_BODY_INTRODUCTION = 300;
 /** Tokens without letters, like line numbers, comment marks and brackets. */
 const FILLER = /^[^A-Za-z+/=]{0,40}\+?$/;
 /** What `openssl` writes before the first line of an encrypted key. */
-const HEADER = /(?:Proc-Type:|4,ENCRYPTED|DEK-Info:|[A-Z0-9-]{3,20},[0-9A-Fa-f]{8,64})$/;
+const HEADER =
+  /(?:Proc-Type(?::|%3A)|4(?:,|%2C)ENCRYPTED|DEK-Info(?::|%3A)|[A-Z0-9-]{3,20}(?:,|%2C)[0-9A-Fa-f]{8,64})$/;
 /** DER begins with a SEQUENCE, whose base64 is `M`; OpenSSH with its name. */
 const FIRST_BODY = /^(?:M[A-Za-z0-9+/]|b3Bl)/;
 /** A whole line of a key has 64, 70 or 76 characters; `openssl` never writes shorter ones before the last. */
@@ -40,8 +44,9 @@ interface Piece {
 }
 
 /** The private keys of a text in order. The first piece of each is a secret; the others continue it. */
-export function findPrivateKeys(text: string): SecretMatch[] {
-  if (!text.includes('PRIVATE KEY')) return [];
+export function findPrivateKeys(encoded: string): SecretMatch[] {
+  if (!encoded.includes('PRIVATE')) return [];
+  const text = encoded.replaceAll(ENCODED_SPACE, (space) => ' '.repeat(space.length));
   const matches: SecretMatch[] = [];
   const marks = [...text.matchAll(BEGIN), ...text.matchAll(END)].sort((a, b) => a.index - b.index);
   let searched = 0;
