@@ -34,6 +34,18 @@ it.each<[string, string, JsonObject[]]>([
       },
     ],
   ],
+  ['copilot-cli', 'usage', [{ type: 'session.usage_record', id: 'e-1', timestamp: at, data: { usage: [1] } }]],
+  [
+    'copilot-cli',
+    'usage',
+    [
+      {
+        ...{ type: 'session.shutdown', id: 'e-1', timestamp: at },
+        data: { modelMetrics: { 'gpt-5': { usage: 'x', requests: { count: 1 } } } },
+      },
+    ],
+  ],
+  ['gemini-stream-json', 'stats', [{ type: 'result', timestamp: at, status: 'success', stats: [1] }]],
   [
     'codex-exec',
     'usage',
@@ -60,4 +72,11 @@ it.each<[string, string, JsonObject[]]>([
   expect(warnings.map(({ code, error }) => `${code}: ${error}`)).toEqual([
     `invalid_usage: Usage field ${field} is no plausible figure`,
   ]);
+});
+
+it('reports a request that is not JSON in a task of Cline', async () => {
+  const task = [{ ts: 1777622400000, type: 'say', say: 'api_req_started', text: '{"tokensIn": 5' }];
+  const { warnings, apiResponses } = await parseTranscript('s', JSON.stringify(task), { format: 'cline-task' });
+  expect(warnings).toMatchObject([{ code: 'invalid_usage', error: 'A request is not a JSON object' }]);
+  expect(apiResponses).toEqual([]);
 });

@@ -41,8 +41,14 @@ export function createClineReader(
     return [newUsageRecord({ ...known, usage, stopReason: 'stop' })];
   };
 
-  const readRequest = (text: string, base: Base): TranscriptRecord[] => {
+  const toRequest = (text: string): JsonObject | undefined => {
     const request = readObject(parseJsonText(text));
+    if (request === undefined) context.report('invalid_usage', 'warning', 'A request is not a JSON object');
+    return request;
+  };
+
+  const readRequest = (text: string, base: Base): TranscriptRecord[] => {
+    const request = toRequest(text);
     if (request === undefined) return [];
     state.request = readRequestUsage(request, toId(base.timestampMs), kit);
     const usage = toUsage(state.request, base);
@@ -52,7 +58,7 @@ export function createClineReader(
 
   /** Old versions of Cline state the counts when a request ends. */
   const readRequestEnd = (text: string, base: Base): TranscriptRecord[] => {
-    const request = readObject(parseJsonText(text)) ?? {};
+    const request = toRequest(text) ?? {};
     if (state.request?.usage !== undefined) return [];
     state.request = readRequestUsage(request, state.request?.responseId ?? toId(base.timestampMs), kit);
     return toUsage(state.request, base);

@@ -1,4 +1,4 @@
-import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
+import { cutCharacters, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import type { Usage } from '../../usage/usage.ts';
 import { type ReaderKit, toUsageIfAny } from '../reader-kit.ts';
@@ -84,9 +84,10 @@ export function readCompactionCounts(kit: ReaderKit, source: JsonObject): Counts
  */
 export function readTotals(kit: ReaderKit, data: JsonObject, model: string | null): Map<string, ModelTotal> {
   const totals = new Map<string, ModelTotal>();
-  for (const [name, metric] of Object.entries(readObject(data.modelMetrics) ?? {}).slice(0, MAX_MODELS)) {
-    const { usage, requests } = readObject(metric) ?? {};
-    if (!isJsonObject(usage)) continue;
+  for (const [name, metric] of Object.entries(kit.toUsagePart(data, 'modelMetrics') ?? {}).slice(0, MAX_MODELS)) {
+    const { requests } = readObject(metric) ?? {};
+    const usage = kit.toUsagePart(readObject(metric), 'usage');
+    if (usage === undefined) continue;
     const counts = readCounts(kit, usage, MAX_TOTAL);
     totals.set(cutCharacters(name, MAX_MODEL_LENGTH), { counts, requests: kit.toCount(readObject(requests), 'count') });
   }

@@ -265,7 +265,7 @@ export function createCopilotReader(context: ReaderContext, state = createState(
       case 'assistant.message':
         return readAssistant(data, base);
       case 'session.usage_record':
-        return readUsage(readObject(data.usage) ?? {}, base);
+        return readUsage(kit.toUsagePart(data, 'usage') ?? {}, base);
       case 'assistant.usage':
         return readUsage(data, base);
       case 'tool.user_requested':

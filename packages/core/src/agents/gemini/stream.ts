@@ -30,8 +30,10 @@ export function createGeminiStreamReader(
   const kit = createReaderKit(context, GEMINI_TOOLS);
 
   const readResult = (line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
-    const stats = readObject(line.stats);
-    const models = Object.entries(readObject(stats?.models) ?? {}).filter(([, figures]) => isJsonObject(figures));
+    const stats = kit.toUsagePart(line, 'stats');
+    const models = Object.entries(kit.toUsagePart(stats, 'models') ?? {}).filter(([, figures]) =>
+      isJsonObject(figures),
+    );
     const figures = models.length > 0 ? models : stats === undefined ? [] : [[state.model ?? '', stats] as const];
     if (models.length > 0 && stats !== undefined)
       compareStats(
