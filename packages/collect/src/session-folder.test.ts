@@ -132,11 +132,11 @@ describe('opencode before its database', () => {
     expect(changed && toTokens(changed).map(([, , , output]) => output)).toEqual([5, 7]);
   });
 
-  it('reports a file that is not JSON as unreadable, and keeps its text', async () => {
+  it('reports a file that is not JSON as lost, and keeps its text', async () => {
     await writeSession('ses_1');
     await write(`${STORAGE}/message/ses_1/msg_ses_1_3.json`, '{"torn');
     const [session] = await readFound();
-    expect(session?.notices.map(({ code }) => code)).toEqual(['unknown_line_type', 'unread_content']);
+    expect(session).toMatchObject({ errors: [{ code: 'invalid_json' }], notices: [] });
     expect(JSON.parse(session?.lines.at(-1) ?? '')).toMatchObject({ text: '{"torn' });
     expect(session && toTokens(session)).toHaveLength(1);
   });
