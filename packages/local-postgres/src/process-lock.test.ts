@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   describeHolder,
   describeSelf,
@@ -23,42 +23,44 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-function take(): ProcessLock {
-  const lock = takeProcessLock(path);
-  if (lock === undefined) throw new Error('held');
-  return lock;
-}
+/** A program that another test starts holds every descriptor for the moment between fork and exec, and thus a lock. */
+const take = (): Promise<ProcessLock> =>
+  vi.waitFor(() => {
+    const lock = takeProcessLock(path);
+    if (lock === undefined) throw new Error('held');
+    return lock;
+  });
 
 describe('a process lock', () => {
   test('is held once, with a note of its holder, until it is released', async () => {
     expect(isProcessLockHeld(path)).toBe(false);
     await writeFile(path, 'x'.repeat(1000));
-    const lock = take();
+    const lock = await take();
     expect(takeProcessLock(path)).toBeUndefined();
     expect(isProcessLockHeld(path)).toBe(true);
     expect(readLockHolder(path)).toEqual({ ...describeSelf(), pid: process.pid });
     lock.release();
     lock.release();
-    expect(isProcessLockHeld(path)).toBe(false);
-    take().remove();
+    await expect.poll(() => isProcessLockHeld(path)).toBe(false);
+    (await take()).remove();
     expect(await readdir(directory)).toEqual([]);
   });
 
   test('lasts as long as a child that inherited it, and ends with a SIGKILL', async () => {
-    const lock = take();
+    const lock = await take();
     const child = spawn('sleep', ['60'], { stdio: ['ignore', 'ignore', 'ignore', lock.fd] });
     await once(child, 'spawn');
     lock.release();
     expect(takeProcessLock(path)).toBeUndefined();
     child.kill('SIGKILL');
     await once(child, 'exit');
-    take().release();
+    (await take()).release();
   });
 
   test('is not taken on a file that its holder has deleted', async () => {
-    const lock = take();
+    const lock = await take();
     await rm(path);
-    const other = take();
+    const other = await take();
     lock.release();
     expect(takeProcessLock(path)).toBeUndefined();
     expect(await readFile(path, 'utf8')).toContain(`"pid":${process.pid}`);

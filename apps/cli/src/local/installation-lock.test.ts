@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { acquireLock, findRunning, type InstallationLock } from './installation-lock.ts';
 
 let directory: string;
@@ -14,11 +14,13 @@ afterEach(() => rm(directory, { recursive: true }));
 
 const place = { url: 'http://127.0.0.1:7878', databaseUrl: 'postgres://…', rawStore: '/raw' };
 
-async function acquire(): Promise<InstallationLock> {
-  const lock = await acquireLock(path);
-  if (lock === undefined) throw new Error('held');
-  return lock;
-}
+/** A program that another test starts holds every descriptor for the moment between fork and exec, and thus a lock. */
+const acquire = (): Promise<InstallationLock> =>
+  vi.waitFor(async () => {
+    const lock = await acquireLock(path);
+    if (lock === undefined) throw new Error('held');
+    return lock;
+  });
 
 describe('the lock of a data directory', () => {
   it('is held by one process, which says where the installation is', async () => {
@@ -31,7 +33,6 @@ describe('the lock of a data directory', () => {
     await lock.withdraw();
     expect((await findRunning(path))?.url).toBeUndefined();
     await lock.release();
-    // A program that another test starts holds every descriptor for the moment between fork and exec.
     await expect.poll(() => findRunning(path)).toBeUndefined();
     expect(await readdir(directory)).toEqual(['running.json.lock']);
     await (await acquire()).release();
