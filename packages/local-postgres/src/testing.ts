@@ -48,4 +48,4 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 }
 
 /** For a property test of which a run sends only a few statements: more runs than if each fills a database. */
-export const withFewStatements = (): { numRuns: number } => ({ numRuns: 20 * inject('propertyTests').numRuns });
+export const withFewStatements = (): { numRuns: number } => ({ numRuns: 6 * inject('propertyTests').numRuns });

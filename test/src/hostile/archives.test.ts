@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { checkBombs, checkManyMembers, checkTooManyMembers } from './check-archives.ts';
 
 describe.each(['tar', 'zip'] as const)('a %s archive', (kind) => {
-  it('of 10,000 members is read through, including links, devices and foreign names', async () => {
-    const { outcomes, violations } = await checkManyMembers(kind, 10_000);
+  it('of 1,000 members is read through, including links, devices and foreign names', async () => {
+    const { outcomes, violations } = await checkManyMembers(kind, 1_000);
     expect(violations).toEqual([]);
     expect(outcomes).toEqual({
       transcript: 3_000,

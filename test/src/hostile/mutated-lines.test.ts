@@ -13,11 +13,11 @@ const MAX_ARCHIVE_BYTES = 100_000;
 describe('mutated lines', () => {
   it('crash neither the parser nor the live readers, and give consistent rows', async () => {
     const seeds = await readSeedLines(findCorpus(), { maxArchiveBytes: MAX_ARCHIVE_BYTES, maxBytes: 4_000_000 });
-    const run = await feedMutatedLines({ seeds, lineCount: 5000, seed: 7 });
-    expect(run.lines).toBe(5000);
+    const run = await feedMutatedLines({ seeds, lineCount: 2000, seed: 7 });
+    expect(run.lines).toBe(2000);
     // Enough of them are still valid lines; otherwise only the JSON parser would be tested.
-    expect(run.rows).toBeGreaterThan(2500);
-    expect(run.liveEvents).toBeGreaterThan(2500);
+    expect(run.rows).toBeGreaterThan(1000);
+    expect(run.liveEvents).toBeGreaterThan(1000);
   });
 
   it('are the same for the same seed, and unlike their originals', async () => {
