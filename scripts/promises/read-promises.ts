@@ -2,7 +2,7 @@ import { marked, type Token, type Tokens } from 'marked';
 import { toText } from './read-blocks.ts';
 
 /** What shows a promise, and the command that runs it. */
-export type Proof = { command: string } & (
+type Proof = { command: string } & (
   | { kind: 'test'; path: string; name: string }
   /** A program of its own, such as `pnpm chaos`. */
   | { kind: 'program'; script: string }

@@ -15,7 +15,7 @@ export interface PromiseSources {
   nightScripts: ReadonlySet<string>;
 }
 
-export const NIGHT_COMMAND = 'npm run test:night';
+const NIGHT_COMMAND = 'npm run test:night';
 const BY_HAND = /^by hand: .+ 20\d\d-\d\d-\d\d/;
 
 const begins = (text: string, words: string): boolean =>
@@ -24,8 +24,21 @@ const begins = (text: string, words: string): boolean =>
 const isAbout = ({ words, section }: Claim, block: Block): boolean =>
   section === block.section && (begins(block.text, words) || block.tableHead === words);
 
+/** Reads each file once. */
+function createTestNames({ readTest }: PromiseSources): (path: string) => Set<string> | undefined {
+  const known = new Map<string, Set<string> | undefined>();
+  return (path) => {
+    if (!known.has(path)) {
+      const source = path.endsWith('.test.ts') ? readTest(path) : undefined;
+      known.set(path, source === undefined ? undefined : listTestNames(source));
+    }
+    return known.get(path);
+  };
+}
+
 /** Everything that is wrong with docs/promises.md, one line each, with what to do. */
 export function findPromiseFaults(sources: PromiseSources): string[] {
+  const namesOf = createTestNames(sources);
   const { claims, faults } = readPromises(sources.promises);
   for (const [document, markdown] of Object.entries(sources.documents)) {
     const own = claims.filter((claim) => claim.document === document);
@@ -48,12 +61,16 @@ export function findPromiseFaults(sources: PromiseSources): string[] {
   for (const claim of claims) {
     const place = `docs/promises.md, ${claim.document}, “${claim.section}”: “${claim.words}”`;
     if (!Object.hasOwn(sources.documents, claim.document)) faults.push(`${place}: this check does not read it`);
-    faults.push(...findFaultsOfProofs(claim, sources).map((fault) => `${place}: ${fault}`));
+    faults.push(...findFaultsOfProofs(claim, sources, namesOf).map((fault) => `${place}: ${fault}`));
   }
   return faults;
 }
 
-function findFaultsOfProofs({ proofs = [] }: Claim, { readTest, commandOf, nightScripts }: PromiseSources): string[] {
+function findFaultsOfProofs(
+  { proofs = [] }: Claim,
+  { commandOf, nightScripts }: PromiseSources,
+  namesOf: (path: string) => Set<string> | undefined,
+): string[] {
   return proofs.flatMap((proof) => {
     const expectCommand = (needed: string): string[] =>
       proof.command === `\`${needed}\`` ? [] : [`the command that runs it is \`${needed}\`, not ${proof.command}`];
@@ -65,9 +82,9 @@ function findFaultsOfProofs({ proofs = [] }: Claim, { readTest, commandOf, night
       return [`pnpm ${proof.script} is no program of ${NIGHT_COMMAND}`];
     }
     const { path, name } = proof;
-    const source = path.endsWith('.test.ts') ? readTest(path) : undefined;
-    if (source === undefined) return [`there is no test file ${path}: name the one that shows it now`];
-    if (!listTestNames(source).has(name)) return [`${path} has no test “${name}”: name the one that shows it now`];
+    const names = namesOf(path);
+    if (names === undefined) return [`there is no test file ${path}: name the one that shows it now`];
+    if (!names.has(name)) return [`${path} has no test “${name}”: name the one that shows it now`];
     return expectCommand(commandOf(path)).map((fault) => `${path}: ${fault}`);
   });
 }
