@@ -4,7 +4,7 @@ import { createApiKey, startMaintenanceCheck } from '@recount/db';
 import { createMaintenanceRunner } from '@recount/ingest';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { expectProblem } from '../testing/expect-problem.ts';
-import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
+import { createTestApi, HOME_WORKSPACE, OTHER_WORKSPACE, type TestApi } from '../testing/test-api.ts';
 import { toTranscript } from '../testing/transcript-lines.ts';
 
 let api: TestApi;
@@ -138,4 +138,23 @@ describe('only one check of a kind', () => {
     expect(check).toMatchObject({ state: 'interrupted', failure_reason: 'Error: The server was stopped' });
     expect(reasons).toEqual([]);
   });
+});
+
+it('a process runs two checks at once, and no third', async () => {
+  const { database, rawStore, queue } = api;
+  const client = await database.pool.connect();
+  const deps = { database, rawStore, queue, onFailure: () => undefined, now: Date.now };
+  const runner = createMaintenanceRunner(deps);
+  const request = { kind: 'verify' as const, fix: false, actor: 'system' as const };
+  try {
+    // The checks wait for this.
+    await client.query('BEGIN; LOCK TABLE recount.usage_ledger IN ACCESS EXCLUSIVE MODE');
+    expect(await runner.start({ ...request, workspaceId: HOME_WORKSPACE })).toBe('started');
+    expect(await runner.start({ ...request, workspaceId: OTHER_WORKSPACE })).toBe('started');
+    expect(await runner.start({ ...request, kind: 'doctor', workspaceId: HOME_WORKSPACE })).toBe('busy');
+  } finally {
+    await client.query('ROLLBACK');
+    client.release();
+    await runner.close();
+  }
 });
