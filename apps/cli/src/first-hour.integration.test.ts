@@ -20,7 +20,7 @@ beforeAll(async () => {
   await read('upload', 'samples/claude-projects');
   await api.work();
   await indexWaitingSessions(api.database);
-}, 300_000);
+});
 afterAll(() => api.close());
 
 describe('the first hour', () => {

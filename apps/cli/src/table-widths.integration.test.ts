@@ -81,7 +81,7 @@ beforeAll(async () => {
       },
     }),
   );
-}, 300_000);
+});
 afterAll(async () => {
   await api.close();
   await rm(home, { recursive: true, force: true });

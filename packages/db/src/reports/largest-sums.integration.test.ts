@@ -61,7 +61,7 @@ beforeAll(async () => {
   await pool.withTransaction((transaction) =>
     writeRollups(transaction, { workspaceId: TEST_WORKSPACE, sessionIds: [] }, ['s']),
   );
-}, 120_000);
+});
 afterAll(() => pool.close());
 
 describe('a quarter of an hour of the largest figures', () => {

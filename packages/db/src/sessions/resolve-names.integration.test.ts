@@ -24,7 +24,7 @@ beforeAll(async () => {
     { session_id: 'aaab-2222', project: '/home/maya/code/harbor-docs', models: ['claude-sonnet-5'] },
     { session_id: 'b%_\\', project: null },
   ]);
-}, 120_000);
+});
 afterAll(() => pool.close());
 
 const resolve = (wanted: WantedNames, workspaceId = TEST_WORKSPACE) => resolveNames(pool.database, workspaceId, wanted);
