@@ -62,6 +62,7 @@ export default defineConfig({
         test: {
           ...integration,
           name: 'integration',
+          globalSetup: [...integration.globalSetup, './test/src/dashboard/browser-global-setup.ts'],
           setupFiles: [...common.setupFiles, './test/src/citus-statements/setup.ts'],
           // A worker loads the programs once for all its files, which took as long as a third of the tests themselves.
           isolate: false,

@@ -7,8 +7,9 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findBrowser } from './browser.ts';
 import { SESSION, uploadSamples } from './samples.ts';
+import { DESKTOP, PHONE } from './shared-browser.ts';
 import { readSignedInUrl, signInPage } from './sign-in.ts';
-import { type Dashboard, DESKTOP, PHONE, startDashboard } from './start-dashboard.ts';
+import { type Dashboard, startDashboard } from './start-dashboard.ts';
 
 const executablePath = findBrowser();
 
@@ -16,7 +17,7 @@ let dashboard: Dashboard;
 
 beforeAll(async () => {
   if (executablePath === undefined) return;
-  dashboard = await startDashboard(executablePath);
+  dashboard = await startDashboard();
   await uploadSamples(dashboard.api);
 });
 afterAll(() => dashboard?.close());

@@ -15,7 +15,7 @@ const CODE = 'window.hostile = 1';
 let dashboard: Dashboard;
 
 beforeAll(async () => {
-  if (executablePath !== undefined) dashboard = await startDashboard(executablePath);
+  if (executablePath !== undefined) dashboard = await startDashboard();
 });
 afterEach(() => dashboard?.closePages());
 afterAll(() => dashboard?.close());

@@ -30,7 +30,7 @@ const MAX_LINE_BYTES = 8 * 1024 * 1024;
 let dashboard: Dashboard;
 
 beforeAll(async () => {
-  if (executablePath !== undefined && corpus !== undefined) dashboard = await startDashboard(executablePath);
+  if (executablePath !== undefined && corpus !== undefined) dashboard = await startDashboard();
 });
 afterEach(() => dashboard?.closePages());
 afterAll(() => dashboard?.close());

@@ -24,7 +24,7 @@ let ask: Dashboard['ask'];
 
 beforeAll(async () => {
   if (executablePath === undefined) return;
-  dashboard = await startDashboard(executablePath);
+  dashboard = await startDashboard();
   ({ api, open, ask } = dashboard);
   await uploadSamples(api);
 });

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { text as readText } from 'node:stream/consumers';
 import { toLine } from '@recount/api/testing/transcript-lines';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ let dashboard: Dashboard;
 
 beforeAll(async () => {
   if (executablePath === undefined) return;
-  dashboard = await startDashboard(executablePath);
+  dashboard = await startDashboard();
   const { api } = dashboard;
   await uploadSamples(api);
   const body = JSON.stringify({ name: HOSTILE_CODE, scopes: ['read'] });
@@ -159,7 +159,7 @@ describe.skipIf(executablePath === undefined)('hostile transcripts in a browser'
       page.waitForEvent('download'),
       page.locator('.result').getByRole('link', { name: 'Download' }).click(),
     ]);
-    expect(await readFile(await download.path(), 'utf8')).toBe(text);
+    expect(await readText(await download.createReadStream())).toBe(text);
     expect(download.suggestedFilename()).toBe('b1.txt');
   });
 

@@ -12,7 +12,7 @@ let dashboard: Dashboard;
 
 beforeAll(async () => {
   if (executablePath === undefined) return;
-  dashboard = await startDashboard(executablePath);
+  dashboard = await startDashboard();
   await uploadSamples(dashboard.api);
 });
 afterAll(() => dashboard?.close());

@@ -21,7 +21,7 @@ let dashboard: Dashboard;
 
 beforeAll(async () => {
   if (executablePath === undefined) return;
-  dashboard = await startDashboard(executablePath);
+  dashboard = await startDashboard();
   for (const [session, messages] of [
     ['long', MESSAGES],
     ['short', FEW_MESSAGES],

@@ -2,9 +2,10 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createTestApi, type TestApi } from '@recount/api/testing/test-api';
 import { provideDashboard } from '@recount/cli/dashboard';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BROWSER_FLAGS, findBrowser } from './browser.ts';
+import { findBrowser } from './browser.ts';
+import { useBrowser } from './shared-browser.ts';
 import { readSignedInUrl } from './sign-in.ts';
 
 const executablePath = findBrowser();
@@ -36,7 +37,7 @@ beforeAll(async () => {
     dashboardDirectory: (await provideDashboard(() => undefined)) ?? '',
     maxFailedKeysPerMinute: 1_000_000,
   });
-  browser = await chromium.launch({ executablePath, args: BROWSER_FLAGS });
+  browser = await useBrowser();
   thief = createServer((request, response) => {
     received.push(request.headers);
     response.setHeader('content-type', 'text/html').end('<!doctype html><h1>Another program</h1>');
@@ -46,7 +47,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   thief?.close();
-  await browser?.close();
   await api?.close();
 });
 

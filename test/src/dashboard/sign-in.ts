@@ -4,7 +4,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 /** The name under which the dashboard keeps the page's secret. */
 const PAGE_KEY = 'recount-page';
 
-type StorageState = Exclude<NonNullable<BrowserContextOptions['storageState']>, string>;
+export type StorageState = Exclude<NonNullable<BrowserContextOptions['storageState']>, string>;
 
 /** What a browser keeps after signing in to the server at this URL. */
 export async function signIn(url: string, key: string): Promise<StorageState> {

@@ -1,18 +1,14 @@
 import { createTestApi, type TestApi } from '@recount/api/testing/test-api';
 import { provideDashboard } from '@recount/cli/dashboard';
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { BROWSER_FLAGS } from './browser.ts';
+import { openPage, type PageOptions } from './shared-browser.ts';
 import { signIn } from './sign-in.ts';
-
-const WAIT_MS = 60_000;
-export const DESKTOP = { width: 1280, height: 800 };
-export const PHONE = { width: 360, height: 740 };
 
 export interface Dashboard {
   api: TestApi;
   /** Opens a page as a user signed in with the admin key, and waits for its heading. */
-  open(path: string, options?: BrowserContextOptions, isSignedIn?: boolean): Promise<Page>;
+  open(path: string, options?: PageOptions, isSignedIn?: boolean): Promise<Page>;
   /** The API's answer at this path. */
   ask<Answer>(path: string): Promise<Answer>;
   /** Closes all pages. Throws if one has contacted another server, failed, or violated the Content-Security-Policy. */
@@ -20,21 +16,18 @@ export interface Dashboard {
   close(): Promise<void>;
 }
 
-/** The dashboard in a browser, with a separate API and database. */
-export async function startDashboard(executablePath: string): Promise<Dashboard> {
+/** The dashboard in the run's browser, with a separate API and database. */
+export async function startDashboard(): Promise<Dashboard> {
   const api = await createTestApi({ dashboardDirectory: (await provideDashboard(() => undefined)) ?? '' });
-  const browser: Browser = await chromium.launch({ executablePath, args: BROWSER_FLAGS });
-  const contexts: BrowserContext[] = [];
+  const releases: (() => Promise<void>)[] = [];
   const elsewhere: string[] = [];
   const complaints: string[] = [];
   return {
     api,
     async open(path, options = {}, isSignedIn = true) {
       const storageState = isSignedIn ? { storageState: await signIn(api.url, api.keys.admin) } : {};
-      const context = await browser.newContext({ viewport: DESKTOP, ...storageState, ...options });
-      contexts.push(context);
-      context.setDefaultTimeout(WAIT_MS);
-      const page = await context.newPage();
+      const { page, release } = await openPage(api.url, { ...storageState, ...options });
+      releases.push(release);
       page.on('request', (request) => {
         if (!request.url().startsWith(api.url) && !/^(data|blob):/.test(request.url())) elsewhere.push(request.url());
       });
@@ -48,13 +41,10 @@ export async function startDashboard(executablePath: string): Promise<Dashboard>
     },
     ask: async <Answer>(path: string) => (await (await api.fetch(path)).json()) as Answer,
     async closePages() {
-      for (const context of contexts.splice(0)) await context.close();
+      for (const release of releases.splice(0)) await release();
       expect(elsewhere.splice(0)).toEqual([]);
       expect(complaints.splice(0)).toEqual([]);
     },
-    async close() {
-      await browser.close();
-      await api.close();
-    },
+    close: () => api.close(),
   };
 }

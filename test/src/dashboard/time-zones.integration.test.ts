@@ -19,7 +19,7 @@ function toHalfHours(sessionId: string, day: string): string {
 
 beforeAll(async () => {
   if (executablePath === undefined) return;
-  dashboard = await startDashboard(executablePath);
+  dashboard = await startDashboard();
   for (const day of DAYS)
     await dashboard.api.upload(toHalfHours(day, day), { path: `/home/ada/.claude/projects/a/${day}.jsonl` });
   await dashboard.api.work();

@@ -1,7 +1,9 @@
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { expect } from 'vitest';
 import { SESSION } from './samples.ts';
 import type { Dashboard } from './start-dashboard.ts';
+
+const isNight = process.env.RECOUNT_TEST_STAGE === 'night';
 
 /** What a complete page contains, or the steps that complete it. */
 type Ready = string | ((page: Page) => Promise<void>);
@@ -51,12 +53,45 @@ export const VISITS: Readonly<Record<string, Ready>> = {
   '/sign-in': '#key',
 };
 
-/** Opens a page and waits until it is complete. */
+/**
+ * Opens a page and waits until it is complete. By day as a link of the open page does, which takes a fifth of the
+ * processor time; at night by its address.
+ */
 export async function visit({ api }: Dashboard, page: Page, path: string, ready: Ready): Promise<void> {
-  await page.goto(api.url + path);
+  const isOpen = await page.evaluate<boolean>(
+    "window.__TSR_ROUTER__ !== undefined && document.querySelector('h1') !== null",
+  );
+  if (isOpen && !isNight) await followLink(page, path);
+  else await page.goto(api.url + path);
   if (typeof ready === 'string') await page.locator(ready).first().waitFor();
   else await ready(page);
   await expect.poll(() => page.locator('.loading').count(), { message: path }).toBe(0);
+}
+
+/** Waits until the page is there with the answers to its first requests, so that nothing of the one before is left. */
+async function followLink(page: Page, path: string): Promise<void> {
+  const underWay = new Set<Request>();
+  const begin = (request: Request) => {
+    // What runs now comes in a stream without an end.
+    if (/\/v1\/(?!live)/.test(request.url())) underWay.add(request);
+  };
+  const end = (request: Request) => void underWay.delete(request);
+  page.on('request', begin).on('requestfinished', end).on('requestfailed', end);
+  try {
+    await page.evaluate(`(async () => {
+      const router = window.__TSR_ROUTER__;
+      const before = router.state.resolvedLocation;
+      const hasArrived = () => router.state.status === 'idle' && router.state.resolvedLocation !== before;
+      router.history.push(${JSON.stringify(path)});
+      const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+      while (!hasArrived()) await nextFrame();
+      await nextFrame();
+      await nextFrame();
+    })()`);
+    await expect.poll(() => underWay.size, { message: path }).toBe(0);
+  } finally {
+    page.off('request', begin).off('requestfinished', end).off('requestfailed', end);
+  }
 }
 
 /** Records what the router and its pages offer, and which of it was visited. */

@@ -1,0 +1,34 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type BrowserServer, chromium } from 'playwright-core';
+import type { TestProject } from 'vitest/node';
+import { BROWSER_FLAGS, findBrowser } from './browser.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** Answers with the address of the run's browser, which the first request starts. */
+    browserUrl: string;
+  }
+}
+
+/** Offers one browser to all test files of the run, and returns the function that closes it. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  let browser: Promise<BrowserServer> | undefined;
+  const server = createServer(async (_request, response) => {
+    browser ??= chromium.launchServer({ executablePath: findBrowser() ?? '', args: BROWSER_FLAGS, host: '127.0.0.1' });
+    try {
+      response.end((await browser).wsEndpoint());
+    } catch (error) {
+      browser = undefined;
+      response.writeHead(500).end(String(error));
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  project.provide('browserUrl', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  return async () => {
+    server.close();
+    await (await browser)?.close();
+  };
+}
