@@ -62,8 +62,8 @@ export async function openSqliteStore(path: string, agents: readonly Agent[] = A
   const connection = connect();
   try {
     const tables = withStoreErrors(() => listTables(connection));
-    const toNotRead = (agent: Agent, problems: ReadonlyMap<string, string>): SourceError | undefined =>
-      withStoreErrors(() => toNotReadError(connection, agent, problems));
+    const toNotRead = (...what: [Agent, ReadonlyMap<string, string>, Layout?]): SourceError | undefined =>
+      withStoreErrors(() => toNotReadError(connection, ...what));
     const blobs = findBlobs(path, tables, agents);
     if (blobs !== undefined) {
       const { facts, blobs: messages, unread } = blobs.layout;
@@ -81,7 +81,7 @@ export async function openSqliteStore(path: string, agents: readonly Agent[] = A
     return {
       agent,
       path,
-      notRead: toNotRead(agent, problems),
+      notRead: toNotRead(agent, problems, layout),
       listSessions: () => withStoreErrors(() => listSessions(connection, layout, dirname(path))),
       async *readSession(id) {
         const own = connect();

@@ -70,6 +70,36 @@ it('names unknown tables with rows, and known ones whose columns are unknown', a
   expect(session && countTokens(session)).toMatchObject({ n: 1, in: 10 });
 });
 
+it('counts and names rows whose session is in no table, and reads the others', async () => {
+  const info = { role: 'assistant', time: { created: 1 }, tokens: { input: 10, output: 5, total: 15 } };
+  const data = JSON.stringify(info);
+  const database = await stores.create(
+    'opencode.db',
+    `CREATE TABLE session_v2 (id text, parent_id text);
+    CREATE TABLE message (id text, session_id text, time_created integer, data text);
+    CREATE TABLE part (id text, message_id text, session_id text, data text);
+    CREATE TABLE session_message (id text, session_id text, seq integer, time_created integer, type text, data text);
+    CREATE TABLE event (id text, aggregate_id text, type text, seq integer, created integer, data text);
+    INSERT INTO session_v2 VALUES ('ses_new', NULL);
+    INSERT INTO event VALUES ('e0', 'ses_gone', 'session.renamed', 1, 1, '{}');
+    INSERT INTO message VALUES ('msg_1', 'ses_new', 1, '${data}')`,
+  );
+  expect(await listNotRead([join(stores.folder, 'opencode.db')])).toEqual([]);
+  database.exec(`
+    INSERT INTO message VALUES ('msg_2', 'ses_gone', 2, '${data}'), ('msg_3', NULL, 3, '${data}');
+    INSERT INTO session_message VALUES ('msg_2', 'ses_gone', 1, 2, 'assistant', '${data}'),
+      ('msg_4', 'ses_gone', 1, 2, 'assistant', '${data}');
+    INSERT INTO part VALUES ('prt_1', 'msg_1', 'ses_new', '{}'), ('prt_2', 'msg_0', 'ses_new', '{}');
+    INSERT INTO event VALUES ('e1', 'ses_gone', 'session.usage.recorded.1', 2, 2, '{}')`);
+  const { sessions, failures } = await stores.read('opencode.db');
+  expect(failures).toEqual([
+    'this version of recount does not read all of opencode’s database: table message (2 rows) belongs to no session, ' +
+      'part (1 row) belongs to no message, session_message (1 row) belongs to no session, event (1 row) belongs to ' +
+      'no session. The rows stay where they are',
+  ]);
+  expect([...sessions.keys()]).toEqual(['ses_new']);
+});
+
 it.each([
   ['opencode/opencode.db', 'opencode'],
   ['kilo/kilo-dev.db', 'Kilo CLI'],

@@ -1,8 +1,8 @@
 import { sep } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Agent } from '@recount/core';
+import type { Agent, SessionHeadTable, SessionTable } from '@recount/core';
 import { SourceError } from '@recount/storage/sources';
-import { quote } from './canonical-ndjson.ts';
+import { type Layout, quote, toSelection } from './canonical-ndjson.ts';
 import { toNameTest } from './match-files.ts';
 
 /** Columns by table. */
@@ -36,23 +36,43 @@ export function findUnknown(tables: Tables, known: readonly string[]): Map<strin
   return new Map(unknown.map((table) => [table, 'is unknown']));
 }
 
-/** What is not read of an agent's store, by the names of its tables; undefined if none of them has rows. */
+/**
+ * What is not read of an agent's store, by the names of its tables: those with a problem, and rows of the layout whose
+ * session, or message, is in none of its tables. Undefined if there are no such rows.
+ */
 export function toNotReadError(
   connection: DatabaseSync,
   agent: Agent,
   problems: ReadonlyMap<string, string>,
+  layout?: Layout,
 ): SourceError | undefined {
-  const named = [...problems].flatMap(([table, problem]) => {
-    const rows = connection.prepare(`SELECT count(*) AS n FROM ${quote(table)}`).get()?.n;
-    return typeof rows === 'number' && rows > 0
-      ? [`${toShownName(table)} (${rows} row${rows === 1 ? '' : 's'}) ${problem}`]
-      : [];
+  const count = (rest: string): number => Number(connection.prepare(`SELECT count(*) AS n FROM ${rest}`).get()?.n);
+  const toNamed = (table: string, rows: number, problem: string): string[] =>
+    rows > 0 ? [`${toShownName(table)} (${rows} row${rows === 1 ? '' : 's'}) ${problem}`] : [];
+  const orphans = (layout?.rows ?? []).flatMap((table) => {
+    const { children } = table;
+    const ofTable = toNamed(table.table, count(toOrphans(table, layout?.sessions ?? [])), 'belongs to no session');
+    if (children === undefined) return ofTable;
+    const parent = { table: table.table, id: 'id' };
+    const problem = `belongs to no ${toShownName(table.table)}`;
+    return [...ofTable, ...toNamed(children.table, count(toOrphans(children, [parent])), problem)];
   });
+  const unknown = [...problems].flatMap(([table, problem]) => toNamed(table, count(quote(table)), problem));
+  const named = [...unknown, ...orphans];
   if (named.length === 0) return undefined;
   const rest = named.length - MAX_NAMED;
   const list = [...named.slice(0, MAX_NAMED), ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
-  const message = `this version of recount does not read all of ${agent.label}’s database: table ${list}. Update recount; the rows stay where they are`;
+  const message = `this version of recount does not read all of ${agent.label}’s database: table ${list}. ${unknown.length > 0 ? 'Update recount; the' : 'The'} rows stay where they are`;
   return new SourceError('unknown-layout', message);
+}
+
+/** The rows of a table whose owner is in none of these tables. */
+function toOrphans(table: SessionTable, owners: readonly Pick<SessionHeadTable, 'table' | 'id'>[]): string {
+  const owner = `t.${quote(table.owner)}`;
+  const isOwned = owners.map(
+    (head) => `EXISTS (SELECT 1 FROM ${quote(head.table)} head WHERE head.${quote(head.id)} = ${owner})`,
+  );
+  return `${quote(table.table)} t ${toSelection(table, `NOT (${isOwned.join(' OR ')})`)}`;
 }
 
 /** Names come from the database: they must not control the terminal. */
