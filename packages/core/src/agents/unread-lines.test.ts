@@ -43,6 +43,18 @@ describe('a line that is not read', () => {
   });
 });
 
+it('does not search the envelope of a line, but fields of the same name further below', () => {
+  const reports: string[] = [];
+  const context = { report: (...[, , error]: [unknown, unknown, string]) => reports.push(error) };
+  const unread = createUnreadLines(TYPES, context, new Set(['cwd']));
+  const value = { cwd: '/srv/my own little app' };
+  expect(unread.read('tick', value)).toEqual([]);
+  expect(unread.read('tock', { ...value, id: 'a' })).toMatchObject([{ value: { id: 'a' } }]);
+  expect(reports).toEqual([]);
+  unread.read('tick', { data: value });
+  expect(reports).toEqual(['Text that is not shown, in lines of type tick']);
+});
+
 describe('content that is not read', () => {
   it.each([
     { input_tokens: 1 },

@@ -53,22 +53,40 @@ interface UnreadLines {
   read(type: string, value: JsonObject, name?: string): TranscriptRecord[];
 }
 
-/** Applies a reader's list of what it does not read, so that nothing with content is dropped silently. */
-export function createUnreadLines(types: UnreadTypes, context: NoticeContext): UnreadLines {
-  const exact = new Map(Object.entries(types));
-  const prefixes = Object.entries(types)
-    .filter(([type]) => type.endsWith('*'))
-    .map(([type, unread]) => [type.slice(0, -1), unread] as const);
-  const find = (type: string): UnreadType | undefined =>
-    exact.get(type) ?? prefixes.find(([prefix]) => type.startsWith(prefix))?.[1];
+/**
+ * Applies a reader's list of what it does not read, so that nothing with content is dropped silently. `envelope`: fields
+ * of every line that are not searched for content.
+ */
+export function createUnreadLines(
+  types: UnreadTypes,
+  context: NoticeContext,
+  envelope: ReadonlySet<string> = NO_FIELDS,
+): UnreadLines {
+  const expectedOf = new Map<UnreadType, Expected>();
+  const toExpected = (unread: UnreadType): Expected => {
+    const expected = expectedOf.get(unread) ?? toPaths(unread.mayHold);
+    expectedOf.set(unread, expected);
+    return expected;
+  };
+  const prefixes = Object.keys(types).filter((type) => type.endsWith('*'));
+  const find = (type: string): UnreadType | undefined => {
+    if (Object.hasOwn(types, type)) return types[type];
+    const prefix = prefixes.find((each) => type.startsWith(each.slice(0, -1)));
+    return prefix === undefined ? undefined : types[prefix];
+  };
   return {
     read(type, value, name = type) {
       const unread = find(name) ?? find(type);
-      if (unread === undefined) return [newUnknown(type, value, name)];
-      reportUnreadContent(name, value, context, unread.mayHold);
+      if (unread === undefined) return [newUnknown(type, omitFields(value, envelope), name)];
+      reportContent(name, searchContent(value, toExpected(unread), envelope), context);
       return [];
     },
   };
+}
+
+/** A copy of an object without these fields. */
+export function omitFields(value: JsonObject, fields: ReadonlySet<string>): JsonObject {
+  return Object.fromEntries(Object.entries(value).filter(([field]) => !fields.has(field)));
 }
 
 /** A record of a line, or a part of one, whose type is on no list. `value` is searched for content that is lost. */
@@ -80,10 +98,13 @@ export function newUnknown(type: string, value: JsonObject | undefined, name = t
 export function reportUnreadContent(
   name: string,
   value: JsonValue | undefined,
-  { report, isUsageOnly = false }: NoticeContext,
-  mayHold: readonly string[] = [],
+  context: NoticeContext,
+  mayHold?: readonly string[],
 ): void {
-  const { usage, text } = findUnreadContent(value, mayHold);
+  reportContent(name, findUnreadContent(value, mayHold), context);
+}
+
+function reportContent(name: string, { usage, text }: UnreadContent, { report, isUsageOnly = false }: NoticeContext) {
   const shown = cutCharacters(name, MAX_TYPE_LENGTH);
   if (usage) report('unread_content', 'notice', `Usage that is not counted, in lines of type ${shown}`);
   if (text && !isUsageOnly) report('unread_content', 'notice', `Text that is not shown, in lines of type ${shown}`);
@@ -101,31 +122,51 @@ export function reportUnknownCounts(
   }
 }
 
+/** Paths of fields that may hold text or usage, below the place that is searched. */
+type Expected = readonly (readonly string[])[];
+
+const NO_FIELDS: ReadonlySet<string> = new Set();
+
 /** Whether a value holds usage or a text outside the fields in `mayHold`: see UnreadType. */
-export function findUnreadContent(value: JsonValue | undefined, mayHold: readonly string[] = []): UnreadContent {
+export function findUnreadContent(value: JsonValue | undefined, mayHold?: readonly string[]): UnreadContent {
+  return searchContent(value, toPaths(mayHold), NO_FIELDS);
+}
+
+const toPaths = (mayHold: readonly string[] = []): Expected => mayHold.map((path) => path.split('.'));
+
+/** `envelope`: fields of the value itself that are not searched. */
+function searchContent(value: JsonValue | undefined, paths: Expected, envelope: ReadonlySet<string>): UnreadContent {
   const found: UnreadContent = { usage: false, text: false };
-  const expected = mayHold.map((path) => path.split('.'));
-  if (expected.some(([first]) => first === '*')) return found;
+  if (value === undefined || stepInto(paths, '*') === undefined) return found;
   let valueCount = 0;
-  const search = (child: JsonValue, path: readonly string[], isText: boolean, isCount: boolean): void => {
-    if (++valueCount > MAX_VALUES || path.length > MAX_DEPTH || (found.usage && found.text)) return;
+  const search = (child: JsonValue, expected: Expected, depth: number, isText: boolean, isCount: boolean): void => {
+    if (++valueCount > MAX_VALUES || depth > MAX_DEPTH || (found.usage && found.text)) return;
     if (typeof child === 'string') found.text ||= (isText && child.trim() !== '') || TEXT_WORDS.test(child);
     else if (typeof child === 'number') found.usage ||= isCount && child > 0;
-    else if (Array.isArray(child)) for (const element of child) search(element, path, isText, isCount);
-    else if (typeof child === 'object' && child !== null) searchFields(child, path, isCount);
+    else if (Array.isArray(child)) for (const element of child) search(element, expected, depth, isText, isCount);
+    else if (typeof child === 'object' && child !== null) searchFields(child, expected, depth + 1, isCount);
   };
-  const searchFields = (object: JsonObject, path: readonly string[], isInCounts: boolean): void => {
-    for (const [field, child] of Object.entries(object)) {
-      const fieldPath = [...path, field];
-      if (expected.some((parts) => matches(parts, fieldPath))) continue;
-      const isNumber = typeof child === 'number';
-      const isCount = (isInCounts || (isNumber ? COUNT_FIELD : COUNTS_FIELD).test(field)) && !LIMIT_FIELD.test(field);
-      search(child, fieldPath, TEXT_FIELD.test(field), isCount);
+  const searchFields = (object: JsonObject, expected: Expected, depth: number, isInCounts: boolean): void => {
+    for (const field in object) {
+      const child = object[field];
+      // Most values are flags and times of no content.
+      if (child === null || child === undefined || typeof child === 'boolean') continue;
+      if (depth === 1 && envelope.has(field)) continue;
+      const below = expected.length === 0 ? expected : stepInto(expected, field);
+      if (below === undefined) continue;
+      const isText = typeof child !== 'number' && TEXT_FIELD.test(field);
+      search(child, below, depth, isText, typeof child !== 'string' && isCountField(field, child, isInCounts));
     }
   };
-  if (value !== undefined) search(value, [], false, false);
+  search(value, paths, 0, false, false);
   return found;
 }
 
-const matches = (parts: readonly string[], path: readonly string[]): boolean =>
-  parts.length === path.length && parts.every((part, index) => part === '*' || part === path[index]);
+const isCountField = (field: string, child: JsonValue, isInCounts: boolean): boolean =>
+  (isInCounts || (typeof child === 'number' ? COUNT_FIELD : COUNTS_FIELD).test(field)) && !LIMIT_FIELD.test(field);
+
+/** The paths that go on below a field; undefined if one of them ends there, so that the field is expected. */
+function stepInto(expected: Expected, field: string): Expected | undefined {
+  const below = expected.filter(([first]) => first === field || first === '*').map((path) => path.slice(1));
+  return below.some((path) => path.length === 0) ? undefined : below;
+}

@@ -35,23 +35,28 @@ export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): 
   };
 }
 
-/** Counts by the object that they stand in; '' is the usage itself. */
-const KNOWN_COUNTS: Readonly<Record<string, readonly string[]>> = {
-  '': [
-    ...['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'],
-    // Sums and limits that programs in between add.
-    ...['total_tokens', 'max_tokens', 'prompt_tokens', 'completion_tokens'],
-  ],
-  cache_creation: ['ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens'],
-  server_tool_use: ['web_search_requests', 'web_fetch_requests'],
+/** Counts of a usage, and of the objects in it. */
+const KNOWN_COUNTS: ReadonlySet<string> = new Set([
+  ...['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'],
+  // Sums and limits that programs in between add.
+  ...['total_tokens', 'max_tokens', 'prompt_tokens', 'completion_tokens'],
+]);
+const KNOWN_PARTS: Readonly<Record<string, ReadonlySet<string>>> = {
+  cache_creation: new Set(['ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens']),
+  server_tool_use: new Set(['web_search_requests', 'web_fetch_requests']),
 };
 
 /** Names of counts above 0 that no rule reads: a new class of tokens, lifetime of caches or tool of the API. */
 export function listUnknownCounts(usage: JsonObject): string[] {
-  return Object.entries(KNOWN_COUNTS).flatMap(([place, known]) =>
-    Object.entries((place === '' ? usage : readObject(usage[place])) ?? {})
-      .filter(([field, value]) => /_(?:tokens|requests)$/.test(field) && typeof value === 'number' && value > 0)
-      .filter(([field]) => !known.includes(field))
-      .map(([field]) => cutCharacters(field, MAX_TYPE_LENGTH)),
-  );
+  const unknown: string[] = [];
+  const list = (part: JsonObject | undefined, known: ReadonlySet<string>): void => {
+    for (const field in part) {
+      const value = part[field];
+      if (typeof value !== 'number' || value <= 0 || known.has(field) || !/_(?:tokens|requests)$/.test(field)) continue;
+      unknown.push(cutCharacters(field, MAX_TYPE_LENGTH));
+    }
+  };
+  list(usage, KNOWN_COUNTS);
+  for (const place in KNOWN_PARTS) list(readObject(usage[place]), KNOWN_PARTS[place] ?? KNOWN_COUNTS);
+  return unknown;
 }

@@ -6,7 +6,7 @@ import { type ApiBlock, type BlockContext, toContentBlocks } from '../anthropic-
 import { type IterationReports, readIterations, readPausedResponses } from '../anthropic-api/iterations.ts';
 import { listUnknownCounts, toUsage } from '../anthropic-api/usage.ts';
 import type { MessageRecord, ResponseRecord, TranscriptRecord, UsageRecord } from '../records.ts';
-import { createUnreadLines, newUnknown } from '../unread-lines.ts';
+import { createUnreadLines, newUnknown, omitFields } from '../unread-lines.ts';
 import { type AgentVersionState, isFirstTooNew, NEWEST_KNOWN_MAJOR_VERSION } from './agent-version.ts';
 import {
   type AttachmentLineState,
@@ -33,7 +33,7 @@ import { toPromptRecords } from './prompts.ts';
 import { createSessionLineState, type SessionLineState, toSessionRecord } from './session-lines.ts';
 import { isStreamLine, type StreamLineState, toTranscriptLine } from './stream-lines.ts';
 import { describeToolBlocks, mayCountSearches } from './tools.ts';
-import { KNOWN_SUBTYPES, UNREAD_TYPES, withoutEnvelope } from './unread-types.ts';
+import { ENVELOPE, KNOWN_SUBTYPES, UNREAD_TYPES } from './unread-types.ts';
 
 const TOO_NEW = `Written by a version later than ${NEWEST_KNOWN_MAJOR_VERSION}: update recount`;
 /** Model of messages that Claude Code generates itself. */
@@ -58,7 +58,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
   const onImplausible = (name: string): void =>
     context.report('implausible_figure', 'warning', `The figure ${name} is implausible and not counted`);
   const onMissingField = (name: string): void => context.report('missing_field', 'warning', `Missing field ${name}`);
-  const unread = createUnreadLines(UNREAD_TYPES, context);
+  const unread = createUnreadLines(UNREAD_TYPES, context, ENVELOPE);
   const reports: IterationReports = {
     onInvalid: onInvalidUsage,
     onUnknown: (type) =>
@@ -166,7 +166,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     observeMessage(value, reading.isPrompt, state.attachments);
     const subtype = type === 'system' && !isUsageOnly ? value.subtype : undefined;
     if (typeof subtype === 'string' && !KNOWN_SUBTYPES.has(subtype)) {
-      reading.records.push(newUnknown(type, withoutEnvelope(value, ['content']), toLineName(value)));
+      reading.records.push(newUnknown(type, omitFields(value, new Set([...ENVELOPE, 'content'])), toLineName(value)));
     }
     return reading;
   };
@@ -186,7 +186,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     const records = readMetadata(value, type, timestampMs);
     if (!isUsageOnly && type === 'result' && isWithoutSubtype(value)) onMissingField('subtype');
     if (type === 'cost-state' || type === 'result') compareStatedTotal(value, state.totals);
-    records.push(...unread.read(type, withoutEnvelope(value), toTypeName(value)));
+    records.push(...unread.read(type, value, toTypeName(value)));
     return { records, blocks: [], isPrompt: false };
   };
 

@@ -1,8 +1,10 @@
-import type { JsonObject } from '../../rows.ts';
 import type { UnreadType, UnreadTypes } from '../unread-lines.ts';
 
-/** Fields of every line that may look like a text: paths and names with spaces. */
-const ENVELOPE = ['cwd', 'gitBranch', 'teamName'];
+/** Fields of every line, which the reader knows: ids, times, and paths and names that may look like a text. */
+export const ENVELOPE: ReadonlySet<string> = new Set([
+  ...['type', 'uuid', 'parentUuid', 'sessionId', 'session_id', 'timestamp', 'version', 'userType', 'entrypoint'],
+  ...['cwd', 'gitBranch', 'teamName', 'slug', 'agentId', 'toolUseID', 'parentToolUseID', 'logicalParentUuid'],
+]);
 
 /** `[why, mayHold]` */
 type Entry = readonly [why: string, ...mayHold: string[]];
@@ -216,12 +218,6 @@ const STREAM_TYPES = toTypes({
   'system/vcs_state_changed': [STATE],
   'system/worker_shutting_down': [STATE],
 });
-
-/** A line without the fields that all lines have. */
-export function withoutEnvelope(line: JsonObject, others: readonly string[] = []): JsonObject {
-  const known = new Set([...ENVELOPE, ...others]);
-  return Object.fromEntries(Object.entries(line).filter(([field]) => !known.has(field)));
-}
 
 /** What Claude Code writes and recount does not read, or reads only in part. */
 export const UNREAD_TYPES: UnreadTypes = { ...SESSION_TYPES, ...PROGRESS_TYPES, ...ATTACHMENT_TYPES, ...STREAM_TYPES };
