@@ -211,7 +211,12 @@ describe('scanHistory and settleLedger', () => {
     await save('one.jsonl', [{ ...ONE, output: 8 }]);
     await utimes(join(directory, 'one.jsonl'), ...TIMES);
     expect((await report([])).totals).toEqual([2, 12, 0]);
+    // Of the same size, but written later in the same month; then of another size, but with the same time.
+    const later = TIMES.map((seconds) => seconds + 1) as [number, number];
+    await utimes(join(directory, 'one.jsonl'), ...later);
+    expect((await report([])).totals).toEqual([2, 13, 0]);
     await appendFile(join(directory, 'one.jsonl'), toText([{ ...ONE, id: '3', output: 100 }]));
+    await utimes(join(directory, 'one.jsonl'), ...later);
     expect((await report([])).totals).toEqual([3, 113, 0]);
     await rm(join(directory, 'two.jsonl'));
     expect((await report([])).totals).toEqual([2, 108, 0]);

@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { type AttachmentRow, listAttachments } from '@recount/db';
+import { type AttachmentRow, changeWorkspaceSettings, listAttachments } from '@recount/db';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { receiveAttachment } from '../receive/receive-attachment.ts';
 import { retainWorkspace } from '../retain/retention.ts';
@@ -78,13 +78,18 @@ it('are detected if they are missing or damaged', async () => {
   expect(await examine(false, true)).toHaveLength(1);
 });
 
-it('are not attributed to another uploader if an object changes and loses its row', async () => {
-  const { attachment } = await receive('a result');
-  await deleteRows();
-  await writeFile(join(installation.storeDirectory, attachment.object_key), 'a forgery');
-  expect(await examine(true)).toMatchObject([{ kind: 'orphan-attachment', fixed: false }]);
-  expect(await list()).toEqual([]);
-});
+it.each(['off', 'rows-and-raw'] as const)(
+  'are not attributed to another uploader if an object changes and loses its row: redaction %s',
+  async (redaction) => {
+    await changeWorkspaceSettings(installation.database.database, TEST_WORKSPACE, { redaction });
+    const { attachment } = await receive(`a result with ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`);
+    expect(attachment.stored_sha256 !== null).toBe(redaction === 'rows-and-raw');
+    await deleteRows();
+    await writeFile(join(installation.storeDirectory, attachment.object_key), 'a forgery');
+    expect(await examine(true)).toMatchObject([{ kind: 'orphan-attachment', fixed: false }]);
+    expect(await list()).toEqual([]);
+  },
+);
 
 it('are deleted with raw transcripts that are too old', async () => {
   await receive('old', { modifiedAtMs: Date.now() - 40 * DAY_MS });

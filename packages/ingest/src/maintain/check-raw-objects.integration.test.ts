@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { findLiveSession, findLiveStream, type LiveStreamRow } from '@recount/db';
+import { findLiveSession, findLiveStream, type LiveStreamRow, recordRawObjectDeletions } from '@recount/db';
 import { type RawStore, rawObjectKey, streamObjectKey } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newStreamId, openLiveWriter } from '../live/open-live-writer.ts';
+import { finishDeletions } from '../raw-objects/delete-raw-objects.ts';
 import {
   createTestInstallation,
   TEST_WORKSPACE,
@@ -95,6 +96,13 @@ describe('streams that are stored as they arrive', () => {
     expect(await examine(true)).toEqual([]);
     await deleteSession(installation, TEST_WORKSPACE, 'codex-thread');
     expect(await installation.listObjectKeys()).toEqual([]);
+  });
+
+  it('outlive a deletion that was recorded before a row named them', async () => {
+    const { object_key: key } = await record('codex-thread');
+    await recordRawObjectDeletions(installation.database.database, TEST_WORKSPACE, [key ?? '']);
+    for await (const _deletion of finishDeletions(installation, new Date(Date.now() + 1000).toISOString()));
+    expect(await installation.listObjectKeys()).toEqual([key]);
   });
 
   it('are left alone if they are unreadable, or their workspace is gone', async () => {

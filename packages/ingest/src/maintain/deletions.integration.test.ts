@@ -7,6 +7,7 @@ import {
   listAuditEntries,
   listWorkspaces,
   lockSession,
+  recordRawObjectDeletions,
 } from '@recount/db';
 import { type RawStore, RawStoreError } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -232,6 +233,21 @@ describe('a deletion that fails', () => {
     expect(await installation.listObjectKeys()).toEqual([]);
     expect(await dumpEverything()).not.toContain('canary-home');
   });
+});
+
+it('finishing deletions keeps every object that a row names again, and then forgets its record', async () => {
+  await fill(TEST_WORKSPACE, 'canary-home');
+  await installation.work();
+  const keys = await installation.listObjectKeys();
+  for (const kind of ['transcripts', 'attachments']) expect(keys).toContainEqual(expect.stringContaining(`/${kind}/`));
+  const workspace = `workspaces/${TEST_WORKSPACE}/`;
+  const unnamed = `${workspace}transcripts/01J0000000000000000000009Z.jsonl`;
+  await installation.rawStore.put(unnamed, Readable.from([Buffer.from('x')]));
+  await recordRawObjectDeletions(installation.database.database, TEST_WORKSPACE, [...keys, unnamed, workspace]);
+  const recordedBefore = new Date(Date.now() + 1000).toISOString();
+  for await (const _deletion of finishDeletions(installation, recordedBefore));
+  expect(await installation.listObjectKeys()).toEqual(keys);
+  expect((await installation.database.pool.query('SELECT FROM recount.raw_object_deletions')).rowCount).toBe(0);
 });
 
 describe('deleteSession', () => {

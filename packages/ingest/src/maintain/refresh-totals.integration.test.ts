@@ -94,9 +94,11 @@ it('attributes all days of a session to the first machine that is named, by whic
 });
 
 it('attributes a session to the machine that a duplicate names', async () => {
-  await installation.receive(toAnswer('unnamed', 7));
+  // A day without an answer has totals of its messages alone.
+  const prompt = toLine('unnamed', 8, { timestamp: '2020-01-09T12:00:00.000Z' });
+  await installation.receive(toAnswer('unnamed', 7) + prompt);
   await installation.work();
   expect(await readMachines('unnamed')).toEqual({ laptop: 140, null: 20 });
-  await installation.receive(toAnswer('unnamed', 7), { machine: 'server' });
+  await installation.receive(toAnswer('unnamed', 7) + prompt, { machine: 'server' });
   expect(await readMachines('unnamed')).toEqual({ laptop: 140, server: 20 });
 });

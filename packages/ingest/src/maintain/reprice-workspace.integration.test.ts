@@ -121,6 +121,41 @@ describe('repriceWorkspace', () => {
   });
 });
 
+describe('repriceWorkspace, for a session that grows afterwards', () => {
+  it('leaves no cost at the old rates in what the session continues from', async () => {
+    const one = await createTestInstallation();
+    const upload = { path: 'growing.jsonl', agent: 'claude-code', sessionId: 'growing' };
+    const prices = createPriceTable({
+      overrides: [{ model: 'house-model-*', inputUsdPerMillion: 0.5, outputUsdPerMillion: 5 }],
+    });
+    const work = async (table: typeof prices) => {
+      for (const job of one.jobs.splice(0)) {
+        const options = { maxLineBytes: 1024 * 1024, minCheckpointBytes: 0, prices: table };
+        expect(await handleJob({ ...one, onReport: () => undefined }, job, options)).toEqual({ status: 'done' });
+      }
+    };
+    const readCosts = async () =>
+      (
+        await one.database.pool.query(`
+          SELECT s.cost_estimate_usd::float8 AS session, t.cost_estimate_usd::float8 AS transcript, t.unpriced_count,
+            (SELECT sum(cost_usd)::float8 FROM recount.usage_ledger) AS ledger
+          FROM recount.sessions AS s JOIN recount.transcripts AS t ON t.id = s.primary_transcript_id`)
+      ).rows;
+    try {
+      await one.receive(toAnswer(1, 'house-model-9') + toAnswer(2, 'house-model-9'), upload);
+      await work(createPriceTable({ overrides: [] }));
+      expect(await collect(repriceWorkspace(one, TEST_WORKSPACE, prices))).toHaveLength(1);
+      await one.receive([1, 2, 3].map((index) => toAnswer(index, 'house-model-9')).join(''), upload);
+      await work(prices);
+      expect(await readCosts()).toEqual([{ session: 3, transcript: 3, unpriced_count: 0, ledger: 3 }]);
+      const verified = await one.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
+      expect(verified.every(({ missing, surplus }) => missing + surplus === 0)).toBe(true);
+    } finally {
+      await one.close();
+    }
+  });
+});
+
 describe('repriceWorkspace, for a response of several requests', () => {
   it('prices each request by its own size, as ingestion does, and what is billed apart', async () => {
     const usage = (input: number, output: number) => ({ input_tokens: input, output_tokens: output });

@@ -123,6 +123,14 @@ describe('a step of Kimi Code and its usage record', () => {
     expect(countTokens(read)).toMatchObject({ responses: 2, output: 40 });
   });
 
+  it('leave a request after the step a response of its own that has the same counts', async () => {
+    for (const scope of ['session', 'turn']) {
+      const read = await readMain(...after, used(8, scope, 100, 20, 50));
+      expect(listIssues(read)).toEqual([]);
+      expect(countTokens(read)).toMatchObject({ responses: 2, input: 200, output: 40 });
+    }
+  });
+
   it('are reported if they differ, and count once', async () => {
     const early = await readMain(begin(2, 1), used(3, 'turn', 100, 25, 50), text(3, 1), end(4, 1, 100, 20, 50));
     const late = await readMain(begin(2, 1), text(3, 1), end(4, 1, 100, 20, 50), used(4, 'turn', 100, 25, 50));
