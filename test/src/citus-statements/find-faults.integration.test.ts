@@ -37,6 +37,8 @@ it.each([
   ],
   ['SELECT FROM recount.sessions WHERE workspace_id = $1 OR session_id = $2', 'reads sessions without'],
   ['UPDATE recount.sessions SET title = $1', 'reads sessions without'],
+  ['DECLARE next_rows NO SCROLL CURSOR FOR SELECT FROM recount.sessions WHERE title = $1', 'reads sessions without'],
+  ['DECLARE next_rows CURSOR WITH HOLD FOR WITH s AS (SELECT FROM recount.sessions) SELECT FROM s', 'reads sessions'],
   ['DELETE FROM recount.sessions WHERE workspace_id <> $1', 'reads sessions without'],
   [
     `INSERT INTO recount.search_index_state (workspace_id, session_id, row_set_id, parser_version) VALUES ($1, $2, $3, $4)

@@ -27,6 +27,8 @@ const RETURNS_FROM_TABLE_WITHOUT_ALIAS =
 const UNDEFINED_TABLE = '42P01';
 
 const IS_QUERY = /^\s*(?:\(|select|insert|update|delete|with|merge)/i;
+/** What precedes the query of a cursor. */
+const CURSOR = /^\s*DECLARE\s[^(]*?\sCURSOR\s[^(]*?FOR\b/i;
 
 const listNodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(listNodes)];
 
@@ -97,7 +99,8 @@ export interface FaultOptions {
  * What a Citus cluster would refuse in a statement or do differently from a single server, judging by Postgres's plan
  * without parameters.
  */
-export async function findFaults(client: Client, text: string, options: FaultOptions): Promise<string[]> {
+export async function findFaults(client: Client, statement: string, options: FaultOptions): Promise<string[]> {
+  const text = statement.replace(CURSOR, '');
   if (!IS_QUERY.test(text)) return [];
   let root: PlanNode;
   try {
