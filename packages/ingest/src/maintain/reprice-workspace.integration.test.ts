@@ -130,7 +130,8 @@ describe('repriceWorkspace, for a session that grows afterwards', () => {
     });
     const work = async (table: typeof prices) => {
       for (const job of one.jobs.splice(0)) {
-        const options = { maxLineBytes: 1024 * 1024, minCheckpointBytes: 0, prices: table };
+        // So that most of the responses are kept from the version before.
+        const options = { maxLineBytes: 1024 * 1024, minCheckpointBytes: 0, maxOpenMessages: 2, prices: table };
         expect(await handleJob({ ...one, onReport: () => undefined }, job, options)).toEqual({ status: 'done' });
       }
     };
@@ -142,12 +143,14 @@ describe('repriceWorkspace, for a session that grows afterwards', () => {
           FROM recount.sessions AS s JOIN recount.transcripts AS t ON t.id = s.primary_transcript_id`)
       ).rows;
     try {
-      await one.receive(toAnswer(1, 'house-model-9') + toAnswer(2, 'house-model-9'), upload);
+      const toText = (count: number) =>
+        Array.from({ length: count }, (_, index) => toAnswer(index + 1, 'house-model-9')).join('');
+      await one.receive(toText(6), upload);
       await work(createPriceTable({ overrides: [] }));
       expect(await collect(repriceWorkspace(one, TEST_WORKSPACE, prices))).toHaveLength(1);
-      await one.receive([1, 2, 3].map((index) => toAnswer(index, 'house-model-9')).join(''), upload);
+      await one.receive(toText(8), upload);
       await work(prices);
-      expect(await readCosts()).toEqual([{ session: 3, transcript: 3, unpriced_count: 0, ledger: 3 }]);
+      expect(await readCosts()).toEqual([{ session: 8, transcript: 8, unpriced_count: 0, ledger: 8 }]);
       const verified = await one.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
       expect(verified.every(({ missing, surplus }) => missing + surplus === 0)).toBe(true);
     } finally {
