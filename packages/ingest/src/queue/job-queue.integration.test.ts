@@ -317,19 +317,6 @@ describe('workSmall', () => {
       { name: SMALL_INGEST_QUEUE, state: 'completed' },
     ]);
   });
-
-  it('hands back to another worker', async () => {
-    await enqueueSmall(['a']);
-    let isLeaving = true;
-    const first = await startGroups(() => (isLeaving ? 'handed-back' : 'done'));
-    await vi.waitFor(() => expect(first.groups.length).toBeGreaterThan(0));
-    isLeaving = false;
-    const stopping = first.worker.stop(30_000);
-    const second = await startGroups(() => 'done');
-    await stopping;
-    await vi.waitFor(async () => expect(await isPending('a')).toBe(false));
-    expect([...first.alone, ...second.alone]).toEqual([]);
-  });
 });
 
 describe('errors while a worker looks for jobs', () => {
@@ -369,29 +356,6 @@ describe('stop', () => {
     expect(waiting).toMatchObject(['t2', 't3'].map((id) => ({ data: toJob(id), retry_count: 0, priority: 7 })));
     const other = await startWorker();
     await vi.waitFor(() => expect(other.taken).toEqual(['t2', 't3']));
-  });
-
-  it('gives a job that is handed back to another worker at once, and counts no attempt', async () => {
-    await queues.enqueue(sender, toJob('t1'), 7);
-    const { promise: isAborted, resolve: abort } = Promise.withResolvers<void>();
-    const first = await startWorker(async () => {
-      await isAborted;
-      return { status: 'handed-back' };
-    });
-    await vi.waitFor(() => expect(first.taken).toEqual(['t1']));
-    const other = await startWorker();
-    const stopping = first.worker.stop(30_000);
-    abort();
-    await stopping;
-    await vi.waitFor(() => expect(other.taken).toEqual(['t1']));
-    await vi.waitFor(async () => {
-      const jobs = await queues.readJobs();
-      // While it is stopping, the first worker may take the job again, and hands it back again.
-      expect(jobs.length).toBeGreaterThanOrEqual(2);
-      const expected = { data: toJob('t1'), state: 'completed', retry_count: 0, priority: 7 };
-      expect(jobs).toMatchObject(jobs.map(() => expected));
-    });
-    expect([...new Set(first.taken)]).toEqual(['t1']);
   });
 
   it('leaves a job that does not end in time to another attempt', async () => {
