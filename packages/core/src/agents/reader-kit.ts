@@ -80,16 +80,17 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
     return timeMs;
   };
 
-  /** A token count, 0 if there is none; an implausible one is reported and becomes 0. */
-  const toCount = (source: JsonObject | undefined, field: string, max = MAX_TOKENS_PER_FIELD): number =>
-    readCount(source?.[field], max, onInvalidUsage(field)) ?? 0;
+  let termsOf: JsonObject | undefined;
+  /** Agents with this kit state no tier beside their counts: one that appears there may change the price. */
+  const reportTerms = (source: JsonObject): void => {
+    termsOf = source;
+    for (const field of listUnknownTerms(source)) report('unknown_usage', 'notice', `Unknown field of usage: ${field}`);
+  };
 
-  /** Names counts of a usage that no rule reads; `known` are the fields that one does. */
-  const reportUnknownCounts = (source: JsonObject | undefined, known: readonly string[]): void => {
-    for (const [field, value] of Object.entries(source ?? {})) {
-      if (known.includes(field) || typeof value !== 'number' || value <= 0) continue;
-      report('unknown_usage', 'notice', `Unknown field of usage: ${cutCharacters(field, MAX_TYPE_LENGTH)}`);
-    }
+  /** A token count, 0 if there is none; an implausible one is reported and becomes 0. */
+  const toCount = (source: JsonObject | undefined, field: string, max = MAX_TOKENS_PER_FIELD): number => {
+    if (source !== undefined && source !== termsOf) reportTerms(source);
+    return readCount(source?.[field], max, onInvalidUsage(field)) ?? 0;
   };
 
   /** The object in a usage field, undefined if there is none; anything else is reported. */
@@ -127,10 +128,11 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
   };
 
   return {
+    report,
     toId,
     toTimeMs,
     toCount,
-    reportUnknownCounts,
+    reportInvalidUsage: (field: string): void => onInvalidUsage(field)(),
     toDollars,
     toUsagePart,
     toBlocks,
@@ -174,6 +176,18 @@ function toEvent(
   { isSidechain = false }: Partial<MessageRecord> = {},
 ): EventRecord {
   return { kind: 'event', event, uuid: identity, timestampMs, isSubagent: isSidechain };
+}
+
+const TERM_FIELDS = ['service_tier', 'serviceTier', 'tier', 'speed'];
+const STANDARD_TERMS = new Set(['standard', 'default', 'auto', '']);
+
+/** Fields of a usage with a tier or speed that its reader does not read, unless it is the standard one. */
+export function listUnknownTerms(usage: JsonObject, known: readonly string[] = []): string[] {
+  return TERM_FIELDS.filter((field) => {
+    const value = usage[field];
+    if (value === undefined || value === null || known.includes(field)) return false;
+    return typeof value !== 'string' || !STANDARD_TERMS.has(value.trim().toLowerCase());
+  });
 }
 
 /** Usage whose classes do not overlap; undefined if all counts are 0, which agents write if the provider gave none. */

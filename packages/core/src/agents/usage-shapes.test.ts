@@ -1,7 +1,8 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseTranscript } from '../parse-transcript.ts';
 import type { JsonObject } from '../rows.ts';
 import { toJsonl } from '../testing/transcript-lines.ts';
+import { changeAt, findUsages, readRecordedLines } from '../testing/usages.ts';
 
 const at = '2026-05-01T08:00:00Z';
 
@@ -79,4 +80,95 @@ it('reports a request that is not JSON in a task of Cline', async () => {
   const { warnings, apiResponses } = await parseTranscript('s', JSON.stringify(task), { format: 'cline-task' });
   expect(warnings).toMatchObject([{ code: 'invalid_usage', error: 'A request is not a JSON object' }]);
   expect(apiResponses).toEqual([]);
+});
+
+/** Formats of JSON lines, each with the file of lines that it has or shares. */
+const RECORDED: readonly (readonly [format: string, lines: string])[] = [
+  ['codex-rollout', 'codex/codex-rollout'],
+  ['codex-exec', 'codex/codex-exec'],
+  ['opencode-session', 'opencode/opencode-session'],
+  ['opencode-json', 'opencode/opencode-json'],
+  ['kilo-session', 'opencode/opencode-session'],
+  ['kilo-json', 'opencode/opencode-json'],
+  ['copilot-session', 'copilot/copilot-session'],
+  ['copilot-cli', 'copilot/copilot-cli'],
+  ['gemini-session', 'gemini/gemini-session'],
+  ['gemini-stream-json', 'gemini/gemini-stream-json'],
+  ['amp-stream-json', 'amp/amp-stream-json'],
+  ['cursor-stream-json', 'cursor/cursor-stream-json'],
+  ['pi-session', 'pi/pi-session'],
+  ['omp-session', 'pi/pi-session'],
+  ['openclaw-session', 'pi/pi-session'],
+  ['droid-stream-json', 'droid/droid-stream-json'],
+  ['qwen-session', 'qwen/qwen-session'],
+  ['kimi-wire', 'kimi/kimi-wire'],
+  ['goose-session', 'goose/goose-session'],
+  ['openhands-session', 'openhands/openhands-session'],
+];
+
+async function readFigures(format: string, lines: readonly JsonObject[]) {
+  const { apiResponses, errors, warnings, notices } = await parseTranscript('s-1', toJsonl(...lines), { format });
+  const tokens = apiResponses.map((row) => [row.tokens_in, row.tokens_out, row.cache_read, row.cache_write].join());
+  const issues = [...errors, ...warnings, ...notices].map(({ error, count }) => `${error} (${count})`);
+  const terms = apiResponses.flatMap(({ service_tier, speed }) => [service_tier, speed]);
+  return { tokens: tokens.sort().join(' '), issues: issues.sort().join('\n'), terms };
+}
+
+const changeCounts = (usage: JsonObject, change: (count: number) => JsonObject[string]): JsonObject =>
+  Object.fromEntries(
+    Object.entries(usage).map(([field, value]) => [
+      field,
+      typeof value === 'number' && value > 0 ? change(value) : value,
+    ]),
+  );
+
+const SHAPES: Readonly<Record<string, (usage: JsonObject) => JsonObject[string]>> = {
+  'a text': () => 'x',
+  'an array': () => [1],
+  'a number': () => 1.5,
+  'negative counts': (usage) => changeCounts(usage, (count) => -count),
+  'fractions of counts': (usage) => changeCounts(usage, (count) => count + 0.5),
+  'counts that are texts': (usage) => changeCounts(usage, (count) => `many ${count}`),
+  'counts that are nested': (usage) => changeCounts(usage, () => ({ a: null })),
+};
+
+/** The usages of the lines that count: without them, figures are others. */
+async function listCounted(format: string, lines: readonly JsonObject[], tokens: string) {
+  const counted = [];
+  for (const place of findUsages(lines)) {
+    const without = await readFigures(
+      format,
+      changeAt(lines, place, () => null),
+    );
+    if (without.tokens !== tokens) counted.push(place);
+  }
+  expect(counted.length).toBeGreaterThan(0);
+  return counted;
+}
+
+describe.each(RECORDED)('a usage in %s', (format, path) => {
+  const lines = readRecordedLines(path);
+
+  it('changes no figure without an issue if its shape is wrong', async () => {
+    const known = await readFigures(format, lines);
+    for (const place of await listCounted(format, lines, known.tokens)) {
+      for (const [shape, change] of Object.entries(SHAPES)) {
+        const read = await readFigures(format, changeAt(lines, place, change));
+        if (read.issues !== known.issues) continue;
+        expect([shape, place, read.tokens]).toEqual([shape, place, known.tokens]);
+      }
+    }
+  });
+
+  it('is flagged if it has a tier or a speed that is invented', async () => {
+    const known = await readFigures(format, lines);
+    for (const place of await listCounted(format, lines, known.tokens)) {
+      for (const field of ['service_tier', 'serviceTier', 'tier', 'speed']) {
+        const changed = changeAt(lines, place, (usage) => ({ ...usage, [field]: 'heron' }));
+        const { issues, terms } = await readFigures(format, changed);
+        const isFlagged = terms.includes('heron') || issues !== known.issues;
+        expect([place, field, isFlagged]).toEqual([place, field, true]);
+      }
+    }
+  });
 });

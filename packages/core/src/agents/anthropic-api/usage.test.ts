@@ -120,6 +120,13 @@ it('reports a part that is no object', () => {
   });
 });
 
+it('reports a tier or a speed that is no text', () => {
+  const reported: string[] = [];
+  const usage = toUsage({ input_tokens: 1, service_tier: { heron: 1 }, speed: 2 }, (field) => reported.push(field));
+  expect(usage).toMatchObject({ serviceTier: null, speed: null });
+  expect(reported).toEqual(['service_tier', 'speed']);
+});
+
 describe('toFinalUsage', () => {
   it('takes the maximum of each count, and the last text', () => {
     const earlier = read({ input_tokens: 9, output_tokens: 1, service_tier: 'standard', speed: 'fast' }).usage;

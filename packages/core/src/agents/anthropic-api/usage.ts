@@ -1,16 +1,18 @@
 import { cutCharacters, MAX_TYPE_LENGTH, readCount, readObject, readPart } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
 import { MAX_REQUESTS_PER_RESPONSE, MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
+import { listUnknownTerms } from '../reader-kit.ts';
 
 /**
  * Reads a `message.usage` object of the Anthropic API. A field without a plausible count is reported and becomes 0, and so
- * is a part that is no object.
+ * is a part that is no object, and a tier or speed that is no text.
  */
 export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): Usage {
   const count = (source: JsonObject | undefined, field: string, max = MAX_TOKENS_PER_FIELD): number =>
     readCount(source?.[field], max, () => onInvalid(field)) ?? 0;
   const text = (field: string): string | null => {
-    const value = usage[field];
+    const value = usage[field] ?? null;
+    if (value !== null && typeof value !== 'string') onInvalid(field);
     return typeof value === 'string' && value !== '' ? cutCharacters(value, 64) : null;
   };
   const part = (field: string): JsonObject | undefined => readPart(usage, field, onInvalid);
@@ -46,7 +48,7 @@ const KNOWN_PARTS: Readonly<Record<string, ReadonlySet<string>>> = {
   server_tool_use: new Set(['web_search_requests', 'web_fetch_requests']),
 };
 
-/** Names of counts above 0 that no rule reads: a new class of tokens, lifetime of caches or tool of the API. */
+/** Names of counts above 0, and tiers, that no rule reads: a new class of tokens, lifetime of caches or tool of the API. */
 export function listUnknownCounts(usage: JsonObject): string[] {
   const unknown: string[] = [];
   const list = (part: JsonObject | undefined, known: ReadonlySet<string>): void => {
@@ -58,5 +60,5 @@ export function listUnknownCounts(usage: JsonObject): string[] {
   };
   list(usage, KNOWN_COUNTS);
   for (const place in KNOWN_PARTS) list(readObject(usage[place]), KNOWN_PARTS[place] ?? KNOWN_COUNTS);
-  return unknown;
+  return [...unknown, ...listUnknownTerms(usage, ['service_tier', 'speed'])];
 }

@@ -139,7 +139,7 @@ export function createExecReader(
   const readUsage = (tokens: JsonObject | undefined, timestampMs: TimeMs): TranscriptRecord[] => {
     if (tokens === undefined) return [];
     const count = (field: string): number => kit.toCount(tokens, field, MAX_TOKENS_PER_SESSION);
-    for (const field of listUnknownCounts(tokens)) {
+    for (const field of listUnknownCounts(tokens, ['service_tier'])) {
       context.report('unknown_usage', 'notice', `Unknown field of usage: ${field}`);
     }
     const cacheReadTokens = count('cached_input_tokens');

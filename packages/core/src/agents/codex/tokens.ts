@@ -1,5 +1,6 @@
 import { cutCharacters, MAX_TYPE_LENGTH } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
+import { listUnknownTerms } from '../reader-kit.ts';
 
 /** Tokens as Codex counts them: `input` contains `cached` and `cacheWrite`, `output` contains `reasoning`. */
 export interface CodexTokens {
@@ -16,13 +17,14 @@ const COUNT_FIELDS: ReadonlySet<string> = new Set([
   ...['output_tokens', 'reasoning_output_tokens', 'total_tokens'],
 ]);
 
-/** Names of counts in a usage that no rule reads. */
-export function listUnknownCounts(usage: JsonObject): string[] {
-  return Object.entries(usage)
+/** Names of counts in a usage, and tiers, that no rule reads. */
+export function listUnknownCounts(usage: JsonObject, knownTerms: readonly string[] = []): string[] {
+  const counts = Object.entries(usage)
     .filter(
       ([field, value]) => /tokens?$/.test(field) && typeof value === 'number' && value > 0 && !COUNT_FIELDS.has(field),
     )
     .map(([field]) => cutCharacters(field, MAX_TYPE_LENGTH));
+  return [...counts, ...listUnknownTerms(usage, knownTerms)];
 }
 
 export const NO_TOKENS: Readonly<CodexTokens> = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0 };

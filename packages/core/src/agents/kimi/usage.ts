@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../rows.ts';
 import type { Usage } from '../../usage/usage.ts';
 import { type ReaderKit, toUsageIfAny } from '../reader-kit.ts';
+import { reportUnknownCounts } from '../unread-lines.ts';
 
 const CODE_FIELDS = ['inputOther', 'output', 'inputCacheRead', 'inputCacheCreation'] as const;
 const CLI_FIELDS = ['input_other', 'output', 'input_cache_read', 'input_cache_creation'] as const;
@@ -11,7 +12,7 @@ function toKimiUsage(
   source: JsonObject | undefined,
   fields: readonly [string, string, string, string],
 ): Usage | undefined {
-  kit.reportUnknownCounts(source, fields);
+  reportUnknownCounts(source, new Set(fields), kit);
   const [other, output, read, written] = fields;
   return toUsageIfAny({
     inputTokens: kit.toCount(source, other),

@@ -110,6 +110,41 @@ function countIndependently(lines: readonly object[]): TokenCount {
   return total;
 }
 
+it('gives the answers after a change of the tier its terms, for the family of their models', async () => {
+  const tier = (id: string, second: number, serviceTier: unknown) => ({
+    ...{ type: 'service_tier_change', id, parentId: null, timestamp: at(second), serviceTier },
+  });
+  const gpt = { provider: 'openai-codex', model: 'gpt-6-astra' };
+  const ask = (second: number, more = {}) => answer(`a-${second}`, 'p', second, usage(second, 5), undefined, more);
+  const lines = [
+    ...[header('0190aaaa-0000-7000-8000-000000000009', 0), ask(1, gpt)],
+    ...[tier('t-1', 2, { openai: 'flex', anthropic: 'priority' }), ask(3, gpt), ask(4)],
+    ...[ask(5, { ...gpt, provider: 'github-copilot' }), ask(6, { provider: 'local', model: 'heron-1' })],
+    ...[tier('t-2', 7, 'heron'), ask(8, gpt), ask(9)],
+    ...[tier('t-3', 10, null), ask(11, gpt)],
+    ...[tier('t-4', 12, 7), ask(13, gpt)],
+  ];
+  const read = await readTranscript(toJsonLines(lines), '/home/ada/.omp/agent/sessions/p/s.jsonl');
+  expect(read.apiResponses.map((row) => [row.tokens_in, row.service_tier, row.speed])).toEqual([
+    ...[
+      [1, null, null],
+      [3, 'flex', null],
+      [4, null, 'fast'],
+    ],
+    ...[
+      [5, null, null],
+      [6, null, null],
+      [8, 'heron', null],
+      [9, 'heron', null],
+    ],
+    ...[
+      [11, null, null],
+      [13, null, null],
+    ],
+  ]);
+  expect(read.warnings.map(({ error }) => error)).toEqual(['Usage field serviceTier is no plausible figure']);
+});
+
 describe('Pi', () => {
   it('counts every branch, and the requests of tools and compactions', async () => {
     const read = await readTranscript(toJsonLines(SESSION), PATH);

@@ -15,6 +15,7 @@ import type { MessageRecord, ResponseRecord, TranscriptRecord } from '../records
 import { toStem } from '../transcript-path.ts';
 import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { toApiContent, toInstructions } from './content.ts';
+import { readServiceTiers, type ServiceTiers, toTerms } from './service-tier.ts';
 import {
   addUnexplained,
   compareUnexplained,
@@ -42,7 +43,7 @@ const TOOLS: ToolVocabulary = {
  */
 const UNREAD: UnreadTypes = {
   thinking_level_change: { why: 'a setting' },
-  service_tier_change: { why: 'a setting' },
+  service_tier_change: { why: 'a setting, whose tier is read', mayHold: ['serviceTier'] },
   mode_change: { why: 'a setting, such as plan mode and its file', mayHold: ['data'] },
   mcp_tool_selection: { why: 'a setting' },
   credential_pin: { why: 'a digest of the account in use' },
@@ -61,6 +62,7 @@ const UNREAD: UnreadTypes = {
 interface PiReaderState {
   /** For messages that name no model. */
   model: string | null;
+  serviceTiers: ServiceTiers;
   /** When the session was forked: earlier entries are its parent's. */
   forkedAtMs: number | undefined;
   unexplained: UnexplainedTotals;
@@ -76,6 +78,7 @@ export function createPiReader(
   context: ReaderContext,
   state: PiReaderState = {
     model: null,
+    serviceTiers: null,
     forkedAtMs: undefined,
     unexplained: structuredClone(NO_UNEXPLAINED_TOTALS),
   },
@@ -150,8 +153,9 @@ export function createPiReader(
     const provider = kit.toId(message.provider);
     const response = toResponse(kit.toUsagePart(message, 'usage'), message, line, entry);
     const metadata = provider === null ? {} : { provider };
+    const usage = response.usage && { ...response.usage, ...toTerms(state.serviceTiers, model, provider) };
     const records: TranscriptRecord[] = [
-      newMessage('assistant', { ...entry, ...response, model, stopReason, metadata, blocks }),
+      newMessage('assistant', { ...entry, ...response, usage, model, stopReason, metadata, blocks }),
     ];
     if (stopReason !== 'error') return records;
     return [...toApiError(provider, message.errorMessage, line, entry), ...records];
@@ -240,6 +244,12 @@ export function createPiReader(
       case 'model_change': {
         state.model = kit.toId(line.modelId) ?? kit.toId(line.model) ?? state.model;
         return [];
+      }
+      case 'service_tier_change': {
+        const tiers = readServiceTiers(line.serviceTier);
+        if (tiers === undefined) kit.reportInvalidUsage('serviceTier');
+        else state.serviceTiers = tiers;
+        return undefined;
       }
       // OMP: a slot at the top of the file that is overwritten in place, and its changes.
       case 'title':
