@@ -3,6 +3,7 @@ import { mayParseNested } from '../lines/json-values.ts';
 import { toProgramOfWords, toShellProgram } from '../messages/shell-program.ts';
 import {
   cutCharacters,
+  MAX_IDENTIFIER_LENGTH,
   readCount,
   readDollars,
   readIdentifier,
@@ -200,6 +201,18 @@ export function toUsageIfAny(known: Partial<Usage>): Usage | undefined {
 /** The agent's own price for a response. Agents write 0 for models that they have no price for. */
 export function toReportedCost(dollars: number | null): number | null {
   return dollars === null || dollars === 0 ? null : dollars;
+}
+
+/** Providers that sell models of many makers at prices of their own: opencode's Zen, and its plan. */
+const SELLERS = new Set(['opencode', 'opencode-go']);
+
+/**
+ * A model's name with its seller, if that decides the price: `opencode/gpt-5`, as other agents write it. The rules of
+ * `packages/prices` know which of its prices are the makers'.
+ */
+export function toSoldModel(model: string | null, provider: string | null): string | null {
+  const isNamed = model === null || provider === null || !SELLERS.has(provider) || model.startsWith(`${provider}/`);
+  return isNamed ? model : cutCharacters(`${provider}/${model}`, MAX_IDENTIFIER_LENGTH);
 }
 
 /** A record of what a line says about its session; undefined if it says nothing. */

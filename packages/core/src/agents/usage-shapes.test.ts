@@ -75,6 +75,15 @@ it.each<[string, string, JsonObject[]]>([
   ]);
 });
 
+it('reports metrics of a wrong shape in a session of Cline', async () => {
+  const content = [{ type: 'text', text: 'Reeds' }];
+  const message = { role: 'assistant', id: 'm', ts: 1777622400000, modelInfo: { id: 'm' }, content, metrics: 'x' };
+  const { warnings } = await parseTranscript('s', JSON.stringify({ sessionId: 's', messages: [message] }), {
+    format: 'cline-session',
+  });
+  expect(warnings).toMatchObject([{ code: 'invalid_usage', error: 'Usage field metrics is no plausible figure' }]);
+});
+
 it('reports a request that is not JSON in a task of Cline', async () => {
   const task = [{ ts: 1777622400000, type: 'say', say: 'api_req_started', text: '{"tokensIn": 5' }];
   const { warnings, apiResponses } = await parseTranscript('s', JSON.stringify(task), { format: 'cline-task' });

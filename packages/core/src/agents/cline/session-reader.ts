@@ -3,7 +3,14 @@ import type { JsonObject, JsonValue } from '../../rows.ts';
 import type { Usage } from '../../usage/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { newMessage } from '../new-records.ts';
-import { createReaderKit, type ReaderKit, toReportedCost, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
+import {
+  createReaderKit,
+  type ReaderKit,
+  toReportedCost,
+  toSessionRecord,
+  toSoldModel,
+  toUsageIfAny,
+} from '../reader-kit.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
 import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { toImages } from './content.ts';
@@ -91,9 +98,9 @@ export function createClineSessionReader(
   };
 
   const readAnswer = (message: JsonObject, known: Partial<MessageRecord>): TranscriptRecord[] => {
-    const model = kit.toId(readObject(message.modelInfo)?.id);
     const provider = kit.toId(readObject(message.modelInfo)?.provider);
-    const metrics = readObject(message.metrics);
+    const model = toSoldModel(kit.toId(readObject(message.modelInfo)?.id), provider);
+    const metrics = kit.toUsagePart(message, 'metrics');
     // What another agent used is in its own transcripts.
     const isCounted = !state.isImport || OWN_ID.test(known.uuid ?? '');
     if (isCounted) reportUnknownCounts(metrics, METRICS, context);

@@ -39,6 +39,13 @@ describe('opencode 2', () => {
     expect(document.apiResponses[0]?.response_key).toBe(rows.apiResponses[0]?.response_key);
   });
 
+  it('names Zen as the seller of its models', async () => {
+    const [question, answer] = MESSAGES;
+    const sold = { ...answer, model: { id: 'gpt-5', providerID: 'opencode' } };
+    const read = await readTranscript(toJsonLines([HEADER, toRow(question ?? {}, 1), toRow(sold, 2)]));
+    expect(read.apiResponses).toMatchObject([{ model: 'opencode/gpt-5' }]);
+  });
+
   it('streams parts whose reasoning stands beside the output, although they state no total', async () => {
     const line = (type: string, part: object) => ({ type, timestamp: START, sessionID: 'ses_heron', part });
     const state = {

@@ -135,6 +135,25 @@ describe('opencode', () => {
     expect(read.apiResponses.every(({ model }) => model === 'claude-sonnet-4-5')).toBe(true);
   });
 
+  it('names the seller of models that have its own prices, and no other provider', async () => {
+    const ask = (providerID: string, modelID: string) => {
+      const messages = [user('msg_1', 1, []), assistant('msg_2', 2, [tokens(1, 2)], [], { providerID, modelID })];
+      return readTranscript(toJsonLines(toRows(messages)));
+    };
+    const zen = await ask('opencode', 'gpt-5');
+    expect(zen.apiResponses).toMatchObject([{ model: 'opencode/gpt-5', reported_cost_usd: 0.001 }]);
+    expect(zen.messages.at(-1)).toMatchObject({ model: 'opencode/gpt-5', metadata: { provider: 'opencode' } });
+    // Keys have both already, and stay as they are in stored sessions.
+    expect(zen.apiResponses[0]?.response_key).toMatch(/^opencode\/\d+\/opencode\/gpt-5\//);
+    for (const [provider, model] of [
+      ['opencode', 'opencode/gpt-5'],
+      ['openrouter', 'openai/gpt-5'],
+      ['github-copilot', 'gpt-5'],
+    ] as const) {
+      expect((await ask(provider, model)).apiResponses).toMatchObject([{ model }]);
+    }
+  });
+
   it('knows what tools do, and which of them failed', async () => {
     const { toolCalls } = await readTranscript(toJsonLines(toRows(MESSAGES)));
     expect(toolCalls).toMatchObject([

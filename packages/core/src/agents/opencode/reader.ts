@@ -13,7 +13,14 @@ import {
 import { compareTotal } from '../compare-total.ts';
 import { createCrushReader } from '../crush/reader.ts';
 import { newMessage } from '../new-records.ts';
-import { createReaderKit, readType, type ToolVocabulary, toReportedCost, toSessionRecord } from '../reader-kit.ts';
+import {
+  createReaderKit,
+  readType,
+  type ToolVocabulary,
+  toReportedCost,
+  toSessionRecord,
+  toSoldModel,
+} from '../reader-kit.ts';
 import type { TranscriptRecord } from '../records.ts';
 import { newUnknown } from '../unread-lines.ts';
 import { createPartReader, isStep, type PartsState, toCopyIdentity } from './parts.ts';
@@ -78,9 +85,10 @@ export function createOpencodeReader(
     if (role !== 'user' && role !== 'assistant') return undefined;
     const time = readObject(info.time);
     const timestampMs = kit.toTimeMs(time?.created);
-    const model = kit.toId(info.modelID) ?? kit.toId(readObject(info.model)?.modelID);
+    const modelId = kit.toId(info.modelID) ?? kit.toId(readObject(info.model)?.modelID);
     const provider = kit.toId(info.providerID) ?? kit.toId(readObject(info.model)?.providerID);
-    const responsePrefix = `opencode/${timestampMs ?? ''}/${provider ?? ''}/${model ?? ''}`;
+    const model = toSoldModel(modelId, provider);
+    const responsePrefix = `opencode/${timestampMs ?? ''}/${provider ?? ''}/${modelId ?? ''}`;
     const usage = toOpencodeUsage(kit.toUsagePart(info, 'tokens'), kit, timestampMs);
     const responseId = usage === undefined ? null : toResponseId(responsePrefix, usage);
     const id = kit.toId(info.id);

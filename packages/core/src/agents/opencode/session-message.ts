@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../rows.ts';
 import type { Usage } from '../../usage/usage.ts';
 import type { ReaderContext } from '../agent.ts';
 import { newBlock, newMessage, newUsageRecord } from '../new-records.ts';
-import { type ReaderKit, readType, toReportedCost } from '../reader-kit.ts';
+import { type ReaderKit, readType, toReportedCost, toSoldModel } from '../reader-kit.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
 import { createUnreadLines, newUnknown, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { OPENCODE_USAGE_FIELDS, toOpencodeUsage, toResponseId } from './usage.ts';
@@ -145,7 +145,7 @@ export function createSessionMessageReader(
     const provider = kit.toId(source?.providerID);
     // As for messages of version 1, so that both forms of one response have one key.
     const prefix = `opencode/${timestampMs ?? ''}/${provider ?? ''}/${model ?? ''}`;
-    return { model, provider, prefix };
+    return { model: toSoldModel(model, provider), provider, prefix };
   };
 
   const toUsage = (data: JsonObject, timestampMs: number | undefined): Usage | undefined => {

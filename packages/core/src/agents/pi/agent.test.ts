@@ -110,6 +110,19 @@ function countIndependently(lines: readonly object[]): TokenCount {
   return total;
 }
 
+it('names the seller of models that have its own prices', async () => {
+  const zen = { provider: 'opencode', model: 'gpt-5' };
+  const nameless = { provider: undefined, model: undefined };
+  const change = { type: 'model_change', id: 'c', parentId: null, timestamp: at(3), provider: 'opencode' };
+  const lines = [
+    ...[header('0190aaaa-0000-7000-8000-00000000000a', 0), answer('a', 'p', 2, usage(1, 5), undefined, zen)],
+    ...[{ ...change, modelId: 'gpt-5.1' }, answer('b', 'p', 4, usage(2, 5), undefined, nameless)],
+    answer('c', 'p', 5, usage(3, 5), undefined, { provider: 'github-copilot', model: 'gpt-5' }),
+  ];
+  const { apiResponses } = await readTranscript(toJsonLines(lines));
+  expect(apiResponses.map(({ model }) => model)).toEqual(['opencode/gpt-5', 'opencode/gpt-5.1', 'gpt-5']);
+});
+
 it('gives the answers after a change of the tier its terms, for the family of their models', async () => {
   const tier = (id: string, second: number, serviceTier: unknown) => ({
     ...{ type: 'service_tier_change', id, parentId: null, timestamp: at(second), serviceTier },

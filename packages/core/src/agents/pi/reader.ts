@@ -10,6 +10,7 @@ import {
   toCutTitle,
   toReportedCost,
   toSessionRecord,
+  toSoldModel,
 } from '../reader-kit.ts';
 import type { MessageRecord, ResponseRecord, TranscriptRecord } from '../records.ts';
 import { toStem } from '../transcript-path.ts';
@@ -89,7 +90,7 @@ export function createPiReader(
   const toHeader = (line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
     const parent = readText(line.parentSession) ?? readText(line.branchedFrom);
     if (parent !== null) state.forkedAtMs = timestampMs;
-    state.model = kit.toId(line.modelId) ?? state.model;
+    state.model = toSoldModel(kit.toId(line.modelId), kit.toId(line.provider)) ?? state.model;
     const session = toSessionRecord({
       sessionId: kit.toId(line.id),
       cwd: kit.toId(line.cwd),
@@ -141,7 +142,9 @@ export function createPiReader(
   };
 
   const toAssistant = (message: JsonObject, line: JsonObject, entry: Entry): TranscriptRecord[] => {
-    const model = kit.toId(message.responseModel) ?? kit.toId(message.model) ?? state.model;
+    const provider = kit.toId(message.provider);
+    const named = kit.toId(message.responseModel) ?? kit.toId(message.model);
+    const model = toSoldModel(named, provider) ?? state.model;
     state.model = model;
     const stopReason = kit.toId(message.stopReason) ?? 'stop';
     const elements = Array.isArray(message.content) ? message.content : [message.content ?? null];
@@ -150,7 +153,6 @@ export function createPiReader(
       if (call?.type !== 'toolCall') return kit.toBlocks(toApiContent([element]));
       return kit.toToolUseBlocks({ id: call.id, name: call.name, input: call.arguments });
     });
-    const provider = kit.toId(message.provider);
     const response = toResponse(kit.toUsagePart(message, 'usage'), message, line, entry);
     const metadata = provider === null ? {} : { provider };
     const usage = response.usage && { ...response.usage, ...toTerms(state.serviceTiers, model, provider) };
@@ -200,7 +202,7 @@ export function createPiReader(
     const response = toResponse(kit.toUsagePart(source, 'usage'), source, line, entry, name);
     if (response.usage === undefined) return [];
     const { timestampMs } = entry;
-    const model = kit.toId(source.model) ?? state.model;
+    const model = toSoldModel(kit.toId(source.model), kit.toId(source.provider)) ?? state.model;
     return [newUsageRecord({ ...response, usage: response.usage, timestampMs, model, stopReason: 'stop' })];
   };
 
@@ -242,7 +244,8 @@ export function createPiReader(
       case 'session_init':
         return [newMessage('system', { ...entry, blocks: kit.toBlocks(line.systemPrompt) })];
       case 'model_change': {
-        state.model = kit.toId(line.modelId) ?? kit.toId(line.model) ?? state.model;
+        const named = toSoldModel(kit.toId(line.modelId), kit.toId(line.provider));
+        state.model = named ?? kit.toId(line.model) ?? state.model;
         return [];
       }
       case 'service_tier_change': {
@@ -270,7 +273,9 @@ export function createPiReader(
 
   const toCustom = (line: JsonObject, entry: Entry): TranscriptRecord[] | undefined => {
     const data = readObject(line.data);
-    if (line.customType === 'model-snapshot') state.model = kit.toId(data?.modelId) ?? state.model;
+    if (line.customType === 'model-snapshot') {
+      state.model = toSoldModel(kit.toId(data?.modelId), kit.toId(data?.provider)) ?? state.model;
+    }
     if (line.customType !== 'openclaw:prompt-error') return undefined;
     return toApiError(kit.toId(data?.provider), data?.error, line, entry);
   };
