@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { formatBytes } from '../format/values.ts';
 import { Modal } from '../ui/modal.tsx';
 import { Answered } from '../ui/states.tsx';
-import { type LinePlace, toLineUrl, useRawLine } from './raw-line.tsx';
+import { type LinePlace, toLineUrl, useRawLine } from './raw-line.ts';
 
 const MAX_SHOWN_LENGTH = 300_000;
 

@@ -13,8 +13,9 @@ import { Code } from './code.tsx';
 import { useExpanded } from './expansion.ts';
 import { Fold, LongText, Plain, Terminal } from './fold.tsx';
 import { Markdown } from './markdown.tsx';
-import { TranscriptImage, useRawLine } from './raw-line.tsx';
+import { useRawLine } from './raw-line.ts';
 import { TranscriptContext } from './transcript-context.ts';
+import { TranscriptImage } from './transcript-image.tsx';
 
 const SHOWN_LINES = 14;
 const AttachedResult = lazy(async () => ({ default: (await import('./attached-result.tsx')).AttachedResult }));

@@ -6,9 +6,9 @@ import { formatClock, formatCompact, formatFullTime, formatMoney, toShortModel }
 import { useExpanded } from './expansion.ts';
 import { Fold, LongText, Plain } from './fold.tsx';
 import { Markdown } from './markdown.tsx';
-import { TranscriptImage } from './raw-line.tsx';
 import { Result, ToolCall } from './tool-step.tsx';
 import { TranscriptContext } from './transcript-context.ts';
+import { TranscriptImage } from './transcript-image.tsx';
 
 const RawLineDialog = lazy(async () => ({ default: (await import('./raw-line-dialog.tsx')).RawLineDialog }));
 

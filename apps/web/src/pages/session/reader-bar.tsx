@@ -1,10 +1,19 @@
 import type { OutlineTurn, SessionDetail } from '@recount/contract';
-import { type ReactNode, type Ref, useEffect, useState } from 'react';
+import { lazy, type ReactNode, type Ref, Suspense, useEffect, useState } from 'react';
 import { request, toUrl } from '../../api/client.ts';
 import { TIME_ZONE } from '../../format/values.ts';
 import type { Expansion } from '../../transcript/expansion.ts';
 import { useUrlState } from '../../ui/use-url-state.ts';
-import { Timeline } from './timeline.tsx';
+
+const Timeline = lazy(async () => ({ default: (await import('./timeline.tsx')).Timeline }));
+
+/** As high as the timeline, so that nothing moves when it comes. */
+const NO_TIMELINE = (
+  <figure className="timeline">
+    <canvas height={46} />
+    <figcaption className="muted">&nbsp;</figcaption>
+  </figure>
+);
 
 const TYPING_PAUSE_MS = 250;
 
@@ -43,7 +52,9 @@ export function ReaderBar({
 }): ReactNode {
   return (
     <div className="reader-bar" ref={ref}>
-      <Timeline turns={turns} current={current} goTo={goTo} />
+      <Suspense fallback={NO_TIMELINE}>
+        <Timeline turns={turns} current={current} goTo={goTo} />
+      </Suspense>
       <div className="row">
         <Jump label="prompt" keys={['[', ']']} jump={(direction) => jump(direction, isPrompt)} />
         <Jump label="error" keys={['N', 'n']} jump={(direction) => jump(direction, isError)} />

@@ -6,7 +6,7 @@ import { type ReactNode, useState } from 'react';
 import { request, toUrl } from '../../api/client.ts';
 import { queryClient, useAnswer } from '../../api/use-answer.ts';
 import { formatBytes, formatCount, formatCounted } from '../../format/values.ts';
-import { useRawLine } from '../../transcript/raw-line.tsx';
+import { useRawLine } from '../../transcript/raw-line.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Answered, Failure } from '../../ui/states.tsx';

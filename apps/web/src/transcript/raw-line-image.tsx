@@ -1,32 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
-import { request, toUrl } from '../api/client.ts';
 import { Answered } from '../ui/states.tsx';
-
-/** The place of a line in the raw bytes. */
-export interface LinePlace {
-  transcriptId: string;
-  byte_offset: number;
-  byte_length: number;
-  line_number: number;
-}
-
-/** The URL of its bytes. */
-export const toLineUrl = ({ transcriptId, byte_offset }: Pick<LinePlace, 'transcriptId' | 'byte_offset'>): string =>
-  toUrl('/v1/transcripts/{transcript_id}/lines/{byte_offset}', {
-    transcript_id: transcriptId,
-    byte_offset: String(byte_offset),
-  });
-
-export function useRawLine(place: Pick<LinePlace, 'transcriptId' | 'byte_offset'>, isWanted = true) {
-  return useQuery({
-    queryKey: ['line', place.transcriptId, place.byte_offset],
-    queryFn: async ({ signal }) => await (await request(toLineUrl(place), { signal })).text(),
-    enabled: isWanted,
-    staleTime: Number.POSITIVE_INFINITY,
-    gcTime: 60_000,
-  });
-}
+import { type LinePlace, useRawLine } from './raw-line.ts';
 
 interface ImageData {
   mediaType: string;
@@ -56,17 +30,9 @@ function findImages(value: unknown, depth = 0): ImageData[] {
   return Object.values(fields).flatMap((each) => findImages(each, depth + 1));
 }
 
-/** An image in a transcript, read from its raw line on request. */
-export function TranscriptImage({
-  place,
-  index,
-  isWanted,
-}: {
-  place: LinePlace;
-  index: number;
-  isWanted: boolean;
-}): ReactNode {
-  const line = useRawLine(place, isWanted);
+/** An image in a transcript, read from its raw line. */
+export function RawLineImage({ place, index }: { place: LinePlace; index: number }): ReactNode {
+  const line = useRawLine(place);
   const [url, setUrl] = useState<string>();
   const [isMissing, setMissing] = useState(false);
   useEffect(() => {
@@ -79,7 +45,6 @@ export function TranscriptImage({
     setUrl(next);
     return () => URL.revokeObjectURL(next);
   }, [line.data, index]);
-  if (!isWanted) return null;
   if (url !== undefined) return <img className="transcript-image" src={url} alt={`From line ${place.line_number}`} />;
   if (isMissing) return <p className="muted">The line has no image that can be shown.</p>;
   return <Answered of={line}>{() => null}</Answered>;

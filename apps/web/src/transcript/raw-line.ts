@@ -1,0 +1,27 @@
+import { useQuery } from '@tanstack/react-query';
+import { request, toUrl } from '../api/client.ts';
+
+/** The place of a line in the raw bytes. */
+export interface LinePlace {
+  transcriptId: string;
+  byte_offset: number;
+  byte_length: number;
+  line_number: number;
+}
+
+/** The URL of its bytes. */
+export const toLineUrl = ({ transcriptId, byte_offset }: Pick<LinePlace, 'transcriptId' | 'byte_offset'>): string =>
+  toUrl('/v1/transcripts/{transcript_id}/lines/{byte_offset}', {
+    transcript_id: transcriptId,
+    byte_offset: String(byte_offset),
+  });
+
+export function useRawLine(place: Pick<LinePlace, 'transcriptId' | 'byte_offset'>, isWanted = true) {
+  return useQuery({
+    queryKey: ['line', place.transcriptId, place.byte_offset],
+    queryFn: async ({ signal }) => await (await request(toLineUrl(place), { signal })).text(),
+    enabled: isWanted,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 60_000,
+  });
+}
