@@ -33,25 +33,27 @@ const STREAMS_AT_ONCE = 40;
 
 /**
  * Uploads every case, and streams as much of it as a live stream reads, alone and many times at once, to an API and a
- * worker that just started. `only` is a text in the names of the measures.
+ * worker that just started. `only` is a text in the names of the measures:
+ * throws if none has it.
  */
 export async function measureMemory(
   cases: readonly MemoryCase[],
   { redaction, only }: { redaction: RedactionMode; only: string },
   onMeasure: (measure: MemoryMeasure) => void,
 ): Promise<MemoryMeasure[]> {
+  const chosen = cases.flatMap((each, index) =>
+    toWays(each).flatMap((way) => (toName(way, each).includes(only) ? [{ each, index, way }] : [])),
+  );
+  if (chosen.length === 0) throw new Error(`--only: no case of memory has "${only}" in its name`);
   const installation = await startApiProcess({});
   const database = createDatabasePool({ connectionString: installation.connectionString });
   const measures: MemoryMeasure[] = [];
   try {
     await changeWorkspaceSettings(database.database, HOSTILE_WORKSPACE, { redaction });
-    for (const [index, each] of cases.entries()) {
-      for (const way of toWays(each)) {
-        if (!toName(way, each).includes(only)) continue;
-        const measure = await measureCase(installation, database, each, way, `memory-${index}-${way.name}`);
-        measures.push(measure);
-        onMeasure(measure);
-      }
+    for (const { each, index, way } of chosen) {
+      const measure = await measureCase(installation, database, each, way, `memory-${index}-${way.name}`);
+      measures.push(measure);
+      onMeasure(measure);
     }
   } finally {
     await database.close();
