@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import type { Database } from '../database/database.ts';
 import { SchemaVersionError } from '../migrations/migrate-database.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
@@ -127,12 +127,21 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
+/**
+ * By day each zone is asked a part of all combinations, chosen by the run's seed so that each report is asked in one zone
+ * at least: a fault of a report that only one filter in one zone shows may be found at night, when all are asked.
+ */
+const isAsked = (zone: number, request: number, report: number): boolean =>
+  process.env.RECOUNT_TEST_STAGE === 'night' ||
+  (request + report + inject('propertyTests').seed) % ZONES.length === zone;
+
 async function readAll(timeZone: string): Promise<Record<string, unknown>> {
   const answers: Record<string, unknown> = {};
-  for (const request of REQUESTS) {
+  for (const [requestNumber, request] of REQUESTS.entries()) {
     const whole = { subagents: 'include' as const, ...request, timeZone };
     const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, whole);
-    for (const [name, read] of Object.entries(REPORTS)) {
+    for (const [reportNumber, [name, read]] of Object.entries(REPORTS).entries()) {
+      if (!isAsked(ZONES.indexOf(timeZone), requestNumber, reportNumber)) continue;
       answers[`${name} ${JSON.stringify(request)}`] = await read(pool.database, filter);
     }
   }
