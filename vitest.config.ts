@@ -77,7 +77,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'e2e',
-          globalSetup: ['./test/src/say-where-tests-run.ts'],
+          globalSetup: [...integration.globalSetup, './test/src/say-where-tests-run.ts'],
           provide: { propertyTests: withDatabase },
           ...files('.e2e.test.ts'),
         },

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type AgentEvent, parserFor } from '@recount/core/live';
-import { type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
+import { createTestDatabase, type TestDatabase } from '@recount/local-postgres/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findCorpus } from './corpus.ts';
 import { findFreePort } from './find-free-port.ts';
@@ -19,7 +19,7 @@ const corpusFolder = mkdtempSync(join(tmpdir(), 'recount-live-api-corpus-'));
 const recordings = corpus === undefined ? [] : unpackStreams(corpus, corpusFolder);
 
 let home: string;
-let postgres: LocalPostgres;
+let postgres: TestDatabase;
 let environment: Record<string, string>;
 let url: string;
 let api: ChildProcess;
@@ -27,7 +27,7 @@ let api: ChildProcess;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'recount-live-api-'));
   await createFakeAgents(join(home, 'bin'));
-  postgres = await startLocalPostgres({ directory: join(home, 'postgres'), settings: { fsync: 'off' } });
+  postgres = await createTestDatabase();
   const port = String(await findFreePort());
   url = `http://127.0.0.1:${port}`;
   const service = { DATABASE_URL: postgres.connectionString, RECOUNT_RAW_STORE: join(home, 'raw'), RECOUNT_PORT: port };
@@ -40,8 +40,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await killApi();
-  await postgres?.stop();
-  if (postgres !== undefined) await rm(postgres.directory, { recursive: true, force: true });
+  await postgres?.drop();
   await rm(home, { recursive: true, force: true });
   rmSync(corpusFolder, { recursive: true });
 });

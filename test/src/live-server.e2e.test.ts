@@ -8,9 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseToWords, toReaderWords } from '@recount/api/testing/event-words';
 import { followEvents, newTestStreamId, openLive, readStory, sendLive } from '@recount/api/testing/live-client';
-import { createApiKey, createDatabasePool, type DatabasePool, ensureWorkspace, migrateDatabase } from '@recount/db';
-import { migrateQueue } from '@recount/ingest/queue';
-import { type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
+import { createApiKey, createDatabasePool, type DatabasePool, ensureWorkspace } from '@recount/db';
+import { createTestDatabase, type TestDatabase } from '@recount/local-postgres/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { findCorpus } from './corpus.ts';
 import { type RecordedStream, unpackStreams } from './live-run/recorded-streams.ts';
@@ -19,16 +18,14 @@ const CLI = fileURLToPath(new URL('../../apps/cli/bin/recount.mjs', import.meta.
 const AGENTS = { claude: 'claude-code', codex: 'codex', amp: 'amp' } as const;
 
 let directory: string;
-let postgres: LocalPostgres;
+let postgres: TestDatabase;
 let database: DatabasePool;
 let key: string;
 const processes: ChildProcess[] = [];
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'recount-live-'));
-  postgres = await startLocalPostgres({ directory: join(directory, 'postgres') });
-  await migrateDatabase(postgres.connectionString);
-  await migrateQueue(postgres.connectionString);
+  postgres = await createTestDatabase();
   database = createDatabasePool({ connectionString: postgres.connectionString });
   const { id: workspaceId } = await ensureWorkspace(database.database, '01J0000000000000000000000A', 'live');
   ({ key } = await createApiKey(database.database, { workspaceId, name: 'test', scopes: ['admin'] }));
@@ -36,8 +33,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const child of processes) child.kill('SIGKILL');
   await database.close();
-  await postgres.stop();
-  await rm(postgres.directory, { recursive: true, force: true });
+  await postgres.drop();
   await rm(directory, { recursive: true, force: true });
 });
 

@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { CreateBucketCommand, CreateMultipartUploadCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { generateTranscript } from '@recount/bench/generate-transcript';
-import { createApiKey, createDatabasePool, ensureWorkspace, migrateDatabase } from '@recount/db';
-import { migrateQueue } from '@recount/ingest/queue';
-import { type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
+import { createApiKey, createDatabasePool, ensureWorkspace } from '@recount/db';
+import { createTestDatabase, type TestDatabase } from '@recount/local-postgres/testing';
 import { createRawStore, type RawStore, rawObjectKey } from '@recount/storage';
 import { createS3Client } from '@recount/storage/s3-client';
 import { describeRawStoreContract } from '@recount/storage/testing';
@@ -114,16 +113,14 @@ describe.skipIf(radosgw === undefined)('Ceph radosgw', () => {
 
 describe.skipIf(radosgw === undefined)('recount on Ceph radosgw', () => {
   let directory: string;
-  let postgres: LocalPostgres;
+  let postgres: TestDatabase;
   let environment: Record<string, string>;
   let key: string;
   const programs: SupervisedProcess[] = [];
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'recount-radosgw-e2e-'));
-    postgres = await startLocalPostgres({ directory: join(directory, 'postgres'), settings: { fsync: 'off' } });
-    await migrateDatabase(postgres.connectionString);
-    await migrateQueue(postgres.connectionString);
+    postgres = await createTestDatabase();
     const pool = createDatabasePool({ connectionString: postgres.connectionString });
     const { id: workspaceId } = await ensureWorkspace(pool.database, '01J0000000000000000000000A', 'default');
     ({ key } = await createApiKey(pool.database, { workspaceId, name: 'test', scopes: ['admin'] }));
@@ -140,8 +137,7 @@ describe.skipIf(radosgw === undefined)('recount on Ceph radosgw', () => {
   });
   afterAll(async () => {
     for (const program of programs) await program.stop();
-    await postgres?.stop();
-    if (postgres) await rm(postgres.directory, { recursive: true, force: true });
+    await postgres?.drop();
     await rm(directory, { recursive: true, force: true });
   });
 

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startLocalPostgres } from '@recount/local-postgres';
+import { createTestDatabase } from '@recount/local-postgres/testing';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Recount, startRecount, waitUntil } from './live-run/run-recount.ts';
@@ -68,7 +68,7 @@ describe('a recorded stream', () => {
   });
 
   it('is accepted by `recount backfill --direct`', async () => {
-    const postgres = await startLocalPostgres({ directory: join(home, 'postgres') });
+    const postgres = await createTestDatabase();
     const client = new pg.Client({ connectionString: postgres.connectionString });
     try {
       const environment = { DATABASE_URL: postgres.connectionString, RECOUNT_RAW_STORE: join(home, 'raw') };
@@ -84,8 +84,7 @@ describe('a recorded stream', () => {
       expect(rows).toEqual([{ session_id: 'direct', format: 'claude-stream-json', status: 'ingested' }]);
     } finally {
       await client.end();
-      await postgres.stop();
-      if (postgres.directory !== join(home, 'postgres')) await rm(postgres.directory, { recursive: true, force: true });
+      await postgres.drop();
     }
   });
 });

@@ -41,16 +41,16 @@ export interface TestBackend {
 const MAX_TRANSCRIPT_BYTES = 2 ** 31;
 
 /**
- * The database is on the cluster of RECOUNT_TEST_CITUS_URL if set, unless the test wants a separate server.
- * `ownServer`: settings of that server, e.g. `max_connections`.
+ * The database is on the run's server, or on the cluster of RECOUNT_TEST_CITUS_URL if set, unless the test wants a
+ * separate server. `ownServer`: settings of that server, e.g. `max_connections`.
  */
 export async function startTestBackend(name: string, ownServer?: Record<string, string>): Promise<TestBackend> {
   const { RECOUNT_TEST_CITUS_URL: citusUrl } = process.env;
   const directory = await mkdtemp(join(tmpdir(), `recount-${name}-e2e-`));
-  const isOnCitus = citusUrl && ownServer === undefined;
-  const server = isOnCitus
-    ? await prepareCluster(citusUrl)
-    : await startServer(join(directory, 'postgres'), { fsync: 'off', ...ownServer });
+  const server =
+    ownServer !== undefined
+      ? await startServer(join(directory, 'postgres'), { fsync: 'off', ...ownServer })
+      : await (citusUrl ? prepareCluster(citusUrl) : copyTemplate());
   const { connectionString } = server;
   const database = createDatabasePool({ connectionString });
   const rawStore = createFolderRawStore({ directory: join(directory, 'raw') });
@@ -89,6 +89,13 @@ export async function startTestBackend(name: string, ownServer?: Record<string, 
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+async function copyTemplate() {
+  // Only here: programs that are no tests start servers of their own.
+  const { createTestDatabase } = await import('@recount/local-postgres/testing');
+  const { connectionString, drop } = await createTestDatabase();
+  return { connectionString, stop: drop };
 }
 
 async function startServer(directory: string, settings: Record<string, string>) {

@@ -151,7 +151,8 @@ async function killInTheMiddle(
     const worker = await start('worker', settings);
     await vi.waitFor(async () => {
       const { rows } = await database.pool.query(
-        `SELECT count(*)::int AS waiting FROM pg_locks WHERE NOT granted AND relation = 'recount.sessions'::regclass`,
+        `SELECT count(*)::int AS waiting FROM pg_locks JOIN pg_database ON pg_database.oid = database
+         WHERE NOT granted AND relation = 'recount.sessions'::regclass AND datname = current_database()`,
       );
       expect(rows[0].waiting).toBeGreaterThan(0);
     });

@@ -116,7 +116,8 @@ describe('a worker killed with SIGKILL among groups of small transcripts', () =>
     };
     const countWaiting = async (): Promise<number> => {
       const { rows } = await database.pool.query(
-        `SELECT count(*)::int AS count FROM pg_locks WHERE NOT granted AND relation = 'recount.sessions'::regclass`,
+        `SELECT count(*)::int AS count FROM pg_locks JOIN pg_database ON pg_database.oid = database
+         WHERE NOT granted AND relation = 'recount.sessions'::regclass AND datname = current_database()`,
       );
       return rows[0].count;
     };

@@ -4,8 +4,8 @@ import { attackApi } from './attack-api.ts';
 import { type ArchiveCheck, checkBombs, checkManyMembers, checkTooManyMembers } from './check-archives.ts';
 import { feedMutatedLines } from './feed-mutated-lines.ts';
 import { checkGiantLine, checkGiantTranscript, type GiantCheck } from './giant-inputs.ts';
-import { toMemoryCases } from './memory-cases.ts';
 import { type MemoryMeasure, measureMemory } from './measure-memory.ts';
+import { toMemoryCases } from './memory-cases.ts';
 import { readSeedLines } from './seed-lines.ts';
 
 export interface HostileSettings {

@@ -30,7 +30,7 @@ const VIEWS = [
 
 const executablePath = findBrowser();
 if (executablePath === undefined) process.exit(1);
-const backend = await startTestBackend('screenshots');
+const backend = await startTestBackend('screenshots', {});
 try {
   const url = await startServer();
   const { key } = await createApiKey(backend.database.database, {
