@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { withClient } from './databases.ts';
 import { LocalPostgresError } from './local-postgres-error.ts';
 import { findNativePackage, providePostgresPrograms, provideUsablePrograms } from './postgres-binaries.ts';
@@ -37,10 +37,29 @@ const ordinaryAccount = { uid: 1, gid: 1 };
 const unsafe = { fsync: 'off' };
 const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 } as const;
 
+/** An empty one. The next run recognises its name and removes what a killed one left. */
 async function createDirectory(): Promise<string> {
-  // The next run recognises this name and removes what a killed one left.
   const directory = await mkdtemp(join(tmpdir(), `recount-test-postgres-${process.pid}-`));
   onTestFinished(() => rm(directory, removal));
+  return directory;
+}
+
+let template: string | undefined;
+afterAll(async () => {
+  if (template !== undefined) await rm(template, removal);
+});
+
+/** One with a cluster that a server has run on: made once, and copied, as initdb takes a second of processor time. */
+async function createClusterDirectory(): Promise<string> {
+  if (template === undefined) {
+    const directory = await mkdtemp(join(tmpdir(), `recount-test-postgres-${process.pid}-`));
+    const server = await startLocalPostgres({ directory, settings: unsafe });
+    await server.stop();
+    template = server.directory;
+  }
+  const directory = await createDirectory();
+  // With owners and modes, which `cp` of node:fs does not keep.
+  await promisify(execFile)('cp', ['-a', join(template, 'cluster'), directory]);
   return directory;
 }
 
@@ -129,7 +148,11 @@ describe('startLocalPostgres', () => {
 
   test('logs errors without the values of the statement', async () => {
     const lines: string[] = [];
-    const options = { directory: await createDirectory(), settings: unsafe, onLog: (line: string) => lines.push(line) };
+    const options = {
+      directory: await createClusterDirectory(),
+      settings: unsafe,
+      onLog: (line: string) => lines.push(line),
+    };
     const server = await startLocalPostgres(options);
     onTestFinished(() => server.stop());
     const insert = `INSERT INTO t VALUES ('a secret'), ('a secret')`;
@@ -142,7 +165,7 @@ describe('startLocalPostgres', () => {
   });
 
   test('is started again if it was killed, also by the process that started it', async () => {
-    const directory = await createDirectory();
+    const directory = await createClusterDirectory();
     const first = await start(directory);
     const postmaster = await findPostmaster(dataOf(first));
     process.kill(postmaster?.pid ?? 0, 'SIGKILL');
@@ -154,7 +177,7 @@ describe('startLocalPostgres', () => {
   });
 
   test('is awaited beyond the time limit while it recovers', async () => {
-    const directory = await createDirectory();
+    const directory = await createClusterDirectory();
     const first = await start(directory);
     await first.stop();
     // As a standby without hot_standby, the server recovers until it is promoted.
@@ -194,7 +217,7 @@ describe('startLocalPostgres', () => {
   });
 
   test('starts if postmaster.pid names a process that is not a server of this cluster', async () => {
-    const directory = await createDirectory();
+    const directory = await createClusterDirectory();
     const first = await start(directory);
     await first.stop();
     const stranger = spawn('sleep', ['60'], { ...(await provideServerAccount(process.getuid?.())), stdio: 'ignore' });
@@ -206,7 +229,7 @@ describe('startLocalPostgres', () => {
   });
 
   test('starts if a crash left an empty postmaster.pid', async () => {
-    const directory = await createDirectory();
+    const directory = await createClusterDirectory();
     const first = await start(directory);
     await first.stop();
     await writeFile(join(dataOf(first), 'postmaster.pid'), '');
@@ -217,7 +240,7 @@ describe('startLocalPostgres', () => {
 
 describe('a server of another process', () => {
   test('is adopted and stopped if that process was killed', async () => {
-    const directory = await createDirectory();
+    const directory = await createClusterDirectory();
     const holder = spawnHolder(directory);
     const held = await readServer(holder);
     await end(holder, 'SIGKILL');
@@ -230,7 +253,7 @@ describe('a server of another process', () => {
   });
 
   test('is awaited until the last of its processes is gone', async () => {
-    const directory = await createDirectory();
+    const directory = await createClusterDirectory();
     const holder = spawnHolder(directory);
     const held = await readServer(holder);
     const client = new Client({ connectionString: held.connectionString });
@@ -255,7 +278,7 @@ describe('a server of another process', () => {
   });
 
   test('is stopped if it has no lock, as 0.3 and pg_ctl start it', async () => {
-    const directory = await createDirectory();
+    const directory = await createClusterDirectory();
     const first = await start(directory);
     await first.stop();
     const account = await provideServerAccount(process.getuid?.());
@@ -272,7 +295,7 @@ describe('a server of another process', () => {
   });
 
   test('is refused if it is not visible from here, and its postmaster.pid left alone', async () => {
-    const directory = await createDirectory();
+    const directory = await createClusterDirectory();
     const server = await start(directory);
     const pidFile = await readFile(join(dataOf(server), 'postmaster.pid'), 'utf8');
     const note = join(server.directory, 'owner.lock');
@@ -286,7 +309,7 @@ describe('a server of another process', () => {
   });
 
   test('is shared and left running while that process lives', async () => {
-    const directory = await createDirectory();
+    const directory = await createClusterDirectory();
     const holder = spawnHolder(directory);
     const held = await readServer(holder);
     const shared = await start(directory);
@@ -298,7 +321,7 @@ describe('a server of another process', () => {
   });
 
   test('stops if that process exits without stopping it', async () => {
-    const holder = spawnHolder(await createDirectory());
+    const holder = spawnHolder(await createClusterDirectory());
     const held = await readServer(holder);
     const postmaster = await findPostmaster(dataOf(held));
     await end(holder, 'SIGHUP');
@@ -308,7 +331,7 @@ describe('a server of another process', () => {
 
 describe('failures', () => {
   test('include what the server said', async () => {
-    const failing = start(await createDirectory(), { fsync: 'perhaps' });
+    const failing = start(await createClusterDirectory(), { fsync: 'perhaps' });
     await expect(failing).rejects.toThrow(LocalPostgresError);
     await expect(failing).rejects.toThrow(/parameter "fsync" requires a Boolean value.*DATABASE_URL/s);
   });
@@ -362,7 +385,7 @@ describe.runIf(isRoot)('as root', () => {
   });
 
   test('takes over a cluster that 0.3 ran as nobody, and runs it as a user of its own', async () => {
-    const directory = await createDirectory();
+    const directory = await createClusterDirectory();
     const first = await start(directory);
     onTestFinished(() => rm(first.directory, removal));
     await withClient(first.connectionString, (client) => client.query('CREATE TABLE kept AS SELECT 42 AS value'));

@@ -6,6 +6,8 @@ import type { GroupedOutcome, IngestJob, JobHandler, JobOutcome, JobQueue } from
 import { INGEST_QUEUE, MAX_ATTEMPTS, MAX_GROUP_JOBS, MAX_OUTAGE_HAND_BACKS, SMALL_INGEST_QUEUE } from './queues.ts';
 import { createTestQueues, type TestQueues, toJob } from './testing/create-test-queues.ts';
 
+/** The shortest that pg-boss permits. */
+const pollIntervalMs = 500;
 const DONE: JobOutcome = { status: 'done' };
 const FAILED: JobOutcome = { status: 'failed', reason: 'disk full' };
 
@@ -26,7 +28,7 @@ type Handle = (...of: Parameters<JobHandler>) => Promise<JobOutcome> | JobOutcom
 async function startWorker(handle: Handle = () => DONE, concurrency = 1) {
   const worker = await queues.open('worker');
   const taken: string[] = [];
-  await worker.work({ concurrency }, async (job, attempt) => {
+  await worker.work({ concurrency, pollIntervalMs }, async (job, attempt) => {
     taken.push(job.transcriptId);
     return await handle(job, attempt);
   });
@@ -50,12 +52,13 @@ describe('enqueue', () => {
     const { taken } = await startWorker();
     await queues.pool.withTransaction(async (transaction) => {
       await sender.enqueue(transaction, toJob('t1'));
-      await new Promise((resolve) => setTimeout(resolve, 1500));
-      expect(taken).toEqual([]);
+      // A worker that has taken a later job has looked for this one.
+      await queues.enqueue(sender, toJob('later'));
+      await vi.waitFor(() => expect(taken).toEqual(['later']));
     });
-    await vi.waitFor(() => expect(taken).toEqual(['t1']));
+    await vi.waitFor(() => expect(taken).toEqual(['later', 't1']));
     await vi.waitFor(async () => expect(await isPending('t1')).toBe(false));
-    expect(taken).toEqual(['t1']);
+    expect(taken).toEqual(['later', 't1']);
   });
 
   it('sends a notification, so that an idle worker polls rarely', async () => {
@@ -245,11 +248,11 @@ describe('workSmall', () => {
     const worker = await queues.open('worker');
     const groups: string[][] = [];
     const alone: string[] = [];
-    await worker.workSmall({ concurrency: 1 }, async (jobs) => {
+    await worker.workSmall({ concurrency: 1, pollIntervalMs }, async (jobs) => {
       groups.push(jobs.map(({ transcriptId }) => transcriptId));
       return jobs.map(({ transcriptId }) => handle(transcriptId));
     });
-    await worker.work({ concurrency: 1 }, async ({ transcriptId }) => {
+    await worker.work({ concurrency: 1, pollIntervalMs }, async ({ transcriptId }) => {
       alone.push(transcriptId);
       return DONE;
     });
@@ -302,7 +305,7 @@ describe('workSmall', () => {
     await enqueueSmall(['new']);
     const worker = await queues.open('worker');
     const statesMeanwhile: unknown[] = [];
-    await worker.workSmall({ concurrency: 1 }, async (jobs) => {
+    await worker.workSmall({ concurrency: 1, pollIntervalMs }, async (jobs) => {
       if (jobs.length > 0) {
         const { rows } = await queues.pool.pool.query(
           `SELECT name, state FROM pgboss.job WHERE data->>'transcriptId' = 'retried' ORDER BY name`,
@@ -382,6 +385,12 @@ it('gives the job of a killed worker to another one long before the attempt woul
   doomed.kill('SIGKILL');
   await once(doomed, 'exit');
   expect(taken).toEqual([]);
+  // As if the time had passed after which a silent worker counts as dead: with a real one, test/src/worker-killed.e2e.
+  const { rows } = await queues.pool.pool.query<{ seconds: number }>(
+    `UPDATE pgboss.job SET heartbeat_on = heartbeat_on - heartbeat_seconds * interval '1 second'
+     WHERE state = 'active' RETURNING heartbeat_seconds AS seconds`,
+  );
+  expect(rows).toEqual([{ seconds: 10 }]);
   await vi.waitFor(() => expect(taken).toEqual(['t1']));
 });
 
