@@ -150,6 +150,19 @@ describe.each(['claude-code', 'amp'])('a stream of %s that is sent again as a wh
   });
 });
 
+it.each([0, 3])('refuses a stream that continues after bytes which never came: %i are stored', async (storedBytes) => {
+  const streamId = newStreamId();
+  if (storedBytes > 0) {
+    const writer = await open('claude-code', streamId);
+    await writer.append(Buffer.alloc(storedBytes, '{'));
+    await writer.flush();
+  }
+  await expect(open('claude-code', streamId, storedBytes + 1)).rejects.toMatchObject({
+    code: 'offset-mismatch',
+    storedBytes,
+  });
+});
+
 describe('a budget of memory', () => {
   it('refuses a stream that finds no room, which continues later where its stored bytes end', async () => {
     const budget = createLiveBudget(300_000);

@@ -18,9 +18,15 @@ import { finishDeletions } from '../raw-objects/delete-raw-objects.ts';
 import { receiveAttachment } from '../receive/receive-attachment.ts';
 import { indexWaitingSessions } from '../search/run-search-indexer.ts';
 import { dumpTables } from '../testing/dump-tables.ts';
-import { createTestInstallation, TEST_WORKSPACE, type TestInstallation, toLine } from '../testing/test-installation.ts';
+import {
+  createTestInstallation,
+  TEST_WORKSPACE,
+  type TestInstallation,
+  toLine,
+  toTranscript,
+} from '../testing/test-installation.ts';
 import { waitForLocks } from '../testing/wait-for-locks.ts';
-import { deleteSession, deleteWorkspace } from './deletions.ts';
+import { deleteSession, deleteTranscript, deleteWorkspace } from './deletions.ts';
 import { runDoctor } from './run-doctor.ts';
 
 let installation: TestInstallation;
@@ -234,6 +240,26 @@ describe('a deletion that fails', () => {
     expect(await dumpEverything()).not.toContain('canary-home');
   });
 });
+
+it.each([
+  ['exists', 'queued', 1],
+  ['is deleted', 'superseded', 0],
+])(
+  'deleting a transcript has its shorter version ingested again unless the object is gone: it %s',
+  async (state, status, jobs) => {
+    const { transcript: shorter } = await installation.receive(toTranscript('grown', 2));
+    await installation.work();
+    const { transcript: longer } = await installation.receive(toTranscript('grown', 4));
+    await installation.work();
+    expect(await installation.find(shorter.id)).toMatchObject({ status: 'superseded' });
+    const { pool } = installation.database;
+    if (state === 'is deleted')
+      await pool.query('UPDATE recount.transcripts SET raw_deleted_at = now() WHERE id = $1', [shorter.id]);
+    await deleteTranscript(installation, TEST_WORKSPACE, longer.id);
+    expect(await installation.find(shorter.id)).toMatchObject({ status });
+    expect(installation.jobs).toHaveLength(jobs);
+  },
+);
 
 it('finishing deletions keeps every object that a row names again, and then forgets its record', async () => {
   await fill(TEST_WORKSPACE, 'canary-home');

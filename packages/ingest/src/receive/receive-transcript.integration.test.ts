@@ -42,6 +42,14 @@ describe('receiveTranscript', () => {
     expect((await installation.listObjectKeys()).length - before.length).toBe(1);
   });
 
+  it('adds what it did not know of machine and person from the same bytes, and changes nothing that it knew', async () => {
+    const text = toTranscript(session, 4);
+    await installation.receive(text, { machine: 'laptop' });
+    const { transcript } = await installation.receive(text, { machine: 'desk', person: 'ada' });
+    expect(transcript).toMatchObject({ machine: 'laptop', person: 'ada' });
+    expect((await installation.receive(text, { machine: 'desk', person: 'bob' })).transcript).toEqual(transcript);
+  });
+
   it('takes main session and sub-agent from the path', async () => {
     const parent = '11111111-2222-4333-8444-555555555555';
     const main = await installation.receive(toTranscript(session, 2), { path: `/p/${parent}.jsonl` });
