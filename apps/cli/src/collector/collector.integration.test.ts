@@ -9,7 +9,9 @@ import { toTranscript } from '@recount/api/testing/transcript-lines';
 import type { AttachmentList, Session, SessionList, Transcript, TranscriptList, UsageReport } from '@recount/contract';
 import { createApiKey, revokeApiKey, verifyUsage } from '@recount/db';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createHome, removeHome, runRecount, startRecount } from '../testing/recount-process.ts';
+import { runCommandLine } from '../run-command-line.ts';
+import { createFakeContext } from '../testing/fake-context.ts';
+import { createHome, PROGRAM, removeHome, startRecount } from '../testing/recount-process.ts';
 
 const PATIENCE = { timeout: 120_000, interval: 50 };
 
@@ -17,8 +19,11 @@ let api: TestApi;
 /** A proxy between machines and server that can be interrupted. */
 let network: Network;
 const homes: string[] = [];
+const [, runningScript = ''] = process.argv;
 
 beforeAll(async () => {
+  // What the commands start in the background is this program.
+  process.argv[1] = PROGRAM;
   api = await createTestApi();
   network = await createNetwork(new URL(api.url));
 });
@@ -27,6 +32,7 @@ afterEach(async () => {
   for (const home of homes.splice(0)) await removeHome(home);
 });
 afterAll(async () => {
+  process.argv[1] = runningScript;
   await network.close();
   await api.close();
 });
@@ -98,6 +104,19 @@ async function createNetwork(target: URL): Promise<Network> {
       await once(server, 'close');
     },
   };
+}
+
+/** Runs `recount` to its end, in this process. What it starts, and what hooks start, are processes of their own. */
+async function runRecount(
+  home: string,
+  words: readonly string[],
+  { environment = {} }: { environment?: Record<string, string> } = {},
+): Promise<{ exitCode: number; stdout: string; stderr: string }> {
+  vi.stubEnv('HOME', home);
+  const own = { PATH: process.env.PATH, HOME: home, TZ: 'UTC', ...environment };
+  const context = createFakeContext({ environment: own, workingDirectory: home });
+  const exitCode = await runCommandLine(context, words);
+  return { exitCode, stdout: context.out(), stderr: context.err() };
 }
 
 /** A home with Claude Code in it, connected. */
@@ -372,10 +391,9 @@ describe('a connected machine', () => {
     const watch = startRecount(home, ['watch']);
     try {
       await watch.waitForOutput(/Watching \d+ folders/);
-      expect(await runRecount(home, ['watch'])).toMatchObject({
-        exitCode: 1,
-        stderr: expect.stringContaining('Another `recount watch` is running'),
-      });
+      const second = startRecount(home, ['watch']);
+      expect(await second.exited).toBe(1);
+      expect(second.stderr()).toContain('Another `recount watch` is running');
       await appendFile(toPath(home, 'watched'), toTranscript('watched', 4));
       await expectStored('watched', 4);
       await appendFile(toPath(home, 'watched'), toTranscript('watched', 6).slice(toTranscript('watched', 4).length));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const PROGRAM = fileURLToPath(new URL('../../bin/recount.mjs', import.meta.url));
+export const PROGRAM = fileURLToPath(new URL('../../bin/recount.mjs', import.meta.url));
 const OUTPUT_TIMEOUT_MS = 120_000;
 
 /** Who runs recount; the tests' own user if both are left out. */
