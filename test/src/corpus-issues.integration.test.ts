@@ -11,6 +11,7 @@ const corpus = findCorpus();
 const EXPLAINED = {
   'claude-code invalid_json': { occurrences: 10, files: 5 },
   'claude-code invalid_timestamp': { occurrences: 45, files: 1 },
+  'claude-code invalid_usage': { occurrences: 15, files: 1 },
   'claude-code missing_field': { occurrences: 10, files: 5 },
   'claude-code missing_final_newline': { occurrences: 1, files: 1 },
   'claude-code replaced_characters': { occurrences: 23_386, files: 1 },

@@ -86,6 +86,6 @@ export {
 export { streamTranscript, type TranscriptBatch } from './stream-transcript.ts';
 export { type ClockOffset, createLocalClock, type LocalClock, toLocalClock } from './time-zones/local-clock.ts';
 export type { TranscriptSummary } from './transcript-parser.ts';
-export type { Usage } from './usage/usage.ts';
+export { isTermName, type Usage } from './usage/usage.ts';
 export type { UsageScan, UsageScanner, UsageScannerOptions } from './usage/usage-scanner.ts';
 export { createUsageScanner } from './usage/usage-scanner.ts';

@@ -1,3 +1,4 @@
+import { isTermName } from '@recount/core';
 import type { ModelName } from './model-name.ts';
 
 /**
@@ -123,9 +124,6 @@ export const SPEEDS: readonly TierRule[] = [
   },
 ];
 
-/** A value that is no name at all, such as a text that somebody put in its place, says nothing. */
-const TIER_NAME = /^[a-z0-9][a-z0-9_.:-]*$/;
-
 /** The facts about a response that rules depend on. */
 export interface TierQuery {
   seller: ModelName['seller'] | undefined;
@@ -141,7 +139,8 @@ export interface TierQuery {
 export function findFactor(rules: readonly TierRule[], tier: string | null, query: TierQuery): number | null {
   if (tier === null || tier === 'standard') return 1;
   const name = tier.trim().toLowerCase();
-  if (name === '' || !TIER_NAME.test(name)) return 1;
+  // Readers report a text that is no name; stored ones say nothing.
+  if (!isTermName(name)) return 1;
   return rules.find((rule) => fits(rule, name, query))?.factor ?? null;
 }
 

@@ -22,6 +22,9 @@ export interface Usage {
   requests?: readonly RequestTokens[] | undefined;
 }
 
+/** Whether a text can be the name of a tier, a speed or a region: one that somebody put in its place is none. */
+export const isTermName = (text: string): boolean => /^[a-z0-9][\w.:-]*$/i.test(text.trim());
+
 export const NO_USAGE: Readonly<Usage> = {
   inputTokens: 0,
   outputTokens: 0,

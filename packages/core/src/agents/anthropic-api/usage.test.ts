@@ -120,9 +120,11 @@ it('reports a part that is no object', () => {
   });
 });
 
-it('reports a tier or a speed that is no text', () => {
+it.each([2, { heron: 1 }, '[left out]', 'a grey heron'])('reports a tier or a speed that is no name: %j', (value) => {
   const reported: string[] = [];
-  const usage = toUsage({ input_tokens: 1, service_tier: { heron: 1 }, speed: 2 }, (field) => reported.push(field));
+  const usage = toUsage({ input_tokens: 1, service_tier: value, speed: value, inference_geo: '' }, (field) =>
+    reported.push(field),
+  );
   expect(usage).toMatchObject({ serviceTier: null, speed: null });
   expect(reported).toEqual(['service_tier', 'speed']);
 });

@@ -1,19 +1,22 @@
 import { cutCharacters, MAX_TYPE_LENGTH, readCount, readObject, readPart } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
-import { MAX_REQUESTS_PER_RESPONSE, MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
+import { isTermName, MAX_REQUESTS_PER_RESPONSE, MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
 import { listUnknownTerms } from '../reader-kit.ts';
 
 /**
  * Reads a `message.usage` object of the Anthropic API. A field without a plausible count is reported and becomes 0, and so
- * is a part that is no object, and a tier or speed that is no text.
+ * is a part that is no object, and a tier or speed that is no name.
  */
 export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): Usage {
   const count = (source: JsonObject | undefined, field: string, max = MAX_TOKENS_PER_FIELD): number =>
     readCount(source?.[field], max, () => onInvalid(field)) ?? 0;
   const text = (field: string): string | null => {
     const value = usage[field] ?? null;
-    if (value !== null && typeof value !== 'string') onInvalid(field);
-    return typeof value === 'string' && value !== '' ? cutCharacters(value, 64) : null;
+    if (value === null || value === '') return null;
+    const name = typeof value === 'string' ? cutCharacters(value, 64) : '';
+    if (isTermName(name)) return name;
+    onInvalid(field);
+    return null;
   };
   const part = (field: string): JsonObject | undefined => readPart(usage, field, onInvalid);
   const cacheCreation = part('cache_creation');

@@ -299,9 +299,13 @@ describe('the tier of a response', () => {
   });
 
   it('is named if it is unknown', async () => {
-    const noticesOf = async (tier: string) =>
+    const noticesOf = async (tier: JsonValue) =>
       (await parse(meta(), context({ service_tier: tier }), used(1))).notices.map(({ error }) => error);
     expect(await noticesOf('heron')).toEqual(['Unknown tier: heron']);
+    for (const odd of [7, { heron: 1 }]) {
+      expect(await noticesOf(odd)).toEqual(['Unknown tier: unknown']);
+      expect(await tiersOf(context({ service_tier: odd }), used(1))).toEqual(['unknown']);
+    }
     for (const tier of ['priority', 'fast', 'flex', 'batch', 'ultrafast']) expect(await noticesOf(tier)).toEqual([]);
   });
 

@@ -59,8 +59,10 @@ export function observeTier(
   identifier: (value: JsonValue | undefined) => string | null,
 ): boolean {
   if (stated?.service_tier === undefined) return true;
+  const value = stated.service_tier;
   // Prices do not tell capitals apart either.
-  const tier = identifier(stated.service_tier)?.trim().toLowerCase() ?? null;
+  const name = typeof value === 'string' || value === null ? identifier(value)?.trim().toLowerCase() : 'unknown';
+  const tier = name ?? null;
   turn.serviceTier = tier !== null && STANDARD_TIERS.has(tier) ? null : tier;
   return turn.serviceTier === null || OTHER_TIERS.has(turn.serviceTier);
 }

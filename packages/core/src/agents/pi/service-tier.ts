@@ -1,6 +1,6 @@
-import { cutCharacters, readObject, readText } from '../../records/fields.ts';
+import { cutCharacters, readObject } from '../../records/fields.ts';
 import type { JsonValue } from '../../rows.ts';
-import type { Usage } from '../../usage/usage.ts';
+import { isTermName, type Usage } from '../../usage/usage.ts';
 
 /** The tier that requests ask for: one for all models, or one by family of models. Null is the standard one. */
 export type ServiceTiers = string | Readonly<Record<string, string>> | null;
@@ -22,19 +22,22 @@ const MAX_TIER_LENGTH = 64;
  */
 export function readServiceTiers(value: JsonValue | undefined): ServiceTiers | undefined {
   if (value === null || value === undefined) return null;
-  const tier = readText(value);
-  if (tier !== null) return cutCharacters(tier, MAX_TIER_LENGTH);
+  const tier = readTier(value);
+  if (tier !== undefined) return tier;
   const byFamily = readObject(value);
   if (byFamily === undefined) return undefined;
   const tiers: [string, string][] = [];
   for (const [family] of FAMILIES) {
     const stated = byFamily[family] ?? null;
-    const own = readText(stated);
-    if (own === null && stated !== null) return undefined;
-    if (own !== null) tiers.push([family, cutCharacters(own, MAX_TIER_LENGTH)]);
+    const own = readTier(stated);
+    if (own === undefined && stated !== null) return undefined;
+    if (own !== undefined) tiers.push([family, own]);
   }
   return Object.fromEntries(tiers);
 }
+
+const readTier = (value: JsonValue): string | undefined =>
+  typeof value === 'string' && isTermName(value) ? cutCharacters(value, MAX_TIER_LENGTH) : undefined;
 
 /**
  * The terms of a request. Claude's fast mode is what OMP asks for with the tier `priority`.
