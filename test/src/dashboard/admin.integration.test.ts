@@ -71,7 +71,9 @@ describe.skipIf(executablePath === undefined)('checks in a browser', () => {
     await doctor.getByText('Their jobs were enqueued again.').waitFor();
     await api.work();
     const { checks } = await dashboard.ask<MaintenanceCheckList>('/v1/checks');
-    expect(checks).toMatchObject([{ kind: 'doctor', report_is_fix: true, doctor: { needAttention: 0 } }]);
+    expect(checks.filter(({ kind }) => kind === 'doctor')).toMatchObject([
+      { report_is_fix: true, doctor: { needAttention: 0 } },
+    ]);
   });
 
   it('count figures again with a progress bar, for every viewer', async () => {

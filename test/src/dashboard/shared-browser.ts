@@ -81,7 +81,7 @@ export async function openPage(
   const key = `${locale} ${timezoneId}`;
   const page = idle.get(key)?.pop() ?? (await createPage(locale, timezoneId));
   await page.setViewportSize(viewport);
-  await page.emulateMedia({ colorScheme });
+  await page.emulateMedia({ media: null, colorScheme, contrast: null, forcedColors: null, reducedMotion: null });
   await page.mouse.move(0, 0);
   await page.goto(url + BLANK_PATH);
   const { cookies = [], origins = [] } = storageState ?? {};
