@@ -75,6 +75,18 @@ it.each<[string, string, JsonObject[]]>([
   ]);
 });
 
+it.each(['x', [1], -1, { a: null }])(
+  'reports %j as the cost of a session of Crush, which has no other figure',
+  async (cost) => {
+    const header = { recount: 'session', version: 1, agent: 'crush', session: 's' };
+    const row = { id: 's', title: 'Herons', cost, created_at: 1777622400 };
+    const lines = toJsonl(header, { table: 'sessions', rowid: 1, row });
+    const { warnings, metadata } = await parseTranscript('s', lines, { format: 'crush-session' });
+    expect(warnings.map(({ error }) => error)).toEqual(['Usage field cost is no plausible figure']);
+    expect(metadata.reportedTotals).toBeNull();
+  },
+);
+
 it('reports metrics of a wrong shape in a session of Cline', async () => {
   const content = [{ type: 'text', text: 'Reeds' }];
   const message = { role: 'assistant', id: 'm', ts: 1777622400000, modelInfo: { id: 'm' }, content, metrics: 'x' };
