@@ -126,10 +126,9 @@ export const sessionDetailSchema = z
       .array(uploaderField)
       .describe('Who uploaded its transcripts, superseded ones included, in the order of their first upload'),
     extended_by: z
-      .object({ uploader_key_id: uploaderField, machine: machineField, person: personField })
-      .nullable()
+      .array(z.object({ uploader_key_id: uploaderField, machine: machineField, person: personField }))
       .describe(
-        'Who uploaded the primary transcript, if that is not the person of the session: their lines count for that person',
+        'Everyone else who made the session longer than its person had it, in the order of upload, the last one with the primary transcript: their lines count for that person. Empty if the primary transcript is that person’s',
       ),
     disagreeing_response_count: countField.describe(
       'Responses of which it has a copy that disagrees with others, see `GET /v1/analytics/disagreements`',

@@ -285,7 +285,7 @@ describe('a session', () => {
     await api.work();
     expect(await readSession('growing')).toMatchObject({
       ...{ primary_transcript_id: longer, uploader_key_id: ada.id, other_uploader_count: 1 },
-      extended_by: { uploader_key_id: mallory.id, machine: null, person: null },
+      extended_by: [{ uploader_key_id: mallory.id, machine: null, person: null }],
       ...{ total_messages: 10, uploader_key_ids: [ada.id, mallory.id] },
     });
     // The owner's uploads rank before what others have added.
@@ -301,6 +301,37 @@ describe('a session', () => {
     await expectVerified();
   });
 
+  it('names everyone who extended it, once and in order, and not who had a part of it', async () => {
+    const create = (person: string) =>
+      createApiKey(api.database.database, { workspaceId: HOME_WORKSPACE, name: person, scopes: ['ingest'], person });
+    const [ofIda, ofBea, ofCyd, ofDan] = [
+      await create('Ida'),
+      await create('Bea'),
+      await create('Cyd'),
+      await create('Dan'),
+    ];
+    for (const [key, lines] of [
+      [ofIda, 4],
+      [ofDan, 2],
+      [ofBea, 6],
+      [ofBea, 8],
+      [ofCyd, 10],
+    ] as const) {
+      await upload(key, toTranscript('passed-on', lines));
+      await api.work();
+    }
+    expect(await readSession('passed-on')).toMatchObject({
+      ...{ person: 'Ida', total_messages: 10 },
+      extended_by: [
+        { person: 'Bea', uploader_key_id: ofBea.id },
+        { person: 'Cyd', uploader_key_id: ofCyd.id },
+      ],
+    });
+    await upload(ofIda, toTranscript('passed-on', 12));
+    await api.work();
+    expect(await readSession('passed-on')).toMatchObject({ person: 'Ida', total_messages: 12, extended_by: [] });
+  });
+
   it('stays with its person in reports when another person appends, until the first version is deleted', async () => {
     const create = (person: string) =>
       createApiKey(api.database.database, { workspaceId: HOME_WORKSPACE, name: person, scopes: ['ingest'], person });
@@ -311,7 +342,7 @@ describe('a session', () => {
     await api.work();
     expect(await readSession('appended')).toMatchObject({
       ...{ person: 'Ada', uploader_key_id: ofAda.id, total_messages: 6, other_uploader_count: 1 },
-      extended_by: { person: 'Bob', uploader_key_id: ofBob.id },
+      extended_by: [{ person: 'Bob', uploader_key_id: ofBob.id }],
     });
     const readPersons = async () => {
       const { rows } = await read<{ rows: { person: string | null; cost_usd: number }[] }>(
@@ -323,7 +354,7 @@ describe('a session', () => {
     await expectVerified();
     await remove(own);
     await api.work();
-    expect(await readSession('appended')).toMatchObject({ person: 'Bob', other_uploader_count: 0, extended_by: null });
+    expect(await readSession('appended')).toMatchObject({ person: 'Bob', other_uploader_count: 0, extended_by: [] });
     expect(await readPersons()).toEqual(['Bob']);
     await expectVerified();
   });

@@ -64,6 +64,13 @@ describe('files of the data directory', () => {
     expect(await readdir(path, { recursive: true })).toEqual(['raw', join('raw', 'photo.raw')]);
   });
 
+  it('are deleted from a folder that is named by a symbolic link, and the link stays', async () => {
+    await write('data/credentials.json', 'data/logs/recount.log');
+    await symlink(join(path, 'data'), join(path, 'link'));
+    await deleteOwnFiles({ path: join(path, 'link'), isOwn: isDataFile });
+    expect((await readdir(path, { recursive: true })).sort()).toEqual(['data', 'link']);
+  });
+
   it('are not looked for behind a symbolic link, which stays', async () => {
     const outside = await mkdtemp(join(tmpdir(), 'recount-outside-'));
     await writeFile(join(outside, 'recount.log'), 'x');

@@ -114,8 +114,9 @@ async function* walk(folder: string): AsyncGenerator<{ path: string; entry: Dire
   }
 }
 
+/** A symbolic link (ENOTDIR) stays: it may be the data directory, which recount did not make. */
 async function removeIfEmpty(path: string): Promise<void> {
   await rmdir(path).catch((error: NodeJS.ErrnoException) => {
-    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST', 'EBUSY'].includes(error.code ?? '')) throw error;
+    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST', 'EBUSY', 'ENOTDIR'].includes(error.code ?? '')) throw error;
   });
 }

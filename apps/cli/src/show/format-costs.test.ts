@@ -11,7 +11,7 @@ const session = {
   unpriced_count: 4,
   person: 'Ada',
   uploader_key_id: 'key-1',
-  extended_by: null,
+  extended_by: [],
   usage: { own, shared: { ...own, responses: 0 } },
 };
 const toTerms = (model: string, service_tier: string | null, speed: string | null) => ({
@@ -35,17 +35,19 @@ it('names the tiers and speeds that have no price, and not only the model', () =
   );
 });
 
-it('names whose session it is and who has extended it', () => {
+it('names whose session it is and everyone who has extended it', () => {
   const costs = { parts: [], dearest: [], unpriced: [], unfinalised_estimate_usd: 0, other_cost_usd: 0 };
-  const toText = (extended_by: object | null): string =>
+  const toText = (extended_by: object[]): string =>
     formatCosts({ session: { ...session, extended_by }, costs, reconciliation: undefined } as unknown as CostReasons, {
       ...{ timeZone: 'UTC', maxWidth: 200 },
     })
       .map((line) => line.text)
       .join(' ');
-  expect(toText(null)).not.toContain('Extended');
-  expect(toText({ uploader_key_id: 'key-2', person: 'Bob', machine: null })).toContain(
-    'the session is of Ada, and Bob has uploaded the longest version of it.',
+  expect(toText([])).not.toContain('Extended');
+  const bob = { uploader_key_id: 'key-2', person: 'Bob', machine: null };
+  expect(toText([bob])).toContain('the session is of Ada, and Bob has uploaded the longest version of it.');
+  expect(toText([{ ...bob, person: null }])).toContain('and key key-2 has uploaded');
+  expect(toText([bob, { uploader_key_id: 'key-3', person: 'Cyd', machine: null }])).toContain(
+    'the session is of Ada, and Bob and Cyd have uploaded longer versions of it.',
   );
-  expect(toText({ uploader_key_id: 'key-2', person: null, machine: null })).toContain('and key key-2 has uploaded');
 });

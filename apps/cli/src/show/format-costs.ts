@@ -168,12 +168,14 @@ function formatNotes({ session, costs, reconciliation }: CostReasons, maxWidth: 
   return notes.filter((text) => text !== '').flatMap((note) => wrapToWidth(note, width).map((text) => ({ text })));
 }
 
-/** Names both: whose session it is, and who added to it. */
-function toExtensionNote({ person, uploader_key_id: owner, extended_by: other }: SessionDetail): string {
-  if (other === null) return '';
+/** Names all: whose session it is, and everyone who added to it. */
+function toExtensionNote({ person, uploader_key_id: owner, extended_by: others }: SessionDetail): string {
+  if (others.length === 0) return '';
   const name = (who: string | null, key: string | null): string =>
     toSingleLine(who ?? (key === null ? 'an unknown uploader' : `key ${key}`));
-  return `Extended: the session is of ${name(person, owner)}, and ${name(other.person, other.uploader_key_id)} has uploaded the longest version of it. Its whole cost counts for ${name(person, owner)}.`;
+  const names = new Intl.ListFormat('en').format(others.map((other) => name(other.person, other.uploader_key_id)));
+  const what = others.length === 1 ? 'has uploaded the longest version' : 'have uploaded longer versions';
+  return `Extended: the session is of ${name(person, owner)}, and ${names} ${what} of it. Its whole cost counts for ${name(person, owner)}.`;
 }
 
 /** The largest few, with their tier or speed if it is not the usual one. */

@@ -179,8 +179,11 @@ interface SessionTrust {
    * unknown uploaders.
    */
   uploader_key_ids: (string | null)[];
-  /** Who uploaded its primary transcript, if that is neither its person nor the operator. */
-  extended_by: { uploader_key_id: string | null; machine: string | null; person: string | null } | null;
+  /**
+   * Who uploaded its primary transcript, if that is neither its person nor the operator, and before them everyone else
+   * whose version of it is longer than its owner's; each once, in the order of upload.
+   */
+  extended_by: { uploader_key_id: string | null; machine: string | null; person: string | null }[];
   /** Number of its responses whose copies disagree. */
   disagreeing_response_count: number;
   /** Sub-agents that claim to be this session's but were brought by another uploader. */
@@ -193,20 +196,44 @@ export async function readSessionTrust(
   sessionId: string,
 ): Promise<SessionTrust> {
   const { rows } = await database.execute<SessionTrust & Record<string, unknown>>(sql`
+    WITH RECURSIVE contained AS (
+      SELECT t.id, t.size_bytes, t.uploader_key_id, t.machine, t.person,
+        t.uploader_key_id <> s.uploader_key_id AND t.uploader_key_id <> ${OPERATOR}
+          AND (t.person IS NULL OR t.person IS DISTINCT FROM s.person) AS is_foreign,
+        true AS is_primary
+      FROM ${sessions} AS s
+      JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
+      WHERE s.workspace_id = ${workspaceId} AND s.session_id = ${sessionId}
+      UNION
+      SELECT t.id, t.size_bytes, t.uploader_key_id, t.machine, t.person,
+        t.uploader_key_id <> s.uploader_key_id AND t.uploader_key_id <> ${OPERATOR}
+          AND (t.person IS NULL OR t.person IS DISTINCT FROM s.person),
+        false
+      FROM contained AS longer
+      JOIN ${transcripts} AS t ON t.superseded_by = longer.id
+      JOIN ${sessions} AS s ON s.workspace_id = t.workspace_id AND s.session_id = t.session_id
+      WHERE t.workspace_id = ${workspaceId} AND t.session_id = ${sessionId}
+        AND s.workspace_id = ${workspaceId} AND s.session_id = ${sessionId}
+    ),
+    extension AS (
+      SELECT uploader_key_id, machine, person, min(id) AS first_id FROM contained
+      WHERE is_foreign
+        AND (SELECT primary_version.is_foreign FROM contained AS primary_version WHERE primary_version.is_primary)
+        AND size_bytes > ALL (SELECT own.size_bytes FROM contained AS own WHERE own.is_foreign IS NOT TRUE)
+      GROUP BY uploader_key_id, machine, person
+    )
     SELECT
       ARRAY(
         SELECT uploader_key_id FROM ${transcripts}
         WHERE workspace_id = ${workspaceId} AND session_id = ${sessionId}
         GROUP BY uploader_key_id ORDER BY min(id)
       ) AS uploader_key_ids,
-      (
-        SELECT jsonb_build_object('uploader_key_id', t.uploader_key_id, 'machine', t.machine, 'person', t.person)
-        FROM ${sessions} AS s
-        JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
-        WHERE s.workspace_id = ${workspaceId} AND s.session_id = ${sessionId}
-          AND t.uploader_key_id <> s.uploader_key_id AND t.uploader_key_id <> ${OPERATOR}
-          AND (t.person IS NULL OR t.person IS DISTINCT FROM s.person)
-      ) AS extended_by,
+      COALESCE((
+        SELECT jsonb_agg(
+          jsonb_build_object('uploader_key_id', uploader_key_id, 'machine', machine, 'person', person)
+          ORDER BY first_id
+        ) FROM extension
+      ), '[]') AS extended_by,
       (
         SELECT count(DISTINCT (e.agent, e.response_key))::int
         FROM ${transcripts} AS t

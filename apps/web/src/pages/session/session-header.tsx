@@ -73,7 +73,7 @@ const Facts = ({ session }: { session: SessionDetail }): ReactNode => (
 /** Known inaccuracies of the figures, in sentences. */
 function SessionCaveats({ session }: { session: SessionDetail }): ReactNode {
   const { usage, tokens_in, output_only_count: outputOnly, disagreeing_response_count: disagreeing } = session;
-  const { transcripts, extended_by: extension } = session;
+  const { transcripts, extended_by: extensions } = session;
   const { unfinalised, unpriced } = usage.own;
   const issues = transcripts.reduce((sum, { error_count }) => sum + error_count, 0);
   const lines = [
@@ -84,8 +84,8 @@ function SessionCaveats({ session }: { session: SessionDetail }): ReactNode {
     unfinalised.responses > 0 &&
       `${unfinalised.responses.toLocaleString()} responses were recorded before they ended: their output is about ${Math.max(0, unfinalised.estimated_tokens_out - unfinalised.tokens_out).toLocaleString()} tokens more, which no figure contains.`,
     disagreeing > 0 && `${disagreeing.toLocaleString()} responses have other figures in other sessions.`,
-    extension !== null &&
-      `${extension.person ?? `Key ${extension.uploader_key_id}`} has extended this session, which counts for ${session.person ?? `key ${session.uploader_key_id}`}, who uploaded it first.`,
+    extensions.length > 0 &&
+      `Extended by ${new Intl.ListFormat('en').format(extensions.map(({ person, uploader_key_id }) => person ?? `key ${uploader_key_id}`))}: this session counts for ${session.person ?? `key ${session.uploader_key_id}`}, who uploaded it first.`,
   ].filter((line) => line !== false);
   if (lines.length === 0 && issues === 0) return null;
   const faulty = transcripts.find(({ error_count }) => error_count > 0);
