@@ -33,7 +33,7 @@ import { toRowSetIds, writeTranscripts } from './write-transcripts.ts';
  * A whole number, stored with every transcript (see `toRowsVersion`): workers ingest those made by an older parser
  * again.
  */
-export const PARSER_VERSION = '7';
+export const PARSER_VERSION = '8';
 
 export interface ProcessOptions {
   maxLineBytes: number;
