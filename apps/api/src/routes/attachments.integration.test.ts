@@ -199,6 +199,18 @@ describe('GET /v1/sessions/{id}/messages', () => {
   });
 });
 
+it('the session owner’s file is named where another uploader brought one from the same path, and first', async () => {
+  await putFile('owned', {}, 'somebody else’s', api.keys.ingest);
+  const { attachment } = await putFile('owned', {}, 'the owner’s', api.keys.admin);
+  const content = `<persisted-output>\nOutput too large (141KB). Full output saved to: /home/ada/.claude/projects/-app/owned/${PATH}\n\nPreview`;
+  const result = { type: 'tool_result', tool_use_id: 'toolu-1', content };
+  await api.upload(toLine('owned', 0, { type: 'user', message: { role: 'user', content: [result] } }));
+  await api.work();
+  const { messages } = (await (await api.fetch('/v1/sessions/owned/messages')).json()) as MessageList;
+  const named = messages.flatMap(({ content_blocks }) => content_blocks).map((block) => block.attachment?.id);
+  expect(named).toEqual([attachment.id]);
+});
+
 describe('DELETE /v1/sessions/{id}', () => {
   it('deletes attachments and their objects too', async () => {
     const before = await api.listStore();

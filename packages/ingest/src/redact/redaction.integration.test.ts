@@ -152,6 +152,17 @@ describe('redaction', () => {
     expect(await installation.listObjectKeys()).toEqual([row.object_key]);
   });
 
+  it('redacts raw objects that were stored before, also of versions without rows', async () => {
+    const shorter = await ingest(withSecrets('s', 6).split('\n').slice(0, 6).join('\n').concat('\n'));
+    await ingest(withSecrets('s', 6).split('\n').slice(0, 6).join('\n').concat('\n', toLine('s', 7)));
+    expect(await installation.find(shorter.id)).toMatchObject({ status: 'superseded' });
+    await set('rows-and-raw');
+    for await (const _id of requeueOutdated(installation, TEST_WORKSPACE));
+    await installation.work();
+    expect(await installation.listObjectKeys()).toHaveLength(2);
+    expect(await dumpStore()).not.toContain(TOKEN);
+  });
+
   it('leaves raw objects without secrets unchanged', async () => {
     await set('rows-and-raw');
     const row = await ingest(toLine('s', 0) + toLine('s', 1));
