@@ -202,6 +202,20 @@ describe('scanHistory and settleLedger', () => {
     ]);
   });
 
+  it('begins a block with the same response whatever the filter counts in it', async () => {
+    await save('one.jsonl', [
+      { ...ONE, time: '2026-03-02T09:40:00.000Z' },
+      { ...ONE, id: '2', time: '2026-03-02T13:59:00.000Z', model: 'claude-opus-4-5' },
+      { ...ONE, id: '3', time: '2026-03-02T14:10:00.000Z', model: 'claude-opus-4-5' },
+    ]);
+    const { ledger } = await report([]);
+    const blocks = listBlocks(ledger, { model: 'claude-opus-4-5' });
+    expect(blocks.map(({ start, responses }) => [start, responses])).toEqual([
+      ['2026-03-02T09:00:00.000Z', 1],
+      ['2026-03-02T14:00:00.000Z', 1],
+    ]);
+  });
+
   it('caches unchanged files, and reads changed ones', async () => {
     await save('one.jsonl', [ONE]);
     await utimes(join(directory, 'one.jsonl'), ...TIMES);

@@ -9,6 +9,7 @@ import {
   findWorkspaceByName,
   hashApiKey,
   listApiKeys,
+  rotateApiKey,
 } from './api-keys.ts';
 import { ensureWorkspace, insertApiKey, revokeApiKey, touchApiKey } from './workspaces.ts';
 
@@ -67,6 +68,22 @@ describe('api keys', () => {
     await touchApiKey(pool.database, TEST_WORKSPACE, 'k1');
     expect(Date.parse((await readLastUse()) ?? '')).toBeGreaterThanOrEqual(Date.parse(first ?? ''));
     expect((await listApiKeys(pool.database, OTHER_WORKSPACE))[0]?.last_used_at).toBeNull();
+  });
+
+  it('gives the former secret of a key no longer life than the key had, nor than its grace', async () => {
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const rotate = (id: string, graceMs: number) =>
+      rotateApiKey(pool.database, TEST_WORKSPACE, id, {
+        graceMs,
+        expiresAt: '2999-01-01T00:00:00.000Z',
+        actor: 'system',
+      });
+    const key = { workspaceId: TEST_WORKSPACE, name: 'rotated', scopes: ['read'] as const, expiresAt };
+    const [one, other] = [await createApiKey(pool.database, key), await createApiKey(pool.database, key)];
+    expect(await rotate(one.id, 7_200_000)).toMatchObject({ previousExpiresAt: expiresAt });
+    const { previousExpiresAt } = (await rotate(other.id, 60_000)) ?? {};
+    expect(Date.parse(previousExpiresAt ?? '')).toBeLessThan(Date.parse(expiresAt));
+    await pool.pool.query('DELETE FROM recount.api_keys WHERE name = $1', ['rotated']);
   });
 
   it('revokes a key of the workspace, once', async () => {
