@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { provideDashboard } from '@recount/cli/dashboard';
 import { type BrowserServer, chromium } from 'playwright-core';
 import type { TestProject } from 'vitest/node';
 import { BROWSER_FLAGS, findBrowser } from './browser.ts';
@@ -12,11 +13,17 @@ declare module 'vitest' {
   }
 }
 
+/** With the dashboard built, so that the workers find it and none builds it beside another. */
+async function startBrowser(): Promise<BrowserServer> {
+  await provideDashboard((line) => console.log(line));
+  return await chromium.launchServer({ executablePath: findBrowser() ?? '', args: BROWSER_FLAGS, host: '127.0.0.1' });
+}
+
 /** Offers one browser to all test files of the run, and returns the function that closes it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   let browser: Promise<BrowserServer> | undefined;
   const server = createServer(async (_request, response) => {
-    browser ??= chromium.launchServer({ executablePath: findBrowser() ?? '', args: BROWSER_FLAGS, host: '127.0.0.1' });
+    browser ??= startBrowser();
     try {
       response.end((await browser).wsEndpoint());
     } catch (error) {

@@ -33,11 +33,11 @@ const received: IncomingHttpHeaders[] = [];
 
 beforeAll(async () => {
   if (executablePath === undefined) return;
+  browser = await useBrowser();
   api = await createTestApi({
     dashboardDirectory: (await provideDashboard(() => undefined)) ?? '',
     maxFailedKeysPerMinute: 1_000_000,
   });
-  browser = await useBrowser();
   thief = createServer((request, response) => {
     received.push(request.headers);
     response.setHeader('content-type', 'text/html').end('<!doctype html><h1>Another program</h1>');

@@ -2,7 +2,7 @@ import { createTestApi, type TestApi } from '@recount/api/testing/test-api';
 import { provideDashboard } from '@recount/cli/dashboard';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { openPage, type PageOptions } from './shared-browser.ts';
+import { openPage, type PageOptions, useBrowser } from './shared-browser.ts';
 import { signIn } from './sign-in.ts';
 
 export interface Dashboard {
@@ -18,6 +18,7 @@ export interface Dashboard {
 
 /** The dashboard in the run's browser, with a separate API and database. */
 export async function startDashboard(): Promise<Dashboard> {
+  await useBrowser();
   const api = await createTestApi({ dashboardDirectory: (await provideDashboard(() => undefined)) ?? '' });
   const releases: (() => Promise<void>)[] = [];
   const elsewhere: string[] = [];
