@@ -80,7 +80,10 @@ export async function checkAfterwards(installation: Installation, context: Conte
     failures.push(...charged);
     const repaired = await repair(installation, context);
     await settle(database);
-    const leftovers = parseFindings(await recount(installation, 'doctor', '--json', '--min-age', '0m', '--checksums'));
+    // Notices name what transcripts hold, not damage. Their issues are compared with those of the undisturbed run.
+    const leftovers = parseFindings(
+      await recount(installation, 'doctor', '--json', '--min-age', '0m', '--checksums'),
+    ).filter(({ kind }) => kind !== 'notice');
     expect(leftovers.length === 0, `doctor still finds ${JSON.stringify(leftovers.slice(0, 5))}`);
 
     const stored = await readStored(database);
