@@ -23,7 +23,8 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-describe('the first hour', () => {
+// In this order, as a newcomer would go: what one step sets, a later one shows.
+describe('the first hour', { shuffle: false }, () => {
   it('answers what was spent, by project', async () => {
     const out = await read('report', 'usage', '--in', '2026-07', '--by', 'project', '--utc');
     expect(out).toMatch(/from 2026-07-01 before 2026-08-01/);

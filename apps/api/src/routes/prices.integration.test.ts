@@ -1,5 +1,5 @@
 import { GENAI_PRICES_DATE } from '@recount/prices';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, type TestApi } from '../testing/test-api.ts';
 
@@ -28,6 +28,8 @@ const read = async (key = api.keys.read): Promise<Record<string, unknown>> =>
   (await (await api.fetch('/v1/prices', { headers: { authorization: `Bearer ${key}` } })).json()) as never;
 
 describe('/v1/prices', () => {
+  beforeEach(() => put({ currency_label: 'USD', overrides: [] }));
+
   it('sets the given overrides, leaves the others, and returns them as they were given', async () => {
     const before = await read();
     const lists = { price_date: GENAI_PRICES_DATE, price_file: null };

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { deleteSession as deleteSessionRows } from '@recount/db';
 import { type RawStore, RawStoreError, rawObjectKey } from '@recount/storage';
 import { ulid } from 'ulid';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   createTestInstallation,
   TEST_WORKSPACE,
@@ -66,10 +66,10 @@ describe('check database files', () => {
 
 describe('run doctor', () => {
   let installation: TestInstallation;
-  beforeAll(async () => {
+  beforeEach(async () => {
     installation = await createTestInstallation();
   });
-  afterAll(() => installation.close());
+  afterEach(() => installation.close());
 
   it('finds by checksum an object whose bytes have changed, and reads none unless asked to', async () => {
     const { transcript } = await installation.receive(toTranscript('changed', 4));
@@ -117,8 +117,8 @@ describe('run doctor', () => {
     const read: string[] = [];
     const get: typeof rawStore.get = async (key, options) => {
       read.push(key);
-      if (read.length === 3) await remove('second');
-      if (read.length === 4) await remove('third');
+      if (read.length === 1) await remove('second');
+      if (read.length === 2) await remove('third');
       return await rawStore.get(key, options);
     };
     const options = { fix: false, checksums: true, nowMs: Date.now() + 1000, minAgeMs: 0 };
@@ -126,8 +126,8 @@ describe('run doctor', () => {
     for await (const finding of runDoctor({ ...installation, rawStore: { ...rawStore, get } }, options)) {
       if (finding.kind !== 'search-behind') findings.push(finding);
     }
-    expect(read.length).toBe(4);
-    expect(findings.map(({ kind }) => kind)).toEqual(['wrong-content']);
+    expect(read.length).toBe(2);
+    expect(findings).toEqual([]);
   });
 
   it('reports an object that cannot be read to its end, and continues', async () => {
@@ -178,14 +178,7 @@ describe('run doctor', () => {
     return key;
   }
 
-  async function startAnew(): Promise<void> {
-    await installation.close();
-    installation = await createTestInstallation();
-  }
-
   describe('a skipped object', () => {
-    beforeEach(startAnew);
-
     it('is not one that was acknowledged: its checksum is compared at once', async () => {
       const { transcript } = await installation.receive(toTranscript('young', 4));
       await flipByte(transcript.object_key);
@@ -218,8 +211,6 @@ describe('run doctor', () => {
   });
 
   describe('a job that is not in the queue', () => {
-    beforeEach(startAnew);
-
     it('is not reported if a worker has finished it between the two checks', async () => {
       await installation.receive(toTranscript('done-meanwhile', 4));
       const { queue } = installation;
@@ -233,8 +224,6 @@ describe('run doctor', () => {
   });
 
   describe('an orphan with the bytes of a transcript', () => {
-    beforeEach(startAnew);
-
     it('replaces that transcript’s object if it is damaged', async () => {
       const text = toTranscript('twice', 6);
       const { transcript } = await installation.receive(text);
@@ -275,8 +264,6 @@ describe('run doctor', () => {
   });
 
   describe('a damaged object', () => {
-    beforeEach(startAnew);
-
     it('is marked, until the same bytes arrive again or a backup is restored', async () => {
       const text = toTranscript('marked', 6);
       const { transcript } = await installation.receive(text);
@@ -302,8 +289,6 @@ describe('run doctor', () => {
   });
 
   describe('an interrupted deletion', () => {
-    beforeEach(startAnew);
-
     const isAway: RawStore['delete'] = async () => {
       throw new RawStoreError('unavailable', 'The store is away');
     };
