@@ -86,6 +86,19 @@ export {
 export { streamTranscript, type TranscriptBatch } from './stream-transcript.ts';
 export { type ClockOffset, createLocalClock, type LocalClock, toLocalClock } from './time-zones/local-clock.ts';
 export type { TranscriptSummary } from './transcript-parser.ts';
+export {
+  CREDIT_ORDER,
+  type CreditFact,
+  DISAGREEMENT_RULES,
+  type DisagreementRule,
+  FIGURE_ORDER,
+  type FigureFact,
+  MAX_COMPLETED_TOKENS_OUT,
+  MAX_COPY_TIME_APART_MS,
+  MAX_PLACEHOLDER_TOKENS_OUT,
+  type OrderKey,
+  toComparison,
+} from './usage/copy-rules.ts';
 export { isTermName, type Usage } from './usage/usage.ts';
 export type { UsageScan, UsageScanner, UsageScannerOptions } from './usage/usage-scanner.ts';
 export { createUsageScanner } from './usage/usage-scanner.ts';

@@ -1,4 +1,12 @@
-import { UNKNOWN_MODEL, type Usage } from '@recount/core';
+import {
+  DISAGREEMENT_RULES,
+  type DisagreementRule,
+  MAX_COMPLETED_TOKENS_OUT,
+  MAX_COPY_TIME_APART_MS,
+  MAX_PLACEHOLDER_TOKENS_OUT,
+  UNKNOWN_MODEL,
+  type Usage,
+} from '@recount/core';
 
 /** What a copy of a response says of it. */
 export interface ComparedCopy {
@@ -17,14 +25,9 @@ export interface CostRange {
   highestCostUsd: number | null;
 }
 
-const MAX_TIME_APART_MS = 15 * 60_000;
-const MAX_PLACEHOLDER_TOKENS_OUT = 128;
-const MAX_COMPLETED_TOKENS_OUT = 200_000;
-const MAX_MISSING_SEARCHES = 20;
-
 /**
- * Compares the copies of a response by the rules of the usage ledger in Postgres (`COPY_COMPARISON` in
- * packages/db/src/usage/ledger-definition.ts), which give the reasons for the bounds. Undefined if the copies agree.
+ * Compares the copies of a response by the rules that the usage ledger in Postgres uses as well. Undefined if the copies
+ * agree.
  */
 export function compareCopies(copies: readonly ComparedCopy[]): CostRange | undefined {
   const finals = copies.filter((copy) => !isPlaceholder(copy));
@@ -50,25 +53,18 @@ const areModelsDisputed = (copies: readonly ComparedCopy[]): boolean =>
 
 const areTimesDisputed = (copies: readonly ComparedCopy[]): boolean =>
   toSpread(copies.flatMap(({ isStream, timestampMs }) => (isStream || timestampMs === null ? [] : [timestampMs]))) >
-  MAX_TIME_APART_MS;
+  MAX_COPY_TIME_APART_MS;
 
 function areFiguresDisputed(
   copies: readonly ComparedCopy[],
   finals: readonly ComparedCopy[],
   placeholders: readonly ComparedCopy[],
 ): boolean {
-  const inputs = copies.map(({ usage }) =>
-    [usage.inputTokens, usage.cacheReadTokens, usage.cacheWriteTokens, usage.cacheWrite1hTokens].join(),
-  );
+  const groups = { all: copies, placeholders, finals };
   const finalOutputs = finals.map(({ usage }) => usage.outputTokens);
   const placeholderOutputs = placeholders.map(({ usage }) => usage.outputTokens);
   return (
-    differ(inputs) ||
-    differ(placeholders.map(toTerms)) ||
-    differ(finals.map(toTerms)) ||
-    toSpread(copies.map(({ usage }) => usage.webSearchRequests)) > MAX_MISSING_SEARCHES ||
-    differ(finalOutputs) ||
-    toSpread(placeholderOutputs) > MAX_PLACEHOLDER_TOKENS_OUT ||
+    DISAGREEMENT_RULES.some((rule) => breaks(rule, groups[rule.copies])) ||
     (placeholders.length > 0 &&
       finals.length > 0 &&
       (Math.max(...placeholderOutputs) > Math.min(...finalOutputs) ||
@@ -76,9 +72,24 @@ function areFiguresDisputed(
   );
 }
 
-const toTerms = ({ usage }: ComparedCopy): string =>
-  JSON.stringify([usage.serviceTier, usage.speed, usage.inferenceGeo]);
-const differ = (values: readonly unknown[]): boolean => new Set(values).size > 1;
+const FIELDS = {
+  tokens_in: 'inputTokens',
+  tokens_out: 'outputTokens',
+  cache_read: 'cacheReadTokens',
+  cache_write: 'cacheWriteTokens',
+  cache_write_1h: 'cacheWrite1hTokens',
+  web_search_requests: 'webSearchRequests',
+  service_tier: 'serviceTier',
+  speed: 'speed',
+  inference_geo: 'inferenceGeo',
+} as const satisfies Readonly<Record<DisagreementRule['fields'][number], keyof Usage>>;
+
+function breaks({ fields, maxSpread }: DisagreementRule, copies: readonly ComparedCopy[]): boolean {
+  const values = copies.map(({ usage }) => fields.map((field) => usage[FIELDS[field]]));
+  if (maxSpread === undefined) return new Set(values.map((each) => JSON.stringify(each))).size > 1;
+  return toSpread(values.map(([value]) => Number(value))) > maxSpread;
+}
+
 const toCosts = (copies: readonly ComparedCopy[]): number[] =>
   copies.flatMap(({ costUsd }) => (costUsd === null ? [] : [costUsd]));
 const toMinimum = (values: readonly number[]): number | null => (values.length > 0 ? Math.min(...values) : null);

@@ -1,4 +1,12 @@
-import { outranks, type Price, UNKNOWN_MODEL, type Usage } from '@recount/core';
+import {
+  CREDIT_ORDER,
+  FIGURE_ORDER,
+  outranks,
+  type Price,
+  toComparison,
+  UNKNOWN_MODEL,
+  type Usage,
+} from '@recount/core';
 import { createPriceTable, type ModelPriceTable, type PriceFile, type UnpricedReason } from '@recount/prices';
 import { type ComparedCopy, type CostRange, compareCopies } from './compare-copies.ts';
 import type { ScannedFile, ScanResult } from './scan-files.ts';
@@ -49,9 +57,8 @@ interface Response {
 }
 
 /**
- * Counts each response once over all files, by the rules of the usage ledger in Postgres (`CREDIT_ORDER` and
- * `FIGURE_ORDER` in packages/db/src/usage/ledger-definition.ts): the earliest copy is credited, the most complete one
- * provides the figures. A test keeps the two consistent. A price file precedes the built-in prices.
+ * Counts each response once over all files, by the rules that the usage ledger in Postgres uses as well: the earliest
+ * copy is credited, the most complete copy provides the figures. A price file precedes the built-in prices.
  */
 export function settleLedger({ files, columns }: ScanResult, priceFile?: PriceFile): LocalLedger {
   const prices = createPriceTable({ overrides: [], file: priceFile });
@@ -138,37 +145,32 @@ function createCopies(files: readonly ScannedFile[], columns: UsageColumns, pric
   };
   const explainUnpriced = (index: number): UnpricedReason | null =>
     priceOf(index).costUsd === null ? prices.explainUnpriced(toQuery(index)) : null;
-  const flag = (index: number, name: Parameters<typeof hasFlag>[2]): number => (hasFlag(columns, index, name) ? 1 : 0);
-  const inputOf = (index: number): number =>
-    figureAt(columns, index, 'tokens_in') +
-    figureAt(columns, index, 'cache_read') +
-    figureAt(columns, index, 'cache_write');
 
-  const compareCredit = (one: number, other: number): number => {
-    const [file, otherFile] = [fileOf(one), fileOf(other)];
-    return (
-      flag(one, 'progress') - flag(other, 'progress') ||
-      Number(file.isStream) - Number(otherFile.isStream) ||
-      compareNullsLast(timeOf(one), timeOf(other)) ||
-      flag(one, 'markedCopy') - flag(other, 'markedCopy') ||
-      flag(one, 'subagent') - flag(other, 'subagent') ||
-      compareNullsLast(file.firstTimestampMs, otherFile.firstTimestampMs) ||
-      compareTexts(file.sessionId, otherFile.sessionId) ||
-      otherFile.sizeBytes - file.sizeBytes ||
-      compareTexts(file.path, otherFile.path) ||
-      one - other
-    );
-  };
-  const isUnnamed = (index: number): number => Number(nameAt(columns, index, 'model') === UNKNOWN_MODEL);
-
+  const compareCredit = toComparison(CREDIT_ORDER, {
+    isProgress: (index: number) => hasFlag(columns, index, 'progress'),
+    isStream: (index) => fileOf(index).isStream,
+    timestamp: timeOf,
+    isMarkedCopy: (index) => hasFlag(columns, index, 'markedCopy'),
+    isSubagent: (index) => hasFlag(columns, index, 'subagent'),
+    firstTimestamp: (index) => fileOf(index).firstTimestampMs,
+    sessionId: (index) => fileOf(index).sessionId,
+    sizeBytes: (index) => fileOf(index).sizeBytes,
+    file: (index) => fileOf(index).path,
+    entryNumber: (index) => index,
+  });
+  const compareFinality = toComparison(FIGURE_ORDER, {
+    isUnfinalised: (index: number) => hasFlag(columns, index, 'unfinalised'),
+    outputTokens: (index) => figureAt(columns, index, 'tokens_out'),
+    inputTokens: (index) =>
+      figureAt(columns, index, 'tokens_in') +
+      figureAt(columns, index, 'cache_read') +
+      figureAt(columns, index, 'cache_write'),
+    webSearchRequests: (index) => figureAt(columns, index, 'web_search_requests'),
+    isModelUnknown: (index) => nameAt(columns, index, 'model') === UNKNOWN_MODEL,
+    costUsd: (index) => priceOf(index).costUsd,
+  });
   const compareFigures = (one: number, other: number): number =>
-    flag(one, 'unfinalised') - flag(other, 'unfinalised') ||
-    figureAt(columns, other, 'tokens_out') - figureAt(columns, one, 'tokens_out') ||
-    inputOf(other) - inputOf(one) ||
-    figureAt(columns, other, 'web_search_requests') - figureAt(columns, one, 'web_search_requests') ||
-    isUnnamed(one) - isUnnamed(other) ||
-    compareNullsLast(priceOf(one).costUsd, priceOf(other).costUsd) ||
-    compareCredit(one, other);
+    compareFinality(one, other) || compareCredit(one, other);
 
   const toOrigin = (index: number) => {
     const { agent, sessionId } = fileOf(index);
@@ -226,10 +228,3 @@ function toProjects(files: readonly ScannedFile[]): Map<string, string | null> {
   }
   return new Map([...longest].map(([sessionId, { project }]) => [sessionId, project]));
 }
-
-function compareNullsLast(one: number | null, other: number | null): number {
-  if (one === null || other === null) return Number(one === null) - Number(other === null);
-  return one - other;
-}
-
-const compareTexts = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);

@@ -1,4 +1,16 @@
-import { UNKNOWN_MODEL } from '@recount/core';
+import {
+  CREDIT_ORDER as CREDIT_RULES,
+  type CreditFact,
+  DISAGREEMENT_RULES,
+  type DisagreementRule,
+  FIGURE_ORDER as FIGURE_RULES,
+  type FigureFact,
+  MAX_COMPLETED_TOKENS_OUT,
+  MAX_COPY_TIME_APART_MS,
+  MAX_PLACEHOLDER_TOKENS_OUT,
+  type OrderKey,
+  UNKNOWN_MODEL,
+} from '@recount/core';
 import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
 import { transcripts } from '../transcripts/schema.ts';
 import { DISAGREEMENTS, usageEntries, usageLedger } from './schema.ts';
@@ -6,32 +18,13 @@ import { DISAGREEMENTS, usageEntries, usageLedger } from './schema.ts';
 /** Columns of the ledger that show disagreement. All are null if the copies agree. */
 const DISAGREEMENT_COLUMNS = ['disagreements', 'lowest_cost_usd', 'highest_cost_usd'];
 
-/**
- * Copies keep the original's time, or have that of another line of the same response. In the test corpus those are at
- * most 108 s apart, and requests time out after 10 minutes.
- */
-const MAX_TIME_APART = sql.raw(`interval '15 minutes'`);
-
-/** Maximum output of a streaming placeholder; the largest in the test corpus is 91. */
-const MAX_PLACEHOLDER_TOKENS_OUT = 128;
-
-/**
- * Maximum plausible output of a response of which another copy has a placeholder. No model writes more in a response.
- */
-const MAX_COMPLETED_TOKENS_OUT = 200_000;
-
-/** A copy that ends before the results of its searches lacks their count. */
-const MAX_MISSING_SEARCHES = 20;
+const MAX_TIME_APART = sql.raw(`interval '${MAX_COPY_TIME_APART_MS} milliseconds'`);
 
 /**
  * Whether a more complete copy overrides this copy's output count. Streams keep placeholders that are too small to be
  * told from short answers on their own.
  */
 const IS_PLACEHOLDER = sql.raw(`(e.is_unfinalised OR (t.is_stream AND e.tokens_out <= ${MAX_PLACEHOLDER_TOKENS_OUT}))`);
-
-/** Input is known before the first output token, so even a placeholder's is right. */
-const INPUT = sql.raw('ARRAY[e.tokens_in, e.cache_read, e.cache_write, e.cache_write_1h]');
-const TERMS = sql.raw('ARRAY[e.service_tier, e.speed, e.inference_geo]');
 
 /** Compares arrays because null must count as a value different from all others. */
 const differs = (value: SQL, filter: SQL = sql``): SQL =>
@@ -45,14 +38,18 @@ const TOKENS_OUT = sql.raw('e.tokens_out');
 const over = (aggregate: 'min' | 'max', value: SQL, filter: SQL = sql``): SQL =>
   sql`${sql.raw(aggregate)}(${value}) ${filter} OVER response`;
 
+const FILTERS = { all: sql``, placeholders: ofPlaceholders, finals: ofFinals };
+
+/** Whether the copies of a response break one of the rules. */
+function breaks({ copies, fields, maxSpread }: DisagreementRule): SQL {
+  const columns = sql.raw(fields.map((field) => `e.${field}`).join(', '));
+  if (maxSpread === undefined) return differs(sql`ARRAY[${columns}]`, FILTERS[copies]);
+  return sql`${over('max', columns, FILTERS[copies])} - ${over('min', columns, FILTERS[copies])} > ${sql.raw(`${maxSpread}`)}`;
+}
+
 const DO_FIGURES_DIFFER = sql`(
-  ${differs(INPUT)}
-  OR ${differs(TERMS, ofPlaceholders)}
-  OR ${differs(TERMS, ofFinals)}
-  OR ${over('max', sql.raw('e.web_search_requests'))} - ${over('min', sql.raw('e.web_search_requests'))} > ${sql.raw(`${MAX_MISSING_SEARCHES}`)}
-  OR ${differs(TOKENS_OUT, ofFinals)}
+  ${sql.join(DISAGREEMENT_RULES.map(breaks), sql` OR `)}
   OR ${over('max', TOKENS_OUT, ofPlaceholders)} > ${over('min', TOKENS_OUT, ofFinals)}
-  OR ${over('max', TOKENS_OUT, ofPlaceholders)} - ${over('min', TOKENS_OUT, ofPlaceholders)} > ${sql.raw(`${MAX_PLACEHOLDER_TOKENS_OUT}`)}
   OR count(*) ${ofPlaceholders} OVER response > 0
     AND ${over('max', TOKENS_OUT, ofFinals)} > ${sql.raw(`${MAX_COMPLETED_TOKENS_OUT}`)})`;
 
@@ -103,15 +100,34 @@ export const FIGURE_COLUMNS = Object.keys(getTableColumns(usageLedger)).filter((
 export const list = (columns: readonly string[], toSql: (column: string) => string) =>
   sql.raw(columns.map((column) => toSql(`"${column}"`)).join(', '));
 
-/**
- * Order in which copies of a response are credited: earliest first. Copies usually keep the original's time; the
- * further keys then decide. None depends on when something was uploaded. Copies in a stream, which have times of their
- * own, come after those in session files. `e` is the entry, `t` its transcript.
- */
-export const CREDIT_ORDER = sql.raw(
-  `e.source = 'progress', t.is_stream, e."timestamp" NULLS LAST, e.is_marked_copy, e.is_subagent,
-   t.first_timestamp NULLS LAST, e.session_id, t.size_bytes DESC, t.sha256, e.entry_number`,
-);
+/** The facts about an entry `e` and its transcript `t`. */
+const CREDIT_FACTS: Readonly<Record<CreditFact, string>> = {
+  isProgress: "e.source = 'progress'",
+  isStream: 't.is_stream',
+  timestamp: 'e."timestamp"',
+  isMarkedCopy: 'e.is_marked_copy',
+  isSubagent: 'e.is_subagent',
+  firstTimestamp: 't.first_timestamp',
+  sessionId: 'e.session_id',
+  sizeBytes: 't.size_bytes',
+  file: 't.sha256',
+  entryNumber: 'e.entry_number',
+};
+
+const FIGURE_FACTS: Readonly<Record<FigureFact, string>> = {
+  isUnfinalised: 'e.is_unfinalised',
+  outputTokens: 'e.tokens_out',
+  inputTokens: 'e.tokens_in + e.cache_read + e.cache_write',
+  webSearchRequests: 'e.web_search_requests',
+  isModelUnknown: `coalesce(e.model = '${UNKNOWN_MODEL}', false)`,
+  costUsd: 'e.cost_usd',
+};
+
+const toOrder = <Fact extends string>(order: readonly OrderKey<Fact>[], facts: Readonly<Record<Fact, string>>): SQL =>
+  sql.raw(order.map(({ fact, isDescending }) => `${facts[fact]}${isDescending ? ' DESC' : ''} NULLS LAST`).join(', '));
+
+/** Order in which copies of a response are credited, over entries `e` and their transcripts `t`. */
+export const CREDIT_ORDER = toOrder(CREDIT_RULES, CREDIT_FACTS);
 
 /**
  * Whether this copy of a tool call is the one that counts: `c` is the call, `e` the entry of its response in its
@@ -120,11 +136,8 @@ export const CREDIT_ORDER = sql.raw(
 export const IS_CREDITED_CALL = sql`row_number() OVER (
   PARTITION BY e.agent, e.response_key, c.call_key ORDER BY ${CREDIT_ORDER}, c.call_number) = 1`;
 
-/** The copy written last, when the response was complete, has the final figures. One that names the model is better. */
-export const FIGURE_ORDER = sql.raw(
-  `e.is_unfinalised, e.tokens_out DESC, e.tokens_in + e.cache_read + e.cache_write DESC, e.web_search_requests DESC,
-   coalesce(e.model = '${UNKNOWN_MODEL}', false), e.cost_usd NULLS LAST`,
-);
+/** Order in which copies of a response give its figures, over entries `e`. `CREDIT_ORDER` breaks ties. */
+export const FIGURE_ORDER = toOrder(FIGURE_RULES, FIGURE_FACTS);
 
 /**
  * The ledger by its definition: one row, with all of the ledger's columns, for each response of the entries `e` and
