@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { AGENTS } from './agents/agents.ts';
+import { AGENTS } from './agents/all-agents.ts';
 import { identifyTranscript } from './agents/identify-transcript.ts';
-import { parseTranscript } from './parse-transcript.ts';
-import type { ApiResponse, JsonObject } from './rows.ts';
+import { parseTranscript } from './parse/parse-transcript.ts';
+import type { ApiResponse, JsonObject } from './records/rows.ts';
 import { COUNTED_AGENTS, countIndependently } from './testing/independent-counts.ts';
 import { toJsonl } from './testing/transcript-lines.ts';
 

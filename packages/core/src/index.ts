@@ -4,7 +4,7 @@ export {
   type AttachmentKind,
   type AttachmentReference,
 } from './agents/agent.ts';
-export { AGENTS } from './agents/agents.ts';
+export { AGENTS } from './agents/all-agents.ts';
 export {
   findAttachmentReference,
   identifyAttachment,
@@ -12,14 +12,6 @@ export {
   toAttachmentKind,
 } from './agents/attachments.ts';
 export type { CanonicalHeader } from './agents/canonical-lines.ts';
-export {
-  describeRefusal,
-  IDENTIFY_HEAD_BYTES,
-  type IdentifyInput,
-  identifyTranscript,
-  type Refusal,
-  type TranscriptIdentity,
-} from './agents/identify-transcript.ts';
 export {
   DEFAULT_AGENT_ID,
   FORMATS_WITHOUT_USAGE,
@@ -31,7 +23,15 @@ export {
   outranks,
   RUNNABLE_AGENTS,
   type RunnableAgent,
-} from './agents/registry.ts';
+} from './agents/formats.ts';
+export {
+  describeRefusal,
+  IDENTIFY_HEAD_BYTES,
+  type IdentifyInput,
+  identifyTranscript,
+  type Refusal,
+  type TranscriptIdentity,
+} from './agents/identify-transcript.ts';
 export { isNewSessionId, isSessionId, MAX_SESSION_ID_LENGTH, SESSION_ID_RULE } from './agents/session-id.ts';
 export type {
   Platform,
@@ -43,24 +43,27 @@ export type {
   SessionPlace,
   SessionTable,
 } from './agents/session-places.ts';
-export type { TranscriptInput } from './input-chunks.ts';
-export { type Issue, type IssueCode, type IssueSeverity, isTranscriptIssue, NOTICE_CODES } from './issues.ts';
-export { readUncutLength } from './lines/cut-mark.ts';
-export { parseForeignJson } from './lines/json-line.ts';
-export { hasMoreValues, MAX_LINE_VALUES } from './lines/json-values.ts';
-export { createLineSplitter } from './lines/line-splitter.ts';
-export { MAX_ACTIVE_GAP_MS } from './messages/active-time.ts';
-export { type Arrival, DEFAULT_MAX_INLINE_CONTENT_BYTES, type ParseOptions } from './parse-options.ts';
-export { type LineIssue, type ParseResult, parseTranscript } from './parse-transcript.ts';
+export { MAX_ACTIVE_GAP_MS } from './assemble/active-time.ts';
 export {
   COST_UNITS_PER_USD,
   flatDefaultPrices,
   type Price,
   type PriceQuery,
   type PriceTable,
-} from './pricing/price-table.ts';
-export { isDayOfMonth } from './records/timestamps.ts';
-export { ResumeError } from './resume-error.ts';
+} from './assemble/price-table.ts';
+export { ResumeError } from './assemble/resume-error.ts';
+export { readUncutLength } from './lines/cut-mark.ts';
+export { type Issue, type IssueCode, type IssueSeverity, isTranscriptIssue, NOTICE_CODES } from './lines/issues.ts';
+export { parseForeignJson } from './lines/json-line.ts';
+export { hasMoreValues, MAX_LINE_VALUES } from './lines/json-values.ts';
+export { createLineSplitter } from './lines/line-splitter.ts';
+export type { TranscriptInput } from './parse/input-chunks.ts';
+export { type Arrival, DEFAULT_MAX_INLINE_CONTENT_BYTES, type ParseOptions } from './parse/parse-options.ts';
+export { type LineIssue, type ParseResult, parseTranscript } from './parse/parse-transcript.ts';
+export { streamTranscript, type TranscriptBatch } from './parse/stream-transcript.ts';
+export type { TranscriptSummary } from './parse/transcript-parser.ts';
+export type { UsageScan, UsageScanner, UsageScannerOptions } from './parse/usage-scanner.ts';
+export { createUsageScanner } from './parse/usage-scanner.ts';
 export {
   type ApiResponse,
   type CostByClass,
@@ -82,10 +85,10 @@ export {
   type TranscriptStats,
   UNKNOWN_MODEL,
   type UsageSource,
-} from './rows.ts';
-export { streamTranscript, type TranscriptBatch } from './stream-transcript.ts';
+} from './records/rows.ts';
+export { isDayOfMonth } from './records/timestamps.ts';
+export { isTermName, type Usage } from './records/usage.ts';
 export { type ClockOffset, createLocalClock, type LocalClock, toLocalClock } from './time-zones/local-clock.ts';
-export type { TranscriptSummary } from './transcript-parser.ts';
 export {
   CREDIT_ORDER,
   type CreditFact,
@@ -99,6 +102,3 @@ export {
   type OrderKey,
   toComparison,
 } from './usage/copy-rules.ts';
-export { isTermName, type Usage } from './usage/usage.ts';
-export type { UsageScan, UsageScanner, UsageScannerOptions } from './usage/usage-scanner.ts';
-export { createUsageScanner } from './usage/usage-scanner.ts';

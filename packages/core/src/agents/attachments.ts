@@ -1,5 +1,5 @@
 import type { AttachmentIdentity, AttachmentKind, AttachmentReference } from './agent.ts';
-import { AGENTS } from './agents.ts';
+import { AGENTS } from './all-agents.ts';
 
 const MAX_PATH_LENGTH = 1024;
 const MAX_PART_LENGTH = 255;

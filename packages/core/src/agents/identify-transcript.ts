@@ -4,10 +4,10 @@ import { limitValues, parseJsonLine } from '../lines/json-line.ts';
 import { createLineCutter } from '../lines/line-cutter.ts';
 import { createLineSplitter } from '../lines/line-splitter.ts';
 import { isJsonObject, MAX_IDENTIFIER_LENGTH } from '../records/fields.ts';
-import type { JsonObject } from '../rows.ts';
+import type { JsonObject } from '../records/rows.ts';
 import type { Agent, ContentIdentity, PathIdentity } from './agent.ts';
-import { AGENTS } from './agents.ts';
-import { detectFormat, findAgentFormat, type KnownFormat } from './registry.ts';
+import { AGENTS } from './all-agents.ts';
+import { detectFormat, findAgentFormat, type KnownFormat } from './formats.ts';
 import { toSubagentSessionId } from './subagent-session-id.ts';
 import { toFileIdentity } from './transcript-path.ts';
 

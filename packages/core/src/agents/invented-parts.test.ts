@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { parseTranscript } from '../parse-transcript.ts';
-import type { JsonObject } from '../rows.ts';
-import { FORMATS } from './registry.ts';
+import { parseTranscript } from '../parse/parse-transcript.ts';
+import type { JsonObject } from '../records/rows.ts';
+import { FORMATS } from './formats.ts';
 
 /** What no reader knows, with a text and a usage in it. */
 const BODY = {

@@ -1,6 +1,5 @@
 import { maySmuggleCharacters, toStorableJson } from '../lines/json-line.ts';
 import { mayParseNested } from '../lines/json-values.ts';
-import { toProgramOfWords, toShellProgram } from '../messages/shell-program.ts';
 import {
   cutCharacters,
   MAX_IDENTIFIER_LENGTH,
@@ -11,13 +10,14 @@ import {
   readPart,
   readText,
 } from '../records/fields.ts';
+import { newMessage, newToolResult, newToolUse, newUsage } from '../records/new-records.ts';
+import type { BlockContent, EventRecord, MessageRecord, SessionRecord, TranscriptRecord } from '../records/records.ts';
+import type { JsonObject, JsonValue, ToolKind } from '../records/rows.ts';
 import { parseTimestampMs } from '../records/timestamps.ts';
-import type { JsonObject, JsonValue, ToolKind } from '../rows.ts';
-import { MAX_TOKENS_PER_FIELD, type Usage } from '../usage/usage.ts';
+import { MAX_TOKENS_PER_FIELD, type Usage } from '../records/usage.ts';
 import type { ReaderContext } from './agent.ts';
 import { type ApiBlock, type BlockContext, toContentBlocks } from './anthropic-api/content-blocks.ts';
-import { newMessage, newToolResult, newToolUse, newUsage } from './new-records.ts';
-import type { BlockContent, EventRecord, MessageRecord, SessionRecord, TranscriptRecord } from './records.ts';
+import { toProgramOfWords, toShellProgram } from './shell-program.ts';
 
 /** An agent's tool names in lower case, by what the tools do. Tools that are not listed have kind `other`. */
 export type ToolVocabulary = Partial<Record<ToolKind, readonly string[]>>;

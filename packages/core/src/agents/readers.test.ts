@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../rows.ts';
+import type { JsonObject } from '../records/rows.ts';
 import type { ReaderContext } from './agent.ts';
-import { createTranscriptReader, FORMATS } from './registry.ts';
+import { createTranscriptReader, FORMATS } from './formats.ts';
 
 /**
  * `<agent>/<format>[.<case>].records.txt`: lines of the format as transcripts have them, each beginning with `{`,

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../rows.ts';
+import type { JsonObject } from '../records/rows.ts';
 
 export type Platform = 'linux' | 'darwin' | 'win32';
 

@@ -1,7 +1,7 @@
 import { cutCharacters, MAX_TYPE_LENGTH } from '../records/fields.ts';
-import type { JsonObject, JsonValue } from '../rows.ts';
+import type { TranscriptRecord, UnknownRecord } from '../records/records.ts';
+import type { JsonObject, JsonValue } from '../records/rows.ts';
 import type { ReaderContext } from './agent.ts';
-import type { TranscriptRecord, UnknownRecord } from './records.ts';
 
 /** A type of lines, events or rows that a reader knows and does not read. */
 export interface UnreadType {

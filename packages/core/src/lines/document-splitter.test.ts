@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { JsonValue } from '../rows.ts';
+import type { JsonValue } from '../records/rows.ts';
 import { toPieces } from '../testing/chunked-inputs.ts';
 import { createDocumentSplitter, toEntryObject } from './document-splitter.ts';
 import type { RawLine } from './line-splitter.ts';

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../rows.ts';
+import type { JsonValue } from '../records/rows.ts';
 import { readUncutLength } from './cut-mark.ts';
 
 /**

@@ -1,6 +1,6 @@
-import type { Prompt } from '../agents/records.ts';
 import { toToolInputSummary } from '../agents/tool-input-summary.ts';
-import type { JsonObject, JsonValue } from '../rows.ts';
+import type { Prompt } from '../records/records.ts';
+import type { JsonObject, JsonValue } from '../records/rows.ts';
 import type { LiveWarning } from './live-line-decoder.ts';
 import type { AssistantEvent, LineEvent, ResultEvent, StreamEvent, UserEvent } from './stream-event.ts';
 import type { StreamReader } from './stream-reader.ts';

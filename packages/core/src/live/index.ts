@@ -1,7 +1,7 @@
-export type { ConfirmationPrompt, Prompt, Question, QuestionPrompt } from '../agents/records.ts';
-export type { RunnableAgent } from '../agents/registry.ts';
+export type { RunnableAgent } from '../agents/formats.ts';
 export { toToolInputSummary } from '../agents/tool-input-summary.ts';
 export { cutText, toOneLine } from '../records/fields.ts';
+export type { ConfirmationPrompt, Prompt, Question, QuestionPrompt } from '../records/records.ts';
 export type {
   AgentEvent,
   AgentPromptEvent,

@@ -1,4 +1,6 @@
 import type { Reader, ReaderContext } from '../agents/agent.ts';
+import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../lines/inline-limit.ts';
+import { isTranscriptIssue } from '../lines/issues.ts';
 import type {
   BlockContent,
   MessageRecord,
@@ -8,10 +10,8 @@ import type {
   ToolResult,
   TranscriptRecord,
   TurnEndRecord,
-} from '../agents/records.ts';
-import { isTranscriptIssue } from '../issues.ts';
-import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../lines/inline-limit.ts';
-import type { JsonObject } from '../rows.ts';
+} from '../records/records.ts';
+import type { JsonObject } from '../records/rows.ts';
 import type { LiveLine, LiveWarning, LiveWarningCode } from './live-line-decoder.ts';
 import { createPartialTexts, toOutputText } from './live-text.ts';
 import type { AssistantEvent, LineEvent, StreamEvent, ToolResultEvent } from './stream-event.ts';

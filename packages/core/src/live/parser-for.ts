@@ -1,5 +1,5 @@
+import { RUNNABLE_AGENTS, type RunnableAgent } from '../agents/formats.ts';
 import { toOptionsEnd } from '../agents/option-position.ts';
-import { RUNNABLE_AGENTS, type RunnableAgent } from '../agents/registry.ts';
 import { type AgentEvent, toAgentReader } from './agent-events.ts';
 import type { LiveLineDecoderOptions } from './live-line-decoder.ts';
 import { createLiveReader } from './live-reader.ts';

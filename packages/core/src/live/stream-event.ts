@@ -1,5 +1,5 @@
-import type { Prompt } from '../agents/records.ts';
-import type { JsonObject, JsonValue } from '../rows.ts';
+import type { Prompt } from '../records/records.ts';
+import type { JsonObject, JsonValue } from '../records/rows.ts';
 import type { LiveWarning } from './live-line-decoder.ts';
 import type { TokenCounts } from './stream-summary.ts';
 

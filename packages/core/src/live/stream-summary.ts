@@ -1,8 +1,8 @@
-import type { ResponseRecord, RunRecord, SessionRecord, TurnEndRecord } from '../agents/records.ts';
-import { COST_UNITS_PER_USD } from '../pricing/price-table.ts';
-import type { ReportedTotals } from '../rows.ts';
-import { toBilledRequestKey } from '../usage/open-response.ts';
-import { toFinalUsage, type Usage } from '../usage/usage.ts';
+import { toBilledRequestKey } from '../assemble/open-response.ts';
+import { COST_UNITS_PER_USD } from '../assemble/price-table.ts';
+import type { ResponseRecord, RunRecord, SessionRecord, TurnEndRecord } from '../records/records.ts';
+import type { ReportedTotals } from '../records/rows.ts';
+import { toFinalUsage, type Usage } from '../records/usage.ts';
 
 /** Tokens as Anthropic's API counts them: `input` excludes what was read from or written to the cache. */
 export interface TokenCounts {

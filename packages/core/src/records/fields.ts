@@ -1,5 +1,5 @@
-import { COST_UNITS_PER_USD } from '../pricing/price-table.ts';
-import type { JsonObject, JsonValue } from '../rows.ts';
+import { COST_UNITS_PER_USD } from '../assemble/price-table.ts';
+import type { JsonObject, JsonValue } from './rows.ts';
 
 /** Maximum length of a uuid, id, model, version, path… in a row; Postgres can index much longer ones. */
 export const MAX_IDENTIFIER_LENGTH = 512;

@@ -1,5 +1,5 @@
 import { identifyTranscript, type TranscriptIdentity } from '../agents/identify-transcript.ts';
-import { type ParseResult, parseTranscript } from '../parse-transcript.ts';
+import { type ParseResult, parseTranscript } from '../parse/parse-transcript.ts';
 import { toPieces } from './chunked-inputs.ts';
 import { expectSame } from './expect-same.ts';
 

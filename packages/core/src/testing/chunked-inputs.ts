@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { TranscriptInput } from '../input-chunks.ts';
+import type { TranscriptInput } from '../parse/input-chunks.ts';
 
 export function* toPieces(bytes: Uint8Array, size: number): Generator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += size) yield bytes.slice(start, start + size);

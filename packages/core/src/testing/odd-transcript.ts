@@ -1,4 +1,4 @@
-import type { JsonObject } from '../rows.ts';
+import type { JsonObject } from '../records/rows.ts';
 import { assistantLine, toUsageFields, userLine } from './transcript-lines.ts';
 
 const at = (second: number): JsonObject => ({

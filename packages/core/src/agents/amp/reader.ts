@@ -1,9 +1,9 @@
 import { readObject } from '../../records/fields.ts';
+import { toModel } from '../../records/new-records.ts';
+import type { BlockContent } from '../../records/records.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { type ClaudeCodeReaderState, createClaudeCodeReader } from '../claude-code/reader.ts';
-import { toModel } from '../new-records.ts';
 import { parseJsonText } from '../reader-kit.ts';
-import type { BlockContent } from '../records.ts';
 
 /** Amp's stream has the shape of Claude Code's, but no message ids, models or costs. */
 export function createAmpReader(context: ReaderContext, state?: ClaudeCodeReaderState): Reader {

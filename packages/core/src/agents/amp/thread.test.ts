@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { UNKNOWN_MODEL } from '../../rows.ts';
+import { UNKNOWN_MODEL } from '../../records/rows.ts';
 import { countTokens, listIssues, readTranscript, toJsonLines } from '../../testing/agent-transcripts.ts';
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 19, 11, 0, second)).toISOString();

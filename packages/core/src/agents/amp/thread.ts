@@ -1,11 +1,12 @@
 import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../../lines/inline-limit.ts';
 import { cutCharacters, isJsonObject, MAX_TYPE_LENGTH, readObject, readText } from '../../records/fields.ts';
+import { newMessage, newUsageRecord } from '../../records/new-records.ts';
+import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
 import { toRepository } from '../../records/repository.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
-import type { Usage } from '../../usage/usage.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
+import type { Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
-import { newMessage, newUsageRecord } from '../new-records.ts';
 import {
   createReaderKit,
   readType,
@@ -14,7 +15,6 @@ import {
   toSessionRecord,
   toUsageIfAny,
 } from '../reader-kit.ts';
-import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
 import { createUnreadLines, type UnreadTypes } from '../unread-lines.ts';
 
 const TOOLS: ToolVocabulary = {

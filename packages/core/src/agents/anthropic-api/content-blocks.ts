@@ -9,10 +9,10 @@ import {
   readObject,
   toFlag,
 } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
+import { newBlock } from '../../records/new-records.ts';
+import type { BlockContent } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import { type InlineContext, toInlineJson, toInlineText } from '../inline-content.ts';
-import { newBlock } from '../new-records.ts';
-import type { BlockContent } from '../records.ts';
 
 /** A block with the element that it was read from. */
 export interface ApiBlock extends BlockContent {

@@ -1,7 +1,7 @@
 import { readIdentifier, readObject, readPart, readText } from '../../records/fields.ts';
-import type { BilledApart, JsonObject, JsonValue, RequestTokens } from '../../rows.ts';
-import { isSumOf, toRequestTokens, type Usage } from '../../usage/usage.ts';
-import type { BilledRequest } from '../records.ts';
+import type { BilledRequest } from '../../records/records.ts';
+import type { BilledApart, JsonObject, JsonValue, RequestTokens } from '../../records/rows.ts';
+import { isSumOf, toRequestTokens, type Usage } from '../../records/usage.ts';
 import { toUsage } from './usage.ts';
 
 /** The API interrupts loops over its tools after 10 by default. Bounds what a response takes in memory. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../rows.ts';
-import { MAX_TOKENS_PER_FIELD, toFinalUsage, toUsageMetadata } from '../../usage/usage.ts';
+import type { JsonObject } from '../../records/rows.ts';
+import { MAX_TOKENS_PER_FIELD, toFinalUsage, toUsageMetadata } from '../../records/usage.ts';
 import { listUnknownCounts, toUsage } from './usage.ts';
 
 function read(usage: JsonObject) {

@@ -1,8 +1,8 @@
 import { cutCharacters, isJsonObject, MAX_REPORTED_TOKENS, readCount, readObject } from '../../records/fields.ts';
-import type { JsonObject } from '../../rows.ts';
+import type { ResponseRecord } from '../../records/records.ts';
+import type { JsonObject } from '../../records/rows.ts';
 import type { ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
-import type { ResponseRecord } from '../records.ts';
 
 /** Latest responses that may get more lines; older ones are summed by model. */
 const MAX_LATEST = 1000;

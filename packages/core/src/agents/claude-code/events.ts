@@ -1,8 +1,8 @@
-import { MAX_TOOL_DURATION_MS } from '../../messages/tool-calls.ts';
+import { MAX_TOOL_DURATION_MS } from '../../assemble/tool-calls.ts';
 import { readIdentifier, readObject } from '../../records/fields.ts';
-import type { JsonObject, JsonValue, SessionEventKind } from '../../rows.ts';
-import { MAX_TOKENS_PER_FIELD } from '../../usage/usage.ts';
-import type { EventRecord } from '../records.ts';
+import type { EventRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue, SessionEventKind } from '../../records/rows.ts';
+import { MAX_TOKENS_PER_FIELD } from '../../records/usage.ts';
 import { toSlashCommand } from './initial-prompt.ts';
 import type { MessageFields } from './message-fields.ts';
 import { toPullRequestLink } from './session-lines.ts';

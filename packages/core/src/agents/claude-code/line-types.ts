@@ -1,4 +1,4 @@
-import type { MessageType } from '../../rows.ts';
+import type { MessageType } from '../../records/rows.ts';
 
 const MESSAGE_TYPES = new Set<string>(['user', 'assistant', 'system', 'summary'] satisfies MessageType[]);
 

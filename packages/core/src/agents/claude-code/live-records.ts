@@ -1,7 +1,7 @@
 import { cutCharacters, readObject, readText, toFlag, toNumber } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
+import type { LiveRecord, NoticeRecord, PieceRecord, RunRecord, TurnEndRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import { toUsage } from '../anthropic-api/usage.ts';
-import type { LiveRecord, NoticeRecord, PieceRecord, RunRecord, TurnEndRecord } from '../records.ts';
 
 /** Fields of bookkeeping lines that are worth showing. */
 const TELLING_FIELDS = ['summary', 'message', 'description', 'status', 'content', 'hook_name', 'tool_name'] as const;

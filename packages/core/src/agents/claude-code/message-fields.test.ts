@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
+import type { JsonObject, JsonValue, MessageType } from '../../records/rows.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
-import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
 import { toMessageFields } from './message-fields.ts';
 
 const read = (line: JsonObject, type: MessageType = 'user', onIdentifierCut = () => {}) =>

@@ -1,5 +1,5 @@
 import { isJsonObject, readDollars, readIdentifier, readObject, readPart, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
+import type { JsonObject, JsonValue, MessageType } from '../../records/rows.ts';
 import { toMessageMetadata } from './message-metadata.ts';
 
 /**

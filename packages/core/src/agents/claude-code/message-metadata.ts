@@ -1,5 +1,5 @@
 import { cutCharacters, isJsonObject } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
 
 const FLAGS = [
   'isMeta',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../records/rows.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
-import type { JsonObject } from '../../rows.ts';
 import { toProgressFields } from './progress-fields.ts';
 
 const line = {

@@ -1,6 +1,6 @@
 import { isJsonObject, readDollars, readIdentifier, readObject, readPart } from '../../records/fields.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
 
 /** What a progress line says about a sub-agent's API response. */
 export interface ProgressFields {

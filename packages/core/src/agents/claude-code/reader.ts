@@ -1,11 +1,11 @@
 import { cutCharacters, MAX_TYPE_LENGTH, readObject, readText } from '../../records/fields.ts';
+import type { MessageRecord, ResponseRecord, TranscriptRecord, UsageRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue, MessageType } from '../../records/rows.ts';
 import { parseTimestampMs, toIsoTimestamp } from '../../records/timestamps.ts';
-import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { type ApiBlock, type BlockContext, toContentBlocks } from '../anthropic-api/content-blocks.ts';
 import { type IterationReports, readIterations, readPausedResponses } from '../anthropic-api/iterations.ts';
 import { listUnknownCounts, toUsage } from '../anthropic-api/usage.ts';
-import type { MessageRecord, ResponseRecord, TranscriptRecord, UsageRecord } from '../records.ts';
 import { createUnreadLines, newUnknown, omitFields } from '../unread-lines.ts';
 import { type AgentVersionState, isFirstTooNew, NEWEST_KNOWN_MAJOR_VERSION } from './agent-version.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createSessionFacts } from '../../messages/session-facts.ts';
-import type { JsonObject } from '../../rows.ts';
+import { createSessionFacts } from '../../assemble/session-facts.ts';
+import type { JsonObject } from '../../records/rows.ts';
 import { createClaudeCodeReader } from './reader.ts';
 
 const place = { lineNumber: 1, byteOffset: 0, byteLength: 0, arrivalMs: undefined };

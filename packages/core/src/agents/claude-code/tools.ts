@@ -1,9 +1,9 @@
 import { limitJson } from '../../lines/inline-limit.ts';
-import { toShellProgram } from '../../messages/shell-program.ts';
 import { cutCharacters, MAX_IDENTIFIER_LENGTH, readIdentifier, readObject, readText } from '../../records/fields.ts';
-import type { JsonValue, ToolKind } from '../../rows.ts';
+import type { ToolResult, ToolUse } from '../../records/records.ts';
+import type { JsonValue, ToolKind } from '../../records/rows.ts';
 import type { ApiBlock, BlockContext } from '../anthropic-api/content-blocks.ts';
-import type { ToolResult, ToolUse } from '../records.ts';
+import { toShellProgram } from '../shell-program.ts';
 import { isDenialText } from './denial.ts';
 import type { MessageFields } from './message-fields.ts';
 

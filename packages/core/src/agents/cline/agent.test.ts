@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UNKNOWN_MODEL } from '../../rows.ts';
+import { UNKNOWN_MODEL } from '../../records/rows.ts';
 import { countTokens, listIssues, readTranscript } from '../../testing/agent-transcripts.ts';
 
 const START = 1_769_053_680_585;

@@ -1,5 +1,5 @@
 import { readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import { parseJsonText } from '../reader-kit.ts';
 
 const DATA_URL = /^data:([^;,]*);base64,/;

@@ -1,9 +1,9 @@
 import { readCount, readObject, readText, toFlag } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
+import { newMessage, newUsageRecord } from '../../records/new-records.ts';
+import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
-import { newMessage, newUsageRecord } from '../new-records.ts';
 import { createReaderKit, parseJsonText, readType } from '../reader-kit.ts';
-import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
 import { createUnreadLines } from '../unread-lines.ts';
 import { toImages, toSaid } from './content.ts';
 import { CLINE_TOOLS, EDITED, FAILURES, NOTED, RESULTS, RETRIES, SAID, UNREAD_TASK_ENTRIES } from './task-types.ts';

@@ -1,8 +1,9 @@
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
-import type { Usage } from '../../usage/usage.ts';
+import { newMessage } from '../../records/new-records.ts';
+import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
+import type { Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
-import { newMessage } from '../new-records.ts';
 import {
   createReaderKit,
   type ReaderKit,
@@ -11,7 +12,6 @@ import {
   toSoldModel,
   toUsageIfAny,
 } from '../reader-kit.ts';
-import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
 import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { toImages } from './content.ts';
 import { CLINE_TOOLS } from './task-types.ts';

@@ -1,6 +1,6 @@
 import { readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../rows.ts';
-import type { Usage } from '../../usage/usage.ts';
+import type { JsonObject } from '../../records/rows.ts';
+import type { Usage } from '../../records/usage.ts';
 import { type ReaderKit, toReportedCost, toUsageIfAny } from '../reader-kit.ts';
 
 /** What a request used, as the response fields of records. */

@@ -1,5 +1,5 @@
 import { readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../rows.ts';
+import type { JsonObject } from '../../records/rows.ts';
 import type { Agent, ContentIdentity } from '../agent.ts';
 import { toOptionsEnd } from '../option-position.ts';
 import { createExecReader } from './exec-reader.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseTranscript } from '../../parse-transcript.ts';
-import type { ApiResponse, JsonObject } from '../../rows.ts';
+import { parseTranscript } from '../../parse/parse-transcript.ts';
+import type { ApiResponse, JsonObject } from '../../records/rows.ts';
 import {
   type CodexGeneration,
   createThreadMaker,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { parseTranscript } from '../../parse-transcript.ts';
-import type { JsonObject } from '../../rows.ts';
+import { parseTranscript } from '../../parse/parse-transcript.ts';
+import type { JsonObject } from '../../records/rows.ts';
 import { toJsonl } from '../../testing/transcript-lines.ts';
 
 const started = (id = 'thread-1'): JsonObject => ({ type: 'thread.started', thread_id: id });

@@ -1,13 +1,13 @@
-import { toShellProgram } from '../../messages/shell-program.ts';
 import { cutCharacters, MAX_TYPE_LENGTH, readObject, readText } from '../../records/fields.ts';
+import { newMessage, newToolUse, newUsageRecord } from '../../records/new-records.ts';
+import type { BlockContent, NoticeRecord, TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
-import { MAX_TOKENS_PER_SESSION, type Usage } from '../../usage/usage.ts';
+import { MAX_TOKENS_PER_SESSION, type Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
-import { newMessage, newToolUse, newUsageRecord } from '../new-records.ts';
 import { createReaderKit, readType, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
-import type { BlockContent, NoticeRecord, TranscriptRecord } from '../records.ts';
+import { toShellProgram } from '../shell-program.ts';
 import { newUnknown } from '../unread-lines.ts';
 import { toCodexTool, toItemError, toItemOutput, toItemType, toPlanText } from './exec-items.ts';
 import { describeToolUse } from './rollout-tools.ts';

@@ -9,10 +9,10 @@ import {
   readObject,
   readText,
 } from '../../records/fields.ts';
-import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
+import { newBlock } from '../../records/new-records.ts';
+import type { BlockContent } from '../../records/records.ts';
+import type { JsonObject, JsonValue, MessageType } from '../../records/rows.ts';
 import { type InlineContext, toInlineJson, toInlineText } from '../inline-content.ts';
-import { newBlock } from '../new-records.ts';
-import type { BlockContent } from '../records.ts';
 import { describeToolResult, describeToolUse, readToolOutput, toToolInput, toToolName } from './rollout-tools.ts';
 
 /** An item of the conversation in the terms that other agents use. */

@@ -1,5 +1,5 @@
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../rows.ts';
+import type { JsonObject } from '../../records/rows.ts';
 
 /** A line of a rollout: `{timestamp, ordinal?, type, payload}`. */
 export interface RolloutLine {

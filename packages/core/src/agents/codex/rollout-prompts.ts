@@ -1,5 +1,5 @@
 import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonValue } from '../../rows.ts';
+import type { JsonValue } from '../../records/rows.ts';
 import { parseJsonText } from '../reader-kit.ts';
 import {
   CONTEXT_BEGINNINGS,

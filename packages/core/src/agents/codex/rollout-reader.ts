@@ -1,10 +1,10 @@
 import { cutCharacters, MAX_TYPE_LENGTH, readIdentifier, readObject, readText } from '../../records/fields.ts';
+import { newMessage, newUsageRecord } from '../../records/new-records.ts';
+import type { BlockContent, EventRecord, MessageRecord, TranscriptRecord } from '../../records/records.ts';
+import { type JsonObject, type JsonValue, type SessionEventKind, UNKNOWN_MODEL } from '../../records/rows.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
-import { type JsonObject, type JsonValue, type SessionEventKind, UNKNOWN_MODEL } from '../../rows.ts';
-import type { Usage } from '../../usage/usage.ts';
+import type { Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext, ReaderLine } from '../agent.ts';
-import { newMessage, newUsageRecord } from '../new-records.ts';
-import type { BlockContent, EventRecord, MessageRecord, TranscriptRecord } from '../records.ts';
 import { createUnreadLines } from '../unread-lines.ts';
 import { observeCall, observeCallEvent } from './call-events.ts';
 import { type ItemContext, type RolloutItem, readRolloutItem, toFingerprint } from './rollout-items.ts';

@@ -1,9 +1,9 @@
-import { toProgramOfWords, toShellProgram } from '../../messages/shell-program.ts';
 import { cutCharacters, isJsonObject, MAX_IDENTIFIER_LENGTH, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue, ToolKind } from '../../rows.ts';
-import { newToolResult, newToolUse } from '../new-records.ts';
+import { newToolResult, newToolUse } from '../../records/new-records.ts';
+import type { ToolResult, ToolUse } from '../../records/records.ts';
+import type { JsonObject, JsonValue, ToolKind } from '../../records/rows.ts';
 import { parseJsonText } from '../reader-kit.ts';
-import type { ToolResult, ToolUse } from '../records.ts';
+import { toProgramOfWords, toShellProgram } from '../shell-program.ts';
 
 /** Tools of Codex 0.40 to 0.160 by name. */
 const TOOLS: Readonly<Record<string, ToolKind>> = {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { MAX_REPORTED_TOKENS, readCount, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../rows.ts';
-import { MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
-import { newUsage } from '../new-records.ts';
+import { newUsage } from '../../records/new-records.ts';
+import type { JsonObject } from '../../records/rows.ts';
+import { MAX_TOKENS_PER_FIELD, type Usage } from '../../records/usage.ts';
 import { createTotalCheck, interruptTotal, observeCounted, observeTotal, type TotalCheck } from './rollout-totals.ts';
 import { type CodexTokens, isNothing, isPositive, isSame, listUnknownCounts, subtract, toText } from './tokens.ts';
 

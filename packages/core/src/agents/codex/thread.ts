@@ -1,7 +1,7 @@
+import { isUniqueId } from '../../assemble/open-response.ts';
 import { readObject, readText } from '../../records/fields.ts';
+import type { JsonObject } from '../../records/rows.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
-import type { JsonObject } from '../../rows.ts';
-import { isUniqueId } from '../../usage/open-response.ts';
 
 /** Lines copied when a thread is forked are all written at once, without turns of their own. */
 const MAX_COPYING_MS = 1000;

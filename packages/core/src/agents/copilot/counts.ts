@@ -1,6 +1,6 @@
 import { cutCharacters, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
-import type { Usage } from '../../usage/usage.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
+import type { Usage } from '../../records/usage.ts';
 import { type ReaderKit, toUsageIfAny } from '../reader-kit.ts';
 
 /** Tokens of a response, or of all responses of a model. `input` includes both caches, `output` includes reasoning. */

@@ -1,11 +1,11 @@
 import { isJsonObject, readObject, readText, toNumber } from '../../records/fields.ts';
+import { newMessage, newUsageRecord } from '../../records/new-records.ts';
+import type { MessageRecord, SessionRecord, TranscriptRecord } from '../../records/records.ts';
 import { toRepository } from '../../records/repository.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
-import { newMessage, newUsageRecord } from '../new-records.ts';
 import { createReaderKit, parseJsonText, readType, toCutTitle, toSessionRecord } from '../reader-kit.ts';
-import type { MessageRecord, SessionRecord, TranscriptRecord } from '../records.ts';
 import { createUnreadLines } from '../unread-lines.ts';
 import {
   beginRun,

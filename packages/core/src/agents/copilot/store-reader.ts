@@ -1,11 +1,11 @@
 import { cutCharacters, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
-import type { Usage } from '../../usage/usage.ts';
+import { newMessage, newUsageRecord } from '../../records/new-records.ts';
+import type { TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
+import type { Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { type CanonicalRow, readCanonicalRow } from '../canonical-lines.ts';
-import { newMessage, newUsageRecord } from '../new-records.ts';
 import { createReaderKit, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
-import type { TranscriptRecord } from '../records.ts';
 import { newUnknown } from '../unread-lines.ts';
 import { createCopilotReader } from './reader.ts';
 import { COPILOT_TOOLS } from './tools.ts';

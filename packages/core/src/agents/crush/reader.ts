@@ -1,10 +1,10 @@
 import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
+import { newMessage } from '../../records/new-records.ts';
+import type { BlockContent, TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { type CanonicalRow, readCanonicalRow, readJsonColumn, toUnreadRow } from '../canonical-lines.ts';
-import { newMessage } from '../new-records.ts';
 import { createReaderKit, readType, type ToolVocabulary, toReportedCost, toSessionRecord } from '../reader-kit.ts';
-import type { BlockContent, TranscriptRecord } from '../records.ts';
 import { newUnknown, reportUnreadContent } from '../unread-lines.ts';
 
 const TOOLS: ToolVocabulary = {

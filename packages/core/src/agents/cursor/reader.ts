@@ -1,8 +1,9 @@
 import { cutCharacters, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
+import { newMessage, newUsageRecord } from '../../records/new-records.ts';
+import type { BlockContent, TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
-import { newMessage, newUsageRecord } from '../new-records.ts';
 import {
   createReaderKit,
   type ReaderKit,
@@ -11,7 +12,6 @@ import {
   toSessionRecord,
   toUsageIfAny,
 } from '../reader-kit.ts';
-import type { BlockContent, TranscriptRecord } from '../records.ts';
 import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { splitUserContent } from './user-content.ts';
 

@@ -1,10 +1,10 @@
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
+import { newMessage } from '../../records/new-records.ts';
+import type { TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { type CanonicalRow, readCanonicalRow, readJsonColumn } from '../canonical-lines.ts';
-import { newMessage } from '../new-records.ts';
 import { createReaderKit, type ReaderKit, toCutTitle, toSessionRecord } from '../reader-kit.ts';
-import type { TranscriptRecord } from '../records.ts';
 import { newUnknown } from '../unread-lines.ts';
 import { readUser, TOOLS, toBlocks } from './reader.ts';
 import { readWorkspace } from './store.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../rows.ts';
+import type { JsonObject } from '../../records/rows.ts';
 import { parseJsonText } from '../reader-kit.ts';
 import type { SessionBlobs } from '../session-places.ts';
 

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
-import { MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
+import { newMessage } from '../../records/new-records.ts';
+import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
+import { MAX_TOKENS_PER_FIELD, type Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
-import { newMessage } from '../new-records.ts';
 import {
   createReaderKit,
   type ReaderKit,
@@ -13,7 +14,6 @@ import {
   toSessionRecord,
   toUsageIfAny,
 } from '../reader-kit.ts';
-import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
 import { createUnreadLines, newUnknown, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { readStoredParts, readTitle, toApiBlocks, toParts, toText } from './parts.ts';
 

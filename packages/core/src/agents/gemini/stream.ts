@@ -1,10 +1,10 @@
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../rows.ts';
+import { newMessage, newUsageRecord } from '../../records/new-records.ts';
+import type { TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject } from '../../records/rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
-import { newMessage, newUsageRecord } from '../new-records.ts';
 import { createReaderKit, readType, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
-import type { TranscriptRecord } from '../records.ts';
 import { newUnknown } from '../unread-lines.ts';
 import { GEMINI_TOOLS } from './reader.ts';
 

@@ -1,9 +1,9 @@
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
+import { newMessage, newUsageRecord } from '../../records/new-records.ts';
+import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import type { ReaderContext } from '../agent.ts';
-import { newMessage, newUsageRecord } from '../new-records.ts';
 import { parseJsonText, type ReaderKit } from '../reader-kit.ts';
-import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
 import { createUnreadLines } from '../unread-lines.ts';
 import { toSignature } from './mirrors.ts';
 import { KIMI_CLI_UNREAD } from './unread-types.ts';

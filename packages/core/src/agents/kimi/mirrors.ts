@@ -1,4 +1,4 @@
-import type { Usage } from '../../usage/usage.ts';
+import type { Usage } from '../../records/usage.ts';
 
 /** A step of the loop, or a record, whose mirror has not come yet. */
 interface OpenMirror {

@@ -1,10 +1,10 @@
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
+import { newMessage, newUsageRecord } from '../../records/new-records.ts';
+import type { MessageRecord, TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
-import { newMessage, newUsageRecord } from '../new-records.ts';
 import { createReaderKit, parseJsonText, readType, toSessionRecord } from '../reader-kit.ts';
-import type { MessageRecord, TranscriptRecord } from '../records.ts';
 import { createUnreadLines } from '../unread-lines.ts';
 import { createCliMessageReader, createKimiCliState, type KimiCliState, toOutput } from './cli-messages.ts';
 import { beginStep, createKimiMirrors, endStep, type KimiMirrors, matchRecord, toSignature } from './mirrors.ts';

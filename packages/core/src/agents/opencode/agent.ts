@@ -1,5 +1,5 @@
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../rows.ts';
+import type { JsonObject } from '../../records/rows.ts';
 import type { Agent } from '../agent.ts';
 import { toCanonicalFormat } from '../canonical-lines.ts';
 import { goDatabase, opencodeDatabase } from './databases.ts';

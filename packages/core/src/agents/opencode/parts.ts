@@ -1,9 +1,9 @@
 import { readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
+import { newBlock, newMessage, newUsageRecord } from '../../records/new-records.ts';
+import type { BlockContent, TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import type { ReaderContext } from '../agent.ts';
-import { newBlock, newMessage, newUsageRecord } from '../new-records.ts';
 import { type ReaderKit, readType, toReportedCost } from '../reader-kit.ts';
-import type { BlockContent, TranscriptRecord } from '../records.ts';
 import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { isCopy, type SessionMessageState } from './session-message.ts';
 import { addStatedTotal, OPENCODE_USAGE_FIELDS, type StatedTotals, toOpencodeUsage, toResponseId } from './usage.ts';

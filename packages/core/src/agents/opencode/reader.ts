@@ -1,5 +1,7 @@
 import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
+import { newMessage } from '../../records/new-records.ts';
+import type { TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import {
   type CanonicalFile,
@@ -12,7 +14,6 @@ import {
 } from '../canonical-lines.ts';
 import { compareTotal } from '../compare-total.ts';
 import { createCrushReader } from '../crush/reader.ts';
-import { newMessage } from '../new-records.ts';
 import {
   createReaderKit,
   readType,
@@ -21,7 +22,6 @@ import {
   toSessionRecord,
   toSoldModel,
 } from '../reader-kit.ts';
-import type { TranscriptRecord } from '../records.ts';
 import { newUnknown } from '../unread-lines.ts';
 import { createPartReader, isStep, type PartsState, toCopyIdentity } from './parts.ts';
 import { createSessionMessageReader, isCopy } from './session-message.ts';

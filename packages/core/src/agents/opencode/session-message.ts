@@ -1,10 +1,10 @@
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
-import type { Usage } from '../../usage/usage.ts';
+import { newBlock, newMessage, newUsageRecord } from '../../records/new-records.ts';
+import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
+import type { Usage } from '../../records/usage.ts';
 import type { ReaderContext } from '../agent.ts';
-import { newBlock, newMessage, newUsageRecord } from '../new-records.ts';
 import { type ReaderKit, readType, toReportedCost, toSoldModel } from '../reader-kit.ts';
-import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
 import { createUnreadLines, newUnknown, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { OPENCODE_USAGE_FIELDS, toOpencodeUsage, toResponseId } from './usage.ts';
 

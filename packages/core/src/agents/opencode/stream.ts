@@ -1,9 +1,9 @@
 import { readObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../rows.ts';
+import { newMessage } from '../../records/new-records.ts';
+import type { MessageRecord, TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject } from '../../records/rows.ts';
 import type { Format, Reader, ReaderContext, ReaderLine } from '../agent.ts';
-import { newMessage } from '../new-records.ts';
 import { createReaderKit, readType, toSessionRecord } from '../reader-kit.ts';
-import type { MessageRecord, TranscriptRecord } from '../records.ts';
 import { newUnknown } from '../unread-lines.ts';
 import type { PartsState } from './parts.ts';
 import { createOpencodeReader } from './reader.ts';

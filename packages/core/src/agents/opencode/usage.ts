@@ -1,6 +1,6 @@
 import { cutCharacters } from '../../records/fields.ts';
-import type { JsonObject } from '../../rows.ts';
-import type { Usage } from '../../usage/usage.ts';
+import type { JsonObject } from '../../records/rows.ts';
+import type { Usage } from '../../records/usage.ts';
 import { type ReaderKit, toUsageIfAny } from '../reader-kit.ts';
 
 const REASONING_APART_SINCE_MS = Date.UTC(2026, 3, 1);

@@ -1,10 +1,11 @@
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
-import { MAX_TOKENS_PER_SESSION, type Usage } from '../../usage/usage.ts';
+import { newMessage, newUsageRecord } from '../../records/new-records.ts';
+import type { TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
+import { MAX_TOKENS_PER_SESSION, type Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { countUnreadableFiles, readCanonicalFile } from '../canonical-lines.ts';
 import { compareTotal } from '../compare-total.ts';
-import { newMessage, newUsageRecord } from '../new-records.ts';
 import {
   createReaderKit,
   parseJsonText,
@@ -13,7 +14,6 @@ import {
   toSessionRecord,
   toUsageIfAny,
 } from '../reader-kit.ts';
-import type { TranscriptRecord } from '../records.ts';
 import { createUnreadLines, newUnknown, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 
 const TOOLS: ToolVocabulary = {

@@ -1,8 +1,9 @@
 import { cutCharacters, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
-import type { Usage } from '../../usage/usage.ts';
+import { newMessage, newUsageRecord } from '../../records/new-records.ts';
+import type { MessageRecord, ResponseRecord, TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
+import type { Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
-import { newMessage, newUsageRecord } from '../new-records.ts';
 import {
   createReaderKit,
   readType,
@@ -12,7 +13,6 @@ import {
   toSessionRecord,
   toSoldModel,
 } from '../reader-kit.ts';
-import type { MessageRecord, ResponseRecord, TranscriptRecord } from '../records.ts';
 import { toStem } from '../transcript-path.ts';
 import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { toApiContent, toInstructions } from './content.ts';

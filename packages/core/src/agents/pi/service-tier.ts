@@ -1,6 +1,6 @@
 import { cutCharacters, readObject } from '../../records/fields.ts';
-import type { JsonValue } from '../../rows.ts';
-import { isTermName, type Usage } from '../../usage/usage.ts';
+import type { JsonValue } from '../../records/rows.ts';
+import { isTermName, type Usage } from '../../records/usage.ts';
 
 /** The tier that requests ask for: one for all models, or one by family of models. Null is the standard one. */
 export type ServiceTiers = string | Readonly<Record<string, string>> | null;

@@ -1,6 +1,6 @@
 import { readObject } from '../../records/fields.ts';
-import type { JsonObject } from '../../rows.ts';
-import { MAX_REQUESTS_PER_RESPONSE, type Usage } from '../../usage/usage.ts';
+import type { JsonObject } from '../../records/rows.ts';
+import { MAX_REQUESTS_PER_RESPONSE, type Usage } from '../../records/usage.ts';
 import type { ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import { type ReaderKit, toUsageIfAny } from '../reader-kit.ts';

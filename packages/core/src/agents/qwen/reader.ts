@@ -1,13 +1,13 @@
 import { readObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../rows.ts';
-import { toFinalUsage, type Usage } from '../../usage/usage.ts';
+import { newMessage, newUsageRecord } from '../../records/new-records.ts';
+import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject } from '../../records/rows.ts';
+import { toFinalUsage, type Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import { toApiBlocks, toText } from '../gemini/parts.ts';
 import { GEMINI_TOOLS } from '../gemini/reader.ts';
-import { newMessage, newUsageRecord } from '../new-records.ts';
 import { createReaderKit, readType, toCutTitle, toSessionRecord } from '../reader-kit.ts';
-import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
 import { createUnreadLines } from '../unread-lines.ts';
 import { type TelemetryEvent, toSubagentResponseId, toTelemetryEvent } from './telemetry.ts';
 import { UNREAD_EVENTS, UNREAD_TYPES } from './unread-types.ts';

@@ -1,12 +1,12 @@
 import { readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../rows.ts';
-import { MAX_TOKENS_PER_SESSION, type Usage } from '../../usage/usage.ts';
+import { newMessage, newUsage, newUsageRecord } from '../../records/new-records.ts';
+import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue } from '../../records/rows.ts';
+import { MAX_TOKENS_PER_SESSION, type Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import { GEMINI_TOOLS } from '../gemini/reader.ts';
-import { newMessage, newUsage, newUsageRecord } from '../new-records.ts';
 import { createReaderKit, readType, toSessionRecord } from '../reader-kit.ts';
-import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
 import { createUnreadLines, type UnreadTypes } from '../unread-lines.ts';
 import { addUsage, NO_TOKENS, type QwenSum, toStreamUsage } from './usage.ts';
 

@@ -1,6 +1,6 @@
 import { readObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../rows.ts';
-import type { Usage } from '../../usage/usage.ts';
+import type { JsonObject } from '../../records/rows.ts';
+import type { Usage } from '../../records/usage.ts';
 
 /** `<session>#<agent>-<id>#<n>`; ids of the main loop have eight `#` in a row. */
 const SUBAGENT_PROMPT = /^([^#]+)#([^#]+)#\d+$/;

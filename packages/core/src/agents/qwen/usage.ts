@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../rows.ts';
-import type { Usage } from '../../usage/usage.ts';
+import type { JsonObject } from '../../records/rows.ts';
+import type { Usage } from '../../records/usage.ts';
 import { type ReaderKit, toUsageIfAny } from '../reader-kit.ts';
 
 /** Names of the counts, in messages and in telemetry. */

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { afterAll, expect, it, vi } from 'vitest';
 
 // Other tests of this worker have loaded the list without the agent, and must keep finding it without it.
-const LIST = '../../agents/agents.ts';
+const LIST = '../../agents/all-agents.ts';
 vi.resetModules();
 vi.doMock(LIST, async (importOriginal) => {
-  const { AGENTS } = await importOriginal<typeof import('../../agents/agents.ts')>();
+  const { AGENTS } = await importOriginal<typeof import('../../agents/all-agents.ts')>();
   return { AGENTS: [...AGENTS, (await import('./agent.ts')).parley] };
 });
 const { identifyTranscript } = await import('../../agents/identify-transcript.ts');
-const { parseTranscript } = await import('../../parse-transcript.ts');
+const { parseTranscript } = await import('../../parse/parse-transcript.ts');
 afterAll(() => {
   vi.doUnmock(LIST);
   vi.resetModules();

@@ -1,12 +1,12 @@
 import type { Agent, ContentIdentity, Format, Reader, ReaderContext } from '../../agents/agent.ts';
 import { type InlineContext, toInlineJson, toInlineText } from '../../agents/inline-content.ts';
-import { newBlock, newMessage, newToolResult, newToolUse, newUsage } from '../../agents/new-records.ts';
 import { toOptionsEnd } from '../../agents/option-position.ts';
-import type { BlockContent, TranscriptRecord, TurnEndRecord } from '../../agents/records.ts';
-import { toShellProgram } from '../../messages/shell-program.ts';
+import { toShellProgram } from '../../agents/shell-program.ts';
 import { cutCharacters, readCount, readIdentifier, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue, ToolKind } from '../../rows.ts';
-import { MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
+import { newBlock, newMessage, newToolResult, newToolUse, newUsage } from '../../records/new-records.ts';
+import type { BlockContent, TranscriptRecord, TurnEndRecord } from '../../records/records.ts';
+import type { JsonObject, JsonValue, ToolKind } from '../../records/rows.ts';
+import { MAX_TOKENS_PER_FIELD, type Usage } from '../../records/usage.ts';
 
 const TOOLS: Readonly<Record<string, ToolKind>> = { peek: 'read', patch: 'edit', sh: 'shell', delegate: 'agent' };
 const LATEST_MS = Date.UTC(10_000, 0, 1) - 1;

@@ -1,0 +1,57 @@
+import type { LinePlace, MessageRecord, UsageRecord } from '../records/records.ts';
+import type { ApiResponse, ParsedContentBlock, ToolCall, TranscriptMessage } from '../records/rows.ts';
+import type { PriceTable } from './price-table.ts';
+
+/** What the caller of the assembler decides. */
+export interface AssemblerOptions {
+  sessionId: string;
+  nextId: (timeMs: number) => string;
+  prices: PriceTable;
+  usageFrom: 'first' | 'final';
+  /** Messages, and responses without one, that later lines can still change; the oldest are closed. */
+  maxOpenMessages: number;
+  /** Tool calls waiting for their results, and results waiting for their calls. */
+  maxOpenToolCalls: number;
+  /** Only API responses are needed: no rows of messages, blocks and tool calls. */
+  isUsageOnly?: boolean;
+  /** Messages that `closeForCheckpoint` leaves open. */
+  maxMessagesInCheckpoint: number;
+  /** Called for a figure outside its bounds, which is not counted. */
+  onImplausible: (name: string) => void;
+  /** Called if the current line says something about an API response too late to count. */
+  onLate: () => void;
+  /** Called once, when so many responses have been closed that late lines of the first ones would be counted again. */
+  onKeyForgotten: () => void;
+}
+
+/** Receives the assembler's rows: each once, final, and never changed afterwards. */
+export interface AssemblySink {
+  /** In the order of the transcript. */
+  addMessage(message: TranscriptMessage): void;
+  /** In the order of the transcript; the message may come later than its blocks. */
+  addBlock(block: ParsedContentBlock): void;
+  addApiResponse(response: ApiResponse): void;
+  addToolCall(call: ToolCall): void;
+}
+
+export interface MessageAssembler {
+  addMessage(record: MessageRecord, place: LinePlace): void;
+  /** Takes in a response's usage. Its messages came before, or it has none here. */
+  addUsage(record: UsageRecord, place: LinePlace): void;
+  /**
+   * Emits what has been open longest: a tool call without its result, or a message. Call it after the last line until
+   * it returns false, when nothing is open any more.
+   */
+  closeOldest(): boolean;
+  /** Whether tool results may still add searches to a response. */
+  awaitsSearches(): boolean;
+  /** See `ActiveTime`. */
+  toActiveMs(): number | null;
+  /**
+   * Emits the oldest message unless only `maxMessagesInCheckpoint` are left. Call it until it returns false: the state
+   * then holds the last messages, and otherwise only names grow with the transcript.
+   */
+  closeForCheckpoint(): boolean;
+  /** After that: false if a later line could change a response that was emitted. */
+  isCheckpointSafe(): boolean;
+}

@@ -1,0 +1,179 @@
+import type { TranscriptMessage } from '../records/rows.ts';
+import { isUniqueId, type OpenResponse, type ResponseIdentity, toResponseKey } from './open-response.ts';
+import { createRecentKeys } from './recent-keys.ts';
+import { ResumeError } from './resume-error.ts';
+
+/** Closed responses whose late lines are recognised; takes about 16 MB. */
+const MAX_CLOSED_KEYS = 200_000;
+
+/** A message that may get more lines. */
+export interface OpenMessage {
+  row: TranscriptMessage;
+  /** Undefined if later lines cannot change it. */
+  response: OpenResponse | undefined;
+  blockCount: number;
+  lineCount: number;
+  /** Ids of the tool uses in it. */
+  toolUseIds: string[];
+  /** A usage record of its group is still to name its response. */
+  isUnnamed: boolean;
+}
+
+/** A message, or an API response without one, that the window holds. */
+export interface HeldItem {
+  /** Index among all items of the transcript, from 0. */
+  position: number;
+  /** Shared by the records of one API response; null if no later record can belong to the item. */
+  groupKey: string | null;
+  message: OpenMessage | undefined;
+  /** What progress lines say about the response. */
+  progress: OpenResponse | undefined;
+}
+
+export interface ResponseWindowState {
+  /** In the order in which they began. */
+  held: HeldItem[];
+  /** Items that have begun so far. */
+  itemCount: number;
+  /** Group keys of responses that left the window. */
+  closedKeys: Set<string>;
+  /** Group keys of responses closed early for a checkpoint, which would otherwise still be held; oldest first. */
+  closedEarly: { groupKey: string; position: number }[];
+}
+
+export function createResponseWindowState(): ResponseWindowState {
+  return { held: [], itemCount: 0, closedKeys: new Set(), closedEarly: [] };
+}
+
+/** Where a record belongs: to a held item, to a new one, or to a response that has left the window. */
+export interface Grouping {
+  groupKey: string | null;
+  item: HeldItem | undefined;
+  isLate: boolean;
+}
+
+interface ResponseWindow {
+  /** Throws ResumeError if the record belongs to a response that `closeForCheckpoint` closed. */
+  find(record: ResponseIdentity, lineNumber: number): Grouping;
+  /** The same for the messages of a group whose response has no name yet. */
+  findGroup(group: string): Grouping;
+  /** Changes the key by which later records find the item; null: none can. */
+  rename(item: HeldItem, groupKey: string | null): void;
+  /** Adds an item as the latest; closes the oldest one if there would be more than `maxOpenMessages`. */
+  hold(item: Omit<HeldItem, 'position'>): HeldItem;
+  /** The item with this position; undefined if it is closed. */
+  at(position: number): HeldItem | undefined;
+  /** Closes the oldest item; false if there is none. */
+  closeOldest(): boolean;
+  /** Closes the oldest item unless only `count` are left; returns whether it did. */
+  closeForCheckpoint(count: number): boolean;
+}
+
+interface ResponseWindowOptions {
+  sessionId: string;
+  /** Messages, and responses without one, that are held. */
+  maxOpenMessages: number;
+  /** Called when the first key is forgotten: a later line of its response would be counted as a second response. */
+  onKeyForgotten: () => void;
+}
+
+/**
+ * Holds the latest messages and API responses until no more lines of the same responses are expected; `close` then gets
+ * each once, in the order in which they began. Lines belong to the same response if they share a message id. If the id
+ * is too short to be unique, different request ids tell two responses apart.
+ */
+export function createResponseWindow(
+  { sessionId, maxOpenMessages, onKeyForgotten }: ResponseWindowOptions,
+  close: (item: HeldItem) => void,
+  state: ResponseWindowState,
+): ResponseWindow {
+  const { held, closedKeys, closedEarly } = state;
+  const open = new Map<string, HeldItem>();
+  for (const item of held) if (item.groupKey !== null) open.set(item.groupKey, item);
+  const earlyKeys = new Set(closedEarly.map(({ groupKey }) => groupKey));
+  const rememberedKeys = createRecentKeys(MAX_CLOSED_KEYS, closedKeys);
+
+  const remember = (key: string): void => {
+    if (closedKeys.size === MAX_CLOSED_KEYS) onKeyForgotten();
+    rememberedKeys.add(key);
+  };
+
+  const takeOldest = (): HeldItem | undefined => {
+    const item = held.shift();
+    if (item === undefined) return undefined;
+    if (item.groupKey !== null) open.delete(item.groupKey);
+    close(item);
+    return item;
+  };
+
+  const closeBeyondBound = (): void => {
+    const isBeyond = (item: { position: number } | undefined): boolean =>
+      item !== undefined && state.itemCount - item.position > maxOpenMessages;
+    while (isBeyond(closedEarly[0])) {
+      const groupKey = closedEarly.shift()?.groupKey ?? '';
+      earlyKeys.delete(groupKey);
+      remember(groupKey);
+    }
+    while (isBeyond(held[0])) for (const key of toKeys(takeOldest())) remember(key);
+  };
+
+  const toGroupKey = (record: ResponseIdentity, lineNumber: number): string => {
+    const { responseId, requestId } = record;
+    if (responseId === null) return toResponseKey(record, sessionId, lineNumber);
+    if (isUniqueId(responseId) || requestId === null) return responseId;
+    if (closedKeys.has(responseId)) return `${responseId}/${requestId}`;
+    const openRequestId = requestIdOf(open.get(responseId)) ?? requestId;
+    return openRequestId === requestId ? responseId : `${responseId}/${requestId}`;
+  };
+
+  const findKey = (groupKey: string, responseId: string | null): Grouping => {
+    const item = open.get(groupKey);
+    if (item !== undefined) return { groupKey, item, isLate: false };
+    if (earlyKeys.has(groupKey) || (responseId !== null && earlyKeys.has(responseId))) {
+      throw new ResumeError('A line belongs to a response from before the checkpoint');
+    }
+    return { groupKey, item: undefined, isLate: closedKeys.has(groupKey) };
+  };
+
+  return {
+    find: (record, lineNumber) => findKey(toGroupKey(record, lineNumber), record.responseId),
+    findGroup: (group) => findKey(`group:${group}`, null),
+    rename(item, groupKey) {
+      if (item.groupKey !== null) open.delete(item.groupKey);
+      item.groupKey = groupKey;
+      if (groupKey !== null) open.set(groupKey, item);
+    },
+    hold(begun) {
+      const item = { ...begun, position: state.itemCount++ };
+      held.push(item);
+      if (item.groupKey !== null) open.set(item.groupKey, item);
+      closeBeyondBound();
+      return item;
+    },
+    at: (position) => held[position - (held[0]?.position ?? 0)],
+    closeOldest: () => takeOldest() !== undefined,
+    closeForCheckpoint(count) {
+      const item = held.length > count ? takeOldest() : undefined;
+      for (const groupKey of toKeys(item)) {
+        closedEarly.push({ groupKey, position: item?.position ?? 0 });
+        earlyKeys.add(groupKey);
+      }
+      return item !== undefined;
+    },
+  };
+}
+
+/** The keys by which later records of the item's response would look it up. */
+function toKeys(item: HeldItem | undefined): string[] {
+  if (item === undefined || item.groupKey === null) return [];
+  const { groupKey } = item;
+  const requestId = requestIdOf(item);
+  const responseId = factsOf(item)?.provider_message_id;
+  const isShort = groupKey === responseId && requestId !== null && !isUniqueId(groupKey);
+  return isShort ? [groupKey, `${groupKey}/${requestId}`] : [groupKey];
+}
+
+const factsOf = ({ message, progress }: HeldItem) => (message?.response ?? progress)?.facts;
+
+const requestIdOf = (item: HeldItem | undefined): string | null =>
+  (item === undefined ? undefined : factsOf(item)?.request_id) ?? null;

@@ -1,0 +1,224 @@
+import type { BlockContent, MessageRecord, ToolResult, ToolUse } from '../records/records.ts';
+import type { ToolCall } from '../records/rows.ts';
+import { isUniqueId } from './open-response.ts';
+import { createOldestKey, createRecentKeys } from './recent-keys.ts';
+
+/** Calls remembered to recognise their copies within the transcript. */
+const MAX_REMEMBERED_CALLS = 50_000;
+/** 30 days: a permission prompt may stay open over the holidays. Anything longer is a wrong clock. */
+export const MAX_TOOL_DURATION_MS = 30 * 24 * 60 * 60_000;
+
+interface ToolUseOrigin {
+  /** Position of the block on its line. */
+  index: number;
+  record: MessageRecord;
+  /** Id of the message that contains it. */
+  messageId: string;
+  /** Position of that message among the window's items. */
+  position: number;
+  /** Key of the response that contains it. */
+  responseKey: string;
+  isSubagent: boolean;
+  lineNumber: number;
+}
+
+/** What a call takes over from its message when the call is emitted. */
+export type CallFacts = Pick<ToolCall, 'model' | 'response_key'>;
+
+interface OpenCall extends Omit<ToolUseOrigin, 'index' | 'record' | 'responseKey'> {
+  key: string;
+  toolUse: ToolUse;
+  timestamp: string | null;
+  timestampMs: number | undefined;
+  /** Set once no later line can change the message. */
+  facts: CallFacts | undefined;
+  /** Set if it came before the name of the response that made the call. */
+  result: ToolResult | undefined;
+}
+
+export interface ToolCallState {
+  /** Calls waiting for their results, by the tool use's id. */
+  openCalls: Map<string, OpenCall>;
+  /** Results waiting for their calls. */
+  openResults: Map<string, ToolResult>;
+  knownKeys: Set<string>;
+}
+
+export function createToolCallState(): ToolCallState {
+  return { openCalls: new Map(), openResults: new Map(), knownKeys: new Set() };
+}
+
+interface ToolCallTracker {
+  /** Takes in a tool use of an assistant line; a copy of a known one is ignored. */
+  addUse(id: string | null, toolUse: ToolUse, origin: ToolUseOrigin): void;
+  /** Takes in the tool results of a line. */
+  addResults(blocks: readonly BlockContent[]): void;
+  /** Emits the oldest open call without a result; returns false if there is none. */
+  closeOldest(): boolean;
+  /** Gives the open calls of a message what they take over from it, once it is final or its response has a name. */
+  settleMessage(position: number, toolUseIds: readonly string[], facts: CallFacts): void;
+  /** Whether the result of an open call may count searches. */
+  awaitsSearches(): boolean;
+  /** Whether an open search belongs to a final response, so that its result can no longer count. */
+  hasLateSearch(): boolean;
+}
+
+export interface ToolCallSink {
+  addCall(call: ToolCall): void;
+  /** What a call takes over from a message that is not final. */
+  factsAt(position: number): CallFacts;
+  /** Whether the message's response has no name yet. */
+  isUnnamedAt(position: number): boolean;
+  /** Adds the searches that a result reports, at least one, to the response of the message at `position`. */
+  addSearches(position: number, searchCount: number): void;
+}
+
+interface ToolCallOptions {
+  sessionId: string;
+  maxOpenToolCalls: number;
+  /** Called for a figure outside its bounds, which is not counted. */
+  onImplausible: (name: string) => void;
+}
+
+/**
+ * Matches tool uses with their results by id, whichever comes first. At most `maxOpenToolCalls` calls without results,
+ * and as many results without calls, are held. Beyond that, the oldest call is emitted without a result, and the oldest
+ * result is dropped.
+ */
+export function createToolCallTracker(
+  { sessionId, maxOpenToolCalls, onImplausible }: ToolCallOptions,
+  sink: ToolCallSink,
+  state: ToolCallState = createToolCallState(),
+): ToolCallTracker {
+  const { openCalls, openResults } = state;
+  const knownKeys = createRecentKeys(MAX_REMEMBERED_CALLS, state.knownKeys);
+
+  const close = (call: OpenCall, result = call.result): void => {
+    const searchCount = result?.searchCount ?? 0;
+    if (call.toolUse.countsSearches && searchCount > 0) sink.addSearches(call.position, searchCount);
+    let durationMs = toDuration(call.timestampMs, result?.timestampMs);
+    if (durationMs !== null && durationMs > MAX_TOOL_DURATION_MS) {
+      onImplausible('duration_ms');
+      durationMs = null;
+    }
+    sink.addCall(toToolCall(sessionId, call, call.facts ?? sink.factsAt(call.position), result, durationMs));
+  };
+
+  const oldestCall = createOldestKey(openCalls);
+  const oldestResult = createOldestKey(openResults);
+
+  const takeCall = (id: string): OpenCall | undefined => {
+    const call = openCalls.get(id);
+    if (call === undefined) return undefined;
+    openCalls.delete(id);
+    return call;
+  };
+
+  const closeOldest = (): boolean => {
+    const id = oldestCall.take();
+    const call = id === undefined ? undefined : takeCall(id);
+    if (call === undefined) return false;
+    close(call);
+    return true;
+  };
+
+  const addResult = (id: string, result: ToolResult): void => {
+    const call = openCalls.get(id);
+    if (call !== undefined) {
+      if (call.facts === undefined && sink.isUnnamedAt(call.position)) call.result ??= result;
+      else {
+        openCalls.delete(id);
+        close(call, call.result ?? result);
+      }
+      return;
+    }
+    if (knownKeys.has(id) || openResults.has(id)) return;
+    openResults.set(id, result);
+    if (openResults.size > maxOpenToolCalls) openResults.delete(oldestResult.take() ?? id);
+    else oldestResult.pass();
+  };
+
+  return {
+    addUse(id, toolUse, origin) {
+      const key = toCallKey(id, origin);
+      if (!knownKeys.add(key)) return;
+      const { index: _index, record, responseKey: _responseKey, ...rest } = origin;
+      const call = {
+        ...rest,
+        key,
+        toolUse,
+        timestamp: record.timestamp,
+        timestampMs: record.timestampMs,
+        facts: undefined,
+        result: undefined,
+      };
+      const early = id === null ? undefined : openResults.get(id);
+      if (id === null || early !== undefined) {
+        if (id !== null) openResults.delete(id);
+        close(call, early);
+        return;
+      }
+      const clashing = takeCall(id);
+      if (clashing !== undefined) close(clashing);
+      openCalls.set(id, call);
+      if (openCalls.size > maxOpenToolCalls) closeOldest();
+      else oldestCall.pass();
+    },
+    addResults(blocks) {
+      for (const { tool_result_id: id, toolResult } of blocks) {
+        if (id !== null && toolResult !== undefined) addResult(id, toolResult);
+      }
+    },
+    closeOldest,
+    settleMessage(position, toolUseIds, facts) {
+      for (const id of toolUseIds) {
+        const call = openCalls.get(id);
+        if (call?.position !== position) continue;
+        call.facts = facts;
+        if (call.result === undefined) continue;
+        openCalls.delete(id);
+        close(call);
+      }
+    },
+    awaitsSearches: () => openCalls.size > 0 && [...openCalls.values()].some(({ toolUse }) => toolUse.countsSearches),
+    hasLateSearch: () =>
+      [...openCalls.values()].some(({ toolUse, facts }) => toolUse.countsSearches && facts !== undefined),
+  };
+}
+
+/** The same in every copy of the call. Ids that other sessions may also use are combined with the response's key. */
+function toCallKey(id: string | null, { index, record, messageId, responseKey }: ToolUseOrigin): string {
+  if (id === null) return `${record.uuid ?? messageId}#${index}`;
+  return isUniqueId(id) ? id : `${responseKey}/${id}`;
+}
+
+function toToolCall(
+  sessionId: string,
+  call: OpenCall,
+  { model, response_key }: CallFacts,
+  result: ToolResult | undefined,
+  durationMs: number | null,
+): ToolCall {
+  const { facts } = call.toolUse;
+  return {
+    call_key: call.key,
+    response_key,
+    session_id: sessionId,
+    message_id: call.messageId,
+    ...facts,
+    subagent_id: facts.tool_kind === 'agent' ? (result?.subagentId ?? null) : null,
+    model,
+    timestamp: call.timestamp,
+    is_subagent: call.isSubagent,
+    duration_ms: durationMs,
+    is_error: result?.isError ?? null,
+    is_denied: result?.isDenied ?? false,
+    output_bytes: result?.outputBytes ?? null,
+    line_number: call.lineNumber,
+  };
+}
+
+/** 0 if the clock was set back. */
+function toDuration(fromMs: number | undefined, toMs: number | undefined): number | null {
+  return fromMs === undefined || toMs === undefined ? null : Math.max(0, toMs - fromMs);
+}
