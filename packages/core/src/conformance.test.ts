@@ -3,8 +3,9 @@ import { basename, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AGENTS } from './agents/all-agents.ts';
 import { identifyTranscript } from './agents/identify-transcript.ts';
+import type { JsonObject } from './lines/json.ts';
 import { parseTranscript } from './parse/parse-transcript.ts';
-import type { ApiResponse, JsonObject } from './records/rows.ts';
+import type { ApiResponse } from './records/rows.ts';
 import { COUNTED_AGENTS, countIndependently } from './testing/independent-counts.ts';
 import { toJsonl } from './testing/transcript-lines.ts';
 

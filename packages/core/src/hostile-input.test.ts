@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { parseTranscript } from './index.ts';
+import type { JsonObject } from './lines/json.ts';
 import { readJsonLine } from './lines/json-line.ts';
 import { parserFor } from './live/index.ts';
 import { streamTranscript } from './parse/stream-transcript.ts';
-import type { JsonObject } from './records/rows.ts';
 import { collectGarbage } from './testing/collect-garbage.ts';
 import { assistantLine, nestedArrays, only, toJsonl, userLine } from './testing/transcript-lines.ts';
 

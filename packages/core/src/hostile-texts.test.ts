@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from './lines/json.ts';
 import { parserFor } from './live/index.ts';
 import { parseTranscript } from './parse/parse-transcript.ts';
-import type { JsonObject } from './records/rows.ts';
 import { assistantLine, nestedArrays, resultLine, toJsonl, userLine } from './testing/transcript-lines.ts';
 
 const LENGTH = 30_000;

@@ -44,16 +44,11 @@ export type {
   SessionTable,
 } from './agents/session-places.ts';
 export { MAX_ACTIVE_GAP_MS } from './assemble/active-time.ts';
-export {
-  COST_UNITS_PER_USD,
-  flatDefaultPrices,
-  type Price,
-  type PriceQuery,
-  type PriceTable,
-} from './assemble/price-table.ts';
+export { flatDefaultPrices, type Price, type PriceQuery, type PriceTable } from './assemble/price-table.ts';
 export { ResumeError } from './assemble/resume-error.ts';
 export { readUncutLength } from './lines/cut-mark.ts';
 export { type Issue, type IssueCode, type IssueSeverity, isTranscriptIssue, NOTICE_CODES } from './lines/issues.ts';
+export type { JsonObject, JsonValue } from './lines/json.ts';
 export { parseForeignJson } from './lines/json-line.ts';
 export { hasMoreValues, MAX_LINE_VALUES } from './lines/json-values.ts';
 export { createLineSplitter } from './lines/line-splitter.ts';
@@ -66,9 +61,8 @@ export type { UsageScan, UsageScanner, UsageScannerOptions } from './parse/usage
 export { createUsageScanner } from './parse/usage-scanner.ts';
 export {
   type ApiResponse,
+  COST_UNITS_PER_USD,
   type CostByClass,
-  type JsonObject,
-  type JsonValue,
   type MessageType,
   type ParsedContentBlock,
   type PriceBasis,

@@ -1,6 +1,6 @@
 import type { IssueCode, IssueSeverity } from '../lines/issues.ts';
+import type { JsonObject } from '../lines/json.ts';
 import type { LinePlace, TranscriptRecord } from '../records/records.ts';
-import type { JsonObject } from '../records/rows.ts';
 import type { PromptHistory, SessionBlobs, SessionDatabase, SessionFolder, SessionPlace } from './session-places.ts';
 
 /** A line as a reader gets it. */

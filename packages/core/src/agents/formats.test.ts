@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../records/rows.ts';
+import type { JsonValue } from '../lines/json.ts';
 import { AGENTS } from './all-agents.ts';
 import { detectFormat } from './formats.ts';
 

@@ -1,5 +1,5 @@
+import type { JsonValue } from '../lines/json.ts';
 import { isJsonObject } from '../records/fields.ts';
-import type { JsonValue } from '../records/rows.ts';
 import type { Agent, AgentProgram, Format, Reader, ReaderContext } from './agent.ts';
 import { AGENTS } from './all-agents.ts';
 

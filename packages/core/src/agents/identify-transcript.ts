@@ -1,10 +1,10 @@
 import { createDocumentSplitter, toEntryObject } from '../lines/document-splitter.ts';
 import { findUnreadEncoding, type UnreadEncoding } from '../lines/find-encoding.ts';
+import type { JsonObject } from '../lines/json.ts';
 import { limitValues, parseJsonLine } from '../lines/json-line.ts';
 import { createLineCutter } from '../lines/line-cutter.ts';
 import { createLineSplitter } from '../lines/line-splitter.ts';
 import { isJsonObject, MAX_IDENTIFIER_LENGTH } from '../records/fields.ts';
-import type { JsonObject } from '../records/rows.ts';
 import type { Agent, ContentIdentity, PathIdentity } from './agent.ts';
 import { AGENTS } from './all-agents.ts';
 import { detectFormat, findAgentFormat, type KnownFormat } from './formats.ts';

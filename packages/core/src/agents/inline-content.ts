@@ -1,6 +1,6 @@
 import { isNestedDeeperThan, limitJson, limitText, MAX_STORED_JSON_DEPTH } from '../lines/inline-limit.ts';
+import type { JsonValue } from '../lines/json.ts';
 import type { BlockContent } from '../records/records.ts';
-import type { JsonValue } from '../records/rows.ts';
 
 export interface InlineContext {
   maxInlineContentBytes: number;

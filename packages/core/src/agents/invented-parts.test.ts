@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../lines/json.ts';
 import { parseTranscript } from '../parse/parse-transcript.ts';
-import type { JsonObject } from '../records/rows.ts';
 import { FORMATS } from './formats.ts';
 
 /** What no reader knows, with a text and a usage in it. */

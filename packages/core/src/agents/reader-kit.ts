@@ -1,3 +1,4 @@
+import type { JsonObject, JsonValue } from '../lines/json.ts';
 import { maySmuggleCharacters, toStorableJson } from '../lines/json-line.ts';
 import { mayParseNested } from '../lines/json-values.ts';
 import {
@@ -12,7 +13,7 @@ import {
 } from '../records/fields.ts';
 import { newMessage, newToolResult, newToolUse, newUsage } from '../records/new-records.ts';
 import type { BlockContent, EventRecord, MessageRecord, SessionRecord, TranscriptRecord } from '../records/records.ts';
-import type { JsonObject, JsonValue, ToolKind } from '../records/rows.ts';
+import type { ToolKind } from '../records/rows.ts';
 import { parseTimestampMs } from '../records/timestamps.ts';
 import { MAX_TOKENS_PER_FIELD, type Usage } from '../records/usage.ts';
 import type { ReaderContext } from './agent.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../records/rows.ts';
+import type { JsonObject } from '../lines/json.ts';
 
 export type Platform = 'linux' | 'darwin' | 'win32';
 

@@ -1,5 +1,5 @@
+import type { JsonValue } from '../lines/json.ts';
 import { cutCharacters, cutText, readObject, readText, toOneLine } from '../records/fields.ts';
-import type { JsonValue } from '../records/rows.ts';
 
 interface SummaryRule {
   /** The first of these fields that is a text is the summary. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import type { JsonObject } from '../lines/json.ts';
 import { parseTranscript } from '../parse/parse-transcript.ts';
-import type { JsonObject } from '../records/rows.ts';
 
 const AT = '2026-05-01T08:00:00.000Z';
 const header = (agent: string): JsonObject => ({ recount: 'session', version: 1, agent, session: 's-1' });

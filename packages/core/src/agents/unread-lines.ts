@@ -1,6 +1,6 @@
+import type { JsonObject, JsonValue } from '../lines/json.ts';
 import { cutCharacters, MAX_TYPE_LENGTH } from '../records/fields.ts';
 import type { TranscriptRecord, UnknownRecord } from '../records/records.ts';
-import type { JsonObject, JsonValue } from '../records/rows.ts';
 import type { ReaderContext } from './agent.ts';
 
 /** A type of lines, events or rows that a reader knows and does not read. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../lines/json.ts';
 import { parseTranscript } from '../parse/parse-transcript.ts';
-import type { JsonObject } from '../records/rows.ts';
 import { toJsonl } from '../testing/transcript-lines.ts';
 import { changeAt, findUsages, readRecordedLines } from '../testing/usages.ts';
 

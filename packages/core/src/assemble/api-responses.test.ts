@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
+import type { JsonObject } from '../lines/json.ts';
 import type { ParseOptions } from '../parse/parse-options.ts';
 import { parseTranscript } from '../parse/parse-transcript.ts';
-import type { JsonObject } from '../records/rows.ts';
 import {
   assistantLine,
   only,

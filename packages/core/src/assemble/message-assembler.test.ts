@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createClaudeCodeReader } from '../agents/claude-code/reader.ts';
+import type { JsonObject } from '../lines/json.ts';
 import { parseTranscript } from '../parse/parse-transcript.ts';
-import type { ApiResponse, JsonObject, ParsedContentBlock, ToolCall, TranscriptMessage } from '../records/rows.ts';
+import type { ApiResponse, ParsedContentBlock, ToolCall, TranscriptMessage } from '../records/rows.ts';
 import { assistantLine, only, progressLine, toJsonl, toUsageFields, userLine } from '../testing/transcript-lines.ts';
 import { createMessageAssembler } from './message-assembler.ts';
 import { flatDefaultPrices, type PriceTable } from './price-table.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { isUniqueId } from '../records/fields.ts';
 import { NO_USAGE } from '../records/usage.ts';
 import {
   createOpenResponse,
-  isUniqueId,
   joinProgress,
   type OpenResponse,
   toBilledRequestKey,

@@ -1,3 +1,4 @@
+import { isUniqueId } from '../records/fields.ts';
 import type { BilledRequest, ResponseRecord } from '../records/records.ts';
 import {
   type ApiResponse,
@@ -9,19 +10,11 @@ import {
 import { MAX_REQUESTS_PER_RESPONSE, toFinalUsage, type Usage } from '../records/usage.ts';
 import type { Price, PriceTable } from './price-table.ts';
 
-/** Shortest id that counts as globally unique: `msg_` and 24 characters, UUIDs, ULIDs…; not `msg_1`. */
-const MIN_UNIQUE_ID_LENGTH = 20;
-
 /** The fields of a record that identify its API response. */
 export interface ResponseIdentity {
   responseId: string | null;
   requestId: string | null;
   uuid: string | null;
-}
-
-/** Whether it is unlikely that any other response or tool use, in any session, has the same id. */
-export function isUniqueId(id: string): boolean {
-  return id.length >= MIN_UNIQUE_ID_LENGTH;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { CostByClass, PriceBasis } from '../records/rows.ts';
+import { COST_UNITS_PER_USD, type CostByClass, type PriceBasis } from '../records/rows.ts';
 import type { Usage } from '../records/usage.ts';
 
 export interface PriceQuery {
@@ -25,9 +25,6 @@ export interface PriceTable {
   version: string;
   price(query: PriceQuery): Price;
 }
-
-/** Costs are whole multiples of 1e-10 dollars, so that integer sums of them are exact. */
-export const COST_UNITS_PER_USD = 1e10;
 
 /** US dollars per million tokens: the list price of the Sonnet models, the most used ones in Claude Code. */
 const USD_PER_MILLION = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };

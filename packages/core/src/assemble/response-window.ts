@@ -1,5 +1,6 @@
+import { isUniqueId } from '../records/fields.ts';
 import type { TranscriptMessage } from '../records/rows.ts';
-import { isUniqueId, type OpenResponse, type ResponseIdentity, toResponseKey } from './open-response.ts';
+import { type OpenResponse, type ResponseIdentity, toResponseKey } from './open-response.ts';
 import { createRecentKeys } from './recent-keys.ts';
 import { ResumeError } from './resume-error.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { JsonObject, JsonValue } from '../lines/json.ts';
 import { parseTranscript } from '../parse/parse-transcript.ts';
-import type { JsonObject, JsonValue } from '../records/rows.ts';
 import { assistantLine, only, resultLine, toJsonl, toUsageFields, userLine } from '../testing/transcript-lines.ts';
 
 const parse = (...lines: readonly JsonObject[]) => parseTranscript('s', toJsonl(...lines));

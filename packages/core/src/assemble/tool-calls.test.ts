@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { JsonObject, JsonValue } from '../lines/json.ts';
 import type { ParseOptions } from '../parse/parse-options.ts';
 import { parseTranscript } from '../parse/parse-transcript.ts';
-import type { JsonObject, JsonValue } from '../records/rows.ts';
 import { assistantLine, only, resultLine, toJsonl, toUsageFields, userLine } from '../testing/transcript-lines.ts';
 
 describe('tool calls', () => {

@@ -1,12 +1,10 @@
+import { isUniqueId } from '../records/fields.ts';
 import type { BlockContent, MessageRecord, ToolResult, ToolUse } from '../records/records.ts';
-import type { ToolCall } from '../records/rows.ts';
-import { isUniqueId } from './open-response.ts';
+import { MAX_TOOL_DURATION_MS, type ToolCall } from '../records/rows.ts';
 import { createOldestKey, createRecentKeys } from './recent-keys.ts';
 
 /** Calls remembered to recognise their copies within the transcript. */
 const MAX_REMEMBERED_CALLS = 50_000;
-/** 30 days: a permission prompt may stay open over the holidays. Anything longer is a wrong clock. */
-export const MAX_TOOL_DURATION_MS = 30 * 24 * 60 * 60_000;
 
 interface ToolUseOrigin {
   /** Position of the block on its line. */

@@ -1,5 +1,11 @@
-import type { ApiResponse, ParsedContentBlock, ToolKind, TranscriptMessage, TranscriptStats } from '../records/rows.ts';
-import { COST_UNITS_PER_USD } from './price-table.ts';
+import {
+  type ApiResponse,
+  COST_UNITS_PER_USD,
+  type ParsedContentBlock,
+  type ToolKind,
+  type TranscriptMessage,
+  type TranscriptStats,
+} from '../records/rows.ts';
 
 /** Decimal places of one of COST_UNITS_PER_USD, in dollars. */
 const COST_DECIMALS = 10;

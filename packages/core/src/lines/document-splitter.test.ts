@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { JsonValue } from '../records/rows.ts';
 import { toPieces } from '../testing/chunked-inputs.ts';
 import { createDocumentSplitter, toEntryObject } from './document-splitter.ts';
+import type { JsonValue } from './json.ts';
 import type { RawLine } from './line-splitter.ts';
 
 function split(text: string | Uint8Array, size = 7, maxEntryBytes = 1000): (RawLine & { text: string | undefined })[] {

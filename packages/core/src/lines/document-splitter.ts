@@ -1,4 +1,4 @@
-import type { JsonValue } from '../records/rows.ts';
+import type { JsonValue } from './json.ts';
 import { createLineBuffer, type LongLines } from './line-buffer.ts';
 import type { LinePosition, LineSplitter, RawLine } from './line-splitter.ts';
 

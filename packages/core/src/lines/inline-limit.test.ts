@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../records/rows.ts';
 import { nestedArrays } from '../testing/transcript-lines.ts';
 import { isNestedDeeperThan, limitJson, limitText, MAX_STORED_JSON_DEPTH } from './inline-limit.ts';
+import type { JsonValue } from './json.ts';
 
 const nested = (depth: number): JsonValue => JSON.parse(nestedArrays(depth)) as JsonValue;
 

@@ -1,5 +1,5 @@
-import type { JsonValue } from '../records/rows.ts';
 import { readUncutLength } from './cut-mark.ts';
+import type { JsonValue } from './json.ts';
 
 /**
  * The nesting depth that Postgres' jsonb parser accepts with its default max_stack_depth of 2 MB, with a wide margin.

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../records/rows.ts';
 import { nestedArrays } from '../testing/transcript-lines.ts';
+import type { JsonValue } from './json.ts';
 import { decodeLine, maySmuggleCharacters, parseJsonLine, toStorableJson, toStorableText } from './json-line.ts';
 
 describe('storable characters', () => {

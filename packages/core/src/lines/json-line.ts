@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import type { JsonValue } from '../records/rows.ts';
 import { limitText } from './inline-limit.ts';
 import type { IssueCode, IssueSeverity } from './issues.ts';
+import type { JsonValue } from './json.ts';
 import { beginNestedJson, hasMoreValues, MAX_LINE_VALUES } from './json-values.ts';
 import { createLineCutter } from './line-cutter.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { JsonValue } from '../records/rows.ts';
+import type { JsonValue } from './json.ts';
 import { beginNestedJson, countJsonValues, countRefusedTexts, hasMoreValues, mayParseNested } from './json-values.ts';
 
 /** Arrays, objects and what is beside the first value in each. */

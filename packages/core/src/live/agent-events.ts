@@ -1,6 +1,6 @@
 import { toToolInputSummary } from '../agents/tool-input-summary.ts';
+import type { JsonObject, JsonValue } from '../lines/json.ts';
 import type { Prompt } from '../records/records.ts';
-import type { JsonObject, JsonValue } from '../records/rows.ts';
 import type { LiveWarning } from './live-line-decoder.ts';
 import type { AssistantEvent, LineEvent, ResultEvent, StreamEvent, UserEvent } from './stream-event.ts';
 import type { StreamReader } from './stream-reader.ts';

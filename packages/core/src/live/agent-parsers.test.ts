@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../records/rows.ts';
+import type { JsonObject } from '../lines/json.ts';
 import { toUsageFields } from '../testing/transcript-lines.ts';
 import type { AgentEvent } from './agent-events.ts';
 import { outputFlags, parserFor, withOutputFlags } from './parser-for.ts';

@@ -1,6 +1,6 @@
+import type { JsonObject } from '../lines/json.ts';
 import { parseForeignJson } from '../lines/json-line.ts';
 import { readObject } from '../records/fields.ts';
-import type { JsonObject } from '../records/rows.ts';
 
 /**
  * The agent's final answer: the text of the last result line of its output (or for Codex, which has none, the last

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import type { JsonObject } from '../lines/json.ts';
 import { parseTranscript } from '../parse/parse-transcript.ts';
-import type { JsonObject } from '../records/rows.ts';
 import { toJsonLines } from '../testing/agent-transcripts.ts';
 import { parserFor } from './parser-for.ts';
 import type { TokenCounts } from './stream-summary.ts';

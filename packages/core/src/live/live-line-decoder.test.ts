@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../records/rows.ts';
+import type { JsonObject } from '../lines/json.ts';
 import { createLiveLineDecoder, type LiveLineDecoderOptions } from './live-line-decoder.ts';
 
 function decode(chunks: readonly (Uint8Array | string)[], options: LiveLineDecoderOptions = {}, isEnded = true) {

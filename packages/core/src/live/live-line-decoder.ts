@@ -1,9 +1,9 @@
 import type { IssueCode } from '../lines/issues.ts';
+import type { JsonObject } from '../lines/json.ts';
 import { readJsonLine } from '../lines/json-line.ts';
 import { countRefusedTexts } from '../lines/json-values.ts';
 import { createLineSplitter, type RawLine } from '../lines/line-splitter.ts';
 import { cutCharacters, isJsonObject } from '../records/fields.ts';
-import type { JsonObject } from '../records/rows.ts';
 
 /** What was wrong with a line of a stream; decoding continued. An IssueCode means the same as in a transcript. */
 export type LiveWarningCode = IssueCode | 'not_an_object' | 'large_message' | 'buffer_overflow' | 'stream_corrupted';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { claudeCodeProgram } from '../agents/claude-code/agent.ts';
-import type { JsonObject, JsonValue } from '../records/rows.ts';
+import type { JsonObject, JsonValue } from '../lines/json.ts';
 import { assistantLine, only, toUsageFields, userLine } from '../testing/transcript-lines.ts';
 import { createLiveReader } from './live-reader.ts';
 import type { AssistantEvent, StreamEvent, ToolResultEvent } from './stream-event.ts';

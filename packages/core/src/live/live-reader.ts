@@ -1,6 +1,7 @@
 import type { Reader, ReaderContext } from '../agents/agent.ts';
 import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../lines/inline-limit.ts';
 import { isTranscriptIssue } from '../lines/issues.ts';
+import type { JsonObject } from '../lines/json.ts';
 import type {
   BlockContent,
   MessageRecord,
@@ -11,7 +12,6 @@ import type {
   TranscriptRecord,
   TurnEndRecord,
 } from '../records/records.ts';
-import type { JsonObject } from '../records/rows.ts';
 import type { LiveLine, LiveWarning, LiveWarningCode } from './live-line-decoder.ts';
 import { createPartialTexts, toOutputText } from './live-text.ts';
 import type { AssistantEvent, LineEvent, StreamEvent, ToolResultEvent } from './stream-event.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { toContentBlocks } from '../agents/anthropic-api/content-blocks.ts';
 import { toToolInputSummary } from '../agents/tool-input-summary.ts';
+import type { JsonValue } from '../lines/json.ts';
 import { cutText, toOneLine } from '../records/fields.ts';
-import type { JsonValue } from '../records/rows.ts';
 import { only } from '../testing/transcript-lines.ts';
 import { createCheckpointRegistry } from './checkpoints.ts';
 import { extractResult, isComplete } from './completion.ts';

@@ -1,6 +1,6 @@
+import type { JsonValue } from '../lines/json.ts';
 import { isJsonObject, readObject, readText } from '../records/fields.ts';
 import type { BlockContent } from '../records/records.ts';
-import type { JsonValue } from '../records/rows.ts';
 
 /** A text that came in pieces and whose complete line was never seen. */
 interface StreamedText {

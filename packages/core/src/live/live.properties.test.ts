@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { claudeCodeProgram } from '../agents/claude-code/agent.ts';
-import type { JsonObject, JsonValue } from '../records/rows.ts';
+import type { JsonObject, JsonValue } from '../lines/json.ts';
 import { toJsonl } from '../testing/transcript-lines.ts';
 import type { AgentEvent } from './agent-events.ts';
 import { createLiveLineDecoder } from './live-line-decoder.ts';

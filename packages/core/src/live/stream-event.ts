@@ -1,5 +1,5 @@
+import type { JsonObject, JsonValue } from '../lines/json.ts';
 import type { Prompt } from '../records/records.ts';
-import type { JsonObject, JsonValue } from '../records/rows.ts';
 import type { LiveWarning } from './live-line-decoder.ts';
 import type { TokenCounts } from './stream-summary.ts';
 

@@ -1,7 +1,6 @@
 import { toBilledRequestKey } from '../assemble/open-response.ts';
-import { COST_UNITS_PER_USD } from '../assemble/price-table.ts';
 import type { ResponseRecord, RunRecord, SessionRecord, TurnEndRecord } from '../records/records.ts';
-import type { ReportedTotals } from '../records/rows.ts';
+import { COST_UNITS_PER_USD, type ReportedTotals } from '../records/rows.ts';
 import { toFinalUsage, type Usage } from '../records/usage.ts';
 
 /** Tokens as Anthropic's API counts them: `input` excludes what was read from or written to the cache. */

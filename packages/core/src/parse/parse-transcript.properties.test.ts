@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { COST_UNITS_PER_USD } from '../assemble/price-table.ts';
 import { type ParseResult, parseTranscript } from '../index.ts';
-import type { JsonValue } from '../records/rows.ts';
+import type { JsonValue } from '../lines/json.ts';
+import { COST_UNITS_PER_USD } from '../records/rows.ts';
 import {
   anyJson,
   anyMessage,

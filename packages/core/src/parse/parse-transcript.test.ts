@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import { type ParseOptions, parseTranscript } from '../index.ts';
-import type { JsonObject } from '../records/rows.ts';
+import type { JsonObject } from '../lines/json.ts';
 import { toInputs } from '../testing/chunked-inputs.ts';
 import { expectSame } from '../testing/expect-same.ts';
 import { ODD_MAX_LINE_BYTES, oddTranscript } from '../testing/odd-transcript.ts';

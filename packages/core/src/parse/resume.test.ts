@@ -8,7 +8,7 @@ import {
   streamTranscript,
   type TranscriptBatch,
 } from '../index.ts';
-import type { JsonObject } from '../records/rows.ts';
+import type { JsonObject } from '../lines/json.ts';
 import { toReusedChunks } from '../testing/chunked-inputs.ts';
 import { expectSame } from '../testing/expect-same.ts';
 import { sessionLine } from '../testing/session-lines.ts';

@@ -8,6 +8,7 @@ import { createTranscriptTotals } from '../assemble/transcript-totals.ts';
 import { createUlidSequence } from '../assemble/ulid-sequence.ts';
 import { createDocumentSplitter, toEntryObject } from '../lines/document-splitter.ts';
 import { type Issue, type IssueCode, type IssueSeverity, isTranscriptIssue } from '../lines/issues.ts';
+import type { JsonValue } from '../lines/json.ts';
 import { readJsonLine } from '../lines/json-line.ts';
 import { beginNestedJson, countRefusedTexts } from '../lines/json-values.ts';
 import type { LineCut } from '../lines/line-cutter.ts';
@@ -15,13 +16,7 @@ import { createLineSplitter, type LineFilter, type LinePosition, type RawLine } 
 import { createMarkerFilter } from '../lines/marker-filter.ts';
 import { cutCharacters, isJsonObject, MAX_TYPE_LENGTH } from '../records/fields.ts';
 import type { ResponseRecord, TranscriptRecord } from '../records/records.ts';
-import {
-  type JsonValue,
-  type SessionEvent,
-  type TranscriptMetadata,
-  type TranscriptStats,
-  UNKNOWN_MODEL,
-} from '../records/rows.ts';
+import { type SessionEvent, type TranscriptMetadata, type TranscriptStats, UNKNOWN_MODEL } from '../records/rows.ts';
 import { createArrivalClock, type ParseOptions, resolveOptions } from './parse-options.ts';
 import { createParserState, readCheckpoint, writeCheckpoint } from './parser-state.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ParseResult, parseTranscript } from '../index.ts';
-import type { JsonObject } from '../records/rows.ts';
+import type { JsonObject } from '../lines/json.ts';
 import { toReusedChunks } from '../testing/chunked-inputs.ts';
 import { expectSame } from '../testing/expect-same.ts';
 import {

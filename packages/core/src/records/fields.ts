@@ -1,5 +1,5 @@
-import { COST_UNITS_PER_USD } from '../assemble/price-table.ts';
-import type { JsonObject, JsonValue } from './rows.ts';
+import type { JsonObject, JsonValue } from '../lines/json.ts';
+import { COST_UNITS_PER_USD } from './rows.ts';
 
 /** Maximum length of a uuid, id, model, version, path… in a row; Postgres can index much longer ones. */
 export const MAX_IDENTIFIER_LENGTH = 512;
@@ -41,6 +41,14 @@ export function readIdentifier(value: JsonValue | undefined, onCut: () => void):
   if (text === null || text.length <= MAX_IDENTIFIER_LENGTH) return text;
   onCut();
   return cutCharacters(text, MAX_IDENTIFIER_LENGTH);
+}
+
+/** Shortest id that counts as globally unique: `msg_` and 24 characters, UUIDs, ULIDs…; not `msg_1`. */
+const MIN_UNIQUE_ID_LENGTH = 20;
+
+/** Whether it is unlikely that any other response or tool use, in any session, has the same id. */
+export function isUniqueId(id: string): boolean {
+  return id.length >= MIN_UNIQUE_ID_LENGTH;
 }
 
 /** No session costs nearly this much; larger figures are faults. */

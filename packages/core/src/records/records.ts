@@ -1,7 +1,6 @@
+import type { JsonObject, JsonValue } from '../lines/json.ts';
 import type {
   BilledApart,
-  JsonObject,
-  JsonValue,
   MessageType,
   ParsedContentBlock,
   PullRequestLink,

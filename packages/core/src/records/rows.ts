@@ -1,6 +1,4 @@
-/** JSON value as `JSON.parse` gives it. */
-export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
-export type JsonObject = { [key: string]: JsonValue };
+import type { JsonObject, JsonValue } from '../lines/json.ts';
 
 export type MessageType = 'user' | 'assistant' | 'system' | 'summary';
 
@@ -97,6 +95,9 @@ export type RequestTokens = readonly [
   cacheWrite1hTokens: number,
 ];
 
+/** Costs are whole multiples of 1e-10 dollars, so that integer sums of them are exact. */
+export const COST_UNITS_PER_USD = 1e10;
+
 /** US dollars by what they were spent on, each a multiple of 1e-10. */
 export interface CostByClass {
   input: number;
@@ -180,6 +181,9 @@ export const TOOL_KINDS = [
   'other',
 ] as const;
 export type ToolKind = (typeof TOOL_KINDS)[number];
+
+/** 30 days: a permission prompt may stay open over the holidays. Anything longer is a wrong clock. */
+export const MAX_TOOL_DURATION_MS = 30 * 24 * 60 * 60_000;
 
 /** One use of a tool with its result. */
 export interface ToolCall {

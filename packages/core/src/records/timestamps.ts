@@ -1,4 +1,4 @@
-import type { JsonValue } from './rows.ts';
+import type { JsonValue } from '../lines/json.ts';
 
 const ISO_TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?$/i;

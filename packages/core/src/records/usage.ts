@@ -1,4 +1,5 @@
-import type { JsonObject, RequestTokens } from './rows.ts';
+import type { JsonObject } from '../lines/json.ts';
+import type { RequestTokens } from './rows.ts';
 
 /** Tokens of one API response by price class, and whatever else its price depends on. */
 export interface Usage {

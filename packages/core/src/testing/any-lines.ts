@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { JsonObject, JsonValue } from '../records/rows.ts';
+import type { JsonObject, JsonValue } from '../lines/json.ts';
 
 /** Any UTF-16 units, with extra NULs and halves of surrogate pairs. */
 export const anyText = fc

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../records/rows.ts';
+import type { JsonObject } from '../lines/json.ts';
 
 /** `old`: turns without ids. `turns`: turns with ids. `records`: also a `token_usage_record` for each response. */
 export type CodexGeneration = 'old' | 'turns' | 'records';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../records/rows.ts';
+import type { JsonObject } from '../lines/json.ts';
 import { assistantLine, toUsageFields, userLine } from './transcript-lines.ts';
 
 const at = (second: number): JsonObject => ({

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { JsonObject } from '../records/rows.ts';
+import type { JsonObject } from '../lines/json.ts';
 import { anyMetadata, emptyLine, faultyLine, messageLine } from './any-lines.ts';
 import { assistantLine, toUsageFields, userLine } from './transcript-lines.ts';
 

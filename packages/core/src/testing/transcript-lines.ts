@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../records/rows.ts';
+import type { JsonObject, JsonValue } from '../lines/json.ts';
 
 /** NDJSON: objects as JSON, strings as they are. */
 export function toJsonl(...lines: readonly (JsonObject | string)[]): string {

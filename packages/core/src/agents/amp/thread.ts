@@ -1,9 +1,9 @@
 import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../../lines/inline-limit.ts';
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, isJsonObject, MAX_TYPE_LENGTH, readObject, readText } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
 import { toRepository } from '../../records/repository.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import type { Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { MAX_STORED_JSON_DEPTH } from '../../lines/inline-limit.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { nestedArrays, only } from '../../testing/transcript-lines.ts';
 import { MAX_BLOCKS_PER_LINE, toContentBlocks } from './content-blocks.ts';
 

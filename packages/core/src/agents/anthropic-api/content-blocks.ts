@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readUncutLength } from '../../lines/cut-mark.ts';
 import { MAX_STORED_JSON_DEPTH } from '../../lines/inline-limit.ts';
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import {
   cutCharacters,
   isJsonObject,
@@ -11,7 +12,6 @@ import {
 } from '../../records/fields.ts';
 import { newBlock } from '../../records/new-records.ts';
 import type { BlockContent } from '../../records/records.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import { type InlineContext, toInlineJson, toInlineText } from '../inline-content.ts';
 
 /** A block with the element that it was read from. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { readIterations, readPausedResponses } from './iterations.ts';
 import { toUsage } from './usage.ts';
 

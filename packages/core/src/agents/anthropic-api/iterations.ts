@@ -1,6 +1,7 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { readIdentifier, readObject, readPart, readText } from '../../records/fields.ts';
 import type { BilledRequest } from '../../records/records.ts';
-import type { BilledApart, JsonObject, JsonValue, RequestTokens } from '../../records/rows.ts';
+import type { BilledApart, RequestTokens } from '../../records/rows.ts';
 import { isSumOf, toRequestTokens, type Usage } from '../../records/usage.ts';
 import { toUsage } from './usage.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../records/rows.ts';
+import type { JsonObject } from '../../lines/json.ts';
 import { MAX_TOKENS_PER_FIELD, toFinalUsage, toUsageMetadata } from '../../records/usage.ts';
 import { listUnknownCounts, toUsage } from './usage.ts';
 

@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { cutCharacters, MAX_TYPE_LENGTH, readCount, readObject, readPart } from '../../records/fields.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import { isTermName, MAX_REQUESTS_PER_RESPONSE, MAX_TOKENS_PER_FIELD, type Usage } from '../../records/usage.ts';
 import { listUnknownTerms } from '../reader-kit.ts';
 

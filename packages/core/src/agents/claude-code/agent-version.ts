@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../records/rows.ts';
+import type { JsonObject } from '../../lines/json.ts';
 
 /** Lines of later major versions are read on a best-effort basis. */
 export const NEWEST_KNOWN_MAJOR_VERSION = 2;

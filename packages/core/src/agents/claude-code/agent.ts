@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../records/rows.ts';
+import type { JsonObject } from '../../lines/json.ts';
 import type { Agent, AgentProgram, ContentIdentity, Format } from '../agent.ts';
 import { toOptionsEnd } from '../option-position.ts';
 import { findClaudeCodeAttachment, readClaudeCodeAttachmentPath, toClaudeCodeAttachmentKind } from './attachments.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { listIssues, readTranscript, toJsonLines } from '../../testing/agent-transcripts.ts';
 
 const SESSION = '4b2f4b1e-0000-4000-8000-000000000001';

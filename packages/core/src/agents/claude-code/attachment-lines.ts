@@ -1,5 +1,5 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import { toTypedText } from './initial-prompt.ts';
 
 /** Prompts that may come again as a line of their own; the oldest are forgotten. */

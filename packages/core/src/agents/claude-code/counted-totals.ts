@@ -1,6 +1,6 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { cutCharacters, isJsonObject, MAX_REPORTED_TOKENS, readCount, readObject } from '../../records/fields.ts';
 import type { ResponseRecord } from '../../records/records.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import type { ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 

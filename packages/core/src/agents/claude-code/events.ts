@@ -1,7 +1,7 @@
-import { MAX_TOOL_DURATION_MS } from '../../assemble/tool-calls.ts';
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { readIdentifier, readObject } from '../../records/fields.ts';
 import type { EventRecord } from '../../records/records.ts';
-import type { JsonObject, JsonValue, SessionEventKind } from '../../records/rows.ts';
+import { MAX_TOOL_DURATION_MS, type SessionEventKind } from '../../records/rows.ts';
 import { MAX_TOKENS_PER_FIELD } from '../../records/usage.ts';
 import { toSlashCommand } from './initial-prompt.ts';
 import type { MessageFields } from './message-fields.ts';

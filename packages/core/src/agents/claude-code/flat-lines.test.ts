@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import type { JsonObject } from '../../lines/json.ts';
 import { parserFor } from '../../live/parser-for.ts';
 import { parseTranscript } from '../../parse/parse-transcript.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import { toJsonl } from '../../testing/transcript-lines.ts';
 
 const stream: JsonObject[] = [

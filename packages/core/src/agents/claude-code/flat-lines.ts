@@ -1,5 +1,5 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { readObject, readText, toFlag } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 
 /**
  * Converts a line of a flat stream to the form of a session file. Flat streams have one message, tool use or tool

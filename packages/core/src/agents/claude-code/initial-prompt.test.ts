@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { userLine } from '../../testing/transcript-lines.ts';
 import { MAX_INITIAL_PROMPT_LENGTH, toPromptText } from './initial-prompt.ts';
 import { toMessageFields } from './message-fields.ts';

@@ -1,5 +1,5 @@
+import type { JsonValue } from '../../lines/json.ts';
 import { cutCharacters, isJsonObject, MAX_IDENTIFIER_LENGTH } from '../../records/fields.ts';
-import type { JsonValue } from '../../records/rows.ts';
 import type { MessageFields } from './message-fields.ts';
 
 export const MAX_INITIAL_PROMPT_LENGTH = 1000;

@@ -1,6 +1,6 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, readObject, readText, toFlag, toNumber } from '../../records/fields.ts';
 import type { LiveRecord, NoticeRecord, PieceRecord, RunRecord, TurnEndRecord } from '../../records/records.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import { toUsage } from '../anthropic-api/usage.ts';
 
 /** Fields of bookkeeping lines that are worth showing. */

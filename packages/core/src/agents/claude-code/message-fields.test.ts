@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { JsonObject, JsonValue, MessageType } from '../../records/rows.ts';
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
+import type { MessageType } from '../../records/rows.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import { toMessageFields } from './message-fields.ts';
 

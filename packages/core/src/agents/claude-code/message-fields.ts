@@ -1,5 +1,6 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { isJsonObject, readDollars, readIdentifier, readObject, readPart, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue, MessageType } from '../../records/rows.ts';
+import type { MessageType } from '../../records/rows.ts';
 import { toMessageMetadata } from './message-metadata.ts';
 
 /**

@@ -1,5 +1,5 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, isJsonObject } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 
 const FLAGS = [
   'isMeta',

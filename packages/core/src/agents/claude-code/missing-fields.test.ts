@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../lines/json.ts';
 import { parserFor } from '../../live/parser-for.ts';
 import { parseTranscript } from '../../parse/parse-transcript.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import { assistantLine, toJsonl, toUsageFields, userLine } from '../../testing/transcript-lines.ts';
 
 const init = { type: 'system', subtype: 'init', session_id: 's', tools: [] };

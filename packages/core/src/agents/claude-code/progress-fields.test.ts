@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../records/rows.ts';
+import type { JsonObject } from '../../lines/json.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import { toProgressFields } from './progress-fields.ts';
 

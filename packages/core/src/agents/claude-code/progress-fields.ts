@@ -1,5 +1,5 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { isJsonObject, readDollars, readIdentifier, readObject, readPart } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 
 /** What a progress line says about a sub-agent's API response. */

@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { readObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import type { Format, Reader, ReaderContext } from '../agent.ts';
 import { toCanonicalFormat } from '../canonical-lines.ts';
 import { createReaderKit, toSessionRecord } from '../reader-kit.ts';

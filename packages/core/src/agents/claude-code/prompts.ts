@@ -1,6 +1,6 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import type { BlockContent, ConfirmationPrompt, Prompt, PromptRecord, Question } from '../../records/records.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 
 /** More than a person would answer. */
 const MAX_QUESTIONS = 20;

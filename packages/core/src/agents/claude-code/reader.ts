@@ -1,6 +1,7 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, MAX_TYPE_LENGTH, readObject, readText } from '../../records/fields.ts';
 import type { MessageRecord, ResponseRecord, TranscriptRecord, UsageRecord } from '../../records/records.ts';
-import type { JsonObject, JsonValue, MessageType } from '../../records/rows.ts';
+import type { MessageType } from '../../records/rows.ts';
 import { parseTimestampMs, toIsoTimestamp } from '../../records/timestamps.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { type ApiBlock, type BlockContext, toContentBlocks } from '../anthropic-api/content-blocks.ts';

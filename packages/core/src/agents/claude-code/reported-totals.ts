@@ -1,5 +1,6 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { isJsonObject, MAX_REPORTED_TOKENS, readCount, readDollars, readPart } from '../../records/fields.ts';
-import type { JsonObject, ReportedTotals } from '../../records/rows.ts';
+import type { ReportedTotals } from '../../records/rows.ts';
 
 /** Real sessions use a handful. */
 const MAX_REPORTED_MODELS = 64;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createSessionFacts } from '../../assemble/session-facts.ts';
-import type { JsonObject } from '../../records/rows.ts';
+import type { JsonObject } from '../../lines/json.ts';
 import { createClaudeCodeReader } from './reader.ts';
 
 const place = { lineNumber: 1, byteOffset: 0, byteLength: 0, arrivalMs: undefined };

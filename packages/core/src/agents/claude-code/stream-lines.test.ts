@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../lines/json.ts';
 import { parserFor } from '../../live/parser-for.ts';
 import { claudeStream, toBytes } from '../../live/testing/stream-lines.ts';
 import { parseTranscript } from '../../parse/parse-transcript.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import { isStreamLine, toTranscriptLine } from './stream-lines.ts';
 
 const toText = (lines: readonly JsonObject[]): string => lines.map((line) => `${JSON.stringify(line)}\n`).join('');

@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { readObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import { toMessageType } from './line-types.ts';
 
 /** System lines of the stream that session files have too; all others are bookkeeping, not messages. */

@@ -1,7 +1,8 @@
 import { limitJson } from '../../lines/inline-limit.ts';
+import type { JsonValue } from '../../lines/json.ts';
 import { cutCharacters, MAX_IDENTIFIER_LENGTH, readIdentifier, readObject, readText } from '../../records/fields.ts';
 import type { ToolResult, ToolUse } from '../../records/records.ts';
-import type { JsonValue, ToolKind } from '../../records/rows.ts';
+import type { ToolKind } from '../../records/rows.ts';
 import type { ApiBlock, BlockContext } from '../anthropic-api/content-blocks.ts';
 import { toShellProgram } from '../shell-program.ts';
 import { isDenialText } from './denial.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../records/rows.ts';
+import type { JsonObject } from '../../lines/json.ts';
 import { readTranscript, toJsonLines } from '../../testing/agent-transcripts.ts';
 import { UNREAD_TYPES } from './unread-types.ts';
 

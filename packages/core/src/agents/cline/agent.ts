@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { readObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import type { Agent, Format, PathIdentity } from '../agent.ts';
 import type { SessionPlace } from '../session-places.ts';
 import { toFileIdentity, toPathParts } from '../transcript-path.ts';

@@ -1,5 +1,5 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import { parseJsonText } from '../reader-kit.ts';
 
 const DATA_URL = /^data:([^;,]*);base64,/;

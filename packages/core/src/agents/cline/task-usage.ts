@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import type { Usage } from '../../records/usage.ts';
 import { type ReaderKit, toReportedCost, toUsageIfAny } from '../reader-kit.ts';
 

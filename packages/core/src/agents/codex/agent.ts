@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import type { Agent, ContentIdentity } from '../agent.ts';
 import { toOptionsEnd } from '../option-position.ts';
 import { createExecReader } from './exec-reader.ts';

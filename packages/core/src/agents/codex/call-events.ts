@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { cutCharacters, MAX_TYPE_LENGTH, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import type { ReaderContext } from '../agent.ts';
 import { reportUnreadContent } from '../unread-lines.ts';
 

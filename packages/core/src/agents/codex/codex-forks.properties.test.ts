@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../lines/json.ts';
 import { parseTranscript } from '../../parse/parse-transcript.ts';
-import type { ApiResponse, JsonObject } from '../../records/rows.ts';
+import type { ApiResponse } from '../../records/rows.ts';
 import {
   type CodexGeneration,
   createThreadMaker,

@@ -1,6 +1,7 @@
 import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../../lines/inline-limit.ts';
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutText, readObject, readText, toOneLine } from '../../records/fields.ts';
-import type { JsonObject, JsonValue, ToolKind } from '../../records/rows.ts';
+import type { ToolKind } from '../../records/rows.ts';
 import { toToolInputSummary } from '../tool-input-summary.ts';
 
 /** A tool call of Codex in the terms that other agents use. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import type { JsonObject } from '../../lines/json.ts';
 import { parseTranscript } from '../../parse/parse-transcript.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import { toJsonl } from '../../testing/transcript-lines.ts';
 
 const started = (id = 'thread-1'): JsonObject => ({ type: 'thread.started', thread_id: id });

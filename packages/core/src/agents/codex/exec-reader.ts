@@ -1,7 +1,7 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, MAX_TYPE_LENGTH, readObject, readText } from '../../records/fields.ts';
 import { newMessage, newToolUse, newUsageRecord } from '../../records/new-records.ts';
 import type { BlockContent, NoticeRecord, TranscriptRecord } from '../../records/records.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import { MAX_TOKENS_PER_SESSION, type Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readUncutLength } from '../../lines/cut-mark.ts';
 import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../../lines/inline-limit.ts';
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import {
   cutCharacters,
   isJsonObject,
@@ -11,7 +12,7 @@ import {
 } from '../../records/fields.ts';
 import { newBlock } from '../../records/new-records.ts';
 import type { BlockContent } from '../../records/records.ts';
-import type { JsonObject, JsonValue, MessageType } from '../../records/rows.ts';
+import type { MessageType } from '../../records/rows.ts';
 import { type InlineContext, toInlineJson, toInlineText } from '../inline-content.ts';
 import { describeToolResult, describeToolUse, readToolOutput, toToolInput, toToolName } from './rollout-tools.ts';
 

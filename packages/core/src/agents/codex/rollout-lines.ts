@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../records/rows.ts';
 
 /** A line of a rollout: `{timestamp, ordinal?, type, payload}`. */
 export interface RolloutLine {

@@ -1,5 +1,5 @@
+import type { JsonValue } from '../../lines/json.ts';
 import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonValue } from '../../records/rows.ts';
 import { parseJsonText } from '../reader-kit.ts';
 import {
   CONTEXT_BEGINNINGS,

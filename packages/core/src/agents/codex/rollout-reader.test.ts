@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { parseTranscript } from '../../parse/parse-transcript.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import { toUuid7 } from '../../testing/codex-threads.ts';
 import { toJsonl } from '../../testing/transcript-lines.ts';
 

@@ -1,7 +1,8 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, MAX_TYPE_LENGTH, readIdentifier, readObject, readText } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { BlockContent, EventRecord, MessageRecord, TranscriptRecord } from '../../records/records.ts';
-import { type JsonObject, type JsonValue, type SessionEventKind, UNKNOWN_MODEL } from '../../records/rows.ts';
+import { type SessionEventKind, UNKNOWN_MODEL } from '../../records/rows.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import type { Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext, ReaderLine } from '../agent.ts';

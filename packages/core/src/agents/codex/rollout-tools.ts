@@ -1,7 +1,8 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, isJsonObject, MAX_IDENTIFIER_LENGTH, readObject, readText } from '../../records/fields.ts';
 import { newToolResult, newToolUse } from '../../records/new-records.ts';
 import type { ToolResult, ToolUse } from '../../records/records.ts';
-import type { JsonObject, JsonValue, ToolKind } from '../../records/rows.ts';
+import type { ToolKind } from '../../records/rows.ts';
 import { parseJsonText } from '../reader-kit.ts';
 import { toProgramOfWords, toShellProgram } from '../shell-program.ts';
 

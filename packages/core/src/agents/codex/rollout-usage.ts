@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { JsonObject } from '../../lines/json.ts';
 import { MAX_REPORTED_TOKENS, readCount, readObject, readText } from '../../records/fields.ts';
 import { newUsage } from '../../records/new-records.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import { MAX_TOKENS_PER_FIELD, type Usage } from '../../records/usage.ts';
 import { createTotalCheck, interruptTotal, observeCounted, observeTotal, type TotalCheck } from './rollout-totals.ts';
 import { type CodexTokens, isNothing, isPositive, isSame, listUnknownCounts, subtract, toText } from './tokens.ts';

@@ -1,7 +1,7 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { readObject } from '../../records/fields.ts';
 import type { SessionRecord } from '../../records/records.ts';
 import { toRepository } from '../../records/repository.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 
 /** What a thread's own `session_meta` says about its session. */
 export function toSessionHeader(

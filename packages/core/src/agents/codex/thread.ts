@@ -1,6 +1,5 @@
-import { isUniqueId } from '../../assemble/open-response.ts';
-import { readObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../records/rows.ts';
+import type { JsonObject } from '../../lines/json.ts';
+import { isUniqueId, readObject, readText } from '../../records/fields.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 
 /** Lines copied when a thread is forked are all written at once, without turns of their own. */

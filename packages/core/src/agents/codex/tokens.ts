@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { cutCharacters, MAX_TYPE_LENGTH } from '../../records/fields.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import { listUnknownTerms } from '../reader-kit.ts';
 
 /** Tokens as Codex counts them: `input` contains `cached` and `cacheWrite`, `output` contains `reasoning`. */

@@ -1,5 +1,5 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { readObject } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 
 export interface TierState {
   /** The tier that requests ask for; null is the standard one. */

@@ -1,5 +1,5 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import type { Usage } from '../../records/usage.ts';
 import { type ReaderKit, toUsageIfAny } from '../reader-kit.ts';
 

@@ -1,8 +1,8 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { isJsonObject, readObject, readText, toNumber } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { MessageRecord, SessionRecord, TranscriptRecord } from '../../records/records.ts';
 import { toRepository } from '../../records/repository.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import { createReaderKit, parseJsonText, readType, toCutTitle, toSessionRecord } from '../reader-kit.ts';

@@ -1,7 +1,7 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import { newMessage } from '../../records/new-records.ts';
 import type { TranscriptRecord } from '../../records/records.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { type CanonicalRow, readCanonicalRow, readJsonColumn } from '../canonical-lines.ts';
 import { createReaderKit, type ReaderKit, toCutTitle, toSessionRecord } from '../reader-kit.ts';

@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { isJsonObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import { parseJsonText } from '../reader-kit.ts';
 import type { SessionBlobs } from '../session-places.ts';
 

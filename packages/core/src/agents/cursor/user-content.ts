@@ -1,5 +1,5 @@
+import type { JsonValue } from '../../lines/json.ts';
 import { readObject, readText } from '../../records/fields.ts';
-import type { JsonValue } from '../../records/rows.ts';
 
 /**
  * Tags of what Cursor adds to a person's message, as public readers of its transcripts and store list them (seen up to

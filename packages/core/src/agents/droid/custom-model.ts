@@ -1,5 +1,5 @@
+import type { JsonValue } from '../../lines/json.ts';
 import { isJsonObject, readText } from '../../records/fields.ts';
-import type { JsonValue } from '../../records/rows.ts';
 
 /** A user's own models, of which nobody has many. */
 const MAX_CUSTOM_MODELS = 200;

@@ -1,5 +1,5 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import { parseJsonText } from '../reader-kit.ts';
 
 /** The parts of a message's content, which may also be a single part or a text. */

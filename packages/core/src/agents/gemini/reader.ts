@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
 import { newMessage } from '../../records/new-records.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import { MAX_TOKENS_PER_FIELD, type Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';

@@ -1,7 +1,7 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { TranscriptRecord } from '../../records/records.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import { createReaderKit, readType, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';

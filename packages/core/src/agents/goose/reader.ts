@@ -1,7 +1,7 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { BlockContent, TranscriptRecord } from '../../records/records.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import { MAX_TOKENS_PER_SESSION } from '../../records/usage.ts';
 import type { Reader, ReaderContext, ReadLine } from '../agent.ts';
 import { type CanonicalRow, readCanonicalRow, readJsonColumn, toUnreadRow } from '../canonical-lines.ts';

@@ -1,7 +1,7 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import type { ReaderContext } from '../agent.ts';
 import { parseJsonText, type ReaderKit } from '../reader-kit.ts';
 import { createUnreadLines } from '../unread-lines.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../records/rows.ts';
+import type { JsonObject } from '../../lines/json.ts';
 import type { Usage } from '../../records/usage.ts';
 import { type ReaderKit, toUsageIfAny } from '../reader-kit.ts';
 import { reportUnknownCounts } from '../unread-lines.ts';

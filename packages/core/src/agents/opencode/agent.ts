@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import type { Agent } from '../agent.ts';
 import { toCanonicalFormat } from '../canonical-lines.ts';
 import { goDatabase, opencodeDatabase } from './databases.ts';

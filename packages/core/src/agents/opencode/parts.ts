@@ -1,7 +1,7 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { readObject, readText } from '../../records/fields.ts';
 import { newBlock, newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { BlockContent, TranscriptRecord } from '../../records/records.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import type { ReaderContext } from '../agent.ts';
 import { type ReaderKit, readType, toReportedCost } from '../reader-kit.ts';
 import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';

@@ -1,7 +1,7 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import { newBlock, newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import type { Usage } from '../../records/usage.ts';
 import type { ReaderContext } from '../agent.ts';
 import { type ReaderKit, readType, toReportedCost, toSoldModel } from '../reader-kit.ts';

@@ -1,7 +1,7 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { readObject, readText } from '../../records/fields.ts';
 import { newMessage } from '../../records/new-records.ts';
 import type { MessageRecord, TranscriptRecord } from '../../records/records.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import type { Format, Reader, ReaderContext, ReaderLine } from '../agent.ts';
 import { createReaderKit, readType, toSessionRecord } from '../reader-kit.ts';
 import { newUnknown } from '../unread-lines.ts';

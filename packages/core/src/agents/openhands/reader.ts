@@ -1,7 +1,7 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { TranscriptRecord } from '../../records/records.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 import { MAX_TOKENS_PER_SESSION, type Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { countUnreadableFiles, readCanonicalFile } from '../canonical-lines.ts';

@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import type { Agent, Format, PathIdentity } from '../agent.ts';
 import { toCanonicalFormat } from '../canonical-lines.ts';
 import type { SessionPlace } from '../session-places.ts';

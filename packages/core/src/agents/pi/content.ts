@@ -1,5 +1,5 @@
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { readObject } from '../../records/fields.ts';
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
 
 /** A system message's text, and since Pi 1.5 its named sections, which are the system prompt. */
 export function toInstructions({ content, sections }: JsonObject): JsonValue {

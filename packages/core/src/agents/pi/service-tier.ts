@@ -1,5 +1,5 @@
+import type { JsonValue } from '../../lines/json.ts';
 import { cutCharacters, readObject } from '../../records/fields.ts';
-import type { JsonValue } from '../../records/rows.ts';
 import { isTermName, type Usage } from '../../records/usage.ts';
 
 /** The tier that requests ask for: one for all models, or one by family of models. Null is the standard one. */

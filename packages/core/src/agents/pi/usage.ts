@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { readObject } from '../../records/fields.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import { MAX_REQUESTS_PER_RESPONSE, type Usage } from '../../records/usage.ts';
 import type { ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';

@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import type { Agent, ContentIdentity, PathIdentity } from '../agent.ts';
 import { toSubagentSessionId } from '../subagent-session-id.ts';
 import { toFileIdentity, toPathParts, toStem } from '../transcript-path.ts';

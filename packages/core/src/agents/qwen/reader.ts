@@ -1,7 +1,7 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { readObject, readText } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import { toFinalUsage, type Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';

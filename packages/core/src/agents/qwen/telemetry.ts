@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../lines/json.ts';
 import { readObject, readText } from '../../records/fields.ts';
-import type { JsonObject } from '../../records/rows.ts';
 import type { Usage } from '../../records/usage.ts';
 
 /** `<session>#<agent>-<id>#<n>`; ids of the main loop have eight `#` in a row. */

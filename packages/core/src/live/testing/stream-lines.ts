@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../records/rows.ts';
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { assistantLine, toJsonl, toUsageFields } from '../../testing/transcript-lines.ts';
 
 const SESSION = '11111111-2222-4333-8444-555555555555';

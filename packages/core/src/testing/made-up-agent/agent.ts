@@ -2,10 +2,11 @@ import type { Agent, ContentIdentity, Format, Reader, ReaderContext } from '../.
 import { type InlineContext, toInlineJson, toInlineText } from '../../agents/inline-content.ts';
 import { toOptionsEnd } from '../../agents/option-position.ts';
 import { toShellProgram } from '../../agents/shell-program.ts';
+import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, readCount, readIdentifier, readObject, readText } from '../../records/fields.ts';
 import { newBlock, newMessage, newToolResult, newToolUse, newUsage } from '../../records/new-records.ts';
 import type { BlockContent, TranscriptRecord, TurnEndRecord } from '../../records/records.ts';
-import type { JsonObject, JsonValue, ToolKind } from '../../records/rows.ts';
+import type { ToolKind } from '../../records/rows.ts';
 import { MAX_TOKENS_PER_FIELD, type Usage } from '../../records/usage.ts';
 
 const TOOLS: Readonly<Record<string, ToolKind>> = { peek: 'read', patch: 'edit', sh: 'shell', delegate: 'agent' };
