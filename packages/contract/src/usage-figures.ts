@@ -1,3 +1,4 @@
+import type { UsageFigures } from '@recount/core';
 import { z } from 'zod';
 import { countField, timestampField } from './fields.ts';
 
@@ -95,9 +96,9 @@ export const usageFiguresSchema = z
       .describe('Responses without a price, which `cost_usd` lacks, and their tokens of all classes'),
     default_priced_responses: countField.describe('Responses that name no model, priced at the default rates'),
   })
-  .meta({ id: 'UsageFigures', description: 'Tokens and cost of API responses' });
+  .meta({ id: 'UsageFigures', description: 'Tokens and cost of API responses' }) satisfies z.ZodType<UsageFigures>;
 
-export type UsageFigures = z.infer<typeof usageFiguresSchema>;
+export type { UsageFigures };
 
 export const ownAndSharedUsageFields = {
   own: usageFiguresSchema.describe('API responses credited here: over all sessions, each response once'),

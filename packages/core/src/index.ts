@@ -46,6 +46,27 @@ export type {
 export { MAX_ACTIVE_GAP_MS } from './assemble/active-time.ts';
 export { flatDefaultPrices, type Price, type PriceQuery, type PriceTable } from './assemble/price-table.ts';
 export { ResumeError } from './assemble/resume-error.ts';
+export {
+  CREDIT_ORDER,
+  type CreditFact,
+  DISAGREEMENT_RULES,
+  type DisagreementRule,
+  FIGURE_ORDER,
+  type FigureFact,
+  MAX_COMPLETED_TOKENS_OUT,
+  MAX_COPY_TIME_APART_MS,
+  MAX_PLACEHOLDER_TOKENS_OUT,
+  type OrderKey,
+  toComparison,
+} from './ledger/copy-rules.ts';
+export {
+  toKnownCost,
+  toUsageFigures,
+  toUsd,
+  USAGE_SUMS,
+  type UsageFigures,
+  type UsageSums,
+} from './ledger/usage-figures.ts';
 export { readUncutLength } from './lines/cut-mark.ts';
 export { type Issue, type IssueCode, type IssueSeverity, isTranscriptIssue, NOTICE_CODES } from './lines/issues.ts';
 export type { JsonObject, JsonValue } from './lines/json.ts';
@@ -83,16 +104,3 @@ export {
 export { isDayOfMonth } from './records/timestamps.ts';
 export { isTermName, type Usage } from './records/usage.ts';
 export { type ClockOffset, createLocalClock, type LocalClock, toLocalClock } from './time-zones/local-clock.ts';
-export {
-  CREDIT_ORDER,
-  type CreditFact,
-  DISAGREEMENT_RULES,
-  type DisagreementRule,
-  FIGURE_ORDER,
-  type FigureFact,
-  MAX_COMPLETED_TOKENS_OUT,
-  MAX_COPY_TIME_APART_MS,
-  MAX_PLACEHOLDER_TOKENS_OUT,
-  type OrderKey,
-  toComparison,
-} from './usage/copy-rules.ts';

@@ -2,5 +2,5 @@ export { type LedgerRow, type LocalLedger, type SharedCopy, settleLedger } from 
 export type { FoundFile, ScannedFile, ScanResult, StoredFile } from './scan-files.ts';
 export { scanHistory } from './scan-history.ts';
 export { BLOCK_MS, listBlocks, type UsageBlock } from './usage-blocks.ts';
-export { sumFigures } from './usage-figures.ts';
+export { addUp } from './usage-figures.ts';
 export { reportUsage, USAGE_KEYS, type UsageFilter, type UsageKey, type UsageReport } from './usage-report.ts';

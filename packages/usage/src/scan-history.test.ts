@@ -196,7 +196,7 @@ describe('scanHistory and settleLedger', () => {
       { ...ONE, id: '3', time: '2026-03-02T14:00:00.000Z' },
     ]);
     const { ledger } = await report([]);
-    expect(listBlocks(ledger, {}).map(({ start, responses }) => [start, responses])).toEqual([
+    expect(listBlocks(ledger, {}).map(({ block }) => [block.start, block.responses])).toEqual([
       ['2026-03-02T09:00:00.000Z', 2],
       ['2026-03-02T14:00:00.000Z', 1],
     ]);
@@ -210,7 +210,7 @@ describe('scanHistory and settleLedger', () => {
     ]);
     const { ledger } = await report([]);
     const blocks = listBlocks(ledger, { model: 'claude-opus-4-5' });
-    expect(blocks.map(({ start, responses }) => [start, responses])).toEqual([
+    expect(blocks.map(({ block }) => [block.start, block.responses])).toEqual([
       ['2026-03-02T09:00:00.000Z', 1],
       ['2026-03-02T14:00:00.000Z', 1],
     ]);

@@ -1,5 +1,6 @@
+import { toUsageFigures, type UsageFigures, type UsageSums } from '@recount/core';
 import type { LedgerRow, LocalLedger } from './local-ledger.ts';
-import { addResponse, createSums, type Sums, toFigures, type UsageFigures } from './usage-figures.ts';
+import { addResponse, createSums, type GroupSums } from './usage-figures.ts';
 import { passesFilter, type UsageFilter } from './usage-report.ts';
 
 const HOUR_MS = 60 * 60_000;
@@ -18,15 +19,16 @@ export interface UsageBlock extends UsageFigures {
 
 /**
  * Blocks of five hours: each begins at the full hour (UTC) of the first response after the end of the previous one. All
- * responses with the filter's agent determine the blocks; its other conditions choose what is counted.
+ * responses with the filter's agent determine the blocks; its other conditions choose what is counted. `sums` are the
+ * sums that a block's figures come from.
  */
-export function listBlocks(ledger: LocalLedger, filter: UsageFilter): UsageBlock[] {
+export function listBlocks(ledger: LocalLedger, filter: UsageFilter): { block: UsageBlock; sums: UsageSums }[] {
   const { fromMs, toMs, ...others } = filter;
   const rows = ledger.rows
     .filter((row): row is LedgerRow & { timestampMs: number } => row.timestampMs !== null)
     .filter((row) => passesFilter(row, { agent: filter.agent }))
     .sort((one, other) => one.timestampMs - other.timestampMs);
-  const blocks: { startMs: number; lastMs: number; sums: Sums; models: Set<string> }[] = [];
+  const blocks: { startMs: number; lastMs: number; sums: GroupSums; models: Set<string> }[] = [];
   let startMs = Number.NEGATIVE_INFINITY;
   let block: (typeof blocks)[number] | undefined;
   for (const row of rows) {
@@ -41,14 +43,17 @@ export function listBlocks(ledger: LocalLedger, filter: UsageFilter): UsageBlock
     if (row.model !== null) block.models.add(row.model);
   }
   return blocks
-    .filter(({ sums }) => sums.responses > 0)
+    .filter(({ sums }) => sums.usage.responses > 0)
     .filter((each) => (fromMs === undefined || each.startMs >= fromMs) && (toMs === undefined || each.startMs < toMs))
     .map((each) => ({
-      start: new Date(each.startMs).toISOString(),
-      end: new Date(each.startMs + BLOCK_MS).toISOString(),
-      last_response: new Date(each.lastMs).toISOString(),
-      models: [...each.models].sort(),
-      sessions: each.sums.sessions.size,
-      ...toFigures(each.sums),
+      block: {
+        start: new Date(each.startMs).toISOString(),
+        end: new Date(each.startMs + BLOCK_MS).toISOString(),
+        last_response: new Date(each.lastMs).toISOString(),
+        models: [...each.models].sort(),
+        sessions: each.sums.sessions.size,
+        ...toUsageFigures(each.sums.usage),
+      },
+      sums: each.sums.usage,
     }));
 }

@@ -1,8 +1,8 @@
-import { COST_UNITS_PER_USD, type LocalClock } from '@recount/core';
+import { COST_UNITS_PER_USD, type LocalClock, toUsageFigures, type UsageFigures } from '@recount/core';
 import type { UnpricedReason } from '@recount/prices';
 import type { LedgerRow, LocalLedger, SharedCopy } from './local-ledger.ts';
 import { createPeriodNames, type TimeKey } from './period-names.ts';
-import { addResponse, createSums, type Sums, toFigures, toUnits, type UsageFigures } from './usage-figures.ts';
+import { addResponse, createSums, type GroupSums, toUnits } from './usage-figures.ts';
 
 export const USAGE_KEYS = [
   'hour',
@@ -124,17 +124,17 @@ function addTerms(terms: Map<string, UnpricedTerms>, { model }: LedgerRow, reaso
 
 interface Group {
   values: readonly (string | null)[];
-  sums: Sums;
+  sums: GroupSums;
 }
 
 /** Sums by the values of the keys; `groupOf` finds or creates those of a row. */
 function createGroups(
   keys: readonly UsageKey[],
   clock: LocalClock,
-): { groups: ReadonlyMap<string | null, Group>; groupOf: (row: SharedCopy) => Sums } {
+): { groups: ReadonlyMap<string | null, Group>; groupOf: (row: SharedCopy) => GroupSums } {
   const readers = keys.map((key) => createKeyReader(key, clock));
   const groups = new Map<string | null, Group>();
-  const groupOf = (row: SharedCopy): Sums => {
+  const groupOf = (row: SharedCopy): GroupSums => {
     const values = readers.map((read) => read(row));
     const id = values.length === 1 ? (values[0] ?? null) : JSON.stringify(values);
     let group = groups.get(id);
@@ -152,7 +152,7 @@ function toSortedRows(keys: readonly UsageKey[], groups: ReadonlyMap<string | nu
   const sorted = [...groups].sort(
     ([oneId, one], [otherId, other]) =>
       compareTimes(keys, one.values, other.values) ||
-      other.sums.costUnits - one.sums.costUnits ||
+      other.sums.usage.cost_units - one.sums.usage.cost_units ||
       ((oneId ?? '') < (otherId ?? '') ? -1 : 1),
   );
   return sorted.map(([, { values, sums }]) => ({
@@ -231,8 +231,8 @@ function compareTimes(
   return 0;
 }
 
-const toRow = (sums: Sums): UsageRow => ({
+const toRow = (sums: GroupSums): UsageRow => ({
   sessions: sums.sessions.size,
-  own: toFigures(sums),
+  own: toUsageFigures(sums.usage),
   shared: { responses: sums.shared },
 });

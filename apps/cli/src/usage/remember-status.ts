@@ -14,7 +14,7 @@ export function rememberStatus(context: CliContext, ledger: LocalLedger, nowMs =
   const day = new Date(clock.toLocalMs(nowMs)).toISOString().slice(0, 10);
   const today = reportUsage(ledger, [], { fromMs: clock.toDayStartMs(day) }, clock);
   const sessions = reportUsage(ledger, ['session'], { fromMs: nowMs - SESSIONS_MS }, clock);
-  const block = listBlocks(ledger, {}).at(-1);
+  const block = listBlocks(ledger, {}).at(-1)?.block;
   const status: RememberedStatus = {
     writtenAtMs: nowMs,
     day,

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
-import { listBlocks, sumFigures, type UsageBlock } from '@recount/usage';
+import { toUsageFigures } from '@recount/core';
+import { addUp, listBlocks, type UsageBlock } from '@recount/usage';
 import { type CliContext, print, printStyled } from '../cli-context.ts';
 import { REPORT_KINDS } from '../report/report-kinds.ts';
 import { formatReportTable } from '../report/report-table.ts';
@@ -22,9 +23,9 @@ export async function showBlocks(context: CliContext, paths: readonly string[], 
   const isShown = ({ start, end }: UsageBlock): boolean =>
     (!options.active || Date.parse(end) > nowMs) && (!options.recent || Date.parse(start) > nowMs - RECENT_MS);
   const blocks = listBlocks(ledger, filter)
-    .filter(isShown)
+    .filter(({ block }) => isShown(block))
     .slice(-(options.limit ?? Number.MAX_SAFE_INTEGER));
-  const rows = blocks.map((block) => ({ ...block, ...toProjection(block, nowMs) }));
+  const rows = blocks.map(({ block }) => ({ ...block, ...toProjection(block, nowMs) }));
   if (options.json) return print(context, JSON.stringify({ time_zone: clock.timeZone, rows }, null, 2));
   if (options.csv) {
     const { toReportCsv } = await import('../report/report-csv.ts');
@@ -33,7 +34,7 @@ export async function showBlocks(context: CliContext, paths: readonly string[], 
   }
   const kind = REPORT_KINDS.find(({ name }) => name === 'blocks');
   if (kind === undefined) throw new TypeError('There is no report blocks');
-  const totals = { sessions: 0, own: sumFigures(blocks), shared: { responses: 0 } };
+  const totals = { sessions: 0, own: toUsageFigures(addUp(blocks.map(({ sums }) => sums))), shared: { responses: 0 } };
   const sessions = { without_usage: 0, output_only: 0 };
   const disagreements = { responses: 0, cost_usd: 0, lowest_cost_usd: 0, highest_cost_usd: 0 };
   const report = {

@@ -39,5 +39,4 @@ export {
 export type { GroupValues, ReportPage, ReportRows } from './report-groups.ts';
 export type { ReportKey } from './report-keys.ts';
 export type { CallFigures } from './tool-call-figures.ts';
-export type { UsageFigures } from './usage-figures.ts';
 export { DEFAULT_REPORT_TIMEOUT_MS, ReportTimeoutError, withReportSnapshot } from './with-report-snapshot.ts';

@@ -1,10 +1,11 @@
+import { toUsageFigures, type UsageFigures, type UsageSums } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { GroupPart } from './group-part.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
 import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
 import { type GroupQuery, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
+import { ROLLUP_SUMS, sumUsage } from './usage-figures.ts';
 
 const HOUR_MS = 60 * 60_000;
 export const BLOCK_MS = 5 * HOUR_MS;

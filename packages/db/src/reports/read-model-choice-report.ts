@@ -1,10 +1,9 @@
-import { COST_UNITS_PER_USD, type PriceTable } from '@recount/core';
+import { COST_UNITS_PER_USD, type PriceTable, toUsd } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
 import { joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
 import { type ReportPage, type ReportRows, readSessionCounts } from './report-groups.ts';
-import { toUsd } from './usage-figures.ts';
 
 export interface ModelChoiceFigures {
   responses: number;

@@ -1,10 +1,11 @@
+import { toUsageFigures, type UsageFigures, type UsageSums } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { GroupPart } from './group-part.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
 import type { ReportFilter } from './report-filter.ts';
 import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
+import { ROLLUP_SUMS, sumUsage } from './usage-figures.ts';
 
 interface ModelFigures extends UsageFigures {
   is_priced: boolean;

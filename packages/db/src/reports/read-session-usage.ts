@@ -1,6 +1,7 @@
+import type { UsageFigures, UsageSums } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
-import { sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
+import { sumUsage, toPrefixedFigures } from './usage-figures.ts';
 
 /** Usage that a session is credited with, and usage that it holds but that is credited to another session. */
 export async function readSessionUsage(
@@ -17,5 +18,5 @@ export async function readSessionUsage(
     FROM recount.usage_day_rollup WHERE workspace_id = ${workspaceId} AND session_id = ${sessionId}`);
   const [row] = rows;
   if (row === undefined) throw new Error('An aggregate without a row');
-  return { own: toUsageFigures(row, 'own_'), shared: toUsageFigures(row, 'shared_') };
+  return { own: toPrefixedFigures(row, 'own_'), shared: toPrefixedFigures(row, 'shared_') };
 }

@@ -1,4 +1,4 @@
-import { MAX_ACTIVE_GAP_MS } from '@recount/core';
+import { MAX_ACTIVE_GAP_MS, toKnownCost } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
@@ -16,7 +16,6 @@ import {
   toReportSource,
 } from './report-filter.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { toKnownCost } from './usage-figures.ts';
 
 interface Distribution {
   p50: number;

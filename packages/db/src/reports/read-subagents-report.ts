@@ -1,3 +1,4 @@
+import { toUsageFigures, toUsd, type UsageFigures, type UsageSums } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { type GroupPart, withSessions } from './group-part.ts';
@@ -5,15 +6,7 @@ import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
 import { isShort, lookUpIfShort, type ReportFilter } from './report-filter.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { ROLLED_UP_CALLS, toRollupSums, toSum } from './tool-call-figures.ts';
-import {
-  NO_USAGE,
-  ROLLUP_SUMS,
-  sumUsage,
-  toUsageFigures,
-  toUsd,
-  type UsageFigures,
-  type UsageSums,
-} from './usage-figures.ts';
+import { NO_USAGE, ROLLUP_SUMS, sumUsage } from './usage-figures.ts';
 
 interface SubagentFigures extends UsageFigures {
   calls: number;

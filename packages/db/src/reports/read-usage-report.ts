@@ -1,10 +1,11 @@
+import type { UsageFigures, UsageSums } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { GroupPart } from './group-part.ts';
 import { type ReportFilter, toReportSource } from './report-filter.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { fromTotals } from './totals-source.ts';
-import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
+import { ROLLUP_SUMS, sumUsage, toPrefixedFigures } from './usage-figures.ts';
 
 export interface UsageReportFigures {
   /** Sessions that hold a response. */
@@ -79,8 +80,8 @@ export async function readUsageReport(
       sessions: sums.sessions,
       messages: isOfMessages ? sums.messages : null,
       user_messages: isOfMessages ? sums.user_messages : null,
-      own: toUsageFigures(sums, 'own_'),
-      shared: toUsageFigures(sums, 'shared_'),
+      own: toPrefixedFigures(sums, 'own_'),
+      shared: toPrefixedFigures(sums, 'shared_'),
     }),
   });
 }

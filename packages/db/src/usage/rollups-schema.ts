@@ -1,4 +1,4 @@
-import type { ToolKind } from '@recount/core';
+import type { ToolKind, UsageSums } from '@recount/core';
 import { type AnyPgColumn, boolean, index, integer, numeric, type SQL, sql, text } from '../drizzle.cjs';
 import { bytes, identifier, isoTimestamp, recountSchema, tokens } from '../schema/column-types.ts';
 import { COST_UNIT_COLUMNS, SUMMED_TOKENS, toColumns } from '../schema/usage-columns.ts';
@@ -36,17 +36,18 @@ const costUnits = () => numeric().notNull().default('0');
  * The others are sums of figures that packages/core bounds: 1e8 tokens, 30 days or 1000 searches each. A bigint holds
  * more of them than `responses` and `calls` can count.
  */
-export const usageSums = () => ({
-  responses: integer().notNull(),
-  ...toColumns([...SUMMED_TOKENS, 'web_search_requests'], tokens),
-  ...toColumns(COST_UNIT_COLUMNS, costUnits),
-  unfinalised_responses: integer().notNull(),
-  unfinalised_tokens_out: tokens(),
-  estimated_tokens_out: tokens(),
-  unpriced_responses: integer().notNull(),
-  unpriced_tokens: tokens(),
-  default_priced_responses: integer().notNull(),
-});
+export const usageSums = () =>
+  ({
+    responses: integer().notNull(),
+    ...toColumns([...SUMMED_TOKENS, 'web_search_requests'], tokens),
+    ...toColumns(COST_UNIT_COLUMNS, costUnits),
+    unfinalised_responses: integer().notNull(),
+    unfinalised_tokens_out: tokens(),
+    estimated_tokens_out: tokens(),
+    unpriced_responses: integer().notNull(),
+    unpriced_tokens: tokens(),
+    default_priced_responses: integer().notNull(),
+  }) satisfies Record<keyof UsageSums, unknown>;
 
 /** Sums of the ledger by session and quarter of an hour. */
 export const usageRollup = recountSchema.table(

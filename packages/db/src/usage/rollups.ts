@@ -1,3 +1,4 @@
+import { USAGE_SUMS } from '@recount/core';
 import type { PgTable } from '../drizzle.cjs';
 import {
   fileDayRollup,
@@ -19,7 +20,6 @@ import {
   usageHourTotal,
   usageKey,
   usageRollup,
-  usageSums,
   usageTotalKey,
 } from './rollups-schema.ts';
 
@@ -47,9 +47,6 @@ interface Rollup {
 }
 
 const names = <Name extends string>(columns: Record<Name, unknown>): Name[] => Object.keys(columns) as Name[];
-
-/** Columns of the usage roll-up that are summed. */
-export const USAGE_SUMS = names(usageSums());
 
 /** The length of time that a row of a roll-up's totals, or of the counts of its sessions, covers. */
 export const toTotalUnit = ({ quarters }: Rollup, kind: TotalsKind = 'whole'): 'hour' | 'day' =>
