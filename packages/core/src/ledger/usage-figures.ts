@@ -1,4 +1,4 @@
-import { COST_UNITS_PER_USD } from '../assemble/price-table.ts';
+import { COST_UNITS_PER_USD } from '../records/rows.ts';
 
 /** Sums over API responses, in whole numbers: tokens, and costs in units of 1e-10 dollars. Columns of SQL's roll-ups. */
 export const USAGE_SUMS = [
