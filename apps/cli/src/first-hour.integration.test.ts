@@ -4,7 +4,7 @@ import { promisify, stripVTControlCharacters } from 'node:util';
 import { createTestApi, type TestApi } from '@recount/api/testing/test-api';
 import { indexWaitingSessions } from '@recount/ingest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PROJECT_DIRECTORY } from './cli-context.ts';
+import { PROJECT_DIRECTORY } from './terminal/cli-context.ts';
 import { createTypedCommands, type TypedCommands } from './testing/typed-commands.ts';
 
 const BILLING = '/home/maya/code/billing-service';

@@ -5,7 +5,7 @@ if (wanted === 'usage statusline') {
   const { showStatusline } = await import('./usage/statusline.ts');
   await showStatusline(process.env, process.stdout);
 } else {
-  const { createCliContext } = await import('./cli-context.ts');
+  const { createCliContext } = await import('./terminal/cli-context.ts');
   const context = createCliContext(process);
   if (wanted === 'watch') {
     // Runs for weeks, so it keeps no other command in memory.

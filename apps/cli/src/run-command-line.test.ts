@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { InterruptedError } from './interruption.ts';
 import { runCommandLine } from './run-command-line.ts';
+import { InterruptedError } from './terminal/interruption.ts';
 import { createFakeContext } from './testing/fake-context.ts';
 
 let directory: string;

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import type { CliContext } from './cli-context.ts';
-import { note, print } from './cli-context.ts';
-import { toExit } from './cli-error.ts';
 import type { CommandsByHeading } from './commands/all-commands.ts';
 import { createUsageCommand } from './commands/usage.ts';
+import { type CliContext, note, print } from './terminal/cli-context.ts';
+import { toExit } from './terminal/cli-error.ts';
 
 const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { PROJECT_DIRECTORY } from './cli-context.ts';
+import { PROJECT_DIRECTORY } from './terminal/cli-context.ts';
 
 /** Prints the paths of all loaded modules, one line each, on stderr. */
 const LISTING = `data:text/javascript,${encodeURIComponent(`

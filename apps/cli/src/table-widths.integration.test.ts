@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { createTestApi, type TestApi } from '@recount/api/testing/test-api';
 import { indexWaitingSessions } from '@recount/ingest';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { PROJECT_DIRECTORY } from './cli-context.ts';
+import { PROJECT_DIRECTORY } from './terminal/cli-context.ts';
 import { createTypedCommands, type TypedCommands } from './testing/typed-commands.ts';
 
 const SAMPLES = join(PROJECT_DIRECTORY, 'samples/claude-projects');

@@ -7,9 +7,9 @@ import {
   ReceiveError,
   receiveAttachment,
 } from '@recount/ingest';
-import { sendAttachment } from '../collector/session-target.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { UploadOrigin } from '../connection/api-target.ts';
+import { sendAttachment } from '../connection/session-target.ts';
 import type { AttachmentTarget } from './bring-attachments.ts';
 
 const PAGE_LIMIT = 500;

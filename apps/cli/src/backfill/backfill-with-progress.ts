@@ -8,8 +8,8 @@ import {
   runBackfill,
 } from '@recount/ingest';
 import { measureInput, type ReadSourcesOptions } from '@recount/storage/sources';
-import type { CliContext } from '../cli-context.ts';
-import { toDataDirectory } from '../local/data-directory.ts';
+import { toDataDirectory } from '../data-directory/data-directory.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 import { formatCountOf, formatDuration } from '../terminal/format-values.ts';
 import { createProgressBar } from '../terminal/progress-bar.ts';
 import { describeSkip, isRefusal, isUnreadable } from './format-report.ts';

@@ -2,7 +2,7 @@ import type { AttachmentDelivery } from '@recount/collect';
 import { identifyAttachment, type KnownAttachment } from '@recount/core';
 import { DEFAULT_MAX_ATTACHMENT_BYTES } from '@recount/ingest';
 import { readSources, type TranscriptSource } from '@recount/storage/sources';
-import { type CliContext, note, print } from '../cli-context.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
 import { openGivenPaths } from './given-paths.ts';
 import { type HeldContent, holdContent } from './hold-content.ts';
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type BackfillTarget, createDirectTarget } from '@recount/ingest';
-import type { CliContext } from '../cli-context.ts';
-import { CliError, UsageError } from '../cli-error.ts';
 import { createApiClient } from '../connection/api-client.ts';
 import { createApiTarget, type UploadOrigin } from '../connection/api-target.ts';
 import { type ApiOptions, findApi, NO_API_MESSAGE } from '../connection/find-api.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
+import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { createApiAttachmentTarget, createDirectAttachmentTarget } from './attachment-targets.ts';
 import type { AttachmentTarget } from './bring-attachments.ts';
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { ReadSourcesOptions } from '@recount/storage/sources';
-import type { CliContext } from '../cli-context.ts';
-import { UsageError } from '../cli-error.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
+import { UsageError } from '../terminal/cli-error.ts';
 
 interface GivenPaths {
   /** Absolute paths, or S3 locations. */

@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import type { KeyHolderAnswer } from '@recount/contract';
-import type { CliContext } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
 import { createApiClient } from '../connection/api-client.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
 import { fetchKeyByCode } from './device-code.ts';
 
 interface KeyOptions {

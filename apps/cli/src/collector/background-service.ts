@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { AGENTS } from '@recount/core';
-import type { CliContext } from '../cli-context.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 import { toMachine, toSenderCommand } from './this-machine.ts';
 
 /** How the operating system keeps `recount watch` running for a user, from login on. */

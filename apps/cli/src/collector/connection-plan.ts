@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import * as collect from '@recount/collect';
 import { identifyAttachment } from '@recount/core';
-import { type CliContext, note, print } from '../cli-context.ts';
+import { type Connection, toCollectorFolder } from '../connection/connection.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
 import { formatBytes, formatCountOf } from '../terminal/format-values.ts';
-import { type Connection, toCollectorFolder } from './connection.ts';
 import { createDisclosure } from './disclosure.ts';
 import { toMachine } from './this-machine.ts';
 

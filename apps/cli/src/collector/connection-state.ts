@@ -1,7 +1,7 @@
 import { type CollectorStatus, listWaiting, openSentLog, readHookNotes, readJson } from '@recount/collect';
-import { type CliContext, print } from '../cli-context.ts';
+import { requireConnection, toCollectorFolder } from '../connection/connection.ts';
+import { type CliContext, print } from '../terminal/cli-context.ts';
 import { formatCountOf, formatTimestamp } from '../terminal/format-values.ts';
-import { requireConnection, toCollectorFolder } from './connection.ts';
 
 /**
  * Prints the server that this machine is connected to and the state of sending; sets exit code 1 if the last attempt

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeviceCode, DeviceRefusal, DeviceToken } from '@recount/contract';
-import { type CliContext, note } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
 import { type HttpAnswer, sendRequest } from '../connection/send-request.ts';
+import { type CliContext, note } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
 
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
 /** RFC 8628, section 3.5: added to the polling interval after each `slow_down`. */

@@ -1,7 +1,7 @@
 import { sep } from 'node:path';
 import { type Disclosure, toUsageOnly } from '@recount/collect';
 import { createUsageScanner, IDENTIFY_HEAD_BYTES, identifyTranscript } from '@recount/core';
-import type { Connection } from './connection.ts';
+import type { Connection } from '../connection/connection.ts';
 
 /** Longer lines are searched for secrets in parts, as on the server. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;

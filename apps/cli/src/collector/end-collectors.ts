@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SpoolFolder } from '@recount/collect';
 import { isProcessLockHeld, isVisible, readLockHolder } from '@recount/local-postgres/process-lock';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../terminal/cli-error.ts';
 
 const POLL_INTERVAL_MS = 50;
 /** For work in progress: a request to the server is aborted at once, a file is written completely. */

@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { type SendDependencies, type SendResult, sendSessions } from '@recount/collect';
 import type { KeyHolderAnswer } from '@recount/contract';
 import { takeProcessLock } from '@recount/local-postgres/process-lock';
-import type { CliContext } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
 import { createApiClient } from '../connection/api-client.ts';
-import { type Connection, deleteCollector, hasConnection, toCollectorFolder } from './connection.ts';
+import { type Connection, deleteCollector, hasConnection, toCollectorFolder } from '../connection/connection.ts';
+import { createSessionTarget } from '../connection/session-target.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
 import { createDisclosure } from './disclosure.ts';
-import { createSessionTarget } from './session-target.ts';
 import { toMachine, toSenderCommand } from './this-machine.ts';
 
 /** The dependencies of a connected machine's sender. */

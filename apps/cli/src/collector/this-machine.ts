@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import type { Machine } from '@recount/collect';
-import type { CliContext } from '../cli-context.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 
 export function toMachine({ environment }: CliContext): Machine {
   return { platform: process.platform, environment, homeFolder: environment.HOME || homedir() };

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { addHookNote, createSpoolFolder, toBaseFolders, watchFolders } from '@recount/collect';
 import { AGENTS } from '@recount/core';
 import { takeProcessLock } from '@recount/local-postgres/process-lock';
-import { type CliContext, note } from '../cli-context.ts';
-import { CliError, toExit } from '../cli-error.ts';
-import { requireConnection, toCollectorFolder } from './connection.ts';
+import { requireConnection, toCollectorFolder } from '../connection/connection.ts';
+import { type CliContext, note } from '../terminal/cli-context.ts';
+import { CliError, toExit } from '../terminal/cli-error.ts';
 import { showNotRead } from './connection-plan.ts';
 import { toMachine, toSenderCommand } from './this-machine.ts';
 

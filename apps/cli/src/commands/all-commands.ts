@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CliContext } from '../cli-context.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 import { createApiCommand } from './api.ts';
 import { createAuditCommand } from './audit.ts';
 import { createBackfillCommand } from './backfill.ts';

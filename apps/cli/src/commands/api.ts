@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { CliContext } from '../cli-context.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 
 export function createApiCommand(context: CliContext): Command {
   return new Command('api')
@@ -16,9 +16,9 @@ Example:
     .action(async () => {
       const [{ readApiConfig, startApi }, { runService }] = await Promise.all([
         import('@recount/api'),
-        import('../run-service.ts'),
+        import('./run-service.ts'),
       ]);
-      const { findBuiltDashboard } = await import('../local/build-dashboard.ts');
+      const { findBuiltDashboard } = await import('../installation/build-dashboard.ts');
       const dashboard = await findBuiltDashboard();
       const environment = {
         ...(dashboard !== undefined && { RECOUNT_DASHBOARD_DIRECTORY: dashboard }),

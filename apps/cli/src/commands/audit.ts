@@ -1,11 +1,11 @@
 import type { AuditList } from '@recount/contract';
 import { Command } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
-import { parseSince, wholeNumber } from '../option-values.ts';
 import { TIME_ZONE_HELP, toTimeZone } from '../report/report-query.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
 import { formatTimestamp } from '../terminal/format-values.ts';
+import { parseSince, wholeNumber } from '../terminal/option-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { formatTable } from '../terminal/table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';

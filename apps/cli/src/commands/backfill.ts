@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
 import type { TargetOptions } from '../backfill/choose-target.ts';
-import { type CliContext, note, print } from '../cli-context.ts';
-import { UsageError } from '../cli-error.ts';
-import { INTERRUPTED_EXIT_CODE } from '../interruption.ts';
-import { parseSince, wholeNumber } from '../option-values.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { UsageError } from '../terminal/cli-error.ts';
+import { INTERRUPTED_EXIT_CODE } from '../terminal/interruption.ts';
+import { parseSince, wholeNumber } from '../terminal/option-values.ts';
 
 interface BackfillCommandOptions extends TargetOptions {
   dryRun?: boolean;

@@ -2,10 +2,10 @@ import { homedir } from 'node:os';
 import { dirname, parse, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Command, Option } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
-import { UsageError } from '../cli-error.ts';
-import type { Connection } from '../collector/connection.ts';
-import { toDataDirectory } from '../local/data-directory.ts';
+import type { Connection } from '../connection/connection.ts';
+import { toDataDirectory } from '../data-directory/data-directory.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { UsageError } from '../terminal/cli-error.ts';
 
 interface ConnectOptions {
   keyFile?: string;
@@ -74,7 +74,7 @@ async function connect(context: CliContext, url: string, options: ConnectOptions
     throw new UsageError(`${url} is not a server’s URL, such as https://recount.example.com`);
   }
   const { readConnection, suggestNames, toCollectorFolder, writeConnection } = await import(
-    '../collector/connection.ts'
+    '../connection/connection.ts'
   );
   const { applyHooks, listMissingFolders, removeHooks, toHookCommand, writeHookProgram } = await import(
     '@recount/collect'

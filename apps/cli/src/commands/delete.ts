@@ -1,10 +1,10 @@
 import type { Session, SessionList } from '@recount/contract';
 import { Command } from 'commander';
-import { type CliContext, note, print, START_COMMAND } from '../cli-context.ts';
-import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { addPlaceOptions, toProject } from '../report/report-query.ts';
+import { type CliContext, note, print, START_COMMAND } from '../terminal/cli-context.ts';
+import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { formatCount, formatCountOf, formatTimestamp, formatUsd } from '../terminal/format-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { cutToWidth, toSingleLine } from '../terminal/text-width.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
 import { formatCountOf } from '../terminal/format-values.ts';
 
 export function createDisconnectCommand(context: CliContext): Command {
@@ -22,7 +22,7 @@ Example:
 }
 
 async function disconnect(context: CliContext, force: boolean): Promise<void> {
-  const { deleteCollector, requireConnection, toCollectorFolder } = await import('../collector/connection.ts');
+  const { deleteCollector, requireConnection, toCollectorFolder } = await import('../connection/connection.ts');
   const { listWaiting, removeHooks } = await import('@recount/collect');
   const connection = await requireConnection(context);
   const waiting = await listWaiting(toCollectorFolder(context));

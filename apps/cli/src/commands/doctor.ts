@@ -1,9 +1,9 @@
 import type { DoctorCounts, Finding, RebuildFinding, RebuildProgress } from '@recount/ingest';
 import { Command, Option } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
-import { parseTimeSpan } from '../option-values.ts';
 import { describeNotice } from '../report/describe-notice.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
 import { formatBytes, formatCount, formatCountOf, formatDuration } from '../terminal/format-values.ts';
+import { parseTimeSpan } from '../terminal/option-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { createProgressBar, whileShowing } from '../terminal/progress-bar.ts';
 import { wrapToWidth } from '../terminal/text-width.ts';

@@ -4,10 +4,10 @@ import { PassThrough, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { DocumentFormat } from '@recount/contract';
 import { Argument, Command, Option } from 'commander';
-import { type CliContext, note } from '../cli-context.ts';
-import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { addFilterOptions, type FilterOptions, toFilterQuery, toTimeZone } from '../report/report-query.ts';
+import { type CliContext, note } from '../terminal/cli-context.ts';
+import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { whileShowing } from '../terminal/progress-bar.ts';
 import { type LineRange, parseLineRange } from './share.ts';
 

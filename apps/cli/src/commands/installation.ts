@@ -2,11 +2,11 @@ import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import { type CliContext, note, print, START_COMMAND } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
-import type { DataDirectory } from '../local/data-directory.ts';
-import { formatPlaces } from '../local/format-installation.ts';
-import { type FolderContents, MAX_FOREIGN, type OwnedFolder } from '../local/own-files.ts';
+import type { DataDirectory } from '../data-directory/data-directory.ts';
+import { type FolderContents, MAX_FOREIGN, type OwnedFolder } from '../data-directory/own-files.ts';
+import { formatPlaces } from '../installation/format-installation.ts';
+import { type CliContext, note, print, START_COMMAND } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
 import { formatBytes } from '../terminal/format-values.ts';
 
 interface UninstallOptions {
@@ -21,7 +21,7 @@ export function createStopCommand(context: CliContext): Command {
   return new Command('stop')
     .description('Stop the local installation; unfinished work continues at the next start')
     .action(async () => {
-      const { toDataDirectory } = await import('../local/data-directory.ts');
+      const { toDataDirectory } = await import('../data-directory/data-directory.ts');
       const pid = await stop(toDataDirectory(context));
       note(context, pid === undefined ? 'recount is not running.' : `recount (process ${pid}) has stopped.`);
     });
@@ -48,7 +48,7 @@ Examples:
 
 /** Returns the process that was running, undefined if there was none. Throws CliError if it does not end. */
 async function stop(directory: DataDirectory): Promise<number | undefined> {
-  const { findRunning } = await import('../local/installation-lock.ts');
+  const { findRunning } = await import('../data-directory/installation-lock.ts');
   const running = await findRunning(directory.lock);
   if (running === undefined) return undefined;
   try {
@@ -67,8 +67,8 @@ async function stop(directory: DataDirectory): Promise<number | undefined> {
 
 async function uninstall(context: CliContext, { yes = false, dryRun = false }: UninstallOptions): Promise<void> {
   const [{ toDataDirectory }, { inspectFolder, deleteOwnFiles, listFiles }, { confirm }] = await Promise.all([
-    import('../local/data-directory.ts'),
-    import('../local/own-files.ts'),
+    import('../data-directory/data-directory.ts'),
+    import('../data-directory/own-files.ts'),
     import('../terminal/confirm.ts'),
   ]);
   const directory = toDataDirectory(context);
@@ -100,7 +100,7 @@ async function listFolders(context: CliContext, { path, postgres }: DataDirector
   const [{ readNote }, { toUsageCache }, { isDataFile, isPostgresFile, isUsageCacheFile }] = await Promise.all([
     import('@recount/local-postgres'),
     import('../usage/cache-directory.ts'),
-    import('../local/own-files.ts'),
+    import('../data-directory/own-files.ts'),
   ]);
   const elsewhere = (await readNote(postgres))?.directory;
   const cache = toUsageCache(context);

@@ -1,12 +1,12 @@
 import type { Issue, Notice, NoticeList, SessionDetail, Transcript, TranscriptList } from '@recount/contract';
 import { Command } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
-import { wholeNumber } from '../option-values.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import { addPlaceOptions } from '../report/report-query.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
 import { formatCount, formatCountOf } from '../terminal/format-values.ts';
+import { wholeNumber } from '../terminal/option-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { toShellWord } from '../terminal/shell-word.ts';
 import { cutStartToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts';

@@ -1,11 +1,11 @@
 import type { ApiKeyRow, ApiKeyScope } from '@recount/db';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
-import { CliError, UsageError } from '../cli-error.ts';
-import { parseExpiry, parseTimeSpan } from '../option-values.ts';
 import { TIME_ZONE_HELP, toTimeZone } from '../report/report-query.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { confirm } from '../terminal/confirm.ts';
 import { formatTimestamp } from '../terminal/format-values.ts';
+import { parseExpiry, parseTimeSpan } from '../terminal/option-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';

@@ -1,10 +1,10 @@
 import type { LiveList, LiveStream } from '@recount/contract';
 import { Command } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
-import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import type { LiveOptions } from '../live/live-options.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { toShellWord } from '../terminal/shell-word.ts';
 
 interface ListOptions extends ApiOptions {
@@ -80,7 +80,7 @@ Examples:
 
 async function flush(context: CliContext, options: FlushOptions): Promise<void> {
   const [{ toDataDirectory }, { findRecordTarget, toTargetName }, { flushSpool }, { formatBytes }] = await Promise.all([
-    import('../local/data-directory.ts'),
+    import('../data-directory/data-directory.ts'),
     import('../live/record-target.ts'),
     import('../live/flush-spool.ts'),
     import('../terminal/format-values.ts'),

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import type { CliContext } from '../cli-context.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 
 export function createMcpCommand(context: CliContext): Command {
   return new Command('mcp')

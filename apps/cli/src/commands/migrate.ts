@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type CliContext, note } from '../cli-context.ts';
+import { type CliContext, note } from '../terminal/cli-context.ts';
 
 export function createMigrateCommand(context: CliContext): Command {
   return new Command('migrate')

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { dropDatabase, toDatabaseUrl, withClient } from '@recount/local-postgres';
 import { isOnCitus } from '@recount/local-postgres/testing';
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
-import { INTERRUPTED_EXIT_CODE, InterruptedError } from '../interruption.ts';
 import { runCommandLine } from '../run-command-line.ts';
+import { INTERRUPTED_EXIT_CODE, InterruptedError } from '../terminal/interruption.ts';
 import { createFakeContext } from '../testing/fake-context.ts';
 
 /** Commands on a database of its own, as the role that owns it and has only these attributes. */

@@ -1,9 +1,9 @@
 import type { ParseOptions } from '@recount/core';
 import { Command, Option } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
-import { wholeNumber } from '../option-values.ts';
 import { TIME_ZONE_HELP, toTimeZone } from '../report/report-query.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
+import { wholeNumber } from '../terminal/option-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { writeChunks } from '../terminal/write-chunks.ts';
 

@@ -3,12 +3,12 @@ import { resolve } from 'node:path';
 import type { ModelsReport, WorkspacePrices, WorkspacePricesChange } from '@recount/contract';
 import type { PriceOverride } from '@recount/prices';
 import { Command, InvalidArgumentError } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
-import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
-import { parseSince } from '../option-values.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { formatCountOf, formatUsd } from '../terminal/format-values.ts';
+import { parseSince } from '../terminal/option-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 

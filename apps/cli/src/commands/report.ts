@@ -1,16 +1,16 @@
 import { styleText } from 'node:util';
 import type { SessionsReport } from '@recount/contract';
 import { Command, Option } from 'commander';
-import { type CliContext, note, print, printStyled } from '../cli-context.ts';
-import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
-import { wholeNumber } from '../option-values.ts';
 import type { ReportAnswer } from '../report/report-answer.ts';
 import { REPORT_KINDS, type ReportKind } from '../report/report-kinds.ts';
 import { addFilterOptions, type FilterOptions, type ReportQuery, toFilterQuery } from '../report/report-query.ts';
 import type { StyledLine } from '../report/report-table.ts';
+import { type CliContext, note, print, printStyled } from '../terminal/cli-context.ts';
+import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { toTerminalText } from '../terminal/guard-terminal.ts';
+import { wholeNumber } from '../terminal/option-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { wrapToWidth } from '../terminal/text-width.ts';
 

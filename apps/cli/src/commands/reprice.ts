@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type CliContext, note } from '../cli-context.ts';
+import { type CliContext, note } from '../terminal/cli-context.ts';
 import { formatCountOf } from '../terminal/format-values.ts';
 import { whileShowing } from '../terminal/progress-bar.ts';
 

@@ -1,8 +1,8 @@
 import type { RequeueAudit } from '@recount/ingest';
 import { Command } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
-import { UsageError } from '../cli-error.ts';
 import type { OpenInstallation } from '../connection/open-installation.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { UsageError } from '../terminal/cli-error.ts';
 
 interface RequeueOptions {
   failed?: boolean;

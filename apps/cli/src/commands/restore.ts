@@ -6,10 +6,10 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Attachment, AttachmentList, SessionDetail, SessionList, Transcript } from '@recount/contract';
 import { Command } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
 import type { ApiClient, ApiPlace } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
 import { formatCount, formatCountOf } from '../terminal/format-values.ts';
 
 interface RestoreOptions extends ApiOptions {

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
 import { formatBytes, formatCountOf } from '../terminal/format-values.ts';
 
 interface RetainOptions {

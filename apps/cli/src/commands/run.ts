@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import type { CliContext } from '../cli-context.ts';
 import { addLiveOptions, RECORDING_HELP } from '../live/live-options.ts';
 import type { RunOptions } from '../live/run-agent.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 
 export function createRunCommand(context: CliContext): Command {
   const command = new Command('run')

@@ -1,10 +1,10 @@
 import type { SearchQuery, SearchResultList } from '@recount/contract';
 import { SEARCH_KINDS, SEARCH_MODES, SEARCH_SORTS } from '@recount/contract/choices';
 import { Command, Option } from 'commander';
-import { type CliContext, print, printStyled } from '../cli-context.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
-import { wholeNumber } from '../option-values.ts';
 import { addFilterOptions, type FilterOptions, toFilterQuery } from '../report/report-query.ts';
+import { type CliContext, print, printStyled } from '../terminal/cli-context.ts';
+import { wholeNumber } from '../terminal/option-values.ts';
 
 interface SearchOptions extends ApiOptions, FilterOptions {
   mode: (typeof SEARCH_MODES)[number];

@@ -1,7 +1,7 @@
 import type { SendResult } from '@recount/collect';
 import { Command } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
 
 interface SendCommandOptions {
   sweep?: boolean;
@@ -29,7 +29,7 @@ Examples:
 
 async function sendNow(context: CliContext, { sweep, quiet = false, json }: SendCommandOptions): Promise<void> {
   const [{ requireConnection }, { send }] = await Promise.all([
-    import('../collector/connection.ts'),
+    import('../connection/connection.ts'),
     import('../collector/send.ts'),
   ]);
   const signal = context.listenForInterruption();

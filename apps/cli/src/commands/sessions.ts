@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
-import { UsageError } from '../cli-error.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
-import { wholeNumber } from '../option-values.ts';
 import { addFilterOptions, type FilterOptions, toFilterQuery } from '../report/report-query.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { UsageError } from '../terminal/cli-error.ts';
+import { wholeNumber } from '../terminal/option-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 
 interface SessionsOptions extends ApiOptions, FilterOptions {

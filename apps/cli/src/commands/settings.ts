@@ -1,8 +1,8 @@
 import type { RedactionMode, WorkspaceSettings } from '@recount/db';
 import { Command, Option } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
-import { UsageError } from '../cli-error.ts';
-import { wholeNumber } from '../option-values.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { UsageError } from '../terminal/cli-error.ts';
+import { wholeNumber } from '../terminal/option-values.ts';
 
 const REDACTION_MODES = ['off', 'rows', 'rows-and-raw'] as const satisfies readonly RedactionMode[];
 const MAX_AGE_DAYS = 36_500;

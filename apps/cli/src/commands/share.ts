@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import type { NewShare, Share, ShareList, ShareRequest } from '@recount/contract';
 import { Command, InvalidArgumentError } from 'commander';
-import { type CliContext, note, print, START_COMMAND } from '../cli-context.ts';
-import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
-import { parseTimeSpan } from '../option-values.ts';
 import { addPlaceOptions, addTimeZoneOptions, toTimeZone } from '../report/report-query.ts';
+import { type CliContext, note, print, START_COMMAND } from '../terminal/cli-context.ts';
+import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { formatCount, formatCountOf, formatTimestamp } from '../terminal/format-values.ts';
+import { parseTimeSpan } from '../terminal/option-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';

@@ -1,14 +1,14 @@
 import { styleText } from 'node:util';
 import type { ReconciliationReport, SessionCosts, SessionDetail } from '@recount/contract';
 import { Command } from 'commander';
-import { type CliContext, print, START_COMMAND } from '../cli-context.ts';
-import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
-import { wholeNumber } from '../option-values.ts';
 import { addPlaceOptions, addTimeZoneOptions, toTimeZone } from '../report/report-query.ts';
+import { type CliContext, print, START_COMMAND } from '../terminal/cli-context.ts';
+import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { formatCountOf } from '../terminal/format-values.ts';
 import { toTerminalText } from '../terminal/guard-terminal.ts';
+import { wholeNumber } from '../terminal/option-values.ts';
 import { printPaged } from '../terminal/pager.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 

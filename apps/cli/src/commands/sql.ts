@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Command, Option } from 'commander';
-import { type CliContext, print } from '../cli-context.ts';
-import { CliError, UsageError } from '../cli-error.ts';
+import { type CliContext, print } from '../terminal/cli-context.ts';
+import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 
 interface SqlOptions {

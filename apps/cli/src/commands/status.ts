@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import { type CliContext, print } from '../cli-context.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { addTimeZoneOptions, toTimeZone } from '../report/report-query.ts';
+import { type CliContext, print } from '../terminal/cli-context.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 
 interface StatusOptions extends ApiOptions {

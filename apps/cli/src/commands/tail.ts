@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import type { CliContext } from '../cli-context.ts';
 import { addLiveOptions, RECORDING_HELP } from '../live/live-options.ts';
 import type { TailOptions } from '../live/tail-stream.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 
 export function createTailCommand(context: CliContext): Command {
   const command = new Command('tail')

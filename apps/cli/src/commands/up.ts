@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
-import type { CliContext } from '../cli-context.ts';
-import { wholeNumber } from '../option-values.ts';
 import { TIME_ZONE_HELP, toTimeZone } from '../report/report-query.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
+import { wholeNumber } from '../terminal/option-values.ts';
 
 interface UpOptions {
   host: string;
@@ -43,8 +43,8 @@ Examples:
 }
 
 async function up(context: CliContext, paths: string[], options: UpOptions): Promise<void> {
-  const { createDataDirectory, toDataDirectory } = await import('../local/data-directory.ts');
-  const { acquireLock } = await import('../local/installation-lock.ts');
+  const { createDataDirectory, toDataDirectory } = await import('../data-directory/data-directory.ts');
+  const { acquireLock } = await import('../data-directory/installation-lock.ts');
   const timeZone = toTimeZone(options);
   // From here on, an interruption must leave no lock behind.
   context.listenForInterruption();
@@ -52,12 +52,12 @@ async function up(context: CliContext, paths: string[], options: UpOptions): Pro
   await createDataDirectory(directory);
   let lock = await acquireLock(directory.lock);
   while (lock === undefined) {
-    const { joinRunning } = await import('../local/join-running.ts');
+    const { joinRunning } = await import('../installation/join-running.ts');
     if (await joinRunning(context, directory, { paths, timeZone })) return;
     lock = await acquireLock(directory.lock);
   }
   try {
-    const { runInstallation } = await import('../local/run-installation.ts');
+    const { runInstallation } = await import('../installation/run-installation.ts');
     const { host, port = DEFAULT_PORT } = options;
     const isPortFixed = options.port !== undefined;
     const isOnce = options.exit ?? false;

@@ -1,9 +1,9 @@
 import type { BackfillEvent } from '@recount/ingest';
 import { Command } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
-import { INTERRUPTED_EXIT_CODE } from '../interruption.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
+import { INTERRUPTED_EXIT_CODE } from '../terminal/interruption.ts';
 
 interface UploadOptions extends ApiOptions {
   json?: boolean;

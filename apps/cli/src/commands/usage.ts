@@ -1,6 +1,6 @@
 import type { UsageKey } from '@recount/usage';
 import { Command } from 'commander';
-import type { CliContext } from '../cli-context.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 import { addUsageOptions, GROUP_KEYS, toGroupKeys, type UsageOptions } from '../usage/usage-options.ts';
 
 const PERIODS: Readonly<Record<string, UsageKey>> = {

@@ -1,7 +1,7 @@
 import type { DerivedTableCheck, RowCheck } from '@recount/db';
 import type { IngestDependencies, LeftOut, RawVerification } from '@recount/ingest';
 import { Command } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
 import { formatBytes, formatCountOf } from '../terminal/format-values.ts';
 import { whileShowing } from '../terminal/progress-bar.ts';
 

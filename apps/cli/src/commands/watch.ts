@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { Command, Option } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
 
 interface WatchOptions {
   install?: boolean;
@@ -32,7 +32,7 @@ async function watchOrInstall(context: CliContext, { install, uninstall }: Watch
     return await watchSessions(context);
   }
   const [{ requireConnection, writeConnection }, { listMissingFolders }, service] = await Promise.all([
-    import('../collector/connection.ts'),
+    import('../connection/connection.ts'),
     import('@recount/collect'),
     import('../collector/background-service.ts'),
   ]);

@@ -1,7 +1,7 @@
 import type { WorkerConfig } from '@recount/worker';
 import { Command } from 'commander';
 import type { Logger } from 'pino';
-import type { CliContext } from '../cli-context.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 
 export function createWorkerCommand(context: CliContext): Command {
   return new Command('worker')
@@ -19,7 +19,7 @@ Example:
     .action(async () => {
       const [{ readWorkerConfig, startWorker }, { runService }] = await Promise.all([
         import('@recount/worker'),
-        import('../run-service.ts'),
+        import('./run-service.ts'),
       ]);
       const config = readWorkerConfig(context.environment);
       const startMany = async (_config: typeof config, log: Logger) => await startWorkers(context, config, log);
@@ -29,7 +29,7 @@ Example:
 
 /** Starts several processes, which this one keeps running. */
 async function startWorkers(context: CliContext, config: WorkerConfig, logger: Logger) {
-  const { superviseWorkers, WORKER_MARGIN_MS } = await import('../local/worker-process.ts');
+  const { superviseWorkers, WORKER_MARGIN_MS } = await import('../installation/worker-process.ts');
   const { promise: failed, reject } = Promise.withResolvers<never>();
   failed.catch(() => undefined);
   const { environment, stdout } = context;

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
-import { CliError, UsageError } from '../cli-error.ts';
+import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { CliError, UsageError } from '../terminal/cli-error.ts';
 
 /** Length of a ULID. */
 const ID_LENGTH = 26;

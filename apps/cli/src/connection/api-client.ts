@@ -1,7 +1,7 @@
 import type { Problem } from '@recount/contract';
 import { PROBLEM_MEDIA_TYPE, toProblemType } from '@recount/contract/problem-types';
 import { BackfillTargetError } from '@recount/ingest/backfill-target';
-import { UsageError } from '../cli-error.ts';
+import { UsageError } from '../terminal/cli-error.ts';
 import { type HttpAnswer, sendRequest } from './send-request.ts';
 
 export interface ApiPlace {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../terminal/cli-error.ts';
 import { type ApiPlace, type ApiRequest, readAnswer, toUrl } from './api-client.ts';
 
 /** A download without progress for this long is aborted. */

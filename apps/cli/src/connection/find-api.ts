@@ -1,8 +1,8 @@
-import { type CliContext, note, START_COMMAND } from '../cli-context.ts';
-import { CliError, UsageError } from '../cli-error.ts';
-import { readCredentials } from '../local/credentials.ts';
-import { toDataDirectory } from '../local/data-directory.ts';
-import { findRunning } from '../local/installation-lock.ts';
+import { readCredentials } from '../data-directory/credentials.ts';
+import { toDataDirectory } from '../data-directory/data-directory.ts';
+import { findRunning } from '../data-directory/installation-lock.ts';
+import { type CliContext, note, START_COMMAND } from '../terminal/cli-context.ts';
+import { CliError, UsageError } from '../terminal/cli-error.ts';
 import type { ApiPlace } from './api-client.ts';
 
 export interface ApiOptions {
@@ -56,7 +56,7 @@ async function findConnectedApi(
   key: string | undefined,
   isQuiet: boolean,
 ): Promise<ApiPlace | undefined> {
-  const { readConnection } = await import('../collector/connection.ts');
+  const { readConnection } = await import('./connection.ts');
   const connection = await readConnection(context);
   if (connection === undefined) return undefined;
   if (!isQuiet) note(context, `Using ${connection.url}, which this machine is connected to`);

@@ -10,10 +10,10 @@ import type { JobQueue } from '@recount/ingest/queue';
 import type { RawStoreConfig } from '@recount/service/config';
 import type { RawStore } from '@recount/storage';
 import { ulid } from 'ulid';
-import { type CliContext, note, START_COMMAND } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
-import { toDataDirectory } from '../local/data-directory.ts';
-import { findRunning } from '../local/installation-lock.ts';
+import { toDataDirectory } from '../data-directory/data-directory.ts';
+import { findRunning } from '../data-directory/installation-lock.ts';
+import { type CliContext, note, START_COMMAND } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
 
 /** Connections to all parts of an installation. */
 export interface OpenInstallation extends IngestDependencies {

@@ -1,5 +1,5 @@
 import type { ApiApp } from '@recount/api';
-import type { CliContext } from '../cli-context.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 import { type ApiClient, createApiClient, readAnswer, toUrl } from './api-client.ts';
 import { type ApiOptions, findApi } from './find-api.ts';
 

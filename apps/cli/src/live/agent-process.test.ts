@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createCliContext } from '../cli-context.ts';
+import { createCliContext } from '../terminal/cli-context.ts';
 import { startAgent } from './agent-process.ts';
 import { createScreen } from './screen.ts';
 

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import { type AgentExit, createTextTail } from '@recount/core/live';
-import type { CliContext } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
 import type { Screen } from './screen.ts';
 
 interface AgentProcess {

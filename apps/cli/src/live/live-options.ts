@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { ApiOptions } from '../connection/find-api.ts';
-import { wholeNumber } from '../option-values.ts';
+import { wholeNumber } from '../terminal/option-values.ts';
 
 /** Options of `recount tail` and `recount run`. */
 export interface LiveOptions extends ApiOptions {

@@ -1,7 +1,7 @@
 import { type AgentParser, parserFor, type RunnableAgent } from '@recount/core/live';
-import type { CliContext } from '../cli-context.ts';
-import { UsageError } from '../cli-error.ts';
-import { toDataDirectory } from '../local/data-directory.ts';
+import { toDataDirectory } from '../data-directory/data-directory.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
+import { UsageError } from '../terminal/cli-error.ts';
 import type { EventLayout } from './event-lines.ts';
 import type { LiveOptions } from './live-options.ts';
 import { findRecordTarget, type RecordTarget, toTargetName } from './record-target.ts';

@@ -1,9 +1,9 @@
-import type { CliContext } from '../cli-context.ts';
 import type { ApiPlace } from '../connection/api-client.ts';
 import { type ApiOptions, findApi } from '../connection/find-api.ts';
-import { readCredentials } from '../local/credentials.ts';
-import { toDataDirectory } from '../local/data-directory.ts';
-import { findRunning } from '../local/installation-lock.ts';
+import { readCredentials } from '../data-directory/credentials.ts';
+import { toDataDirectory } from '../data-directory/data-directory.ts';
+import { findRunning } from '../data-directory/installation-lock.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 import type { SpoolTarget } from './spool/spool-folder.ts';
 
 /** Where streams are recorded, and how to connect to it. */

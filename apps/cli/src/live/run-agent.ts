@@ -1,5 +1,5 @@
 import { type AgentExit, agentOf, withOutputFlags } from '@recount/core/live';
-import type { CliContext } from '../cli-context.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 import { AgentStartError, startAgent, toExitCode } from './agent-process.ts';
 import { followStream } from './follow-stream.ts';
 import type { LiveOptions } from './live-options.ts';

@@ -1,4 +1,4 @@
-import type { CliContext } from '../cli-context.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 
 /** The only writer of a command's stdout and stderr: never splits a line of one by a line of the other. */
 export interface Screen {

@@ -1,6 +1,6 @@
 import { agentOf } from '@recount/core/live';
-import type { CliContext } from '../cli-context.ts';
-import { INTERRUPTED_EXIT_CODE } from '../interruption.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
+import { INTERRUPTED_EXIT_CODE } from '../terminal/interruption.ts';
 import { detectAgent } from './detect-agent.ts';
 import { followStream } from './follow-stream.ts';
 import type { LiveOptions } from './live-options.ts';

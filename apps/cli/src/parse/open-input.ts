@@ -5,8 +5,8 @@ import { isSessionStore, openSessionStore } from '@recount/collect';
 import { IDENTIFY_HEAD_BYTES, identifyTranscript, type TranscriptIdentity } from '@recount/core';
 import { peekChunks } from '@recount/storage';
 import { readSources, SourceError } from '@recount/storage/sources';
-import { type CliContext, note } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
+import { type CliContext, note } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
 import { formatCountOf } from '../terminal/format-values.ts';
 
 interface ParseInput {

@@ -1,6 +1,6 @@
 import type { PriceFile } from '@recount/prices';
-import type { CliContext } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
 
 /**
  * The price file that was given, or that RECOUNT_PRICE_FILE names; undefined if there is none. Throws CliError if it

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { UsageError } from '../cli-error.ts';
+import { UsageError } from '../terminal/cli-error.ts';
 import { RANGE_EXAMPLES, toTimeRange } from './time-range.ts';
 
 /** Options that all reports and exports have. */

@@ -1,5 +1,5 @@
 import { isDayOfMonth } from '@recount/core/timestamps';
-import { UsageError } from '../cli-error.ts';
+import { UsageError } from '../terminal/cli-error.ts';
 
 /** Dates such as `2026-03-01`, or moments in ISO 8601; `to` is exclusive. */
 export interface TimeRange {

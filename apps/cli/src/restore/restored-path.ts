@@ -2,7 +2,7 @@ import { basename, join } from 'node:path';
 import { type Machine, toBaseFolders, toNameTest } from '@recount/collect';
 import type { Attachment, Transcript } from '@recount/contract';
 import { AGENTS, toAttachmentKind } from '@recount/core';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../terminal/cli-error.ts';
 
 /** One file cannot be restored; others may be. */
 export class NotRestoredError extends CliError {}

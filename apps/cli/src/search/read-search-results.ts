@@ -1,6 +1,6 @@
 import type { SearchQuery, SearchResultList } from '@recount/contract';
-import { CliError } from '../cli-error.ts';
 import type { ApiClient, ApiRequest } from '../connection/api-client.ts';
+import { CliError } from '../terminal/cli-error.ts';
 
 /** Rejects with a BackfillTargetError. */
 export async function readSearchResults(client: ApiClient, query: SearchQuery): Promise<SearchResultList> {

@@ -1,6 +1,6 @@
 import type { DocumentQuery, Message, MessageList, Session, SessionDetail, SessionList } from '@recount/contract';
-import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
+import { CliError, UsageError } from '../terminal/cli-error.ts';
 
 /** A session with its messages, and those of its sub-agents. */
 export interface LoadedSession {

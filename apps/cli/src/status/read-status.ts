@@ -1,13 +1,13 @@
 import type { DiskUse, Ingestion, LiveList, TranscriptList, WorkspacePrices } from '@recount/contract';
 import type { PriceFile } from '@recount/prices';
-import { type CliContext, START_COMMAND } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
 import { type ApiPlace, createApiClient } from '../connection/api-client.ts';
 import { type ApiOptions, findApi } from '../connection/find-api.ts';
-import { toDataDirectory } from '../local/data-directory.ts';
-import { findRunning } from '../local/installation-lock.ts';
-import { measureFolder } from '../local/measure-folder.ts';
+import { toDataDirectory } from '../data-directory/data-directory.ts';
+import { findRunning } from '../data-directory/installation-lock.ts';
+import { measureFolder } from '../data-directory/measure-folder.ts';
 import { readPriceFile } from '../prices/price-file.ts';
+import { type CliContext, START_COMMAND } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
 import { MAX_FAILURES, type Status } from './status.ts';
 
 /**

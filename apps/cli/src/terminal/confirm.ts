@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
-import type { CliContext } from '../cli-context.ts';
-import { UsageError } from '../cli-error.ts';
+import type { CliContext } from './cli-context.ts';
+import { UsageError } from './cli-error.ts';
 
 /** Whether the user agrees: asked on a terminal, or given by `--yes`. Throws UsageError if nobody can be asked. */
 export async function confirm(context: CliContext, question: string, isAgreed: boolean): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { CliContext } from '../cli-context.ts';
+import type { CliContext } from './cli-context.ts';
 
 /**
  * Writes styled lines of a result; on a terminal through the pager in PAGER, or less. The lines' content must already

@@ -1,4 +1,4 @@
-import type { CliContext } from '../cli-context.ts';
+import type { CliContext } from './cli-context.ts';
 
 /** Output to a file or a program is not cut, so that searching it finds everything. */
 const UNLIMITED_WIDTH = 10_000;

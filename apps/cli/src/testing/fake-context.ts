@@ -1,5 +1,5 @@
 import { PassThrough, Readable } from 'node:stream';
-import type { CliContext } from '../cli-context.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 import { type CliOutput, guardTerminal } from '../terminal/guard-terminal.ts';
 
 export interface FakeContext extends CliContext {

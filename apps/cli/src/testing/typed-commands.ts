@@ -1,6 +1,6 @@
 import type { TestApi } from '@recount/api/testing/test-api';
-import { PROJECT_DIRECTORY } from '../cli-context.ts';
 import { runCommandLine } from '../run-command-line.ts';
+import { PROJECT_DIRECTORY } from '../terminal/cli-context.ts';
 import { createFakeContext } from './fake-context.ts';
 
 interface TypedOptions {

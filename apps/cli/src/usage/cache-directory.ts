@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { CliContext } from '../cli-context.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 
 /** Where `recount usage` remembers what it has read; undefined without a home. May be deleted at any time. */
 export function toUsageCache({ environment }: Pick<CliContext, 'environment'>): string | undefined {

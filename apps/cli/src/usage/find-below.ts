@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { isInPlace, isPromptHistory, isSessionPart, isSessionStore, matchFiles } from '@recount/collect';
 import { classifyName } from '@recount/storage/sources';
 import type { FoundFile } from '@recount/usage';
-import type { CliContext } from '../cli-context.ts';
-import { UsageError } from '../cli-error.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
+import { UsageError } from '../terminal/cli-error.ts';
 import { type Found, toDeniedFile } from './found.ts';
 
 const TRANSCRIPT_PATTERNS = ['**/*.json*', '**/*.ndjson*'];

@@ -3,7 +3,7 @@ import { findSessions } from '@recount/collect/find-sessions';
 import type { SessionPlace } from '@recount/core';
 import { AGENTS } from '@recount/core/agents';
 import type { FoundFile, StoredFile } from '@recount/usage';
-import type { CliContext } from '../cli-context.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 import { type Found, toDeniedFile, toLinkFile } from './found.ts';
 
 /**

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import { createLocalClock, type LocalClock } from '@recount/core';
 import { type LocalLedger, type ScannedFile, scanHistory, settleLedger, type UsageFilter } from '@recount/usage';
-import type { CliContext } from '../cli-context.ts';
-import { UsageError } from '../cli-error.ts';
 import { readPriceFile } from '../prices/price-file.ts';
 import { toTimeZone } from '../report/report-query.ts';
 import { toTimeRange } from '../report/time-range.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
+import { UsageError } from '../terminal/cli-error.ts';
 import { toUsageCache } from './cache-directory.ts';
 import { findHistory } from './find-history.ts';
 import type { UsageOptions } from './usage-options.ts';

@@ -1,6 +1,6 @@
 import { createLocalClock } from '@recount/core';
 import { type LocalLedger, listBlocks, reportUsage } from '@recount/usage';
-import type { CliContext } from '../cli-context.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 import { toUsageCache } from './cache-directory.ts';
 import { type RememberedStatus, writeStatus } from './statusline.ts';
 

@@ -1,8 +1,8 @@
 import { AGENTS } from '@recount/core';
 import { matchName } from '@recount/db/match-name';
 import type { LocalLedger, SharedCopy, UsageFilter } from '@recount/usage';
-import { UsageError } from '../cli-error.ts';
 import { toRangeNote } from '../report/range-note.ts';
+import { UsageError } from '../terminal/cli-error.ts';
 
 const MAX_OFFERED = 5;
 

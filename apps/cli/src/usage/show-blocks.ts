@@ -1,9 +1,9 @@
 import { styleText } from 'node:util';
 import { toUsageFigures } from '@recount/core';
 import { addUp, listBlocks, type UsageBlock } from '@recount/usage';
-import { type CliContext, print, printStyled } from '../cli-context.ts';
 import { REPORT_KINDS } from '../report/report-kinds.ts';
 import { formatReportTable } from '../report/report-table.ts';
+import { type CliContext, print, printStyled } from '../terminal/cli-context.ts';
 import { toTerminalText } from '../terminal/guard-terminal.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { readLedger, toScope } from './read-ledger.ts';

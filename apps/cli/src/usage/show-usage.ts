@@ -1,11 +1,11 @@
 import { styleText } from 'node:util';
 import { reportUsage, type UsageKey } from '@recount/usage';
-import { type CliContext, print, printStyled } from '../cli-context.ts';
 import { toCaveatLines } from '../report/caveat-lines.ts';
 import { describeNotice, type Notice } from '../report/describe-notice.ts';
 import type { ReportAnswer } from '../report/report-answer.ts';
 import { REPORT_KINDS, type ReportKind } from '../report/report-kinds.ts';
 import { formatReportTable } from '../report/report-table.ts';
+import { type CliContext, print, printStyled } from '../terminal/cli-context.ts';
 import { formatBytes, formatCountOf } from '../terminal/format-values.ts';
 import { toTerminalText } from '../terminal/guard-terminal.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CliContext } from '../cli-context.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 import { toUsageCache } from './cache-directory.ts';
 
 /** What `recount usage` saves for the status line, which reads nothing else. */

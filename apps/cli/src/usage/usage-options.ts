@@ -1,9 +1,9 @@
 import type { UsageKey } from '@recount/usage';
 import { type Command, Option } from 'commander';
-import { UsageError } from '../cli-error.ts';
-import { wholeNumber } from '../option-values.ts';
 import { TIME_ZONE_HELP } from '../report/report-query.ts';
 import { RANGE_EXAMPLES } from '../report/time-range.ts';
+import { UsageError } from '../terminal/cli-error.ts';
+import { wholeNumber } from '../terminal/option-values.ts';
 
 /** Copied from `@recount/usage`, which is loaded on demand. */
 export const GROUP_KEYS = [

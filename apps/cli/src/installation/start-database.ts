@@ -2,9 +2,9 @@ import { migrateDatabase } from '@recount/db';
 import { migrateQueue } from '@recount/ingest/queue';
 import { chooseSettings, installNativePackage, type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
 import type { Logger } from 'pino';
-import { type CliContext, note } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
-import type { DataDirectory } from './data-directory.ts';
+import type { DataDirectory } from '../data-directory/data-directory.ts';
+import { type CliContext, note } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
 import { type RunningProgram, type SupervisedProgram, supervise } from './supervise.ts';
 
 export interface LocalDatabase {

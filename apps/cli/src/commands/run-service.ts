@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { ServiceConfig } from '@recount/service/config';
 import { type Logger, pino } from 'pino';
-import type { CliContext } from './cli-context.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
 
 /**
  * Runs a program, with a log of JSON lines on stdout, until it is interrupted, and then ends it gracefully. If it

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from '@recount/service/config';
+import { type CliOutput, guardTerminal } from './guard-terminal.ts';
 import { createInterruption } from './interruption.ts';
-import { type CliOutput, guardTerminal } from './terminal/guard-terminal.ts';
 
 /** What a command knows about its process. */
 export interface CliContext {
@@ -28,7 +28,7 @@ export interface CliContext {
 }
 
 /** The project's root, which has the samples and the launcher. */
-export const PROJECT_DIRECTORY = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
+export const PROJECT_DIRECTORY = resolve(fileURLToPath(new URL('../../../..', import.meta.url)));
 
 /** Whether this runs from a checkout of the repository rather than the npm package. */
 const isCheckout = existsSync(join(PROJECT_DIRECTORY, 'pnpm-workspace.yaml'));

@@ -10,9 +10,9 @@ import {
   toSpoolFolder,
   writeWhole,
 } from '@recount/collect';
-import type { CliContext } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
-import { toDataDirectory } from '../local/data-directory.ts';
+import { toDataDirectory } from '../data-directory/data-directory.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
+import { CliError } from '../terminal/cli-error.ts';
 
 /** The server that this machine sends its sessions to. Readable only by its owner, because it contains the key. */
 export interface Connection {
@@ -67,7 +67,7 @@ export async function writeConnection(context: CliContext, connection: Connectio
  * recount did not make stay.
  */
 export async function deleteCollector(context: CliContext, { madeFolders = [] }: Connection): Promise<void> {
-  const { deleteOwnFiles, isCollectorFile } = await import('../local/own-files.ts');
+  const { deleteOwnFiles, isCollectorFile } = await import('../data-directory/own-files.ts');
   await deleteOwnFiles({ path: toCollectorFolder(context).path, isOwn: isCollectorFile });
   await removeEmptyFolders(madeFolders);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseScopes } from './commands/keys.ts';
+import { parseScopes } from '../commands/keys.ts';
 import { parseSince, parseTimeSpan, wholeNumber } from './option-values.ts';
 
 const now = Date.UTC(2026, 2, 10, 12);

@@ -7,12 +7,12 @@ import { createDirectAttachmentTarget } from '../backfill/attachment-targets.ts'
 import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
 import { bringAttachments, showAttachments } from '../backfill/bring-attachments.ts';
 import { formatReport } from '../backfill/format-report.ts';
-import { type CliContext, note, print, START_COMMAND, toLauncher } from '../cli-context.ts';
+import type { DataDirectory } from '../data-directory/data-directory.ts';
+import type { InstallationLock } from '../data-directory/installation-lock.ts';
 import { formatSessions } from '../sessions/session-table.ts';
+import { type CliContext, note, print, START_COMMAND, toLauncher } from '../terminal/cli-context.ts';
 import { PAGE_WIDTH, toPrintWidth } from '../terminal/print-width.ts';
-import type { DataDirectory } from './data-directory.ts';
 import { formatInstallation } from './format-installation.ts';
-import type { InstallationLock } from './installation-lock.ts';
 import { loadSamples } from './load-samples.ts';
 import { createLocalLog } from './local-log.ts';
 import { type InstallationOptions, type LocalInstallation, startInstallation } from './start-installation.ts';

@@ -1,8 +1,8 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { CliContext } from '../cli-context.ts';
-import { CliError, UsageError } from '../cli-error.ts';
+import type { CliContext } from '../terminal/cli-context.ts';
+import { CliError, UsageError } from '../terminal/cli-error.ts';
 
 /** The files and folders of a local installation. */
 export interface DataDirectory {

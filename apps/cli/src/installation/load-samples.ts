@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createDirectTarget } from '@recount/ingest';
 import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
-import { type CliContext, note, PROJECT_DIRECTORY } from '../cli-context.ts';
-import type { DataDirectory } from './data-directory.ts';
+import type { DataDirectory } from '../data-directory/data-directory.ts';
+import { type CliContext, note, PROJECT_DIRECTORY } from '../terminal/cli-context.ts';
 import type { LocalInstallation } from './start-installation.ts';
 
 const SAMPLES_DIRECTORY = join(PROJECT_DIRECTORY, 'samples', 'claude-projects');

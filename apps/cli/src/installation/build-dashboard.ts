@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { glob, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { PROJECT_DIRECTORY } from '../cli-context.ts';
+import { PROJECT_DIRECTORY } from '../terminal/cli-context.ts';
 
 const WEB_DIRECTORY = join(PROJECT_DIRECTORY, 'apps', 'web');
 const toCacheDirectory = (web: string): string => join(web, 'node_modules', '.cache', 'dashboard');

@@ -10,7 +10,7 @@ import {
   readLockHolder,
   takeProcessLock,
 } from '@recount/local-postgres/process-lock';
-import { CliError } from '../cli-error.ts';
+import { CliError } from '../terminal/cli-error.ts';
 
 /** How to reach a running installation. Readable only by the data's owner: it contains a password. */
 interface InstallationPlace {

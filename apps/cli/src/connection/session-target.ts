@@ -9,7 +9,7 @@ import {
 } from '@recount/collect';
 import { type AttachmentReceipt, MAX_PATH_LENGTH, type UploadReceipt } from '@recount/contract';
 import { BackfillTargetError } from '@recount/ingest/backfill-target';
-import type { ApiClient } from '../connection/api-client.ts';
+import type { ApiClient } from './api-client.ts';
 
 export interface SessionOrigin {
   machine: string;

@@ -13,12 +13,12 @@ import {
 import { requeueOutdated } from '@recount/ingest';
 import { readWorkerConfig } from '@recount/worker';
 import { ulid } from 'ulid';
-import { type CliContext, note } from '../cli-context.ts';
 import { DEFAULT_WORKSPACE, type OpenInstallation, openInstallation } from '../connection/open-installation.ts';
+import { type Credentials, readCredentials, writeCredentials } from '../data-directory/credentials.ts';
+import type { DataDirectory } from '../data-directory/data-directory.ts';
+import { type CliContext, note } from '../terminal/cli-context.ts';
 import { formatCountOf } from '../terminal/format-values.ts';
 import { provideDashboard } from './build-dashboard.ts';
-import { type Credentials, readCredentials, writeCredentials } from './credentials.ts';
-import type { DataDirectory } from './data-directory.ts';
 import { findPort } from './find-port.ts';
 import type { LocalLog } from './local-log.ts';
 import { type LocalDatabase, startDatabase } from './start-database.ts';
