@@ -14,3 +14,15 @@ it('flattens nested figures into columns, and joins lists', () => {
 it('is empty without rows', () => {
   expect(toReportCsv([])).toBe('');
 });
+it('has one column for each nested figure, also if it is null in some rows', () => {
+  const rows = [
+    { day: '2026-03-01', own: { cost_usd: 1, parts: null } },
+    { day: '2026-03-02', own: { cost_usd: 2, parts: { input: 1, output: 1 } } },
+  ];
+  expect(toReportCsv(rows)).toBe(
+    'day,own_cost_usd,own_parts_input,own_parts_output\r\n2026-03-01,1,,\r\n2026-03-02,2,1,1\r\n',
+  );
+});
+it('keeps a figure that is null in all rows', () => {
+  expect(toReportCsv([{ day: '2026-03-01', cost_usd: null }])).toBe('day,cost_usd\r\n2026-03-01,\r\n');
+});

@@ -5,12 +5,16 @@ import type { ReportRow } from './report-answer.ts';
 export function toReportCsv(rows: readonly ReportRow[]): string {
   if (rows.length === 0) return '';
   const flat = rows.map((row) => flatten(row));
-  const names = [...new Set(flat.flatMap((row) => [...row.keys()]))];
+  const all = [...new Set(flat.flatMap((row) => [...row.keys()]))];
+  // Nested figures that are null in one row have columns from the others.
+  const names = all.filter((name) => flat.some((row) => row.get(name) != null) || !isNested(name, all));
   return createCsvRows(
     names,
     flat.map((row) => names.map((name) => row.get(name))),
   );
 }
+
+const isNested = (name: string, all: readonly string[]): boolean => all.some((other) => other.startsWith(`${name}_`));
 
 function flatten(row: ReportRow, prefix = '', into = new Map<string, unknown>()): Map<string, unknown> {
   for (const [name, value] of Object.entries(row)) {
