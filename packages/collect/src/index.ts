@@ -1,3 +1,4 @@
+export { listMissingFolders, removeEmptyFolders } from './created-folders.ts';
 export { type FoundSessions, findSessions, type Machine, toBaseFolders } from './find-sessions.ts';
 export { toHookCommand, writeHookProgram } from './hooks/hook-program.ts';
 export {
@@ -9,7 +10,6 @@ export {
   removeHooks,
 } from './hooks/hook-settings.ts';
 export { isInPlace } from './in-place.ts';
-export { listMissingFolders, removeEmptyFolders } from './made-folders.ts';
 export { type MatchedFile, matchFiles, toNameTest } from './match-files.ts';
 export { isSessionStore, listNotRead, type NotRead, openSessionStore } from './open-store.ts';
 export { isPromptHistory } from './prompt-history.ts';

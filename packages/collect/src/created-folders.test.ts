@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { listMissingFolders, removeEmptyFolders } from './made-folders.ts';
+import { listMissingFolders, removeEmptyFolders } from './created-folders.ts';
 
 it('removes the folders that were made, if nobody else uses them', async () => {
   const home = await mkdtemp(join(tmpdir(), 'recount-made-'));
