@@ -5,6 +5,7 @@ import { type FastifyServerOptions, fastify, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { ApiApp, ApiDependencies } from './api-dependencies.ts';
 import type { ApiConfig } from './config.ts';
+import { addSpaceGauges, createSpaceWatch, type SpaceWatch } from './disk-space/space-watch.ts';
 import { RateStore, toMaxClientConnections } from './http/client-limits.ts';
 import { toRoutedUrl } from './http/signed-in-path.ts';
 import { addAuthentication } from './plugins/authentication.ts';
@@ -37,7 +38,6 @@ import { addSignInListRoutes } from './routes/sign-ins.ts';
 import { addTranscriptChanges, addTranscriptRoutes } from './routes/transcripts.ts';
 import { addUploadRoutes } from './routes/uploads.ts';
 import { addWorkspaceRoutes } from './routes/workspaces.ts';
-import { addSpaceGauges, createSpaceWatch, type SpaceWatch } from './space/space-watch.ts';
 
 const compile = (): never => {
   throw new Error('No compiler of schemas is set');

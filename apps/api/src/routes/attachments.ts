@@ -16,12 +16,12 @@ import { DEFAULT_MAX_ATTACHMENT_BYTES, readAttachment, receiveAttachment } from 
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { ApiConfig } from '../config.ts';
+import type { SpaceWatch } from '../disk-space/space-watch.ts';
 import { matchesEntityTag, toAttachment } from '../http/download-headers.ts';
 import { parseCursor, toCursor } from '../paging/pages.ts';
 import { personOf, uploaderOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse, toResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
-import type { SpaceWatch } from '../space/space-watch.ts';
 import { decodeBody, parseContentEncoding } from '../uploads/decode-body.ts';
 import { parseDigests, verifyDigests } from '../uploads/digests.ts';
 import { readBody } from '../uploads/read-body.ts';

@@ -13,13 +13,13 @@ import { newStreamId, tendLiveStreams } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { LiveConfig } from '../config.ts';
+import type { SpaceWatch } from '../disk-space/space-watch.ts';
 import { chooseLiveDecoder } from '../live/decode-chunks.ts';
 import { createLiveReceiver } from '../live/receive-live.ts';
 import { toLiveStream } from '../live/to-live-stream.ts';
 import { personOf, uploaderOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError, toLogReason } from '../problems/problem-error.ts';
-import type { SpaceWatch } from '../space/space-watch.ts';
 import { addLiveEventRoutes } from './live-events.ts';
 
 const MAX_TEND_INTERVAL_MS = 30_000;

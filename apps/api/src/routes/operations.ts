@@ -1,8 +1,8 @@
 import { healthSchema, readinessProblemSchema, readinessSchema } from '@recount/contract';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import type { SpaceWatch } from '../disk-space/space-watch.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
-import type { SpaceWatch } from '../space/space-watch.ts';
 import { createReadinessCheck } from './readiness-check.ts';
 
 type Deps = Pick<ApiDependencies, 'database' | 'rawStore' | 'log' | 'now'> & {
