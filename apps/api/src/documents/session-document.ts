@@ -2,7 +2,7 @@ import type { Message, Session } from '@recount/contract';
 import { type Database, findTranscript } from '@recount/db';
 import { createTranscriptRedactor } from '@recount/ingest/redaction';
 import { addAttachments } from '../paging/add-attachments.ts';
-import { listMessagePage, listSessionPage } from '../paging/pages.ts';
+import { listMessagePage, listSessionPage } from '../paging/list-pages.ts';
 
 /** A session with its messages and those of its sub-agents: the source of the HTML, Markdown and JSON documents. */
 export interface SessionDocument {

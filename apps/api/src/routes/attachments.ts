@@ -18,7 +18,7 @@ import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { ApiConfig } from '../config.ts';
 import type { SpaceWatch } from '../disk-space/space-watch.ts';
 import { matchesEntityTag, toAttachment } from '../http/download-headers.ts';
-import { parseCursor, toCursor } from '../paging/pages.ts';
+import { parseCursor, toCursor } from '../paging/list-pages.ts';
 import { personOf, uploaderOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse, toResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';

@@ -2,7 +2,7 @@ import { auditListSchema, auditQuerySchema } from '@recount/contract';
 import { type AuditRow, listAuditEntries } from '@recount/db';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { parseCursor, toCursor } from '../paging/pages.ts';
+import { parseCursor, toCursor } from '../paging/list-pages.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 
 const cursorSchema = z.strictObject({ entry: z.string().max(100) });

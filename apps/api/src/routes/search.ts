@@ -2,7 +2,7 @@ import { searchQuerySchema, searchResultListSchema } from '@recount/contract';
 import { parseSearchTarget, SEARCH_ISSUES, SearchTimeoutError, searchTranscripts } from '@recount/db';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { invalidCursor, parseCursor, toCursor } from '../paging/pages.ts';
+import { invalidCursor, parseCursor, toCursor } from '../paging/list-pages.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 

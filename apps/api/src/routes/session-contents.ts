@@ -11,8 +11,8 @@ import {
 import { readSessionCosts } from '@recount/db';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { addAttachments } from '../paging/add-attachments.ts';
+import { listMessagePage } from '../paging/list-pages.ts';
 import { readOutline } from '../paging/outline.ts';
-import { listMessagePage } from '../paging/pages.ts';
 import { readSessionChanges } from '../paging/session-changes.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';

@@ -10,7 +10,7 @@ import { deleteSession } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { toLiveTotals } from '../live/to-live-totals.ts';
-import { addErrorCounts, listSessionPage } from '../paging/pages.ts';
+import { addErrorCounts, listSessionPage } from '../paging/list-pages.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { resolveFilter } from './analytics-report.ts';

@@ -25,7 +25,7 @@ import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { DocumentLayout, RedactionCounts, SessionDocument } from '../documents/index.ts';
 import { toAttachment } from '../http/download-headers.ts';
 import { acceptJsonBodies } from '../http/json-bodies.ts';
-import { addErrorCounts, parseCursor, toCursor } from '../paging/pages.ts';
+import { addErrorCounts, parseCursor, toCursor } from '../paging/list-pages.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse, toResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';

@@ -27,7 +27,7 @@ import {
 import { deleteTranscript, requeueTranscript } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { parseCursor, toCursor } from '../paging/pages.ts';
+import { parseCursor, toCursor } from '../paging/list-pages.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';

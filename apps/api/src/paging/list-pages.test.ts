@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { parseCursor, toCursor } from './pages.ts';
+import { parseCursor, toCursor } from './list-pages.ts';
 
 const schema = z.strictObject({ key: z.string(), id: z.string() });
 const invalid = expect.objectContaining({ slug: 'invalid-cursor' });
