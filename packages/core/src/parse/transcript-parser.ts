@@ -278,10 +278,10 @@ function createUsageFilter(formatId: string, { facts, assembler, position }: Usa
   const hasAnswer = createMarkerFilter(markers.answers ?? []);
   let isMetered = false;
   return (bytes, start, end) => {
-    const bearsUsage = hasUsage(bytes, start, end);
-    isMetered ||= bearsUsage;
+    const affectsUsage = hasUsage(bytes, start, end);
+    isMetered ||= affectsUsage;
     return (
-      bearsUsage ||
+      affectsUsage ||
       (!isMetered && hasAnswer(bytes, start, end)) ||
       (assembler.awaitsSearches() && hasSearches(bytes, start, end)) ||
       (position.lineCount <= MAX_HEAD_LINES && !facts.hasOrigin())
