@@ -1,5 +1,27 @@
-export { listMissingFolders, removeEmptyFolders } from './created-folders.ts';
-export { type FoundSessions, findSessions, type Machine, toBaseFolders } from './find-sessions.ts';
+export { type Disclosure, discloseAttachment, readHead } from './deliver/send-file.ts';
+export {
+  type CollectorStatus,
+  listChanged,
+  listDatabases,
+  listLinks,
+  type SendDependencies,
+  type SendResult,
+  sendSessions,
+} from './deliver/send-sessions.ts';
+export {
+  type AttachmentDelivery,
+  type AttachmentReceipt,
+  DeliveryError,
+  type SessionDelivery,
+  type SessionReceipt,
+  type SessionTarget,
+} from './deliver/session-target.ts';
+export { toUsageOnly } from './deliver/usage-only.ts';
+export { type FoundSessions, findSessions, type Machine, toBaseFolders } from './find/find-sessions.ts';
+export { isInPlace } from './find/in-place.ts';
+export { type MatchedFile, matchFiles, toNameTest } from './find/match-files.ts';
+export { type FolderWatch, type WatchedPlace, watchFolders } from './find/watch-folders.ts';
+export { listMissingFolders, removeEmptyFolders } from './hooks/created-folders.ts';
 export { toHookCommand, writeHookProgram } from './hooks/hook-program.ts';
 export {
   applyHooks,
@@ -9,33 +31,12 @@ export {
   planHooks,
   removeHooks,
 } from './hooks/hook-settings.ts';
-export { isInPlace } from './in-place.ts';
-export { type MatchedFile, matchFiles, toNameTest } from './match-files.ts';
-export { isSessionStore, listNotRead, type NotRead, openSessionStore } from './open-store.ts';
-export { isPromptHistory } from './prompt-history.ts';
-export { findInStores, type ReadSessionsOptions, readSessions } from './read-sessions.ts';
-export { type Disclosure, discloseAttachment, readHead } from './send/send-file.ts';
-export {
-  type CollectorStatus,
-  listChanged,
-  listDatabases,
-  listLinks,
-  type SendDependencies,
-  type SendResult,
-  sendSessions,
-} from './send/send-sessions.ts';
-export {
-  type AttachmentDelivery,
-  type AttachmentReceipt,
-  DeliveryError,
-  type SessionDelivery,
-  type SessionReceipt,
-  type SessionTarget,
-} from './send/session-target.ts';
-export { toUsageOnly } from './send/usage-only.ts';
-export { isSessionPart } from './session-folder.ts';
-export { openSessionMemory, type SessionMemory } from './session-memory.ts';
-export type { SessionStore, StoredSession } from './session-store.ts';
+export { isSessionStore, listNotRead, type NotRead, openSessionStore } from './read/open-store.ts';
+export { isPromptHistory } from './read/prompt-history.ts';
+export { findInStores, type ReadSessionsOptions, readSessions } from './read/read-sessions.ts';
+export { isSessionPart } from './read/session-folder.ts';
+export { openSessionMemory, type SessionMemory } from './read/session-memory.ts';
+export type { SessionStore, StoredSession } from './read/session-store.ts';
 export { openSentLog, type SentFile } from './spool/sent-log.ts';
 export {
   addHookNote,
@@ -47,4 +48,3 @@ export {
   toSpoolFolder,
   writeWhole,
 } from './spool/spool-folder.ts';
-export { type FolderWatch, type WatchedPlace, watchFolders } from './watch-folders.ts';

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { identifyTranscript, type ParseResult, parseTranscript } from '@recount/core';
 import { expect, onTestFinished } from 'vitest';
-import { listNotRead } from '../open-store.ts';
-import { readSessions } from '../read-sessions.ts';
+import { listNotRead } from '../read/open-store.ts';
+import { readSessions } from '../read/read-sessions.ts';
 
 /** A folder with databases, removed after the test. */
 export async function createStores() {

@@ -12,7 +12,7 @@ import {
   type SessionFolder,
 } from '@recount/core';
 import { SourceError } from '@recount/storage/sources';
-import { toNameTest } from './match-files.ts';
+import { toNameTest } from '../find/match-files.ts';
 import type { SessionStore } from './session-store.ts';
 
 /** A session in many files, identified by its head. */

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { beforeEach, expect, it } from 'vitest';
-import { countTokens, createStores, listIssues } from './testing/stores.ts';
+import { countTokens, createStores, listIssues } from '../testing/stores.ts';
 
 let stores: Awaited<ReturnType<typeof createStores>>;
 beforeEach(async () => {

@@ -2,11 +2,11 @@ import type { Dirent } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AGENTS, identifyAttachment, type SessionPlace } from '@recount/core';
-import { type FoundSessions, findSessions, type Machine } from '../find-sessions.ts';
-import { isDenial, type MatchedFile } from '../match-files.ts';
-import type { NotRead } from '../open-store.ts';
-import { findInStores, readSessions } from '../read-sessions.ts';
-import { openSessionMemory } from '../session-memory.ts';
+import { type FoundSessions, findSessions, type Machine } from '../find/find-sessions.ts';
+import { isDenial, type MatchedFile } from '../find/match-files.ts';
+import type { NotRead } from '../read/open-store.ts';
+import { findInStores, readSessions } from '../read/read-sessions.ts';
+import { openSessionMemory } from '../read/session-memory.ts';
 import { openSentLog, type SentFile, type SentLog } from '../spool/sent-log.ts';
 import {
   addWaiting,

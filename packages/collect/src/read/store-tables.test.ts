@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
+import { countTokens, createStores, listIssues } from '../testing/stores.ts';
 import { listNotRead, openSessionStore } from './open-store.ts';
 import { readSessions } from './read-sessions.ts';
-import { countTokens, createStores, listIssues } from './testing/stores.ts';
 
 let stores: Awaited<ReturnType<typeof createStores>>;
 beforeEach(async () => {

@@ -2,8 +2,8 @@ import { sep } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Agent, SessionHeadTable, SessionTable } from '@recount/core';
 import { SourceError } from '@recount/storage/sources';
+import { toNameTest } from '../find/match-files.ts';
 import { type Layout, quote, toSelection } from './canonical-ndjson.ts';
-import { toNameTest } from './match-files.ts';
 
 /** Columns by table. */
 export type Tables = ReadonlyMap<string, ReadonlySet<string>>;

@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { identifyTranscript, parseTranscript } from '@recount/core';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
-import { findSessions } from './find-sessions.ts';
+import { toUsageOnly } from '../deliver/usage-only.ts';
+import { findSessions } from '../find/find-sessions.ts';
 import { openSessionStore } from './open-store.ts';
 import { readSessions } from './read-sessions.ts';
-import { toUsageOnly } from './send/usage-only.ts';
 
 const SESSION = 'c0ffee00-0000-4000-8000-000000000001';
 const KEY = 'a key that keeps blobs';

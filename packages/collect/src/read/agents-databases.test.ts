@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { identifyTranscript, type ParseResult, parseTranscript, type TranscriptIdentity } from '@recount/core';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { findSessions } from './find-sessions.ts';
+import { findSessions } from '../find/find-sessions.ts';
 import { findInStores, readSessions } from './read-sessions.ts';
 
 let homeFolder: string;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { identifyTranscript, type ParseResult, parseTranscript } from '@recount/core';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { findSessions } from './find-sessions.ts';
+import { findSessions } from '../find/find-sessions.ts';
 import { readSessions } from './read-sessions.ts';
 import { openSessionMemory } from './session-memory.ts';
 

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { zstdCompressSync } from 'node:zlib';
 import { identifyTranscript, type ParseResult, parseTranscript } from '@recount/core';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
-import { findSessions } from './find-sessions.ts';
+import { findSessions } from '../find/find-sessions.ts';
 import { readSessions } from './read-sessions.ts';
 
 const AGENT = '.openclaw/agents/main';

@@ -10,7 +10,7 @@ import {
   parseForeignJson,
 } from '@recount/core';
 import { SourceError } from '@recount/storage/sources';
-import { matchFiles } from './match-files.ts';
+import { matchFiles } from '../find/match-files.ts';
 import type { SessionStore } from './session-store.ts';
 
 /** Enough for any prompt: longer lines are skipped. */
