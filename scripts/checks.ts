@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { auditDependencies } from './audit.ts';
 import type { Check, CheckDeps, CheckResult } from './check-result.ts';
+import { findUpwardImports, listSources } from './folder-order.ts';
 import { type Kind, runVitest, type TestRun, toVitestArguments } from './run-vitest.ts';
 import type { Stage } from './stages.ts';
 
@@ -33,6 +34,12 @@ async function checkLockfile({ root }: CheckDeps): Promise<CheckResult> {
   return { ...toResult(offences.length === 0), output: offences.join('') };
 }
 
+/** `turbo boundaries` checks the order of packages. */
+async function checkFolderOrder({ root }: CheckDeps): Promise<CheckResult> {
+  const offences = await findUpwardImports(await listSources(root), (file) => readFile(join(root, file), 'utf8'));
+  return { ...toResult(offences.length === 0), output: offences.map((line) => `${line}\n`).join('') };
+}
+
 async function checkAdvisories({ root }: CheckDeps): Promise<CheckResult> {
   const { passes, output } = await auditDependencies(root);
   return { ...toResult(passes), output };
@@ -45,6 +52,7 @@ const STATIC: readonly Check[] = [
   command('lint', 'biome', 'lint', '--error-on-warnings', '.'),
   command('types', 'turbo', 'run', 'check-types', '--output-logs=errors-only'),
   command('boundaries', 'turbo', 'boundaries'),
+  { name: 'folders', title: 'folders import in order', isStatic: true, run: checkFolderOrder },
   // Its hints concern configuration patterns that match only in other workspaces.
   command('unused', 'knip', '--no-config-hints'),
 ];
