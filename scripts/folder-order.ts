@@ -6,14 +6,14 @@ import { dirname, join, normalize } from 'node:path';
  * `src` and helpers for tests (`testing`) may import from all. Packages without an entry have no folders.
  */
 export const FOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
-  'packages/core': ['lines', 'time-zones', 'records', 'agents', 'assemble', 'ledger', 'live', 'parse'],
-  'packages/collect': ['spool', 'hooks', 'send'],
+  'packages/core': ['time-zones', 'lines', 'records', 'agents', 'assemble', 'ledger', 'parse', 'live'],
+  'packages/collect': ['find', 'read', 'spool', 'hooks', 'deliver'],
   'packages/service': ['telemetry', 'config'],
   'packages/storage': ['sources'],
-  'apps/api': ['problems', 'http', 'paging', 'space', 'documents', 'mcp', 'plugins', 'uploads', 'live', 'routes'],
+  'apps/api': ['problems', 'http', 'paging', 'disk-space', 'documents', 'mcp', 'plugins', 'uploads', 'live', 'routes'],
   'apps/cli': [
-    ...['terminal', 'data-directory', 'parse', 'prices', 'report', 'restore', 'connection', 'usage', 'backfill'],
-    ...['collector', 'live', 'search', 'sessions', 'status', 'installation', 'show', 'commands'],
+    ...['terminal', 'data-directory', 'connection', 'prices', 'report', 'usage', 'parse', 'sessions', 'search', 'show'],
+    ...['backfill', 'collector', 'restore', 'live', 'installation', 'status', 'commands'],
   ],
   'apps/web': ['api', 'format', 'ui', 'transcript', 'pages', 'shell'],
 };
