@@ -7,7 +7,7 @@ import { dirname, join, normalize } from 'node:path';
  */
 export const FOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
   'packages/core': ['time-zones', 'lines', 'records', 'agents', 'assemble', 'ledger', 'parse', 'live'],
-  'packages/collect': ['find', 'read', 'spool', 'hooks', 'deliver'],
+  'packages/collect': ['find', 'spool', 'hooks', 'read', 'deliver'],
   'packages/service': ['telemetry', 'config'],
   'packages/storage': ['sources'],
   'apps/api': ['problems', 'http', 'paging', 'disk-space', 'documents', 'mcp', 'plugins', 'uploads', 'live', 'routes'],
