@@ -1,15 +1,16 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findUpwardImports } from './folder-order.ts';
+import { FOLDER_ORDER, findUpwardImports } from './folder-order.ts';
 
 const ORDER = { 'packages/a': ['low', 'high'] };
 
-const find = (files: Record<string, string>) =>
-  findUpwardImports(Object.keys(files), async (file) => files[file] ?? '', ORDER);
+const find = (files: Record<string, string>, order: Record<string, string[]> = ORDER) =>
+  findUpwardImports(Object.keys(files), async (file) => files[file] ?? '', order);
 
 describe('findUpwardImports', () => {
-  it('accepts imports from the same folder, from folders before it and from src itself', async () => {
-    const text =
-      "import { a } from '../low/a.ts';\nimport './b.ts';\nexport * from '../top.ts';\nimport x from 'low';\n";
+  it('accepts imports from the same folder, and from folders before it', async () => {
+    const text = "import { a } from '../low/a.ts';\nimport './b.ts';\nimport x from 'low';\n";
     expect(await find({ 'packages/a/src/high/deep/a.ts': text.replaceAll("'../", "'../../") })).toEqual([]);
     expect(await find({ 'packages/a/src/high/a.ts': text })).toEqual([]);
   });
@@ -37,4 +38,28 @@ describe('findUpwardImports', () => {
     const text = "import { a } from '../high/a.ts';";
     expect(await find({ 'packages/a/src/low/b.test.ts': text, 'packages/a/src/testing/c.ts': text })).toEqual([]);
   });
+
+  it('places files of src after all folders, unless the list places them elsewhere', async () => {
+    const upwards = { 'packages/a/src/low/b.ts': "import { a } from '../index.ts';" };
+    const downwards = { 'packages/a/src/index.ts': "import { b } from './low/b.ts';" };
+    expect(await find(downwards)).toEqual([]);
+    expect(await find(upwards)).toEqual([expect.stringContaining('index.ts comes after low')]);
+    for (const first of ['.', 'index.ts']) {
+      expect(await find(upwards, { 'packages/a': [first, 'low'] })).toEqual([]);
+      expect(await find(downwards, { 'packages/a': [first, 'low'] })).toEqual([
+        expect.stringContaining('low comes after index.ts'),
+      ]);
+    }
+  });
+
+  it('keeps helpers for tests out of other files', async () => {
+    expect(await find({ 'packages/a/src/low/b.ts': "import { c } from '../testing/c.ts';" })).toEqual([
+      'packages/a/src/low/b.ts: imports ../testing/c.ts, which is only for tests',
+    ]);
+  });
+});
+
+it('names only folders and files that exist', () => {
+  const paths = Object.entries(FOLDER_ORDER).flatMap(([name, order]) => order.map((place) => join(name, 'src', place)));
+  expect(paths.filter((path) => !existsSync(join(import.meta.dirname, '..', path)))).toEqual([]);
 });

@@ -2,29 +2,40 @@ import { glob } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 
 /**
- * Folders of each package in the order of the data: a folder imports only from folders before it. Files directly in
- * `src` and helpers for tests (`testing`) may import from all. Packages without an entry have no folders.
+ * Folders of each package in the order of the data: a folder imports only from folders before it. Helpers for tests
+ * (`testing`) may import from all. A file directly in `src` may be listed by its name; `.` stands for all others there,
+ * which come last without it. Packages without an entry have no folders.
  */
 export const FOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
   'packages/core': ['time-zones', 'lines', 'records', 'agents', 'assemble', 'ledger', 'parse', 'live'],
   'packages/collect': ['find', 'spool', 'hooks', 'read', 'deliver'],
   'packages/service': ['telemetry', 'config'],
-  'packages/storage': ['sources'],
-  'apps/api': ['problems', 'http', 'paging', 'disk-space', 'documents', 'mcp', 'plugins', 'uploads', 'live', 'routes'],
+  'packages/storage': ['.', 'sources'],
+  'apps/api': [
+    ...['config.ts', 'problems', 'http', 'metrics', 'api-dependencies.ts', 'disk-space', 'plugins', 'paging'],
+    ...['uploads', 'documents', 'live', 'mcp', 'routes'],
+  ],
   'apps/cli': [
     ...['terminal', 'data-directory', 'connection', 'prices', 'report', 'usage', 'parse', 'sessions', 'search', 'show'],
     ...['backfill', 'collector', 'restore', 'live', 'installation', 'status', 'commands'],
   ],
-  'apps/web': ['api', 'format', 'ui', 'transcript', 'pages', 'shell'],
+  'apps/web': ['format', 'api', 'ui', 'transcript', 'pages', 'shell'],
 };
 
 /** Packages whose folders still import each other in circles. */
 const UNORDERED = new Set(['packages/db', 'packages/ingest']);
 
-const SOURCE = /^((?:packages|apps)\/[^/]+)\/src\/(?:([^/]+)\/)?.*\.tsx?$/;
+const SOURCE = /^((?:packages|apps)\/[^/]+)\/src\/(.+\.tsx?)$/;
 const IMPORT = /(?:from\s+|import\(\s*|import\s+)'(\.[^']+)'/g;
 
-const isFree = (file: string): boolean => /\.test\.tsx?$|\/(testing|fixtures)\/|\/testing\.ts$/.test(file);
+const isForTests = (file: string): boolean => /\.test\.tsx?$|\/(testing|fixtures)\/|\/testing\.ts$/.test(file);
+
+function findRank(order: readonly string[], path: string): { place: string; rank: number } {
+  const place = order.includes(path) || !path.includes('/') ? path : path.slice(0, path.indexOf('/'));
+  if (order.includes(place)) return { place, rank: order.indexOf(place) };
+  if (place !== path) return { place, rank: -1 };
+  return { place, rank: order.includes('.') ? order.indexOf('.') : order.length };
+}
 
 /**
  * Finds imports against the order of folders.
@@ -40,17 +51,23 @@ export async function findUpwardImports(
 ): Promise<string[]> {
   const offences: string[] = [];
   for (const file of files) {
-    const [, name = '', folder] = SOURCE.exec(file) ?? [];
-    if (folder === undefined || isFree(file) || UNORDERED.has(name)) continue;
+    const [, name = '', path = ''] = SOURCE.exec(file) ?? [];
+    if (path === '' || isForTests(file) || UNORDERED.has(name)) continue;
     const order = orders[name] ?? [];
-    if (!order.includes(folder)) {
-      offences.push(`${file}: ${folder} has no place in the order of ${name}: add it to scripts/folder-order.ts`);
+    const { place, rank } = findRank(order, path);
+    if (rank === -1) {
+      offences.push(`${file}: ${place} has no place in the order of ${name}: add it to scripts/folder-order.ts`);
       continue;
     }
-    for (const [, path = ''] of (await read(file)).matchAll(IMPORT)) {
-      const [, , imported] = SOURCE.exec(normalize(join(dirname(file), path))) ?? [];
-      if (imported === undefined || order.indexOf(imported) <= order.indexOf(folder)) continue;
-      offences.push(`${file}: imports ${path}, but ${imported} comes after ${folder}: move what is shared down`);
+    for (const [, specifier = ''] of (await read(file)).matchAll(IMPORT)) {
+      const target = normalize(join(dirname(file), specifier));
+      const [, , imported = ''] = SOURCE.exec(target) ?? [];
+      const { place: importedPlace, rank: importedRank } = findRank(order, imported);
+      if (isForTests(target)) offences.push(`${file}: imports ${specifier}, which is only for tests`);
+      else if (imported !== '' && importedRank > rank)
+        offences.push(
+          `${file}: imports ${specifier}, but ${importedPlace} comes after ${place}: move what is shared down`,
+        );
     }
   }
   return offences;

@@ -10,8 +10,8 @@ import type {
 } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
-import type { ApiMetrics } from './plugins/metrics.ts';
-import type { SignInLinks } from './plugins/sign-in-links.ts';
+import type { SignInLinks } from './http/sign-in-links.ts';
+import type { ApiMetrics } from './metrics/metrics.ts';
 
 export interface ApiDependencies extends IngestDependencies {
   log: Logger;

@@ -10,8 +10,8 @@ import type { Logger } from 'pino';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { createApiApp } from './app.ts';
 import type { ApiConfig } from './config.ts';
-import { createMetrics } from './plugins/metrics.ts';
-import { createSignInLinks } from './plugins/sign-in-links.ts';
+import { createSignInLinks } from './http/sign-in-links.ts';
+import { createMetrics } from './metrics/metrics.ts';
 import { toLogReason } from './problems/problem-error.ts';
 
 export interface RunningApi {

@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { ApiApp } from '../api-dependencies.ts';
+import type { ApiMetrics } from '../metrics/metrics.ts';
 import { toLogReason } from '../problems/problem-error.ts';
-import type { ApiMetrics } from './metrics.ts';
 
 /**
  * The fields that a request's log lines may have. All others are dropped: plugins log headers, including the key, and

@@ -19,8 +19,8 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { acceptJsonBodies } from '../http/json-bodies.ts';
 import { actorOf, isOperator, missingScope, workspaceOf } from '../plugins/authentication.ts';
+import { acceptJsonBodies } from '../plugins/json-bodies.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 

@@ -2,8 +2,8 @@ import { type MaintenanceCheck, maintenanceCheckListSchema, maintenanceCheckRequ
 import { listMaintenanceChecks, type MaintenanceCheckRow } from '@recount/db';
 import { createMaintenanceRunner } from '@recount/ingest';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { acceptJsonBodies } from '../http/json-bodies.ts';
 import { actorOf, isOperator, requireOperator, workspaceOf } from '../plugins/authentication.ts';
+import { acceptJsonBodies } from '../plugins/json-bodies.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 

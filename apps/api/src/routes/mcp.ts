@@ -1,8 +1,8 @@
 import type { Problem } from '@recount/contract';
 import type { FastifyRequest } from 'fastify';
 import type { ApiApp } from '../api-dependencies.ts';
-import { acceptJsonBodies } from '../http/json-bodies.ts';
 import type { AskApi } from '../mcp/create-mcp-server.ts';
+import { acceptJsonBodies } from '../plugins/json-bodies.ts';
 
 /** The largest JSON-RPC request; the tools limit their answers. */
 const MAX_BODY_BYTES = 256 * 1024;

@@ -7,8 +7,8 @@ import {
 import { changePriceSettings, type PriceSettings, type PriceSettingsChange, readPriceSettings } from '@recount/ingest';
 import type { PriceSource } from '@recount/prices';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { acceptJsonBodies } from '../http/json-bodies.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
+import { acceptJsonBodies } from '../plugins/json-bodies.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
 /** Far more than the overrides of a workspace may take. */

@@ -5,8 +5,8 @@ import {
 } from '@recount/contract';
 import { changeWorkspaceSettings, readWorkspaceSettings, type WorkspaceSettings } from '@recount/db';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { acceptJsonBodies } from '../http/json-bodies.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
+import { acceptJsonBodies } from '../plugins/json-bodies.ts';
 
 const DEFAULTS: WorkspaceSettings = { redaction: 'off', rowsMaxAgeDays: null, rawMaxAgeDays: null };
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { AuditList, SignedIn, SignInList, Whoami } from '@recount/contract';
 import { createApiKey, createSignIn, hashApiKey, revokeApiKey, rotateApiKey } from '@recount/db';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createSignInLinks } from '../plugins/sign-in-links.ts';
+import { createSignInLinks } from '../http/sign-in-links.ts';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
 

@@ -13,6 +13,7 @@ import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { toBrowserName } from '../http/browser-name.ts';
+import { createSignInLinks } from '../http/sign-in-links.ts';
 import { hasScope, workspaceOf } from '../plugins/authentication.ts';
 import {
   clearSignInCookie,
@@ -22,7 +23,6 @@ import {
   setSignInCookie,
 } from '../plugins/credentials.ts';
 import { problemResponse } from '../plugins/openapi.ts';
-import { createSignInLinks } from '../plugins/sign-in-links.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
 const nothing = z.undefined();

@@ -1,8 +1,8 @@
 import { workspaceListSchema, workspaceNameSchema, workspaceParamsSchema, workspaceSchema } from '@recount/contract';
 import { createWorkspace, listWorkspaceSummaries, renameWorkspace } from '@recount/db';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { acceptJsonBodies } from '../http/json-bodies.ts';
 import { actorOf } from '../plugins/authentication.ts';
+import { acceptJsonBodies } from '../plugins/json-bodies.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { ApiDependencies } from '../api-dependencies.ts';
 import { addRoutes } from '../app.ts';
 import { readApiConfig } from '../config.ts';
-import { createMetrics } from '../plugins/metrics.ts';
+import { createMetrics } from '../metrics/metrics.ts';
 import { createOpenapiDocument } from './openapi-document.ts';
 
 it('equals openapi.json: `vitest -u` writes it', async () => {

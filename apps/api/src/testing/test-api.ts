@@ -18,7 +18,7 @@ import { pino } from 'pino';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { createApiApp } from '../app.ts';
 import { type ApiConfig, readApiConfig } from '../config.ts';
-import { createMetrics } from '../plugins/metrics.ts';
+import { createMetrics } from '../metrics/metrics.ts';
 import { listUploadsUnderWay } from './upload-under-way.ts';
 
 export const HOME_WORKSPACE = '01J00000000000000000000001';

@@ -3,7 +3,7 @@ import { type ReceiveRequest, receiveTranscript, toKeyShare } from '@recount/ing
 import { noTracing, SIZE_BYTES, TRANSCRIPT_ID, WORKSPACE_ID } from '@recount/service/telemetry';
 import type { FastifyBaseLogger } from 'fastify';
 import type { ApiDependencies } from '../api-dependencies.ts';
-import type { ApiMetrics } from '../plugins/metrics.ts';
+import type { ApiMetrics } from '../metrics/metrics.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 import { toProblemError } from '../problems/to-problem-error.ts';
 
