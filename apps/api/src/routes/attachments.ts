@@ -62,6 +62,38 @@ const uploadSchema = {
   },
 };
 
+const LIST_ATTACHMENTS = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'listAttachments',
+    summary: 'List the files that an agent keeps with a session’s transcript',
+    tags: ['sessions'],
+    params: sessionParamsSchema,
+    querystring: attachmentListQuerySchema,
+    response: {
+      200: attachmentListSchema,
+      404: problemResponse('The workspace has neither this session nor files of it'),
+    },
+  },
+} as const;
+
+const GET_ATTACHMENT = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'getAttachment',
+    summary: 'Download a file that an agent keeps with a session’s transcript',
+    description: 'As it was uploaded, decoded; or, as the workspace chose, with secrets replaced in place.',
+    tags: ['sessions'],
+    params: attachmentParamsSchema,
+    querystring: attachmentContentQuerySchema,
+    response: {
+      200: toResponse('The file', MEDIA_TYPE, content),
+      304: z.undefined().describe('Not changed'),
+      404: problemResponse('The workspace has no such attachment'),
+    },
+  },
+} as const;
+
 export async function addAttachmentRoutes(
   parent: ApiApp,
   deps: Deps & { space: Pick<SpaceWatch, 'assertRoom' | 'noteFailure'> },
@@ -112,81 +144,45 @@ export async function addAttachmentRoutes(
 
 function addAttachmentReading(app: ApiApp, deps: Deps): void {
   const { database } = deps.database;
-  app.get(
-    '/v1/sessions/:session_id/attachments',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'listAttachments',
-        summary: 'List the files that an agent keeps with a session’s transcript',
-        tags: ['sessions'],
-        params: sessionParamsSchema,
-        querystring: attachmentListQuerySchema,
-        response: {
-          200: attachmentListSchema,
-          404: problemResponse('The workspace has neither this session nor files of it'),
-        },
-      },
-    },
-    async (request) => {
-      const workspaceId = workspaceOf(request);
-      const { limit, cursor } = request.query;
-      const page = { after: parseCursor(cursorSchema, cursor), limit: limit + 1 };
-      const { session_id: name } = request.params;
-      const named = await listAttachments(database, workspaceId, name, page);
-      // The session is looked up only if its id has no attachments: they may exist before any of its transcripts.
-      const isNamed = named.length > 0 || cursor !== undefined;
-      const sessionId = isNamed ? name : (await requireSession(database, workspaceId, name)).session_id;
-      const rows = sessionId === name ? named : await listAttachments(database, workspaceId, sessionId, page);
-      const attachments = rows.slice(0, limit);
-      const last = rows.length > limit ? attachments.at(-1) : undefined;
-      return {
-        attachments: attachments.map(toAnswer),
-        next_cursor: last === undefined ? null : toCursor({ path: last.path, id: last.id }),
-      };
-    },
-  );
+  app.get('/v1/sessions/:session_id/attachments', LIST_ATTACHMENTS, async (request) => {
+    const workspaceId = workspaceOf(request);
+    const { limit, cursor } = request.query;
+    const page = { after: parseCursor(cursorSchema, cursor), limit: limit + 1 };
+    const { session_id: name } = request.params;
+    const named = await listAttachments(database, workspaceId, name, page);
+    // The session is looked up only if its id has no attachments: they may exist before any of its transcripts.
+    const isNamed = named.length > 0 || cursor !== undefined;
+    const sessionId = isNamed ? name : (await requireSession(database, workspaceId, name)).session_id;
+    const rows = sessionId === name ? named : await listAttachments(database, workspaceId, sessionId, page);
+    const attachments = rows.slice(0, limit);
+    const last = rows.length > limit ? attachments.at(-1) : undefined;
+    return {
+      attachments: attachments.map(toAnswer),
+      next_cursor: last === undefined ? null : toCursor({ path: last.path, id: last.id }),
+    };
+  });
 
-  app.get(
-    '/v1/sessions/:session_id/attachments/:attachment_id',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'getAttachment',
-        summary: 'Download a file that an agent keeps with a session’s transcript',
-        description: 'As it was uploaded, decoded; or, as the workspace chose, with secrets replaced in place.',
-        tags: ['sessions'],
-        params: attachmentParamsSchema,
-        querystring: attachmentContentQuerySchema,
-        response: {
-          200: toResponse('The file', MEDIA_TYPE, content),
-          304: z.undefined().describe('Not changed'),
-          404: problemResponse('The workspace has no such attachment'),
-        },
-      },
-    },
-    async (request, reply) => {
-      const workspaceId = workspaceOf(request);
-      const { session_id: sessionId, attachment_id: id } = request.params;
-      const row = await findAttachment(database, workspaceId, id);
-      if (row?.session_id !== sessionId) throw new ProblemError('not-found', 'The session has no such attachment');
-      const { redact, max_bytes: maxBytes = row.size_bytes } = request.query;
-      const sizeBytes = Math.min(maxBytes, row.size_bytes);
-      const name = row.path.slice(row.path.lastIndexOf('/') + 1);
-      reply.type(MEDIA_TYPE).headers({
-        'content-disposition': toAttachment(name.replace(/\.[^.]*$/, ''), /\.[A-Za-z0-9]{1,8}$/.exec(name)?.[0] ?? ''),
-        'cache-control': 'private, no-cache',
-      });
-      // The rules may find more tomorrow, so only bytes that are sent as stored have a known hash.
-      if (!redact && sizeBytes === row.size_bytes) {
-        const entityTag = `"${row.stored_sha256 ?? row.sha256}"`;
-        reply.header('etag', entityTag);
-        if (matchesEntityTag(request.headers['if-none-match'], entityTag)) return reply.code(304).send();
-      }
-      reply.header('content-length', sizeBytes);
-      return reply.send(Readable.from(await readAttachment(deps, row, { redact, maxBytes: sizeBytes })));
-    },
-  );
+  app.get('/v1/sessions/:session_id/attachments/:attachment_id', GET_ATTACHMENT, async (request, reply) => {
+    const workspaceId = workspaceOf(request);
+    const { session_id: sessionId, attachment_id: id } = request.params;
+    const row = await findAttachment(database, workspaceId, id);
+    if (row?.session_id !== sessionId) throw new ProblemError('not-found', 'The session has no such attachment');
+    const { redact, max_bytes: maxBytes = row.size_bytes } = request.query;
+    const sizeBytes = Math.min(maxBytes, row.size_bytes);
+    const name = row.path.slice(row.path.lastIndexOf('/') + 1);
+    reply.type(MEDIA_TYPE).headers({
+      'content-disposition': toAttachment(name.replace(/\.[^.]*$/, ''), /\.[A-Za-z0-9]{1,8}$/.exec(name)?.[0] ?? ''),
+      'cache-control': 'private, no-cache',
+    });
+    // The rules may find more tomorrow, so only bytes that are sent as stored have a known hash.
+    if (!redact && sizeBytes === row.size_bytes) {
+      const entityTag = `"${row.stored_sha256 ?? row.sha256}"`;
+      reply.header('etag', entityTag);
+      if (matchesEntityTag(request.headers['if-none-match'], entityTag)) return reply.code(304).send();
+    }
+    reply.header('content-length', sizeBytes);
+    return reply.send(Readable.from(await readAttachment(deps, row, { redact, maxBytes: sizeBytes })));
+  });
 }
 
 const toAnswer = ({ workspace_id: _workspace, object_key: _key, ...row }: AttachmentRow): Attachment => row;

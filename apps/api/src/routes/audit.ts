@@ -7,32 +7,30 @@ import { workspaceOf } from '../plugins/authentication.ts';
 
 const cursorSchema = z.strictObject({ entry: z.string().max(100) });
 
+const LIST_AUDIT = {
+  config: { scope: 'admin' },
+  schema: {
+    operationId: 'listAudit',
+    summary: 'List who changed what',
+    description:
+      'Keys, settings, prices, deletions, and runs over all transcripts. Entries are written with the change itself, and never changed.',
+    tags: ['operations'],
+    querystring: auditQuerySchema,
+    response: { 200: auditListSchema },
+  },
+} as const;
+
 /** The audit log: who changed what. */
 export function addAuditRoutes(app: ApiApp, { database: { database } }: Pick<ApiDependencies, 'database'>): void {
-  app.get(
-    '/v1/audit',
-    {
-      config: { scope: 'admin' },
-      schema: {
-        operationId: 'listAudit',
-        summary: 'List who changed what',
-        description:
-          'Keys, settings, prices, deletions, and runs over all transcripts. Entries are written with the change itself, and never changed.',
-        tags: ['operations'],
-        querystring: auditQuerySchema,
-        response: { 200: auditListSchema },
-      },
-    },
-    async (request) => {
-      const { limit, cursor, ...filter } = request.query;
-      const afterId = parseCursor(cursorSchema, cursor)?.entry;
-      const page = { afterId, limit: limit + 1 };
-      const rows = await listAuditEntries(database, workspaceOf(request), filter, page);
-      const entries = rows.slice(0, limit).map(toEntry);
-      const last = rows.length > limit ? entries.at(-1) : undefined;
-      return { entries, next_cursor: last === undefined ? null : toCursor({ entry: last.id }) };
-    },
-  );
+  app.get('/v1/audit', LIST_AUDIT, async (request) => {
+    const { limit, cursor, ...filter } = request.query;
+    const afterId = parseCursor(cursorSchema, cursor)?.entry;
+    const page = { afterId, limit: limit + 1 };
+    const rows = await listAuditEntries(database, workspaceOf(request), filter, page);
+    const entries = rows.slice(0, limit).map(toEntry);
+    const last = rows.length > limit ? entries.at(-1) : undefined;
+    return { entries, next_cursor: last === undefined ? null : toCursor({ entry: last.id }) };
+  });
 }
 
 const toEntry = ({ workspace_id: _workspaceId, ...entry }: AuditRow) => entry;

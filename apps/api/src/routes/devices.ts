@@ -30,6 +30,45 @@ const MAX_CODES_PER_MINUTE = 10;
 /** Polls for a key by one address: ten machines, each every five seconds. */
 const MAX_TOKENS_PER_MINUTE = 120;
 
+const CREATE_DEVICE_CODE = {
+  schema: {
+    operationId: 'createDeviceCode',
+    summary: 'Request a key with a code that an admin approves',
+    description: 'The device authorization request of RFC 8628. Needs no key.',
+    tags: ['operations'],
+    consumes: [FORM],
+    body: deviceCodeRequestSchema,
+    response: { 200: deviceCodeSchema, 429: problemResponse('Too many machines are requesting a key') },
+  },
+} as const;
+
+const REDEEM_DEVICE_CODE = {
+  schema: {
+    operationId: 'redeemDeviceCode',
+    summary: 'Fetch the key of an approved code',
+    description: 'The device access token request of RFC 8628. Needs no key. The key is given once.',
+    tags: ['operations'],
+    consumes: [FORM],
+    body: deviceTokenRequestSchema,
+    response: { 200: deviceTokenSchema, 400: deviceRefusalSchema },
+  },
+} as const;
+
+const APPROVE_DEVICE = {
+  config: { scope: 'admin' },
+  schema: {
+    operationId: 'approveDevice',
+    summary: 'Approve the code of a machine that requests a key',
+    description: 'Its key expires with the key of this request, and is revoked with it.',
+    tags: ['operations'],
+    body: deviceApprovalSchema,
+    response: {
+      200: approvedDeviceSchema,
+      404: problemResponse('No machine is waiting with this code, or the code has expired'),
+    },
+  },
+} as const;
+
 /** How a machine without a key gets one: it shows a code, and an admin approves it (RFC 8628). */
 export async function addDeviceRoutes(
   parent: ApiApp,
@@ -58,50 +97,23 @@ export async function addDeviceRoutes(
       };
     };
 
-    app.post(
-      '/v1/device/code',
-      {
-        onRequest: limit(MAX_CODES_PER_MINUTE),
-        schema: {
-          operationId: 'createDeviceCode',
-          summary: 'Request a key with a code that an admin approves',
-          description: 'The device authorization request of RFC 8628. Needs no key.',
-          tags: ['operations'],
-          consumes: [FORM],
-          body: deviceCodeRequestSchema,
-          response: { 200: deviceCodeSchema, 429: problemResponse('Too many machines are requesting a key') },
-        },
-      },
-      async (request) => {
-        const { machine, scope: words } = request.body;
-        const scopes = words.split(' ') as DeviceScope[];
-        const made = await pool.withTransaction((transaction) => createDeviceRequest(transaction, { machine, scopes }));
-        if (made === undefined)
-          throw new ProblemError('too-many-requests', 'Too many machines are waiting for approval');
-        return {
-          device_code: made.deviceCode,
-          user_code: `${made.userCode.slice(0, 4)}-${made.userCode.slice(4)}`,
-          verification_uri: `${request.protocol}://${request.host}/admin`,
-          expires_in: DEVICE_REQUEST_MAX_AGE_S,
-          interval: DEVICE_POLL_INTERVAL_S,
-        };
-      },
-    );
+    app.post('/v1/device/code', { ...CREATE_DEVICE_CODE, onRequest: limit(MAX_CODES_PER_MINUTE) }, async (request) => {
+      const { machine, scope: words } = request.body;
+      const scopes = words.split(' ') as DeviceScope[];
+      const made = await pool.withTransaction((transaction) => createDeviceRequest(transaction, { machine, scopes }));
+      if (made === undefined) throw new ProblemError('too-many-requests', 'Too many machines are waiting for approval');
+      return {
+        device_code: made.deviceCode,
+        user_code: `${made.userCode.slice(0, 4)}-${made.userCode.slice(4)}`,
+        verification_uri: `${request.protocol}://${request.host}/admin`,
+        expires_in: DEVICE_REQUEST_MAX_AGE_S,
+        interval: DEVICE_POLL_INTERVAL_S,
+      };
+    });
 
     app.post(
       '/v1/device/token',
-      {
-        onRequest: limit(MAX_TOKENS_PER_MINUTE),
-        schema: {
-          operationId: 'redeemDeviceCode',
-          summary: 'Fetch the key of an approved code',
-          description: 'The device access token request of RFC 8628. Needs no key. The key is given once.',
-          tags: ['operations'],
-          consumes: [FORM],
-          body: deviceTokenRequestSchema,
-          response: { 200: deviceTokenSchema, 400: deviceRefusalSchema },
-        },
-      },
+      { ...REDEEM_DEVICE_CODE, onRequest: limit(MAX_TOKENS_PER_MINUTE) },
       async (request, reply) => {
         const { device_code: code } = request.body;
         const redeemed = await pool.withTransaction((transaction) => redeemDeviceCode(transaction, code));
@@ -111,37 +123,20 @@ export async function addDeviceRoutes(
       },
     );
 
-    app.post(
-      '/v1/device/approve',
-      {
-        config: { scope: 'admin' },
-        schema: {
-          operationId: 'approveDevice',
-          summary: 'Approve the code of a machine that requests a key',
-          description: 'Its key expires with the key of this request, and is revoked with it.',
-          tags: ['operations'],
-          body: deviceApprovalSchema,
-          response: {
-            200: approvedDeviceSchema,
-            404: problemResponse('No machine is waiting with this code, or the code has expired'),
-          },
-        },
-      },
-      async (request) => {
-        const { user_code: userCode, scopes, person = null } = request.body;
-        const workspaceId = workspaceOf(request);
-        const keyExpiresAt = request.keyHolder?.expiresAt ?? null;
-        const approval = { workspaceId, scopes, person, keyExpiresAt, actor: actorOf(request) };
-        const approved = await pool.withTransaction(async (transaction) => {
-          const isHeld = await holdApiKey(transaction, workspaceId, request.keyHolder?.keyId ?? '');
-          if (!isHeld) throw new ProblemError('invalid-key', 'The key was revoked');
-          return await approveDeviceRequest(transaction, userCode, approval);
-        });
-        if (approved === undefined) {
-          throw new ProblemError('not-found', 'No machine is waiting with this code: codes expire after ten minutes');
-        }
-        return { machine: approved.machine, scopes: approved.scopes };
-      },
-    );
+    app.post('/v1/device/approve', APPROVE_DEVICE, async (request) => {
+      const { user_code: userCode, scopes, person = null } = request.body;
+      const workspaceId = workspaceOf(request);
+      const keyExpiresAt = request.keyHolder?.expiresAt ?? null;
+      const approval = { workspaceId, scopes, person, keyExpiresAt, actor: actorOf(request) };
+      const approved = await pool.withTransaction(async (transaction) => {
+        const isHeld = await holdApiKey(transaction, workspaceId, request.keyHolder?.keyId ?? '');
+        if (!isHeld) throw new ProblemError('invalid-key', 'The key was revoked');
+        return await approveDeviceRequest(transaction, userCode, approval);
+      });
+      if (approved === undefined) {
+        throw new ProblemError('not-found', 'No machine is waiting with this code: codes expire after ten minutes');
+      }
+      return { machine: approved.machine, scopes: approved.scopes };
+    });
   });
 }

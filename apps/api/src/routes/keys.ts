@@ -27,6 +27,69 @@ import { ProblemError } from '../problems/problem-error.ts';
 /** Secrets must not be cached. */
 const NOT_CACHED = ['cache-control', 'no-store'] as const;
 
+const GET_KEY = {
+  config: { scope: 'any' },
+  schema: {
+    operationId: 'getKey',
+    summary: 'Read what the key may do',
+    tags: ['operations'],
+    response: { 200: keyHolderSchema },
+  },
+} as const;
+
+const LIST_KEYS = {
+  config: { scope: 'admin' },
+  schema: {
+    operationId: 'listKeys',
+    summary: 'List the keys of the workspace',
+    description: 'Without their secrets.',
+    tags: ['operations'],
+    response: { 200: apiKeyListSchema },
+  },
+} as const;
+
+const CREATE_KEY = {
+  config: { scope: 'admin' },
+  schema: {
+    operationId: 'createKey',
+    summary: 'Make a key',
+    description: 'Only this response contains its secret.',
+    tags: ['operations'],
+    body: apiKeyRequestSchema,
+    response: { 201: apiKeySecretSchema },
+  },
+} as const;
+
+const ROTATE_KEY = {
+  config: { scope: 'admin' },
+  schema: {
+    operationId: 'rotateKey',
+    summary: 'Give a key a new secret',
+    description:
+      'Id, name and scopes stay. Only this response contains the new secret. A key with the scope operator can only be rotated by another key with that scope.',
+    tags: ['operations'],
+    params: apiKeyParamsSchema,
+    body: apiKeyRotationSchema,
+    response: { 200: apiKeySecretSchema, 404: problemResponse('No such key, or it is revoked or has expired') },
+  },
+} as const;
+
+const REVOKE_KEY = {
+  config: { scope: 'admin' },
+  schema: {
+    operationId: 'revokeKey',
+    summary: 'Revoke a key',
+    description:
+      'It is refused from now on, and so are the keys that it created or rotated. Their uploads remain, under their ids. A key with the scope operator can only be revoked by a key with that scope.',
+    tags: ['operations'],
+    params: apiKeyParamsSchema,
+    response: {
+      204: z.undefined().describe('It is revoked'),
+      404: problemResponse('No such key, or revoked already'),
+    },
+  },
+} as const;
+
 /** Keys of the workspace: a key with the scope admin creates, rotates and revokes the others. */
 export async function addKeyRoutes(
   parent: ApiApp,
@@ -48,124 +111,51 @@ export async function addKeyRoutes(
     const app = scope as ApiApp;
     acceptJsonBodies(app);
 
-    app.get(
-      '/v1/key',
-      {
-        config: { scope: 'any' },
-        schema: {
-          operationId: 'getKey',
-          summary: 'Read what the key may do',
-          tags: ['operations'],
-          response: { 200: keyHolderSchema },
-        },
-      },
-      async ({ keyHolder }) => {
-        if (keyHolder === null) throw new Error('The route has no scope');
-        const { keyId, scopes, person, expiresAt } = keyHolder;
-        return { key_id: keyId, scopes, person, expires_at: expiresAt, server_version: packageJson.version };
-      },
-    );
+    app.get('/v1/key', GET_KEY, async ({ keyHolder }) => {
+      if (keyHolder === null) throw new Error('The route has no scope');
+      const { keyId, scopes, person, expiresAt } = keyHolder;
+      return { key_id: keyId, scopes, person, expires_at: expiresAt, server_version: packageJson.version };
+    });
 
-    app.get(
-      '/v1/keys',
-      {
-        config: { scope: 'admin' },
-        schema: {
-          operationId: 'listKeys',
-          summary: 'List the keys of the workspace',
-          description: 'Without their secrets.',
-          tags: ['operations'],
-          response: { 200: apiKeyListSchema },
-        },
-      },
-      async (request) => {
-        const rows = await listApiKeys(database, workspaceOf(request));
-        return { keys: rows.map(({ workspace_id: _workspaceId, ...key }) => key) };
-      },
-    );
+    app.get('/v1/keys', LIST_KEYS, async (request) => {
+      const rows = await listApiKeys(database, workspaceOf(request));
+      return { keys: rows.map(({ workspace_id: _workspaceId, ...key }) => key) };
+    });
 
-    app.post(
-      '/v1/keys',
-      {
-        config: { scope: 'admin' },
-        schema: {
-          operationId: 'createKey',
-          summary: 'Make a key',
-          description: 'Only this response contains its secret.',
-          tags: ['operations'],
-          body: apiKeyRequestSchema,
-          response: { 201: apiKeySecretSchema },
-        },
-      },
-      async (request, reply) => {
-        const { name, scopes, person = null, expires_at: expiresAt = null } = request.body;
-        requireEnd(request, expiresAt, now());
-        const key = { workspaceId: workspaceOf(request), name, scopes, person, expiresAt, actor: actorOf(request) };
-        const made = await change(request, (transaction) => createApiKey(transaction, key));
-        return reply
-          .header(...NOT_CACHED)
-          .code(201)
-          .send({ ...made, expires_at: expiresAt, previous_expires_at: null });
-      },
-    );
+    app.post('/v1/keys', CREATE_KEY, async (request, reply) => {
+      const { name, scopes, person = null, expires_at: expiresAt = null } = request.body;
+      requireEnd(request, expiresAt, now());
+      const key = { workspaceId: workspaceOf(request), name, scopes, person, expiresAt, actor: actorOf(request) };
+      const made = await change(request, (transaction) => createApiKey(transaction, key));
+      return reply
+        .header(...NOT_CACHED)
+        .code(201)
+        .send({ ...made, expires_at: expiresAt, previous_expires_at: null });
+    });
 
-    app.post(
-      '/v1/keys/:key_id/rotate',
-      {
-        config: { scope: 'admin' },
-        schema: {
-          operationId: 'rotateKey',
-          summary: 'Give a key a new secret',
-          description:
-            'Id, name and scopes stay. Only this response contains the new secret. A key with the scope operator can only be rotated by another key with that scope.',
-          tags: ['operations'],
-          params: apiKeyParamsSchema,
-          body: apiKeyRotationSchema,
-          response: { 200: apiKeySecretSchema, 404: problemResponse('No such key, or it is revoked or has expired') },
-        },
-      },
-      async (request, reply) => {
-        const { grace_ms: graceMs, expires_at: expiresAt } = request.body;
-        const { key_id: id } = request.params;
-        if (expiresAt !== undefined) requireEnd(request, expiresAt, now());
-        const rotation = { graceMs, expiresAt, actor: actorOf(request) };
-        const rotated = await change(request, async (transaction) => {
-          await requireRight(request, transaction, id);
-          return await rotateApiKey(transaction, workspaceOf(request), id, rotation);
-        });
-        if (rotated === undefined) throw new ProblemError('not-found', 'No such key, or it is revoked or has expired');
-        const { key, expiresAt: expires_at, previousExpiresAt: previous_expires_at } = rotated;
-        return reply.header(...NOT_CACHED).send({ id, key, expires_at, previous_expires_at });
-      },
-    );
+    app.post('/v1/keys/:key_id/rotate', ROTATE_KEY, async (request, reply) => {
+      const { grace_ms: graceMs, expires_at: expiresAt } = request.body;
+      const { key_id: id } = request.params;
+      if (expiresAt !== undefined) requireEnd(request, expiresAt, now());
+      const rotation = { graceMs, expiresAt, actor: actorOf(request) };
+      const rotated = await change(request, async (transaction) => {
+        await requireRight(request, transaction, id);
+        return await rotateApiKey(transaction, workspaceOf(request), id, rotation);
+      });
+      if (rotated === undefined) throw new ProblemError('not-found', 'No such key, or it is revoked or has expired');
+      const { key, expiresAt: expires_at, previousExpiresAt: previous_expires_at } = rotated;
+      return reply.header(...NOT_CACHED).send({ id, key, expires_at, previous_expires_at });
+    });
 
-    app.delete(
-      '/v1/keys/:key_id',
-      {
-        config: { scope: 'admin' },
-        schema: {
-          operationId: 'revokeKey',
-          summary: 'Revoke a key',
-          description:
-            'It is refused from now on, and so are the keys that it created or rotated. Their uploads remain, under their ids. A key with the scope operator can only be revoked by a key with that scope.',
-          tags: ['operations'],
-          params: apiKeyParamsSchema,
-          response: {
-            204: z.undefined().describe('It is revoked'),
-            404: problemResponse('No such key, or revoked already'),
-          },
-        },
-      },
-      async (request, reply) => {
-        const { key_id: id } = request.params;
-        const isRevoked = await pool.withTransaction(async (transaction) => {
-          await requireRight(request, transaction, id);
-          return await revokeApiKey(transaction, workspaceOf(request), id, actorOf(request));
-        });
-        if (!isRevoked) throw new ProblemError('not-found', 'No such key, or it is revoked already');
-        return reply.code(204).send();
-      },
-    );
+    app.delete('/v1/keys/:key_id', REVOKE_KEY, async (request, reply) => {
+      const { key_id: id } = request.params;
+      const isRevoked = await pool.withTransaction(async (transaction) => {
+        await requireRight(request, transaction, id);
+        return await revokeApiKey(transaction, workspaceOf(request), id, actorOf(request));
+      });
+      if (!isRevoked) throw new ProblemError('not-found', 'No such key, or it is revoked already');
+      return reply.code(204).send();
+    });
   });
 }
 

@@ -36,6 +36,54 @@ const DESCRIPTION = [
 
 const notFound = problemResponse('The workspace has no such session, nor a stream of it');
 
+const FOLLOW_SESSION = {
+  exposeHeadRoute: false,
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'followSession',
+    summary: 'Follow a session',
+    description: DESCRIPTION,
+    tags: ['live'],
+    params: liveParamsSchema,
+    querystring: liveEventQuerySchema,
+    headers: liveEventHeadersSchema,
+    response: { 200: toResponse('Events as they happen', EVENT_STREAM_MEDIA_TYPE, z.string()), 404: notFound },
+  },
+} as const;
+
+const FOLLOW_WORKSPACE = {
+  exposeHeadRoute: false,
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'followWorkspace',
+    summary: 'Follow what runs',
+    description: [
+      'Server-sent events `running`, with the answer of `GET /v1/live?state=running` as `data`: at the start, when it has changed, at most once a second,',
+      `and again now and then. At most ${MAX_WORKSPACE_READERS_PER_KEY} readers of a key at once.`,
+    ].join(' '),
+    tags: ['live'],
+    response: {
+      200: toResponse('Events as they happen', EVENT_STREAM_MEDIA_TYPE, z.string()),
+      429: problemResponse('Too many readers at once'),
+    },
+  },
+} as const;
+
+const LIST_CHECKPOINTS = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'listCheckpoints',
+    summary: 'List the points that a session can be rewound to',
+    description: [
+      'User messages of all its transcripts and streams, in order of time, the newest last. `recount run` makes the agent repeat them',
+      'in its stream if they are sent through its stdin.',
+    ].join(' '),
+    tags: ['live'],
+    params: liveParamsSchema,
+    response: { 200: checkpointListSchema, 404: notFound },
+  },
+} as const;
+
 export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void {
   const { database } = deps.database;
   const bell = createLiveBell(deps.database, (error) =>
@@ -68,105 +116,51 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
     };
   };
 
-  app.get(
-    '/v1/sessions/:session_id/events',
-    {
-      exposeHeadRoute: false,
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'followSession',
-        summary: 'Follow a session',
-        description: DESCRIPTION,
-        tags: ['live'],
-        params: liveParamsSchema,
-        querystring: liveEventQuerySchema,
-        headers: liveEventHeadersSchema,
-        response: { 200: toResponse('Events as they happen', EVENT_STREAM_MEDIA_TYPE, z.string()), 404: notFound },
+  app.get('/v1/sessions/:session_id/events', FOLLOW_SESSION, async (request, reply) => {
+    const session = { workspaceId: workspaceOf(request), sessionId: request.params.session_id };
+    const live = await findLiveSession(database, session);
+    const { workspaceId, sessionId } = session;
+    // A stream without a session yet is followed by its own id.
+    const stream = live ?? (await findLiveStream(database, { workspaceId, streamId: sessionId }));
+    if (stream === undefined) await requireSession(workspaceId, sessionId);
+    const reader = admit(request, reply);
+    const lastId = toEventId(request.query.last_event_id ?? request.headers['last-event-id']);
+    const events = toEventStream(
+      { database, bell },
+      {
+        session,
+        // The id may be from before the session was deleted and started again.
+        afterId: lastId > (live?.last_event_id ?? 0) ? 0 : lastId,
+        isFollowing: request.query.follow,
+        ...reader,
       },
-    },
-    async (request, reply) => {
-      const session = { workspaceId: workspaceOf(request), sessionId: request.params.session_id };
-      const live = await findLiveSession(database, session);
-      const { workspaceId, sessionId } = session;
-      // A stream without a session yet is followed by its own id.
-      const stream = live ?? (await findLiveStream(database, { workspaceId, streamId: sessionId }));
-      if (stream === undefined) await requireSession(workspaceId, sessionId);
-      const reader = admit(request, reply);
-      const lastId = toEventId(request.query.last_event_id ?? request.headers['last-event-id']);
-      const events = toEventStream(
-        { database, bell },
-        {
-          session,
-          // The id may be from before the session was deleted and started again.
-          afterId: lastId > (live?.last_event_id ?? 0) ? 0 : lastId,
-          isFollowing: request.query.follow,
-          ...reader,
-        },
-      );
-      return sendEvents(reply, events);
-    },
-  );
+    );
+    return sendEvents(reply, events);
+  });
 
-  app.get(
-    '/v1/live/events',
-    {
-      exposeHeadRoute: false,
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'followWorkspace',
-        summary: 'Follow what runs',
-        description: [
-          'Server-sent events `running`, with the answer of `GET /v1/live?state=running` as `data`: at the start, when it has changed, at most once a second,',
-          `and again now and then. At most ${MAX_WORKSPACE_READERS_PER_KEY} readers of a key at once.`,
-        ].join(' '),
-        tags: ['live'],
-        response: {
-          200: toResponse('Events as they happen', EVENT_STREAM_MEDIA_TYPE, z.string()),
-          429: problemResponse('Too many readers at once'),
-        },
-      },
-    },
-    async (request, reply) => {
-      const keyId = request.keyHolder?.keyId ?? '';
-      const count = workspaceReaders.get(keyId) ?? 0;
-      if (count >= MAX_WORKSPACE_READERS_PER_KEY) throw tooManyReaders(MAX_WORKSPACE_READERS_PER_KEY);
-      const reader = admit(request, reply);
-      workspaceReaders.set(keyId, count + 1);
-      reply.raw.once('close', () => {
-        const left = (workspaceReaders.get(keyId) ?? 1) - 1;
-        if (left === 0) workspaceReaders.delete(keyId);
-        else workspaceReaders.set(keyId, left);
-      });
-      return sendEvents(reply, toRunningStream({ database, bell }, { workspaceId: workspaceOf(request), ...reader }));
-    },
-  );
+  app.get('/v1/live/events', FOLLOW_WORKSPACE, async (request, reply) => {
+    const keyId = request.keyHolder?.keyId ?? '';
+    const count = workspaceReaders.get(keyId) ?? 0;
+    if (count >= MAX_WORKSPACE_READERS_PER_KEY) throw tooManyReaders(MAX_WORKSPACE_READERS_PER_KEY);
+    const reader = admit(request, reply);
+    workspaceReaders.set(keyId, count + 1);
+    reply.raw.once('close', () => {
+      const left = (workspaceReaders.get(keyId) ?? 1) - 1;
+      if (left === 0) workspaceReaders.delete(keyId);
+      else workspaceReaders.set(keyId, left);
+    });
+    return sendEvents(reply, toRunningStream({ database, bell }, { workspaceId: workspaceOf(request), ...reader }));
+  });
 
-  app.get(
-    '/v1/sessions/:session_id/checkpoints',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'listCheckpoints',
-        summary: 'List the points that a session can be rewound to',
-        description: [
-          'User messages of all its transcripts and streams, in order of time, the newest last. `recount run` makes the agent repeat them',
-          'in its stream if they are sent through its stdin.',
-        ].join(' '),
-        tags: ['live'],
-        params: liveParamsSchema,
-        response: { 200: checkpointListSchema, 404: notFound },
-      },
-    },
-    async (request) => {
-      const session = { workspaceId: workspaceOf(request), sessionId: request.params.session_id };
-      const live = await findLiveSession(database, session);
-      if (live === undefined) await requireSession(session.workspaceId, session.sessionId);
-      const shown = live?.checkpoints ?? [];
-      const stored = await listCheckpoints(database, session, { limit: MAX_CHECKPOINTS, known: shown });
-      const checkpoints = mergeCheckpoints(stored, shown).slice(-MAX_CHECKPOINTS);
-      return { session_id: session.sessionId, checkpoints };
-    },
-  );
+  app.get('/v1/sessions/:session_id/checkpoints', LIST_CHECKPOINTS, async (request) => {
+    const session = { workspaceId: workspaceOf(request), sessionId: request.params.session_id };
+    const live = await findLiveSession(database, session);
+    if (live === undefined) await requireSession(session.workspaceId, session.sessionId);
+    const shown = live?.checkpoints ?? [];
+    const stored = await listCheckpoints(database, session, { limit: MAX_CHECKPOINTS, known: shown });
+    const checkpoints = mergeCheckpoints(stored, shown).slice(-MAX_CHECKPOINTS);
+    return { session_id: session.sessionId, checkpoints };
+  });
 
   async function requireSession(workspaceId: string, sessionId: string): Promise<void> {
     if ((await findSession(database, workspaceId, sessionId)) !== undefined) return;

@@ -38,6 +38,39 @@ const DESCRIPTION = [
 
 type Deps = ApiDependencies & { space: Pick<SpaceWatch, 'assertRoom'> };
 
+const SEND_LIVE_STREAM = {
+  config: { scope: 'ingest', isRateLimited: false },
+  schema: {
+    operationId: 'sendLiveStream',
+    summary: 'Send the output of a running agent',
+    description: DESCRIPTION,
+    tags: ['live'],
+    params: liveParamsSchema,
+    querystring: liveQuerySchema,
+    headers: liveHeadersSchema,
+    response: {
+      200: liveReceiptSchema,
+      400: problemResponse('A chunk does not match its digest; everything before it is stored'),
+      408: problemResponse('No data for too long; the stream is closed'),
+      409: problemResponse(
+        'Bytes are missing, see Recount-Offset; or the stream has other bytes there; or it is closed, or another request has it',
+      ),
+      413: problemResponse('The stream has reached its limit; everything before it is stored'),
+    },
+  },
+} as const;
+
+const LIST_LIVE_STREAMS = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'listLiveStreams',
+    summary: 'List what runs now',
+    tags: ['live'],
+    querystring: liveListQuerySchema,
+    response: { 200: liveListSchema },
+  },
+} as const;
+
 /** Streams of running agents: sending and reading them. */
 export function addLiveRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void {
   const { database } = deps.database;
@@ -46,64 +79,40 @@ export function addLiveRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void
   addTending(app, deps, config);
   addLiveEventRoutes(app, deps, config);
 
-  app.post(
-    '/v1/sessions/:session_id/live',
-    {
-      config: { scope: 'ingest', isRateLimited: false },
-      schema: {
-        operationId: 'sendLiveStream',
-        summary: 'Send the output of a running agent',
-        description: DESCRIPTION,
-        tags: ['live'],
-        params: liveParamsSchema,
-        querystring: liveQuerySchema,
-        headers: liveHeadersSchema,
-        response: {
-          200: liveReceiptSchema,
-          400: problemResponse('A chunk does not match its digest; everything before it is stored'),
-          408: problemResponse('No data for too long; the stream is closed'),
-          409: problemResponse(
-            'Bytes are missing, see Recount-Offset; or the stream has other bytes there; or it is closed, or another request has it',
-          ),
-          413: problemResponse('The stream has reached its limit; everything before it is stored'),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { query, headers, params } = request;
-      const decode = chooseLiveDecoder(headers);
-      await deps.space.assertRoom();
-      if (headers.expect !== undefined) reply.raw.writeContinue();
-      // Silence on the stream has a limit of its own.
-      request.raw.socket.setTimeout(2 * config.idleTimeoutMs);
-      const streamId = headers['recount-stream'] ?? newStreamId();
-      const workspaceId = workspaceOf(request);
-      const received = await receiver.receive({
-        workspaceId,
-        uploaderKeyId: uploaderOf(request),
-        machine: query.machine,
-        person: personOf(request, query.person),
-        streamId,
-        sessionId: params.session_id,
-        agent: query.agent,
-        sourceFormat: query.source_format,
-        path: query.path,
-        offset: headers['recount-offset'],
-        body: request.raw,
-        decode,
-        completion: headers['recount-complete']
-          ? { exitCode: headers['recount-exit-code'], exitSignal: headers['recount-exit-signal'] }
-          : undefined,
-      });
-      const { state, stored_bytes, transcript_id } = received;
-      request.log.info(
-        { workspaceId, streamId, state, storedBytes: stored_bytes, transcriptId: transcript_id },
-        'live stream',
-      );
-      reply.header(OFFSET_HEADER, String(stored_bytes));
-      return { stream_id: streamId, state, stored_bytes, transcript_id };
-    },
-  );
+  app.post('/v1/sessions/:session_id/live', SEND_LIVE_STREAM, async (request, reply) => {
+    const { query, headers, params } = request;
+    const decode = chooseLiveDecoder(headers);
+    await deps.space.assertRoom();
+    if (headers.expect !== undefined) reply.raw.writeContinue();
+    // Silence on the stream has a limit of its own.
+    request.raw.socket.setTimeout(2 * config.idleTimeoutMs);
+    const streamId = headers['recount-stream'] ?? newStreamId();
+    const workspaceId = workspaceOf(request);
+    const received = await receiver.receive({
+      workspaceId,
+      uploaderKeyId: uploaderOf(request),
+      machine: query.machine,
+      person: personOf(request, query.person),
+      streamId,
+      sessionId: params.session_id,
+      agent: query.agent,
+      sourceFormat: query.source_format,
+      path: query.path,
+      offset: headers['recount-offset'],
+      body: request.raw,
+      decode,
+      completion: headers['recount-complete']
+        ? { exitCode: headers['recount-exit-code'], exitSignal: headers['recount-exit-signal'] }
+        : undefined,
+    });
+    const { state, stored_bytes, transcript_id } = received;
+    request.log.info(
+      { workspaceId, streamId, state, storedBytes: stored_bytes, transcriptId: transcript_id },
+      'live stream',
+    );
+    reply.header(OFFSET_HEADER, String(stored_bytes));
+    return { stream_id: streamId, state, stored_bytes, transcript_id };
+  });
 
   app.head(
     '/v1/sessions/:session_id/live',
@@ -136,26 +145,13 @@ export function addLiveRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void
     },
   );
 
-  app.get(
-    '/v1/live',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'listLiveStreams',
-        summary: 'List what runs now',
-        tags: ['live'],
-        querystring: liveListQuerySchema,
-        response: { 200: liveListSchema },
-      },
-    },
-    async (request) => {
-      const { state, session_id: sessionId } = request.query;
-      const isOpen = state === 'all' ? undefined : state === 'running';
-      const filter = { isOpen, sessionId };
-      const streams = await listLiveStreams(database, workspaceOf(request), filter, MAX_LIVE_STREAMS_LISTED);
-      return { streams: streams.map(toLiveStream) };
-    },
-  );
+  app.get('/v1/live', LIST_LIVE_STREAMS, async (request) => {
+    const { state, session_id: sessionId } = request.query;
+    const isOpen = state === 'all' ? undefined : state === 'running';
+    const filter = { isOpen, sessionId };
+    const streams = await listLiveStreams(database, workspaceOf(request), filter, MAX_LIVE_STREAMS_LISTED);
+    return { streams: streams.map(toLiveStream) };
+  });
 }
 
 /** Regularly ends abandoned streams and does similar maintenance. */

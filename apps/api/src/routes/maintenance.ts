@@ -11,6 +11,37 @@ import { ProblemError } from '../problems/problem-error.ts';
 const INSTALLATION = '';
 const RETRY_AFTER_SECONDS = '60';
 
+const LIST_CHECKS = {
+  config: { scope: 'admin' },
+  schema: {
+    operationId: 'listChecks',
+    summary: 'Read the state of checks',
+    description:
+      'The last one of each kind, and the findings of the last one that finished. Those of the installation only for keys with the scope operator.',
+    tags: ['operations'],
+    response: { 200: maintenanceCheckListSchema },
+  },
+} as const;
+
+const START_CHECK = {
+  config: { scope: 'admin' },
+  schema: {
+    operationId: 'startCheck',
+    summary: 'Start a check',
+    description: [
+      'It continues when the client disconnects; one of each kind and workspace runs at a time. `GET /v1/checks` shows its progress.',
+      'The scope `installation` also needs a key with the scope operator.',
+    ].join(' '),
+    tags: ['operations'],
+    body: maintenanceCheckRequestSchema,
+    response: {
+      202: maintenanceCheckListSchema,
+      409: problemResponse('One of this kind is running'),
+      429: problemResponse('Too many are running in this process'),
+    },
+  },
+} as const;
+
 /**
  * `recount doctor` and `recount verify` for those without a shell on the server: started here, run by this process, and
  * followed by polling.
@@ -31,60 +62,25 @@ export async function addMaintenanceRoutes(parent: ApiApp, deps: ApiDependencies
     const app = scope as ApiApp;
     acceptJsonBodies(app);
 
-    app.get(
-      '/v1/checks',
-      {
-        config: { scope: 'admin' },
-        schema: {
-          operationId: 'listChecks',
-          summary: 'Read the state of checks',
-          description:
-            'The last one of each kind, and the findings of the last one that finished. Those of the installation only for keys with the scope operator.',
-          tags: ['operations'],
-          response: { 200: maintenanceCheckListSchema },
-        },
-      },
-      async (request) => {
-        const own = await list(workspaceOf(request));
-        return { checks: isOperator(request) ? [...own, ...(await list(INSTALLATION))] : own };
-      },
-    );
+    app.get('/v1/checks', LIST_CHECKS, async (request) => {
+      const own = await list(workspaceOf(request));
+      return { checks: isOperator(request) ? [...own, ...(await list(INSTALLATION))] : own };
+    });
 
-    app.post(
-      '/v1/checks',
-      {
-        config: { scope: 'admin' },
-        schema: {
-          operationId: 'startCheck',
-          summary: 'Start a check',
-          description: [
-            'It continues when the client disconnects; one of each kind and workspace runs at a time. `GET /v1/checks` shows its progress.',
-            'The scope `installation` also needs a key with the scope operator.',
-          ].join(' '),
-          tags: ['operations'],
-          body: maintenanceCheckRequestSchema,
-          response: {
-            202: maintenanceCheckListSchema,
-            409: problemResponse('One of this kind is running'),
-            429: problemResponse('Too many are running in this process'),
-          },
-        },
-      },
-      async (request, reply) => {
-        const { kind, scope: extent, fix } = request.body;
-        if (extent === 'installation') requireOperator(request);
-        const workspaceId = extent === 'installation' ? INSTALLATION : workspaceOf(request);
-        const check = { kind, fix, actor: actorOf(request) };
-        const outcome = await runner.start({ ...check, workspaceId: workspaceId || undefined });
-        if (outcome === 'running') throw new ProblemError('check-running', `A ${kind} runs already: wait for its end`);
-        if (outcome === 'busy') {
-          const headers = { 'retry-after': RETRY_AFTER_SECONDS };
-          throw new ProblemError('too-many-checks', 'Too many checks are running', { headers });
-        }
-        const checks = (await list(workspaceId)).filter((started) => started.kind === kind);
-        return reply.code(202).send({ checks });
-      },
-    );
+    app.post('/v1/checks', START_CHECK, async (request, reply) => {
+      const { kind, scope: extent, fix } = request.body;
+      if (extent === 'installation') requireOperator(request);
+      const workspaceId = extent === 'installation' ? INSTALLATION : workspaceOf(request);
+      const check = { kind, fix, actor: actorOf(request) };
+      const outcome = await runner.start({ ...check, workspaceId: workspaceId || undefined });
+      if (outcome === 'running') throw new ProblemError('check-running', `A ${kind} runs already: wait for its end`);
+      if (outcome === 'busy') {
+        const headers = { 'retry-after': RETRY_AFTER_SECONDS };
+        throw new ProblemError('too-many-checks', 'Too many checks are running', { headers });
+      }
+      const checks = (await list(workspaceId)).filter((started) => started.kind === kind);
+      return reply.code(202).send({ checks });
+    });
   });
 }
 

@@ -9,44 +9,40 @@ type Deps = Pick<ApiDependencies, 'database' | 'rawStore' | 'log' | 'now'> & {
   space: Pick<SpaceWatch, 'read' | 'rate'>;
 };
 
+const GET_HEALTH = {
+  schema: {
+    operationId: 'getHealth',
+    summary: 'Is the process up',
+    tags: ['operations'],
+    response: { 200: healthSchema },
+  },
+} as const;
+
+const GET_READINESS = {
+  schema: {
+    operationId: 'getReadiness',
+    summary: 'Can requests be served',
+    description: [
+      'Queries database and raw store, at most once a second, and writes to both, at most every half a minute.',
+      '`space` warns before a disk is full.',
+    ].join(' '),
+    tags: ['operations'],
+    response: { 200: readinessSchema, 503: problemResponse('They cannot', readinessProblemSchema) },
+  },
+} as const;
+
 export function addOperationsRoutes(app: ApiApp, deps: Deps): void {
   const checkReadiness = createReadinessCheck(deps);
 
-  app.get(
-    '/healthz',
-    {
-      schema: {
-        operationId: 'getHealth',
-        summary: 'Is the process up',
-        tags: ['operations'],
-        response: { 200: healthSchema },
-      },
-    },
-    async () => ({ status: 'ok' as const }),
-  );
+  app.get('/healthz', GET_HEALTH, async () => ({ status: 'ok' as const }));
 
-  app.get(
-    '/readyz',
-    {
-      schema: {
-        operationId: 'getReadiness',
-        summary: 'Can requests be served',
-        description: [
-          'Queries database and raw store, at most once a second, and writes to both, at most every half a minute.',
-          '`space` warns before a disk is full.',
-        ].join(' '),
-        tags: ['operations'],
-        response: { 200: readinessSchema, 503: problemResponse('They cannot', readinessProblemSchema) },
-      },
-    },
-    async () => {
-      const [checks, spaces] = await Promise.all([checkReadiness(), deps.space.read()]);
-      const space = deps.space.rate(spaces);
-      const isUsable = checks.database === 'ok' && checks.raw_store === 'ok';
-      const isFull = space.database === 'full' || space.raw_store === 'full';
-      if (isUsable && !isFull) return { status: 'ready' as const, checks, space };
-      const detail = isUsable ? 'A disk is full' : 'Something that requests need is unavailable';
-      throw new ProblemError('not-ready', detail, { extensions: { checks, space } });
-    },
-  );
+  app.get('/readyz', GET_READINESS, async () => {
+    const [checks, spaces] = await Promise.all([checkReadiness(), deps.space.read()]);
+    const space = deps.space.rate(spaces);
+    const isUsable = checks.database === 'ok' && checks.raw_store === 'ok';
+    const isFull = space.database === 'full' || space.raw_store === 'full';
+    if (isUsable && !isFull) return { status: 'ready' as const, checks, space };
+    const detail = isUsable ? 'A disk is full' : 'Something that requests need is unavailable';
+    throw new ProblemError('not-ready', detail, { extensions: { checks, space } });
+  });
 }

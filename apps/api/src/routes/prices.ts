@@ -14,6 +14,29 @@ import { ProblemError } from '../problems/problem-error.ts';
 /** Far more than the overrides of a workspace may take. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
+const GET_PRICES = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'getPrices',
+    summary: 'Read the prices of the workspace',
+    description: 'Its overrides of the list prices, its currency label, and which lists hold.',
+    tags: ['operations'],
+    response: { 200: workspacePricesSchema },
+  },
+} as const;
+
+const PUT_PRICES = {
+  config: { scope: 'admin' },
+  schema: {
+    operationId: 'putPrices',
+    summary: 'Set the prices of the workspace',
+    description: 'They apply to what is ingested from now on. Stored costs do not change until `recount reprice`.',
+    tags: ['operations'],
+    body: workspacePricesChangeSchema,
+    response: { 200: workspacePricesSchema },
+  },
+} as const;
+
 export async function addPriceRoutes(
   parent: ApiApp,
   { database, priceSource }: Pick<ApiDependencies, 'database' | 'priceSource'>,
@@ -22,43 +45,16 @@ export async function addPriceRoutes(
     const app = scope as ApiApp;
     acceptJsonBodies(app, MAX_BODY_BYTES);
 
-    app.get(
-      '/v1/prices',
-      {
-        config: { scope: 'read' },
-        schema: {
-          operationId: 'getPrices',
-          summary: 'Read the prices of the workspace',
-          description: 'Its overrides of the list prices, its currency label, and which lists hold.',
-          tags: ['operations'],
-          response: { 200: workspacePricesSchema },
-        },
-      },
-      async (request) =>
-        toAnswer(await readPriceSettings(database.database, workspaceOf(request), priceSource?.file), priceSource),
+    app.get('/v1/prices', GET_PRICES, async (request) =>
+      toAnswer(await readPriceSettings(database.database, workspaceOf(request), priceSource?.file), priceSource),
     );
 
-    app.put(
-      '/v1/prices',
-      {
-        config: { scope: 'admin' },
-        schema: {
-          operationId: 'putPrices',
-          summary: 'Set the prices of the workspace',
-          description:
-            'They apply to what is ingested from now on. Stored costs do not change until `recount reprice`.',
-          tags: ['operations'],
-          body: workspacePricesChangeSchema,
-          response: { 200: workspacePricesSchema },
-        },
-      },
-      async (request) => {
-        const change = await toChange(request.body);
-        const file = priceSource?.file;
-        const settings = await changePriceSettings({ database }, workspaceOf(request), change, actorOf(request), file);
-        return toAnswer(settings, priceSource);
-      },
-    );
+    app.put('/v1/prices', PUT_PRICES, async (request) => {
+      const change = await toChange(request.body);
+      const file = priceSource?.file;
+      const settings = await changePriceSettings({ database }, workspaceOf(request), change, actorOf(request), file);
+      return toAnswer(settings, priceSource);
+    });
   });
 }
 

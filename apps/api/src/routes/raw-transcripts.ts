@@ -27,43 +27,57 @@ const rawSchema = {
   params: transcriptParamsSchema,
 };
 
+const GET_RAW_TRANSCRIPT = {
+  exposeHeadRoute: false,
+  config: { scope: 'read' },
+  schema: {
+    ...rawSchema,
+    operationId: 'getRawTranscript',
+    summary: 'Download the bytes of a transcript',
+    description:
+      'As they were uploaded, decoded; or, as the workspace chose, with secrets replaced in place. ETag is their SHA-256; If-None-Match, Range (one range) and If-Range work.',
+    response: {
+      200: toResponse('The whole transcript', MEDIA_TYPE, lines),
+      206: toResponse('The requested range; see Content-Range', MEDIA_TYPE, lines),
+      304: nothing.describe('Unchanged: it changes only if secrets are removed'),
+      404: notFound,
+      410: expired,
+      416: problemResponse('The range contains no byte'),
+    },
+  },
+} as const;
+
+const GET_TRANSCRIPT_LINE = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'getTranscriptLine',
+    summary: 'Download one line of a transcript',
+    description: 'The whole line, without its line feed. Rows hold only the beginning of texts that are too long.',
+    tags: ['transcripts'],
+    params: transcriptLineParamsSchema,
+    response: {
+      200: toResponse('The line', MEDIA_TYPE, lines),
+      404: problemResponse('The workspace has no such transcript, or no line starts at this byte'),
+      410: expired,
+    },
+  },
+} as const;
+
 export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database' | 'rawStore'>): void {
-  app.get(
-    '/v1/transcripts/:transcript_id/raw',
-    {
-      exposeHeadRoute: false,
-      config: { scope: 'read' },
-      schema: {
-        ...rawSchema,
-        operationId: 'getRawTranscript',
-        summary: 'Download the bytes of a transcript',
-        description:
-          'As they were uploaded, decoded; or, as the workspace chose, with secrets replaced in place. ETag is their SHA-256; If-None-Match, Range (one range) and If-Range work.',
-        response: {
-          200: toResponse('The whole transcript', MEDIA_TYPE, lines),
-          206: toResponse('The requested range; see Content-Range', MEDIA_TYPE, lines),
-          304: nothing.describe('Unchanged: it changes only if secrets are removed'),
-          404: notFound,
-          410: expired,
-          416: problemResponse('The range contains no byte'),
-        },
-      },
-    },
-    async (request, reply) => {
-      const transcript = await requireRawTranscript(deps, workspaceOf(request), request.params.transcript_id);
-      const { range, 'if-range': ifRange, 'if-none-match': ifNoneMatch } = request.headers;
-      const entityTag = setRawHeaders(reply, transcript);
-      if (matchesEntityTag(ifNoneMatch, entityTag)) return reply.code(304).send();
-      const { object_key: key, size_bytes: sizeBytes } = transcript;
-      // An If-Range header is always a single string; Node's types allow several for headers that they do not know.
-      const wanted = mayServeRange(ifRange?.toString(), entityTag) ? parseByteRange(range, sizeBytes) : undefined;
-      if (wanted === 'unsatisfiable') throw toRangeProblem(sizeBytes);
-      const stream = await deps.rawStore.get(key, wanted === undefined ? {} : { range: wanted });
-      if (wanted !== undefined) reply.code(206).header('content-range', toContentRange(wanted, sizeBytes));
-      const lengthBytes = wanted === undefined ? sizeBytes : wanted.endByteExclusive - wanted.startByte;
-      return reply.header('content-length', lengthBytes).send(stream);
-    },
-  );
+  app.get('/v1/transcripts/:transcript_id/raw', GET_RAW_TRANSCRIPT, async (request, reply) => {
+    const transcript = await requireRawTranscript(deps, workspaceOf(request), request.params.transcript_id);
+    const { range, 'if-range': ifRange, 'if-none-match': ifNoneMatch } = request.headers;
+    const entityTag = setRawHeaders(reply, transcript);
+    if (matchesEntityTag(ifNoneMatch, entityTag)) return reply.code(304).send();
+    const { object_key: key, size_bytes: sizeBytes } = transcript;
+    // An If-Range header is always a single string; Node's types allow several for headers that they do not know.
+    const wanted = mayServeRange(ifRange?.toString(), entityTag) ? parseByteRange(range, sizeBytes) : undefined;
+    if (wanted === 'unsatisfiable') throw toRangeProblem(sizeBytes);
+    const stream = await deps.rawStore.get(key, wanted === undefined ? {} : { range: wanted });
+    if (wanted !== undefined) reply.code(206).header('content-range', toContentRange(wanted, sizeBytes));
+    const lengthBytes = wanted === undefined ? sizeBytes : wanted.endByteExclusive - wanted.startByte;
+    return reply.header('content-length', lengthBytes).send(stream);
+  });
 
   app.head(
     '/v1/transcripts/:transcript_id/raw',
@@ -89,33 +103,15 @@ export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 
     },
   );
 
-  app.get(
-    '/v1/transcripts/:transcript_id/lines/:byte_offset',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'getTranscriptLine',
-        summary: 'Download one line of a transcript',
-        description: 'The whole line, without its line feed. Rows hold only the beginning of texts that are too long.',
-        tags: ['transcripts'],
-        params: transcriptLineParamsSchema,
-        response: {
-          200: toResponse('The line', MEDIA_TYPE, lines),
-          404: problemResponse('The workspace has no such transcript, or no line starts at this byte'),
-          410: expired,
-        },
-      },
-    },
-    async (request, reply) => {
-      const { transcript_id, byte_offset } = request.params;
-      const transcript = await requireRawTranscript(deps, workspaceOf(request), transcript_id);
-      const object = { key: transcript.object_key, sizeBytes: transcript.size_bytes };
-      const line = await readLineAt(deps.rawStore, object, byte_offset);
-      if (line === undefined) throw new ProblemError('not-found', 'No line of the transcript starts at this byte');
-      const name = `${transcript.session_id}_${byte_offset}`;
-      return reply.type(MEDIA_TYPE).header('content-disposition', toAttachment(name, '.json')).send(line);
-    },
-  );
+  app.get('/v1/transcripts/:transcript_id/lines/:byte_offset', GET_TRANSCRIPT_LINE, async (request, reply) => {
+    const { transcript_id, byte_offset } = request.params;
+    const transcript = await requireRawTranscript(deps, workspaceOf(request), transcript_id);
+    const object = { key: transcript.object_key, sizeBytes: transcript.size_bytes };
+    const line = await readLineAt(deps.rawStore, object, byte_offset);
+    if (line === undefined) throw new ProblemError('not-found', 'No line of the transcript starts at this byte');
+    const name = `${transcript.session_id}_${byte_offset}`;
+    return reply.type(MEDIA_TYPE).header('content-disposition', toAttachment(name, '.json')).send(line);
+  });
 }
 
 /** Throws ProblemError `not-found`, or `expired` if retention has deleted the bytes. */

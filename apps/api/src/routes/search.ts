@@ -25,58 +25,56 @@ const cursorSchema = z.strictObject({
   blockOrder: z.int32(),
 });
 
+const SEARCH = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'search',
+    summary: 'Search prompts, answers, thinking, tool inputs and results',
+    description: `In the primary transcripts of all sessions, some seconds after their ingestion. Text mode ranks prompts before answers before tool output, and the newer of two equal matches first; it finds whole words, in upper or lower case: names like \`snake_case\` and paths by their parts, \`camelCase\` by the whole or its parts. Copies of a text in forks are one result.`,
+    tags: ['sessions'],
+    querystring: searchQuerySchema,
+    response: { 200: searchResultListSchema },
+  },
+} as const;
+
 /** Search in the texts of all sessions. */
 export function addSearchRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
   const { database } = deps;
   let underWay = 0;
 
-  app.get(
-    '/v1/search',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'search',
-        summary: 'Search prompts, answers, thinking, tool inputs and results',
-        description: `In the primary transcripts of all sessions, some seconds after their ingestion. Text mode ranks prompts before answers before tool output, and the newer of two equal matches first; it finds whole words, in upper or lower case: names like \`snake_case\` and paths by their parts, \`camelCase\` by the whole or its parts. Copies of a text in forks are one result.`,
-        tags: ['sessions'],
-        querystring: searchQuerySchema,
-        response: { 200: searchResultListSchema },
-      },
-    },
-    async (request) => {
-      const { q, mode, sort, kind, limit, cursor, ...query } = request.query;
-      const workspaceId = workspaceOf(request);
-      const target = parseSearchTarget(mode, q);
-      if (typeof target === 'string') throw invalidQuery(SEARCH_ISSUES[target]);
-      const order = `${mode} ${sort}`;
-      const after = parseCursor(cursorSchema, cursor);
-      if (after !== undefined && after.sort !== order) throw invalidCursor();
-      if (underWay >= MAX_CONCURRENT_SEARCHES) {
-        const detail = `At most ${MAX_CONCURRENT_SEARCHES} searches at once; try again`;
-        throw new ProblemError('too-many-requests', detail, { headers: RETRY_AFTER });
-      }
-      underWay++;
-      try {
-        const { time_zone: timeZone, git_branch: gitBranch, session_id: sessionId, ...rest } = query;
-        const kinds = kind === undefined ? undefined : [kind].flat();
-        const wanted = { ...rest, timeZone, gitBranch, sessionId, kinds };
-        const found = await searchTranscripts(database, workspaceId, target, wanted, { sort, limit, after });
-        return {
-          results: found.results,
-          match_count: found.matchCount,
-          is_match_count_capped: found.isMatchCountCapped,
-          waiting_sessions: found.waitingSessions,
-          next_cursor: found.next === undefined ? null : toCursor({ sort: order, ...found.next }),
-        };
-      } catch (error) {
-        if (!(error instanceof SearchTimeoutError)) throw error;
-        const detail = 'Narrow it down with more or longer words, a session, a project, or a time';
-        throw new ProblemError('search-timeout', detail, { headers: RETRY_AFTER, cause: error });
-      } finally {
-        underWay--;
-      }
-    },
-  );
+  app.get('/v1/search', SEARCH, async (request) => {
+    const { q, mode, sort, kind, limit, cursor, ...query } = request.query;
+    const workspaceId = workspaceOf(request);
+    const target = parseSearchTarget(mode, q);
+    if (typeof target === 'string') throw invalidQuery(SEARCH_ISSUES[target]);
+    const order = `${mode} ${sort}`;
+    const after = parseCursor(cursorSchema, cursor);
+    if (after !== undefined && after.sort !== order) throw invalidCursor();
+    if (underWay >= MAX_CONCURRENT_SEARCHES) {
+      const detail = `At most ${MAX_CONCURRENT_SEARCHES} searches at once; try again`;
+      throw new ProblemError('too-many-requests', detail, { headers: RETRY_AFTER });
+    }
+    underWay++;
+    try {
+      const { time_zone: timeZone, git_branch: gitBranch, session_id: sessionId, ...rest } = query;
+      const kinds = kind === undefined ? undefined : [kind].flat();
+      const wanted = { ...rest, timeZone, gitBranch, sessionId, kinds };
+      const found = await searchTranscripts(database, workspaceId, target, wanted, { sort, limit, after });
+      return {
+        results: found.results,
+        match_count: found.matchCount,
+        is_match_count_capped: found.isMatchCountCapped,
+        waiting_sessions: found.waitingSessions,
+        next_cursor: found.next === undefined ? null : toCursor({ sort: order, ...found.next }),
+      };
+    } catch (error) {
+      if (!(error instanceof SearchTimeoutError)) throw error;
+      const detail = 'Narrow it down with more or longer words, a session, a project, or a time';
+      throw new ProblemError('search-timeout', detail, { headers: RETRY_AFTER, cause: error });
+    } finally {
+      underWay--;
+    }
+  });
 }
 
 function invalidQuery(message: string): ProblemError {

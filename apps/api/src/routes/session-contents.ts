@@ -23,112 +23,104 @@ const noRows = {
   410: problemResponse('The workspace no longer keeps the messages'),
 };
 
+const LIST_SESSION_MESSAGES = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'listSessionMessages',
+    summary: 'List the messages of a session with their content blocks',
+    description:
+      'Those of its primary transcript, or of the one that is named. If a text was cut, its line has the whole.',
+    tags: ['sessions'],
+    params: sessionParamsSchema,
+    querystring: messageListQuerySchema,
+    response: { 200: messageListSchema, 404: noSuchSessionResponse, ...noRows },
+  },
+} as const;
+
+const GET_SESSION_OUTLINE = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'getSessionOutline',
+    summary: 'Read the turns of a session without their texts',
+    description:
+      'All of them, however many there are: kind, cost and failures of each. Read their messages with `from_message_id`.',
+    tags: ['sessions'],
+    params: sessionParamsSchema,
+    querystring: outlineQuerySchema,
+    response: { 200: outlineSchema, 404: noSuchSessionResponse, ...noRows },
+  },
+} as const;
+
+const GET_SESSION_CHANGES = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'getSessionChanges',
+    summary: 'Read what a session changed in files',
+    description: 'Files, and lines added and removed, computed from the inputs of its edits.',
+    tags: ['sessions'],
+    params: sessionParamsSchema,
+    querystring: sessionTranscriptQuerySchema,
+    response: { 200: sessionChangesSchema, 404: noSuchSessionResponse, ...noRows },
+  },
+} as const;
+
+const GET_SESSION_COSTS = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'getSessionCosts',
+    summary: 'Read the breakdown of a session’s cost',
+    description: 'By model, class of tokens and rate, with the dearest responses.',
+    tags: ['sessions'],
+    params: sessionParamsSchema,
+    response: { 200: sessionCostsSchema, 404: noSuchSessionResponse },
+  },
+} as const;
+
 /** The contents of a session: its messages, an outline of them, its changes to files, its costs. */
 export function addSessionContentRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
-  app.get(
-    '/v1/sessions/:session_id/messages',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'listSessionMessages',
-        summary: 'List the messages of a session with their content blocks',
-        description:
-          'Those of its primary transcript, or of the one that is named. If a text was cut, its line has the whole.',
-        tags: ['sessions'],
-        params: sessionParamsSchema,
-        querystring: messageListQuerySchema,
-        response: { 200: messageListSchema, 404: noSuchSessionResponse, ...noRows },
-      },
-    },
-    async (request) => {
-      const workspaceId = workspaceOf(request);
-      const { transcript_id, from_message_id: fromId, limit, cursor } = request.query;
-      // In one snapshot, because a longer version may replace the session between two queries.
-      return await deps.database.withSnapshot(async (snapshot) => {
-        const session = await requireSession(snapshot, workspaceId, request.params.session_id);
-        const transcriptId = transcript_id ?? session.primary_transcript_id;
-        const rowSetId = await requireRows(snapshot, session, transcriptId);
-        const page = await listMessagePage(snapshot, { workspaceId, rowSetId }, { limit, cursor, fromId });
-        const messages = await addAttachments(snapshot, { workspaceId, agent: session.agent }, page.messages);
-        return { session_id: session.session_id, transcript_id: transcriptId, ...page, messages };
-      });
-    },
-  );
+  app.get('/v1/sessions/:session_id/messages', LIST_SESSION_MESSAGES, async (request) => {
+    const workspaceId = workspaceOf(request);
+    const { transcript_id, from_message_id: fromId, limit, cursor } = request.query;
+    // In one snapshot, because a longer version may replace the session between two queries.
+    return await deps.database.withSnapshot(async (snapshot) => {
+      const session = await requireSession(snapshot, workspaceId, request.params.session_id);
+      const transcriptId = transcript_id ?? session.primary_transcript_id;
+      const rowSetId = await requireRows(snapshot, session, transcriptId);
+      const page = await listMessagePage(snapshot, { workspaceId, rowSetId }, { limit, cursor, fromId });
+      const messages = await addAttachments(snapshot, { workspaceId, agent: session.agent }, page.messages);
+      return { session_id: session.session_id, transcript_id: transcriptId, ...page, messages };
+    });
+  });
 
-  app.get(
-    '/v1/sessions/:session_id/outline',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'getSessionOutline',
-        summary: 'Read the turns of a session without their texts',
-        description:
-          'All of them, however many there are: kind, cost and failures of each. Read their messages with `from_message_id`.',
-        tags: ['sessions'],
-        params: sessionParamsSchema,
-        querystring: outlineQuerySchema,
-        response: { 200: outlineSchema, 404: noSuchSessionResponse, ...noRows },
-      },
-    },
-    async (request) => {
-      const workspaceId = workspaceOf(request);
-      const { transcript_id, contains } = request.query;
-      return await deps.database.withSnapshot(async (snapshot) => {
-        const session = await requireSession(snapshot, workspaceId, request.params.session_id);
-        const transcriptId = transcript_id ?? session.primary_transcript_id;
-        const rowSetId = await requireRows(snapshot, session, transcriptId);
-        const outline = await readOutline(snapshot, { workspaceId, rowSetId }, contains);
-        return { session_id: session.session_id, transcript_id: transcriptId, ...outline };
-      });
-    },
-  );
+  app.get('/v1/sessions/:session_id/outline', GET_SESSION_OUTLINE, async (request) => {
+    const workspaceId = workspaceOf(request);
+    const { transcript_id, contains } = request.query;
+    return await deps.database.withSnapshot(async (snapshot) => {
+      const session = await requireSession(snapshot, workspaceId, request.params.session_id);
+      const transcriptId = transcript_id ?? session.primary_transcript_id;
+      const rowSetId = await requireRows(snapshot, session, transcriptId);
+      const outline = await readOutline(snapshot, { workspaceId, rowSetId }, contains);
+      return { session_id: session.session_id, transcript_id: transcriptId, ...outline };
+    });
+  });
 
-  app.get(
-    '/v1/sessions/:session_id/changes',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'getSessionChanges',
-        summary: 'Read what a session changed in files',
-        description: 'Files, and lines added and removed, computed from the inputs of its edits.',
-        tags: ['sessions'],
-        params: sessionParamsSchema,
-        querystring: sessionTranscriptQuerySchema,
-        response: { 200: sessionChangesSchema, 404: noSuchSessionResponse, ...noRows },
-      },
-    },
-    async (request) => {
-      const workspaceId = workspaceOf(request);
-      return await deps.database.withSnapshot(async (snapshot) => {
-        const session = await requireSession(snapshot, workspaceId, request.params.session_id);
-        const transcriptId = request.query.transcript_id ?? session.primary_transcript_id;
-        const rowSetId = await requireRows(snapshot, session, transcriptId);
-        const changes = await readSessionChanges(snapshot, { workspaceId, rowSetId });
-        return { session_id: session.session_id, transcript_id: transcriptId, ...changes };
-      });
-    },
-  );
+  app.get('/v1/sessions/:session_id/changes', GET_SESSION_CHANGES, async (request) => {
+    const workspaceId = workspaceOf(request);
+    return await deps.database.withSnapshot(async (snapshot) => {
+      const session = await requireSession(snapshot, workspaceId, request.params.session_id);
+      const transcriptId = request.query.transcript_id ?? session.primary_transcript_id;
+      const rowSetId = await requireRows(snapshot, session, transcriptId);
+      const changes = await readSessionChanges(snapshot, { workspaceId, rowSetId });
+      return { session_id: session.session_id, transcript_id: transcriptId, ...changes };
+    });
+  });
 
-  app.get(
-    '/v1/sessions/:session_id/costs',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'getSessionCosts',
-        summary: 'Read the breakdown of a session’s cost',
-        description: 'By model, class of tokens and rate, with the dearest responses.',
-        tags: ['sessions'],
-        params: sessionParamsSchema,
-        response: { 200: sessionCostsSchema, 404: noSuchSessionResponse },
-      },
-    },
-    async (request) => {
-      const { workspace_id, session_id } = await requireSession(
-        deps.database.database,
-        workspaceOf(request),
-        request.params.session_id,
-      );
-      return { session_id, ...(await readSessionCosts(deps.database.database, workspace_id, session_id)) };
-    },
-  );
+  app.get('/v1/sessions/:session_id/costs', GET_SESSION_COSTS, async (request) => {
+    const { workspace_id, session_id } = await requireSession(
+      deps.database.database,
+      workspaceOf(request),
+      request.params.session_id,
+    );
+    return { session_id, ...(await readSessionCosts(deps.database.database, workspace_id, session_id)) };
+  });
 }

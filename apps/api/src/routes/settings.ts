@@ -10,6 +10,29 @@ import { acceptJsonBodies } from '../plugins/json-bodies.ts';
 
 const DEFAULTS: WorkspaceSettings = { redaction: 'off', rowsMaxAgeDays: null, rawMaxAgeDays: null };
 
+const GET_SETTINGS = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'getSettings',
+    summary: 'Read the settings of the workspace',
+    tags: ['operations'],
+    response: { 200: workspaceSettingsSchema },
+  },
+} as const;
+
+const PUT_SETTINGS = {
+  config: { scope: 'admin' },
+  schema: {
+    operationId: 'putSettings',
+    summary: 'Change settings of the workspace',
+    description:
+      'Redaction applies to what is ingested from now on, and to the rest after `recount requeue --outdated`; retention applies within the hour.',
+    tags: ['operations'],
+    body: workspaceSettingsChangeSchema,
+    response: { 200: workspaceSettingsSchema },
+  },
+} as const;
+
 export async function addSettingsRoutes(
   parent: ApiApp,
   { database: pool }: Pick<ApiDependencies, 'database'>,
@@ -18,43 +41,18 @@ export async function addSettingsRoutes(
     const app = scope as ApiApp;
     acceptJsonBodies(app);
 
-    app.get(
-      '/v1/settings',
-      {
-        config: { scope: 'read' },
-        schema: {
-          operationId: 'getSettings',
-          summary: 'Read the settings of the workspace',
-          tags: ['operations'],
-          response: { 200: workspaceSettingsSchema },
-        },
-      },
-      async (request) => toAnswer((await readWorkspaceSettings(pool.database, workspaceOf(request))) ?? DEFAULTS),
+    app.get('/v1/settings', GET_SETTINGS, async (request) =>
+      toAnswer((await readWorkspaceSettings(pool.database, workspaceOf(request))) ?? DEFAULTS),
     );
 
-    app.put(
-      '/v1/settings',
-      {
-        config: { scope: 'admin' },
-        schema: {
-          operationId: 'putSettings',
-          summary: 'Change settings of the workspace',
-          description:
-            'Redaction applies to what is ingested from now on, and to the rest after `recount requeue --outdated`; retention applies within the hour.',
-          tags: ['operations'],
-          body: workspaceSettingsChangeSchema,
-          response: { 200: workspaceSettingsSchema },
-        },
-      },
-      async (request) => {
-        const { redaction, rows_max_age_days: rowsMaxAgeDays, raw_max_age_days: rawMaxAgeDays } = request.body;
-        const change = { redaction, rowsMaxAgeDays, rawMaxAgeDays };
-        const settings = await pool.withTransaction((transaction) =>
-          changeWorkspaceSettings(transaction, workspaceOf(request), change, actorOf(request)),
-        );
-        return toAnswer(settings);
-      },
-    );
+    app.put('/v1/settings', PUT_SETTINGS, async (request) => {
+      const { redaction, rows_max_age_days: rowsMaxAgeDays, raw_max_age_days: rawMaxAgeDays } = request.body;
+      const change = { redaction, rowsMaxAgeDays, rawMaxAgeDays };
+      const settings = await pool.withTransaction((transaction) =>
+        changeWorkspaceSettings(transaction, workspaceOf(request), change, actorOf(request)),
+      );
+      return toAnswer(settings);
+    });
   });
 }
 

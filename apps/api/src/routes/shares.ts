@@ -49,37 +49,89 @@ const MEDIA_TYPES: Readonly<Record<DocumentFormat, { mediaType: string; extensio
 const shareCursorSchema = z.strictObject({ share: z.string().max(100) });
 const notFound = problemResponse('The workspace has no such session');
 
+const GET_SESSION_DOCUMENT = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'getSessionDocument',
+    summary: 'Read a session as one document',
+    description:
+      'HTML that needs nothing else and runs nothing, Markdown, or JSON. Secrets are replaced unless told otherwise.',
+    tags: ['sessions'],
+    params: sessionParamsSchema,
+    querystring: documentQuerySchema,
+    response: { 200: toResponse('The document', 'text/html', z.string()), 404: notFound },
+  },
+} as const;
+
+const SHARE_SESSION = {
+  config: { scope: 'admin' },
+  schema: {
+    operationId: 'shareSession',
+    summary: 'Share a session by a link',
+    description:
+      'Anyone with the link can read the session as it is now, with its secrets replaced, without a key, until the link expires or is revoked. `GET …/document` shows what they will see.',
+    tags: ['sessions'],
+    params: sessionParamsSchema,
+    body: shareRequestSchema,
+    response: { 201: newShareSchema, 404: notFound },
+  },
+} as const;
+
+const LIST_SHARES = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'listShares',
+    summary: 'List links to sessions',
+    tags: ['sessions'],
+    querystring: shareListQuerySchema,
+    response: { 200: shareListSchema },
+  },
+} as const;
+
+const REVOKE_SHARE = {
+  config: { scope: 'admin' },
+  schema: {
+    operationId: 'revokeShare',
+    summary: 'Revoke a link to a session',
+    description: 'It stops working, and its page is deleted.',
+    tags: ['sessions'],
+    params: z.object({ share_id: z.string().max(100).describe('Id of the link') }),
+    response: {
+      204: z.undefined().describe('Revoked'),
+      404: problemResponse('The workspace has no such link, or it is revoked already'),
+    },
+  },
+} as const;
+
+const OPEN_SHARE = {
+  schema: {
+    operationId: 'openShare',
+    summary: 'Read a shared session',
+    description: 'Needs no key. Unknown, revoked and expired links get the same answer.',
+    tags: ['sessions'],
+    params: z.object({ token: z.string().max(200).describe('What the link ends with') }),
+    response: {
+      200: toResponse('The page', 'text/html', z.string()),
+      404: problemResponse('The link is unknown, or has expired'),
+    },
+  },
+} as const;
+
 /** A session as one file: to read, to review before sharing, or to keep. */
 export function addDocumentRoutes(app: ApiApp, deps: Deps): void {
   const readDocument = createDocumentReader(deps);
-  app.get(
-    '/v1/sessions/:session_id/document',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'getSessionDocument',
-        summary: 'Read a session as one document',
-        description:
-          'HTML that needs nothing else and runs nothing, Markdown, or JSON. Secrets are replaced unless told otherwise.',
-        tags: ['sessions'],
-        params: sessionParamsSchema,
-        querystring: documentQuerySchema,
-        response: { 200: toResponse('The document', 'text/html', z.string()), 404: notFound },
-      },
-    },
-    async (request, reply) => {
-      const workspaceId = workspaceOf(request);
-      const { format, time_zone: timeZone, download } = request.query;
-      const { document, session } = await readDocument(workspaceId, request.params.session_id, request.query);
-      const layout = { timeZone, currencyLabel: await readCurrencyLabel(deps, workspaceId) };
-      const { mediaType, extension } = MEDIA_TYPES[format];
-      const { DOCUMENT_CONTENT_SECURITY_POLICY } = await loadDocuments();
-      if (format === 'html') reply.header('content-security-policy', DOCUMENT_CONTENT_SECURITY_POLICY);
-      reply.type(mediaType);
-      if (download) reply.header('content-disposition', toAttachment(session.session_id, extension));
-      return reply.serializer(asIs).send(await render(format, document, layout));
-    },
-  );
+  app.get('/v1/sessions/:session_id/document', GET_SESSION_DOCUMENT, async (request, reply) => {
+    const workspaceId = workspaceOf(request);
+    const { format, time_zone: timeZone, download } = request.query;
+    const { document, session } = await readDocument(workspaceId, request.params.session_id, request.query);
+    const layout = { timeZone, currencyLabel: await readCurrencyLabel(deps, workspaceId) };
+    const { mediaType, extension } = MEDIA_TYPES[format];
+    const { DOCUMENT_CONTENT_SECURITY_POLICY } = await loadDocuments();
+    if (format === 'html') reply.header('content-security-policy', DOCUMENT_CONTENT_SECURITY_POLICY);
+    reply.type(mediaType);
+    if (download) reply.header('content-disposition', toAttachment(session.session_id, extension));
+    return reply.serializer(asIs).send(await render(format, document, layout));
+  });
 }
 
 const asIs = (text: unknown): string => text as string;
@@ -92,114 +144,52 @@ export async function addShareRoutes(parent: ApiApp, deps: Deps): Promise<void> 
   await parent.register(async (scope) => {
     const app = scope as ApiApp;
     acceptJsonBodies(app);
-    app.post(
-      '/v1/sessions/:session_id/share',
-      {
-        config: { scope: 'admin' },
-        schema: {
-          operationId: 'shareSession',
-          summary: 'Share a session by a link',
-          description:
-            'Anyone with the link can read the session as it is now, with its secrets replaced, without a key, until the link expires or is revoked. `GET …/document` shows what they will see.',
-          tags: ['sessions'],
-          params: sessionParamsSchema,
-          body: shareRequestSchema,
-          response: { 201: newShareSchema, 404: notFound },
-        },
-      },
-      async (request, reply) => {
-        const workspaceId = workspaceOf(request);
-        const { expires_in_days: days, sanitize, subagents, from_line, to_line, time_zone: timeZone } = request.body;
-        const options = { redact: true, sanitize, subagents, from_line, to_line };
-        const { document, counts, session } = await readDocument(workspaceId, request.params.session_id, options);
-        const layout = { timeZone, currencyLabel: await readCurrencyLabel(deps, workspaceId) };
-        const { formatHtmlDocument } = await loadDocuments();
-        const { share, token } = await deps.database.withTransaction((transaction) =>
-          createShare(transaction, {
-            workspaceId,
-            sessionId: session.session_id,
-            page: gzipSync(formatHtmlDocument(document, layout)),
-            fromLine: from_line ?? null,
-            toLine: to_line ?? null,
-            isSanitized: sanitize,
-            expiresAt: new Date(Date.now() + days * DAY_MS).toISOString(),
-            actor: actorOf(request),
-          }),
-        );
-        return reply.code(201).send({ ...toAnswer(share), path: `/shared/${token}`, redactions: counts });
-      },
-    );
+    app.post('/v1/sessions/:session_id/share', SHARE_SESSION, async (request, reply) => {
+      const workspaceId = workspaceOf(request);
+      const { expires_in_days: days, sanitize, subagents, from_line, to_line, time_zone: timeZone } = request.body;
+      const options = { redact: true, sanitize, subagents, from_line, to_line };
+      const { document, counts, session } = await readDocument(workspaceId, request.params.session_id, options);
+      const layout = { timeZone, currencyLabel: await readCurrencyLabel(deps, workspaceId) };
+      const { formatHtmlDocument } = await loadDocuments();
+      const { share, token } = await deps.database.withTransaction((transaction) =>
+        createShare(transaction, {
+          workspaceId,
+          sessionId: session.session_id,
+          page: gzipSync(formatHtmlDocument(document, layout)),
+          fromLine: from_line ?? null,
+          toLine: to_line ?? null,
+          isSanitized: sanitize,
+          expiresAt: new Date(Date.now() + days * DAY_MS).toISOString(),
+          actor: actorOf(request),
+        }),
+      );
+      return reply.code(201).send({ ...toAnswer(share), path: `/shared/${token}`, redactions: counts });
+    });
   });
 
-  parent.get(
-    '/v1/shares',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'listShares',
-        summary: 'List links to sessions',
-        tags: ['sessions'],
-        querystring: shareListQuerySchema,
-        response: { 200: shareListSchema },
-      },
-    },
-    async (request) => {
-      const { session_id: sessionId, limit, cursor } = request.query;
-      const beforeId = parseCursor(shareCursorSchema, cursor)?.share;
-      const rows = await listShares(database, workspaceOf(request), { sessionId, beforeId, limit: limit + 1 });
-      const shares = rows.slice(0, limit).map(toAnswer);
-      const last = rows.length > limit ? shares.at(-1) : undefined;
-      return { shares, next_cursor: last === undefined ? null : toCursor({ share: last.id }) };
-    },
-  );
+  parent.get('/v1/shares', LIST_SHARES, async (request) => {
+    const { session_id: sessionId, limit, cursor } = request.query;
+    const beforeId = parseCursor(shareCursorSchema, cursor)?.share;
+    const rows = await listShares(database, workspaceOf(request), { sessionId, beforeId, limit: limit + 1 });
+    const shares = rows.slice(0, limit).map(toAnswer);
+    const last = rows.length > limit ? shares.at(-1) : undefined;
+    return { shares, next_cursor: last === undefined ? null : toCursor({ share: last.id }) };
+  });
 
-  parent.delete(
-    '/v1/shares/:share_id',
-    {
-      config: { scope: 'admin' },
-      schema: {
-        operationId: 'revokeShare',
-        summary: 'Revoke a link to a session',
-        description: 'It stops working, and its page is deleted.',
-        tags: ['sessions'],
-        params: z.object({ share_id: z.string().max(100).describe('Id of the link') }),
-        response: {
-          204: z.undefined().describe('Revoked'),
-          404: problemResponse('The workspace has no such link, or it is revoked already'),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { share_id: id } = request.params;
-      const isRevoked = await deps.database.withTransaction((transaction) =>
-        revokeShare(transaction, workspaceOf(request), id, actorOf(request)),
-      );
-      if (!isRevoked) throw new ProblemError('not-found', 'There is no such link, or it is revoked already');
-      return reply.code(204).send();
-    },
-  );
+  parent.delete('/v1/shares/:share_id', REVOKE_SHARE, async (request, reply) => {
+    const { share_id: id } = request.params;
+    const isRevoked = await deps.database.withTransaction((transaction) =>
+      revokeShare(transaction, workspaceOf(request), id, actorOf(request)),
+    );
+    if (!isRevoked) throw new ProblemError('not-found', 'There is no such link, or it is revoked already');
+    return reply.code(204).send();
+  });
 
-  parent.get(
-    '/shared/:token',
-    {
-      schema: {
-        operationId: 'openShare',
-        summary: 'Read a shared session',
-        description: 'Needs no key. Unknown, revoked and expired links get the same answer.',
-        tags: ['sessions'],
-        params: z.object({ token: z.string().max(200).describe('What the link ends with') }),
-        response: {
-          200: toResponse('The page', 'text/html', z.string()),
-          404: problemResponse('The link is unknown, or has expired'),
-        },
-      },
-    },
-    async (request, reply) => {
-      const page = await openShare(database, request.params.token);
-      if (page === undefined) throw new ProblemError('not-found', 'The link is unknown, or has expired');
-      return await sendPage(reply, page);
-    },
-  );
+  parent.get('/shared/:token', OPEN_SHARE, async (request, reply) => {
+    const page = await openShare(database, request.params.token);
+    if (page === undefined) throw new ProblemError('not-found', 'The link is unknown, or has expired');
+    return await sendPage(reply, page);
+  });
 }
 
 async function sendPage(reply: FastifyReply, page: Uint8Array): Promise<FastifyReply> {

@@ -30,6 +30,47 @@ const nothing = z.undefined();
 /** A key, and the secret of it that a browser sends. */
 type SignedInKey = Omit<Parameters<typeof createSignIn>[1], 'browser'>;
 
+const SIGN_IN = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'signIn',
+    summary: 'Sign in to the dashboard with an API key',
+    description:
+      'Sets a cookie with a secret of its own, not the key: httpOnly, SameSite=Strict, sent to `/signed-in/<page>` only, for 30 days, or 7 days without use. It ends with the key.',
+    tags: ['operations'],
+    response: { 200: signedInSchema },
+  },
+} as const;
+
+const SIGN_IN_BY_LINK = {
+  schema: {
+    operationId: 'signInByLink',
+    summary: 'Sign in to the dashboard with the code of a link',
+    description: 'The code, which works once, comes as `Authorization: Bearer <code>`: `recount up` prints one.',
+    tags: ['operations'],
+    response: { 200: signedInSchema, 401: problemResponse('No code, or one that is used up') },
+  },
+} as const;
+
+const SIGN_OUT = {
+  schema: {
+    operationId: 'signOut',
+    summary: 'Sign out of the dashboard',
+    tags: ['operations'],
+    response: { 204: nothing.describe('Nobody is signed in with these secrets any more') },
+  },
+} as const;
+
+const GET_WHOAMI = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'getWhoami',
+    summary: 'Read whose key it is, and what it may do',
+    tags: ['operations'],
+    response: { 200: whoamiSchema },
+  },
+} as const;
+
 /** Signs a browser in to the dashboard: it sends its API key once, and gets two secrets of its own. */
 export function addSignInRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database' | 'signInLinks'>): void {
   const links = deps.signInLinks ?? createSignInLinks();
@@ -46,94 +87,45 @@ export function addSignInRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'databa
     return reply.header('cache-control', 'no-store').send({ page: secrets.page });
   };
 
-  app.post(
-    '/v1/sign-in',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'signIn',
-        summary: 'Sign in to the dashboard with an API key',
-        description:
-          'Sets a cookie with a secret of its own, not the key: httpOnly, SameSite=Strict, sent to `/signed-in/<page>` only, for 30 days, or 7 days without use. It ends with the key.',
-        tags: ['operations'],
-        response: { 200: signedInSchema },
-      },
-    },
-    async (request, reply) => {
-      const apiKey = readBearerToken(request.headers.authorization);
-      if (apiKey === undefined || request.keyHolder === null)
-        throw new ProblemError('missing-key', 'Signing in needs an API key: Authorization: Bearer rk_…');
-      const { workspaceId, keyId } = request.keyHolder;
-      return await signIn(request, reply, { workspaceId, keyId, keyHash: hashApiKey(apiKey) });
-    },
-  );
+  app.post('/v1/sign-in', SIGN_IN, async (request, reply) => {
+    const apiKey = readBearerToken(request.headers.authorization);
+    if (apiKey === undefined || request.keyHolder === null)
+      throw new ProblemError('missing-key', 'Signing in needs an API key: Authorization: Bearer rk_…');
+    const { workspaceId, keyId } = request.keyHolder;
+    return await signIn(request, reply, { workspaceId, keyId, keyHash: hashApiKey(apiKey) });
+  });
 
-  app.post(
-    '/v1/sign-in/link',
-    {
-      schema: {
-        operationId: 'signInByLink',
-        summary: 'Sign in to the dashboard with the code of a link',
-        description: 'The code, which works once, comes as `Authorization: Bearer <code>`: `recount up` prints one.',
-        tags: ['operations'],
-        response: { 200: signedInSchema, 401: problemResponse('No code, or one that is used up') },
-      },
-    },
-    async (request, reply) => {
-      const apiKey = links.redeem(readBearerToken(request.headers.authorization) ?? '');
-      if (apiKey === undefined) throw new ProblemError('invalid-key', 'The link was used already, or has expired');
-      const keyHash = hashApiKey(apiKey);
-      const holder = await findKeyHolder(deps.database.database, keyHash);
-      if (holder === undefined || holder.isExpired || !hasScope(holder, 'read'))
-        throw new ProblemError('invalid-key', 'The key of the link was revoked, or has expired');
-      return await signIn(request, reply, { workspaceId: holder.workspaceId, keyId: holder.keyId, keyHash });
-    },
-  );
+  app.post('/v1/sign-in/link', SIGN_IN_BY_LINK, async (request, reply) => {
+    const apiKey = links.redeem(readBearerToken(request.headers.authorization) ?? '');
+    if (apiKey === undefined) throw new ProblemError('invalid-key', 'The link was used already, or has expired');
+    const keyHash = hashApiKey(apiKey);
+    const holder = await findKeyHolder(deps.database.database, keyHash);
+    if (holder === undefined || holder.isExpired || !hasScope(holder, 'read'))
+      throw new ProblemError('invalid-key', 'The key of the link was revoked, or has expired');
+    return await signIn(request, reply, { workspaceId: holder.workspaceId, keyId: holder.keyId, keyHash });
+  });
 
-  app.post(
-    '/v1/sign-out',
-    {
-      schema: {
-        operationId: 'signOut',
-        summary: 'Sign out of the dashboard',
-        tags: ['operations'],
-        response: { 204: nothing.describe('Nobody is signed in with these secrets any more') },
-      },
-    },
-    async (request, reply) => {
-      const credential = readCredential(request);
-      if (credential !== undefined && !('key' in credential)) {
-        await signOut(deps.database.database, credential);
-        clearSignInCookie(reply, credential);
-      }
-      return reply.code(204).send();
-    },
-  );
+  app.post('/v1/sign-out', SIGN_OUT, async (request, reply) => {
+    const credential = readCredential(request);
+    if (credential !== undefined && !('key' in credential)) {
+      await signOut(deps.database.database, credential);
+      clearSignInCookie(reply, credential);
+    }
+    return reply.code(204).send();
+  });
 
-  app.get(
-    '/v1/whoami',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'getWhoami',
-        summary: 'Read whose key it is, and what it may do',
-        tags: ['operations'],
-        response: { 200: whoamiSchema },
-      },
-    },
-    async (request) => {
-      const workspaceId = workspaceOf(request);
-      const { keyId = '', scopes = [], expiresAt = null } = request.keyHolder ?? {};
-      const { database } = deps.database;
-      return {
-        workspace_id: workspaceId,
-        workspace: (await findWorkspaceName(database, workspaceId)) ?? workspaceId,
-        key_id: keyId,
-        scopes,
-        expires_at: expiresAt,
-        currency_label: (await findCurrencyLabel(database, workspaceId)) ?? 'USD',
-        version: packageJson.version,
-      };
-    },
-  );
+  app.get('/v1/whoami', GET_WHOAMI, async (request) => {
+    const workspaceId = workspaceOf(request);
+    const { keyId = '', scopes = [], expiresAt = null } = request.keyHolder ?? {};
+    const { database } = deps.database;
+    return {
+      workspace_id: workspaceId,
+      workspace: (await findWorkspaceName(database, workspaceId)) ?? workspaceId,
+      key_id: keyId,
+      scopes,
+      expires_at: expiresAt,
+      currency_label: (await findCurrencyLabel(database, workspaceId)) ?? 'USD',
+      version: packageJson.version,
+    };
+  });
 }

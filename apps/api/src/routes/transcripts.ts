@@ -42,205 +42,190 @@ const MAX_NOTICES = 1000;
 
 const notFound = problemResponse('The workspace has no such transcript');
 
+const LIST_TRANSCRIPTS = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'listTranscripts',
+    summary: 'List transcripts',
+    description: 'In the order of their upload, or the latest first.',
+    tags: ['transcripts'],
+    querystring: transcriptListQuerySchema,
+    response: { 200: transcriptListSchema },
+  },
+} as const;
+
+const GET_INGESTION = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'getIngestion',
+    summary: 'Count transcripts by status',
+    tags: ['transcripts'],
+    response: { 200: ingestionSchema },
+  },
+} as const;
+
+const LIST_NOTICES = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'listNotices',
+    summary: 'List what recount does not read',
+    description:
+      'Types of lines, content and usage in the workspace’s transcripts that recount does not read or does not know. Their raw bytes are kept.',
+    tags: ['transcripts'],
+    response: { 200: noticeListSchema },
+  },
+} as const;
+
+const GET_DISK_USE = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'getDiskUse',
+    summary: 'Read the disk use of transcripts and their rows',
+    tags: ['operations'],
+    response: { 200: diskUseSchema },
+  },
+} as const;
+
+const GET_TRANSCRIPT = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'getTranscript',
+    summary: 'Read a transcript’s status and figures',
+    tags: ['transcripts'],
+    params: transcriptParamsSchema,
+    response: { 200: transcriptSchema, 404: notFound },
+  },
+} as const;
+
+const LIST_TRANSCRIPT_ISSUES = {
+  config: { scope: 'read' },
+  schema: {
+    operationId: 'listTranscriptIssues',
+    summary: 'List what is wrong in a transcript',
+    description: 'In the order of its lines. The transcript itself has the counts of all issues.',
+    tags: ['transcripts'],
+    params: transcriptParamsSchema,
+    querystring: issueListQuerySchema,
+    response: { 200: issueListSchema, 404: notFound },
+  },
+} as const;
+
+const REPARSE_TRANSCRIPT = {
+  config: { scope: 'ingest' },
+  schema: {
+    operationId: 'reparseTranscript',
+    summary: 'Ingest a transcript again from its raw bytes',
+    description:
+      'Its rows stay until the new ones replace them. Does nothing if it is queued or being ingested already.',
+    tags: ['transcripts'],
+    params: transcriptParamsSchema,
+    response: {
+      202: reparseReceiptSchema,
+      404: notFound,
+      410: problemResponse('The workspace no longer keeps its bytes'),
+    },
+  },
+} as const;
+
+const DELETE_TRANSCRIPT = {
+  config: { scope: 'admin' },
+  schema: {
+    operationId: 'deleteTranscript',
+    summary: 'Delete a transcript',
+    description:
+      'Its rows and its raw bytes, for good. Other transcripts get back what it had taken from them: credit for responses, the primary version, and rows of shorter versions, which are ingested again. Its key may upload it again: revoke that first.',
+    tags: ['transcripts'],
+    params: transcriptParamsSchema,
+    response: { 204: z.undefined().describe('Deleted'), 404: notFound },
+  },
+} as const;
+
 /** Routes that read transcripts. */
 export function addTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
   const { database } = deps.database;
 
-  app.get(
-    '/v1/transcripts',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'listTranscripts',
-        summary: 'List transcripts',
-        description: 'In the order of their upload, or the latest first.',
-        tags: ['transcripts'],
-        querystring: transcriptListQuerySchema,
-        response: { 200: transcriptListSchema },
-      },
-    },
-    async (request) => {
-      const {
-        status,
-        session_id: sessionId,
-        sha256,
-        uploader_key_id: uploaderKeyId,
-        has_errors,
-        ...page
-      } = request.query;
-      const statuses = status === undefined ? undefined : [status].flat();
-      const filter = { sessionId, sha256, uploaderKeyId, statuses, hasErrors: has_errors };
-      return await listTranscriptPage(deps, workspaceOf(request), filter, page);
-    },
+  app.get('/v1/transcripts', LIST_TRANSCRIPTS, async (request) => {
+    const {
+      status,
+      session_id: sessionId,
+      sha256,
+      uploader_key_id: uploaderKeyId,
+      has_errors,
+      ...page
+    } = request.query;
+    const statuses = status === undefined ? undefined : [status].flat();
+    const filter = { sessionId, sha256, uploaderKeyId, statuses, hasErrors: has_errors };
+    return await listTranscriptPage(deps, workspaceOf(request), filter, page);
+  });
+
+  app.get('/v1/ingestion', GET_INGESTION, async (request) => {
+    const workspaceId = workspaceOf(request);
+    const counts = await countTranscriptsByStatus(database, { workspaceId });
+    const { errors, transcripts } = await countTranscriptErrors(database, workspaceId);
+    const { waitingSessions, failingSessions } = await readSearchBacklog(database, workspaceId);
+    const search = { waiting_sessions: waitingSessions, failing_sessions: failingSessions };
+    return { transcripts: counts, error_count: errors, transcripts_with_errors: transcripts, search };
+  });
+
+  app.get('/v1/notices', LIST_NOTICES, async (request) => {
+    const notices = await listNotices(database, workspaceOf(request), MAX_NOTICES);
+    return {
+      notices: notices.map(({ agentVersion, transcriptCount, occurrenceCount, ...notice }) => ({
+        ...notice,
+        agent_version: agentVersion,
+        transcript_count: transcriptCount,
+        occurrence_count: occurrenceCount,
+      })),
+    };
+  });
+
+  app.get('/v1/disk', GET_DISK_USE, async (request) => {
+    const isAdmin = request.keyHolder?.scopes.includes('admin');
+    const use = isAdmin ? await readDiskUse(database) : undefined;
+    return {
+      raw_bytes: await sumRawBytes(database, workspaceOf(request)),
+      database_bytes: use?.databaseBytes ?? null,
+      search_bytes: use?.searchBytes ?? null,
+      wal_bytes: use?.walBytes ?? null,
+    };
+  });
+
+  app.get('/v1/transcripts/:transcript_id', GET_TRANSCRIPT, async (request) =>
+    toTranscript(await requireTranscript(deps.database.database, workspaceOf(request), request.params.transcript_id)),
   );
 
-  app.get(
-    '/v1/ingestion',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'getIngestion',
-        summary: 'Count transcripts by status',
-        tags: ['transcripts'],
-        response: { 200: ingestionSchema },
-      },
-    },
-    async (request) => {
-      const workspaceId = workspaceOf(request);
-      const counts = await countTranscriptsByStatus(database, { workspaceId });
-      const { errors, transcripts } = await countTranscriptErrors(database, workspaceId);
-      const { waitingSessions, failingSessions } = await readSearchBacklog(database, workspaceId);
-      const search = { waiting_sessions: waitingSessions, failing_sessions: failingSessions };
-      return { transcripts: counts, error_count: errors, transcripts_with_errors: transcripts, search };
-    },
-  );
-
-  app.get(
-    '/v1/notices',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'listNotices',
-        summary: 'List what recount does not read',
-        description:
-          'Types of lines, content and usage in the workspace’s transcripts that recount does not read or does not know. Their raw bytes are kept.',
-        tags: ['transcripts'],
-        response: { 200: noticeListSchema },
-      },
-    },
-    async (request) => {
-      const notices = await listNotices(database, workspaceOf(request), MAX_NOTICES);
-      return {
-        notices: notices.map(({ agentVersion, transcriptCount, occurrenceCount, ...notice }) => ({
-          ...notice,
-          agent_version: agentVersion,
-          transcript_count: transcriptCount,
-          occurrence_count: occurrenceCount,
-        })),
-      };
-    },
-  );
-
-  app.get(
-    '/v1/disk',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'getDiskUse',
-        summary: 'Read the disk use of transcripts and their rows',
-        tags: ['operations'],
-        response: { 200: diskUseSchema },
-      },
-    },
-    async (request) => {
-      const isAdmin = request.keyHolder?.scopes.includes('admin');
-      const use = isAdmin ? await readDiskUse(database) : undefined;
-      return {
-        raw_bytes: await sumRawBytes(database, workspaceOf(request)),
-        database_bytes: use?.databaseBytes ?? null,
-        search_bytes: use?.searchBytes ?? null,
-        wal_bytes: use?.walBytes ?? null,
-      };
-    },
-  );
-
-  app.get(
-    '/v1/transcripts/:transcript_id',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'getTranscript',
-        summary: 'Read a transcript’s status and figures',
-        tags: ['transcripts'],
-        params: transcriptParamsSchema,
-        response: { 200: transcriptSchema, 404: notFound },
-      },
-    },
-    async (request) =>
-      toTranscript(await requireTranscript(deps.database.database, workspaceOf(request), request.params.transcript_id)),
-  );
-
-  app.get(
-    '/v1/transcripts/:transcript_id/issues',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'listTranscriptIssues',
-        summary: 'List what is wrong in a transcript',
-        description: 'In the order of its lines. The transcript itself has the counts of all issues.',
-        tags: ['transcripts'],
-        params: transcriptParamsSchema,
-        querystring: issueListQuerySchema,
-        response: { 200: issueListSchema, 404: notFound },
-      },
-    },
-    async (request) => {
-      const { limit, cursor } = request.query;
-      const afterNumber = parseCursor(issueCursorSchema, cursor)?.issue;
-      const { workspace_id, row_set_id } = await requireTranscript(
-        deps.database.database,
-        workspaceOf(request),
-        request.params.transcript_id,
-      );
-      const page = { afterNumber, limit: limit + 1 };
-      const rows = row_set_id === null ? [] : await listIssues(database, workspace_id, row_set_id, page);
-      const issues = rows.slice(0, limit);
-      const last = rows.length > limit ? issues.at(-1) : undefined;
-      return { issues, next_cursor: last === undefined ? null : toCursor({ issue: last.issue_number }) };
-    },
-  );
+  app.get('/v1/transcripts/:transcript_id/issues', LIST_TRANSCRIPT_ISSUES, async (request) => {
+    const { limit, cursor } = request.query;
+    const afterNumber = parseCursor(issueCursorSchema, cursor)?.issue;
+    const { workspace_id, row_set_id } = await requireTranscript(
+      deps.database.database,
+      workspaceOf(request),
+      request.params.transcript_id,
+    );
+    const page = { afterNumber, limit: limit + 1 };
+    const rows = row_set_id === null ? [] : await listIssues(database, workspace_id, row_set_id, page);
+    const issues = rows.slice(0, limit);
+    const last = rows.length > limit ? issues.at(-1) : undefined;
+    return { issues, next_cursor: last === undefined ? null : toCursor({ issue: last.issue_number }) };
+  });
 }
 
 /** Routes that change transcripts. */
 export function addTranscriptChanges(app: ApiApp, deps: Omit<ApiDependencies, 'log'>): void {
-  app.post(
-    '/v1/transcripts/:transcript_id/reparse',
-    {
-      config: { scope: 'ingest' },
-      schema: {
-        operationId: 'reparseTranscript',
-        summary: 'Ingest a transcript again from its raw bytes',
-        description:
-          'Its rows stay until the new ones replace them. Does nothing if it is queued or being ingested already.',
-        tags: ['transcripts'],
-        params: transcriptParamsSchema,
-        response: {
-          202: reparseReceiptSchema,
-          404: notFound,
-          410: problemResponse('The workspace no longer keeps its bytes'),
-        },
-      },
-    },
-    async (request, reply) => {
-      const job = { workspaceId: workspaceOf(request), transcriptId: request.params.transcript_id };
-      await requeueTranscript(deps, job, FINISHED, { actor: actorOf(request) });
-      const row = await requireTranscript(deps.database.database, job.workspaceId, job.transcriptId);
-      const { id, session_id, status, raw_deleted_at: deletedAt } = row;
-      if (deletedAt !== null) throw new ProblemError('expired', `The bytes were deleted at ${deletedAt}, by their age`);
-      return reply.code(202).send({ transcript_id: id, session_id, status });
-    },
-  );
+  app.post('/v1/transcripts/:transcript_id/reparse', REPARSE_TRANSCRIPT, async (request, reply) => {
+    const job = { workspaceId: workspaceOf(request), transcriptId: request.params.transcript_id };
+    await requeueTranscript(deps, job, FINISHED, { actor: actorOf(request) });
+    const row = await requireTranscript(deps.database.database, job.workspaceId, job.transcriptId);
+    const { id, session_id, status, raw_deleted_at: deletedAt } = row;
+    if (deletedAt !== null) throw new ProblemError('expired', `The bytes were deleted at ${deletedAt}, by their age`);
+    return reply.code(202).send({ transcript_id: id, session_id, status });
+  });
 
-  app.delete(
-    '/v1/transcripts/:transcript_id',
-    {
-      config: { scope: 'admin' },
-      schema: {
-        operationId: 'deleteTranscript',
-        summary: 'Delete a transcript',
-        description:
-          'Its rows and its raw bytes, for good. Other transcripts get back what it had taken from them: credit for responses, the primary version, and rows of shorter versions, which are ingested again. Its key may upload it again: revoke that first.',
-        tags: ['transcripts'],
-        params: transcriptParamsSchema,
-        response: { 204: z.undefined().describe('Deleted'), 404: notFound },
-      },
-    },
-    async (request, reply) => {
-      const isDeleted = await deleteTranscript(deps, workspaceOf(request), request.params.transcript_id);
-      if (!isDeleted) throw noSuchTranscript();
-      return reply.code(204).send();
-    },
-  );
+  app.delete('/v1/transcripts/:transcript_id', DELETE_TRANSCRIPT, async (request, reply) => {
+    const isDeleted = await deleteTranscript(deps, workspaceOf(request), request.params.transcript_id);
+    if (!isDeleted) throw noSuchTranscript();
+    return reply.code(204).send();
+  });
 }
 
 /** A page of a workspace's transcripts. Throws ProblemError `invalid-cursor`. */
