@@ -1,7 +1,6 @@
 export * from './attachments/delete-attachments.ts';
 export * from './attachments/insert-attachment.ts';
 export * from './attachments/read-attachments.ts';
-export type { AttachmentRow } from './attachments/schema.ts';
 export {
   checkDatabaseWrite,
   checkRelations,
@@ -34,7 +33,6 @@ export * from './live/live-events.ts';
 export * from './live/live-sessions.ts';
 export * from './live/live-streams.ts';
 export * from './live/name-live-stream.ts';
-export { type LiveStreamState, SEVERAL_UPLOADERS } from './live/schema.ts';
 export * from './live/stored-streams.ts';
 export * from './messages/list-messages.ts';
 export * from './messages/read-edits.ts';
@@ -49,10 +47,20 @@ export {
 export { preferIndexes } from './planner.ts';
 export * from './reports/index.ts';
 export * from './reports/report-filter.ts';
+export type { AttachmentRow } from './schema/attachments.ts';
+export { type LiveStreamState, SEVERAL_UPLOADERS } from './schema/live.ts';
+export type { SearchKind } from './schema/search.ts';
+export { OPERATOR, TRANSCRIPT_STATUSES, type TranscriptRow, type TranscriptStatus } from './schema/transcripts.ts';
+export type { Disagreement } from './schema/usage.ts';
+export {
+  API_KEY_SCOPES,
+  type ApiKeyScope,
+  type MaintenanceCheckKind,
+  type RedactionMode,
+} from './schema/workspaces.ts';
 export { indexSearchBatch, type SearchBatch } from './search/index-search-batch.ts';
 export * from './search/parse-search-query.ts';
 export * from './search/read-search-backlog.ts';
-export type { SearchKind } from './search/schema.ts';
 export * from './search/search-documents.ts';
 export type { SnippetPart } from './search/search-snippet.ts';
 export * from './sessions/delete-session.ts';
@@ -88,7 +96,6 @@ export {
   type TranscriptReference,
   type TranscriptState,
 } from './transcripts/read-transcripts.ts';
-export { OPERATOR, TRANSCRIPT_STATUSES, type TranscriptRow, type TranscriptStatus } from './transcripts/schema.ts';
 export {
   type KeptRows,
   type RowNumbers,
@@ -105,19 +112,12 @@ export * from './usage/price-overrides.ts';
 export { refreshTotals } from './usage/refresh-totals.ts';
 export { deleteOrphanedUsage, findNextUsageNumbers } from './usage/replaced-usage.ts';
 export * from './usage/reprice-transcript.ts';
-export type { Disagreement } from './usage/schema.ts';
 export { type DerivedTableCheck, VERIFIED_TABLE_COUNT, verifyUsage } from './usage/verify-usage.ts';
 export * from './workspaces/api-keys.ts';
 export * from './workspaces/audit-log.ts';
 export * from './workspaces/create-reader.ts';
 export * from './workspaces/device-requests.ts';
 export * from './workspaces/maintenance-checks.ts';
-export {
-  API_KEY_SCOPES,
-  type ApiKeyScope,
-  type MaintenanceCheckKind,
-  type RedactionMode,
-} from './workspaces/schema.ts';
 export * from './workspaces/sign-ins.ts';
 export * from './workspaces/workspace-records.ts';
 export * from './workspaces/workspace-settings.ts';

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, gt, inArray, lt } from '../drizzle.cjs';
+import { type AttachmentRow, attachments } from '../schema/attachments.ts';
 import { recordRawObjectDeletions } from '../transcripts/raw-objects.ts';
-import { type AttachmentRow, attachments } from './schema.ts';
 
 /**
  * Deletes the attachments of a session, whose lock the caller holds, and records their objects for deletion. Returns

@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { and, eq, inArray } from '../drizzle.cjs';
+import { type AttachmentRow, attachments } from '../schema/attachments.ts';
 import { lockSession } from '../sessions/lock-sessions.ts';
 import { recordRawObjectDeletions } from '../transcripts/raw-objects.ts';
-import { type AttachmentRow, attachments } from './schema.ts';
 
 /**
  * The outcome of an attachment's upload.

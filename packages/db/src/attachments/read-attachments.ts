@@ -1,8 +1,8 @@
 import type { AttachmentReference } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, gt, inArray, or, sql } from '../drizzle.cjs';
-import { sessions } from '../transcripts/schema.ts';
-import { type AttachmentRow, attachments } from './schema.ts';
+import { type AttachmentRow, attachments } from '../schema/attachments.ts';
+import { sessions } from '../schema/transcripts.ts';
 
 /** A page of a session's attachments, by path; a path has several if several uploaders brought different bytes. */
 export async function listAttachments(

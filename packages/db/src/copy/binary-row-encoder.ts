@@ -1,6 +1,6 @@
 import { getTableColumns, type PgTable } from '../drizzle.cjs';
 import { COST_SCALE } from '../schema/column-types.ts';
-import type { WordVector } from '../search/schema.ts';
+import type { WordVector } from '../schema/search.ts';
 import { type BinaryBuffer, createBinaryBuffer } from './binary-buffer.ts';
 import type { ChunkPool } from './chunk-pool.ts';
 

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DatabasePool } from '../database/database.ts';
 import { drizzle, getTableConfig, type PgTable } from '../drizzle.cjs';
-import { contentBlocks, ingestIssues, transcriptMessages } from '../messages/schema.ts';
+import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
 import { createTestPool } from '../testing/create-test-pool.ts';
 import { createRowCopier } from './row-copier.ts';
 

@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 import type pg from 'pg';
 import { expect, it } from 'vitest';
-import { contentBlocks, ingestIssues, transcriptMessages } from '../messages/schema.ts';
-import { sessionEvents, toolCalls, usageEntries } from '../usage/schema.ts';
+import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
+import { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';
 import { createRowCopier } from './row-copier.ts';
 
 const MIB = 1024 * 1024;

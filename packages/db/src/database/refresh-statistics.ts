@@ -1,10 +1,10 @@
 import { getTableConfig, type PgTable, sql } from '../drizzle.cjs';
-import { transcriptMessages } from '../messages/schema.ts';
 import { type AnalyzedTable, refreshShardStatistics } from '../planner.ts';
-import { searchIndexState } from '../search/schema.ts';
-import { sessions, transcripts } from '../transcripts/schema.ts';
+import { transcriptMessages } from '../schema/messages.ts';
+import { searchIndexState } from '../schema/search.ts';
+import { sessions, transcripts } from '../schema/transcripts.ts';
+import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
 import { ROLLUPS } from '../usage/rollups.ts';
-import { toolCalls, usageEntries, usageLedger } from '../usage/schema.ts';
 import type { Database } from './database.ts';
 
 /** Tables in which an ingestion looks rows up, and which grow with it; first the one that tells how much. */

@@ -1,6 +1,6 @@
 import { type SQL, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
-import { usageEntries, usageLedger } from '../usage/schema.ts';
+import { usageEntries, usageLedger } from '../schema/usage.ts';
 import { type FindingScope, isInScope, toTime } from './finding-scope.ts';
 
 /** How long vendors keep a cache: a response says if it wrote for an hour. */

@@ -1,7 +1,7 @@
 import { type SQL, sql } from '../drizzle.cjs';
-import { contentBlocks } from '../messages/schema.ts';
 import { toHiddenWorkspace } from '../planner.ts';
-import { toolCalls } from '../usage/schema.ts';
+import { contentBlocks } from '../schema/messages.ts';
+import { toolCalls } from '../schema/usage.ts';
 import { type FindingScope, isInScope, isInTouchedRun, isOfTouchedFile } from './finding-scope.ts';
 
 /** Number of equal calls, errors or reads that makes a finding. */

@@ -1,8 +1,8 @@
 import { type SQL, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
-import { sessions, transcripts } from '../transcripts/schema.ts';
-import { usageDayRollup } from '../usage/rollups-schema.ts';
-import { sessionEvents, toolCalls, usageEntries } from '../usage/schema.ts';
+import { usageDayRollup } from '../schema/rollups.ts';
+import { sessions, transcripts } from '../schema/transcripts.ts';
+import { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';
 import { type FindingScope, isInScope } from './finding-scope.ts';
 
 /**

@@ -1,8 +1,9 @@
 import type { Database } from '../database/database.ts';
 import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
-import { transcripts } from '../transcripts/schema.ts';
-import { toolCalls } from '../usage/schema.ts';
+import { findings } from '../schema/findings.ts';
+import { transcripts } from '../schema/transcripts.ts';
+import { toolCalls } from '../schema/usage.ts';
 import {
   type FindingScope,
   isInScope,
@@ -11,7 +12,6 @@ import {
   type TouchedFindings,
   toTime,
 } from './finding-scope.ts';
-import { findings } from './schema.ts';
 import { coldCacheQueries } from './select-cold-caches.ts';
 import { repeatQueries, selectSessionsWithRepeats } from './select-repeats.ts';
 import { unfinishedSessionQueries } from './select-unfinished-sessions.ts';

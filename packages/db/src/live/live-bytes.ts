@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, gte, lte, sql } from '../drizzle.cjs';
+import { liveChunks, liveStreams } from '../schema/live.ts';
 import { isAtPosition, type LiveFigures, type LivePosition, type LiveStreamKey } from './live-streams.ts';
-import { liveChunks, liveStreams } from './schema.ts';
 
 /**
  * Appends bytes to an open stream, or, if there are none, records that its reader was polled. Returns false, doing

@@ -1,9 +1,9 @@
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, gt, sql } from '../drizzle.cjs';
-import { transcriptMessages } from '../messages/schema.ts';
-import { transcripts } from '../transcripts/schema.ts';
+import { liveEvents, liveSessions, liveStreams } from '../schema/live.ts';
+import { transcriptMessages } from '../schema/messages.ts';
+import { transcripts } from '../schema/transcripts.ts';
 import { isLiveSession, type LiveSessionKey, type LiveSessionRow } from './live-sessions.ts';
-import { liveEvents, liveSessions, liveStreams } from './schema.ts';
 
 export interface NewLiveEvent {
   name: string;

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { and, desc, eq, getTableColumns, lt, ne, or, sql } from '../drizzle.cjs';
+import { liveChunks, liveEvents, liveSessions, liveStreams } from '../schema/live.ts';
 import type { LiveStreamKey, LiveStreamRow } from './live-streams.ts';
-import { liveChunks, liveEvents, liveSessions, liveStreams } from './schema.ts';
 
 export interface LiveSessionKey {
   workspaceId: string;

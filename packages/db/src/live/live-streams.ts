@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { and, desc, eq, gte, inArray, lt, lte, ne, sql } from '../drizzle.cjs';
+import { liveChunks, liveSessions, liveStreams, SEVERAL_UPLOADERS } from '../schema/live.ts';
 import type { TOKEN_CLASSES } from '../schema/usage-columns.ts';
-import { liveChunks, liveSessions, liveStreams, SEVERAL_UPLOADERS } from './schema.ts';
 
 export type LiveStreamRow = typeof liveStreams.$inferSelect;
 

@@ -1,9 +1,9 @@
 import type { Database } from '../database/database.ts';
 import { and, eq, sql } from '../drizzle.cjs';
+import { liveEvents, liveSessions, liveStreams } from '../schema/live.ts';
 import { LIVE_CHANNEL, lockLiveSession, toLiveBell } from './live-events.ts';
 import { isLiveSession } from './live-sessions.ts';
 import { findLiveStream, isLiveStream, type LiveStreamKey } from './live-streams.ts';
-import { liveEvents, liveSessions, liveStreams } from './schema.ts';
 
 /**
  * Moves an open stream that was sent under its own id, because its first lines named no session, to the session that it

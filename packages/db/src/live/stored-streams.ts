@@ -1,7 +1,7 @@
 import type { Arrival } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, gt, isNotNull, or, sql } from '../drizzle.cjs';
-import { liveStreams } from './schema.ts';
+import { liveStreams } from '../schema/live.ts';
 
 /** Inserts a stream that is already in the raw store. Returns false, doing nothing, if there is one with that id. */
 export async function insertStoredStream(

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, gt, gte, inArray } from '../drizzle.cjs';
-import { contentBlocks, transcriptMessages } from './schema.ts';
+import { contentBlocks, transcriptMessages } from '../schema/messages.ts';
 
 type MessageRow = typeof transcriptMessages.$inferSelect;
 export type ContentBlockRow = typeof contentBlocks.$inferSelect;

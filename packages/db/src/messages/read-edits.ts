@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
+import { contentBlocks } from '../schema/messages.ts';
+import { toolCalls } from '../schema/usage.ts';
 import type { RowSetKey } from '../transcripts/transcript-rows.ts';
-import { toolCalls } from '../usage/schema.ts';
-import { contentBlocks } from './schema.ts';
 
 /** A call that edits a file and did not fail. */
 export interface EditCall {

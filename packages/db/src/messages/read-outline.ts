@@ -1,8 +1,8 @@
 import type { MessageType, ToolKind } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
+import { contentBlocks, transcriptMessages } from '../schema/messages.ts';
 import type { RowSetKey } from '../transcripts/transcript-rows.ts';
-import { contentBlocks, transcriptMessages } from './schema.ts';
 
 /** A message without its texts except their beginnings, which tell prompts from generated text. */
 export interface OutlineMessage {

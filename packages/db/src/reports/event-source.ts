@@ -1,8 +1,8 @@
 import type { SessionEventKind } from '@recount/core';
 import { type SQL, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
+import { sessionEvents } from '../schema/usage.ts';
 import { selectFirstCopies } from '../usage/event-copies.ts';
-import { sessionEvents } from '../usage/schema.ts';
 import { isShort, type ReportFilter, type ReportSource, toReportSource } from './report-filter.ts';
 
 interface EventPart {

@@ -1,7 +1,7 @@
 import { type SQL, sql } from '../drizzle.cjs';
-import type { StoredFindingKind } from '../findings/schema.ts';
 import { toHiddenWorkspace } from '../planner.ts';
-import { LARGE_RESULT_BYTES } from '../usage/schema.ts';
+import type { StoredFindingKind } from '../schema/findings.ts';
+import { LARGE_RESULT_BYTES } from '../schema/usage.ts';
 import { SESSION_SOURCE } from './read-sessions-report.ts';
 import { isShort, joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
 import { TOOL_CALL_SOURCE } from './tool-call-figures.ts';

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
-import { sessions } from '../transcripts/schema.ts';
+import { sessions } from '../schema/transcripts.ts';
 import { type DisagreementFigures, readDisagreements } from './read-disagreements-report.ts';
 import { SESSION_SOURCE } from './read-sessions-report.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';

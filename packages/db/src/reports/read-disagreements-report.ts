@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
+import type { Disagreement } from '../schema/usage.ts';
 import { CREDIT_ORDER, FIGURE_ORDER } from '../usage/ledger-definition.ts';
-import type { Disagreement } from '../usage/schema.ts';
 import { joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
 import type { ReportPage, ReportRows } from './report-groups.ts';
 

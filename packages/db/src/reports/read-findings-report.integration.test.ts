@@ -1,7 +1,7 @@
 import { flatDefaultPrices, type JsonValue } from '@recount/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeFindings } from '../findings/write-findings.ts';
-import { contentBlocks } from '../messages/schema.ts';
+import { contentBlocks } from '../schema/messages.ts';
 import { copyToOtherTenant } from '../testing/copy-to-other-tenant.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestFleet, type TestSession } from '../testing/insert-test-fleet.ts';

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
-import { usageRollup } from '../usage/rollups-schema.ts';
-import { usageLedger } from '../usage/schema.ts';
+import { usageRollup } from '../schema/rollups.ts';
+import { usageLedger } from '../schema/usage.ts';
 import { USAGE_SOURCE } from './read-usage-report.ts';
 import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { workspaces } from '../schema/workspaces.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestFleet } from '../testing/insert-test-fleet.ts';
 import { refreshTotals } from '../usage/refresh-totals.ts';
 import { writeRollups } from '../usage/write-rollups.ts';
-import { workspaces } from '../workspaces/schema.ts';
 import { readBlocksReport } from './read-blocks-report.ts';
 import { readDurations } from './read-durations.ts';
 import { readFilesReport } from './read-files-report.ts';

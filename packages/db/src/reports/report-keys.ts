@@ -1,6 +1,6 @@
 import { type SQL, sql } from '../drizzle.cjs';
+import { ATTRIBUTION } from '../schema/rollups.ts';
 import type { TotalsKind } from '../usage/rollups.ts';
-import { ATTRIBUTION } from '../usage/rollups-schema.ts';
 import { type ReportCalendar, toLocalTime, toPeriod } from './report-calendar.ts';
 import type { ReportFilter, ReportSource } from './report-filter.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { transcriptMessages } from '../messages/schema.ts';
+import { transcriptMessages } from '../schema/messages.ts';
 import { copyToOtherTenant } from '../testing/copy-to-other-tenant.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestFleet, type TestSession } from '../testing/insert-test-fleet.ts';

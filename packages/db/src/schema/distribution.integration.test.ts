@@ -5,7 +5,7 @@ import { getTableName, sql } from '../drizzle.cjs';
 import { LOCAL_TABLES, listPlacements } from '../migrations/distribute-tables.ts';
 import { migrateDatabase } from '../migrations/migrate-database.ts';
 import { createTestPool } from '../testing/create-test-pool.ts';
-import { sessions } from '../transcripts/schema.ts';
+import { sessions } from './transcripts.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
 beforeAll(async () => {

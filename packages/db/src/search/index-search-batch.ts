@@ -2,7 +2,8 @@ import { createRowCopier } from '../copy/row-copier.ts';
 import type { Database, DatabaseClient, DatabasePool } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import { preferBulkIndexing } from '../planner.ts';
-import { transcripts } from '../transcripts/schema.ts';
+import { searchDocuments, searchIndexState } from '../schema/search.ts';
+import { transcripts } from '../schema/transcripts.ts';
 import {
   MAX_BATCH_BLOCKS,
   MAX_BATCH_LINE_BYTES,
@@ -10,7 +11,6 @@ import {
   readSearchBlocks,
   type TakenSession,
 } from './read-search-blocks.ts';
-import { searchDocuments, searchIndexState } from './schema.ts';
 import { toSearchDocument } from './search-document.ts';
 
 export interface SearchBatch {

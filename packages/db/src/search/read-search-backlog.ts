@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
-import { transcripts } from '../transcripts/schema.ts';
-import { searchIndexState } from './schema.ts';
+import { searchIndexState } from '../schema/search.ts';
+import { transcripts } from '../schema/transcripts.ts';
 
 /**
  * Number of content blocks of pending sessions in all workspaces: an upper bound of the documents still to be made, as

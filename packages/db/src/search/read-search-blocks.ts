@@ -1,9 +1,9 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { contentBlocks, transcriptMessages } from '../messages/schema.ts';
-import { transcripts } from '../transcripts/schema.ts';
-import { sessionEvents } from '../usage/schema.ts';
-import { searchDocuments, type searchIndexState } from './schema.ts';
+import { contentBlocks, transcriptMessages } from '../schema/messages.ts';
+import { searchDocuments, type searchIndexState } from '../schema/search.ts';
+import { transcripts } from '../schema/transcripts.ts';
+import { sessionEvents } from '../schema/usage.ts';
 import { MAX_DOCUMENT_LENGTH, type SearchableBlock } from './search-document.ts';
 
 /** Limits of a batch: blocks, and bytes of the lines that contain them. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue, MessageType } from '@recount/core';
-import type { SearchKind, searchDocuments } from './schema.ts';
+import type { SearchKind, searchDocuments } from '../schema/search.ts';
 import { toGrams, toWordVector } from './search-words.ts';
 
 /** Length of a document in UTF-16 units: text beyond it cannot be found. */

@@ -1,10 +1,10 @@
 import type { Database, DatabasePool } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { type ReportFilter, type ReportRequest, resolveReportFilter } from '../reports/report-filter.ts';
-import { sessions } from '../transcripts/schema.ts';
+import { searchDocuments as documents, type SearchKind } from '../schema/search.ts';
+import { sessions } from '../schema/transcripts.ts';
 import { type SearchQuery, type SearchTarget, toTsquery, toWorkspaceTsquery } from './parse-search-query.ts';
 import { readSearchBacklog } from './read-search-backlog.ts';
-import { searchDocuments as documents, type SearchKind } from './schema.ts';
 import { type SnippetPart, toSubstringSnippet, toWordSnippet } from './search-snippet.ts';
 import { toGrams } from './search-words.ts';
 

@@ -1,4 +1,4 @@
-import type { SearchKind, WordVector } from './schema.ts';
+import type { SearchKind, WordVector } from '../schema/search.ts';
 
 /** A word of a text with its position, in UTF-16 units. */
 export interface TextWord {

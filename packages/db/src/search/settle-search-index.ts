@@ -1,11 +1,11 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { transcriptMessages } from '../messages/schema.ts';
 import { toHiddenWorkspace } from '../planner.ts';
-import { sessions, transcripts } from '../transcripts/schema.ts';
+import { transcriptMessages } from '../schema/messages.ts';
+import { searchDocuments, searchIndexState } from '../schema/search.ts';
+import { sessions, transcripts } from '../schema/transcripts.ts';
 import type { RowSet } from '../transcripts/transcript-rows.ts';
 import type { UsageChange } from '../usage/replaced-usage.ts';
-import { searchDocuments, searchIndexState } from './schema.ts';
 
 /**
  * Deletes the search documents of sessions whose rows were removed or replaced, and queues the sessions for indexing.

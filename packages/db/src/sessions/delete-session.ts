@@ -1,11 +1,11 @@
 import type { Database } from '../database/database.ts';
 import { and, eq, inArray, isNotNull, sql } from '../drizzle.cjs';
-import { contentBlocks, ingestIssues, transcriptMessages } from '../messages/schema.ts';
-import { searchDocuments, searchIndexState } from '../search/schema.ts';
+import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
+import { searchDocuments, searchIndexState } from '../schema/search.ts';
+import { sessions, transcriptCheckpoints, transcripts } from '../schema/transcripts.ts';
 import { deleteShares } from '../shares/shares.ts';
 import { deleteTranscriptRows } from '../transcripts/delete-transcript.ts';
 import { isExpiredSession } from '../transcripts/list-expired.ts';
-import { sessions, transcriptCheckpoints, transcripts } from '../transcripts/schema.ts';
 import { lockSession } from './lock-sessions.ts';
 import { settleSessions } from './settle-sessions.ts';
 

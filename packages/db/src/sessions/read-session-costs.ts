@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { sessions, transcripts } from '../transcripts/schema.ts';
-import { usageEntries, usageLedger } from '../usage/schema.ts';
+import { sessions, transcripts } from '../schema/transcripts.ts';
+import { usageEntries, usageLedger } from '../schema/usage.ts';
 
 /** Tokens of one class that one model was charged for, at one context level. */
 interface CostPart {

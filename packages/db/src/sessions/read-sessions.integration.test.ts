@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sessions } from '../schema/transcripts.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
-import { sessions } from '../transcripts/schema.ts';
 import {
   listSessions,
   SESSION_SORTS,

@@ -1,9 +1,9 @@
 import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, ilike, isNotNull, lte, type PgColumn, type PgTable, type SQL, sql } from '../drizzle.cjs';
-import { knownCost, lastActivity, OPERATOR, sessions, transcripts } from '../transcripts/schema.ts';
+import { fileDayRollup, indexedPath, toolDayRollup } from '../schema/rollups.ts';
+import { knownCost, lastActivity, OPERATOR, sessions, transcripts } from '../schema/transcripts.ts';
+import { sessionEvents, usageEntries, usageLedger } from '../schema/usage.ts';
 import { selectFirstCopies } from '../usage/event-copies.ts';
-import { fileDayRollup, indexedPath, toolDayRollup } from '../usage/rollups-schema.ts';
-import { sessionEvents, usageEntries, usageLedger } from '../usage/schema.ts';
 import { hasErrors } from './session-errors.ts';
 
 export type SessionRow = typeof sessions.$inferSelect;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { OPERATOR } from '../schema/transcripts.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
 import { listTranscripts } from '../transcripts/read-transcripts.ts';
-import { OPERATOR } from '../transcripts/schema.ts';
 import { setTranscriptStatus } from '../transcripts/transcript-status.ts';
 import { supersedeTranscripts } from '../transcripts/transcript-versions.ts';
 import { findSession } from './read-sessions.ts';

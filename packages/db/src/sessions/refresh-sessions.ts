@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { isInWorkspace } from '../planner.ts';
-import { OPERATOR, sessions, transcripts } from '../transcripts/schema.ts';
+import { OPERATOR, sessions, transcripts } from '../schema/transcripts.ts';
 import { transcriptFigures } from '../transcripts/transcript-figures.ts';
 import { ATTRIBUTION_COLUMNS, type AttributionRow, type Attributions, toAttributions } from '../usage/attribution.ts';
 import { list } from '../usage/ledger-definition.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { workspaces } from '../schema/workspaces.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestFleet } from '../testing/insert-test-fleet.ts';
-import { workspaces } from '../workspaces/schema.ts';
 import { resolveNames, UnresolvedNameError, type WantedNames } from './resolve-names.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;

@@ -1,8 +1,8 @@
 import { AGENTS } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { type PgTable, type SQL, sql } from '../drizzle.cjs';
-import { lastActivity, modelListKey, sessions } from '../transcripts/schema.ts';
-import { usageDayRollup } from '../usage/rollups-schema.ts';
+import { usageDayRollup } from '../schema/rollups.ts';
+import { lastActivity, modelListKey, sessions } from '../schema/transcripts.ts';
 import { matchName } from './match-name.ts';
 
 /** Names as people type them, or as tables print them. */

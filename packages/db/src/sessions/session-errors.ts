@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { sessions } from '../transcripts/schema.ts';
-import { toolDayRollup } from '../usage/rollups-schema.ts';
-import { sessionEvents } from '../usage/schema.ts';
+import { toolDayRollup } from '../schema/rollups.ts';
+import { sessions } from '../schema/transcripts.ts';
+import { sessionEvents } from '../schema/usage.ts';
 
 /** What failed in a session. */
 export interface SessionErrors {

@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
 import { and, desc, eq, getTableColumns, gt, isNotNull, isNull, lte, or, sql } from '../drizzle.cjs';
+import { sessionShares } from '../schema/shares.ts';
 import { type Actor, addAuditEntry } from '../workspaces/audit-log.ts';
-import { sessionShares } from './schema.ts';
 
 export interface NewShare {
   workspaceId: string;

@@ -1,7 +1,7 @@
 import type { ToolKind } from '@recount/core';
 import type { DatabasePool } from '../database/database.ts';
-import { sessions } from '../transcripts/schema.ts';
-import { sessionEvents, toolCalls, usageEntries, usageLedger } from '../usage/schema.ts';
+import { sessions } from '../schema/transcripts.ts';
+import { sessionEvents, toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
 import { writeRollups } from '../usage/write-rollups.ts';
 import { TEST_WORKSPACE } from './create-test-pool.ts';
 import { insertTestTranscript } from './insert-test-transcript.ts';

@@ -1,6 +1,6 @@
 import type { DatabasePool } from '../database/database.ts';
-import type { TranscriptRow } from '../transcripts/schema.ts';
-import { transcripts } from '../transcripts/schema.ts';
+import type { TranscriptRow } from '../schema/transcripts.ts';
+import { transcripts } from '../schema/transcripts.ts';
 import { TEST_WORKSPACE } from './create-test-pool.ts';
 
 type Fields = Partial<typeof transcripts.$inferInsert> & { id: string };

@@ -1,7 +1,7 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Database } from '../database/database.ts';
 import { and, eq } from '../drizzle.cjs';
-import { transcriptCheckpoints } from './schema.ts';
+import { transcriptCheckpoints } from '../schema/transcripts.ts';
 import type { RowSetKey } from './transcript-rows.ts';
 import type { WrittenCheckpoint } from './transcript-writer.ts';
 

@@ -1,9 +1,9 @@
 import type { Database } from '../database/database.ts';
 import { and, eq, or, sql } from '../drizzle.cjs';
+import { type TranscriptRow, transcripts } from '../schema/transcripts.ts';
 import { lockSession, lockSessionRows } from '../sessions/lock-sessions.ts';
 import { refreshSessions } from '../sessions/refresh-sessions.ts';
 import { markReattributed } from '../usage/attribution.ts';
-import { type TranscriptRow, transcripts } from './schema.ts';
 
 type TranscriptOrigin = Pick<TranscriptRow, 'machine' | 'person'>;
 

@@ -2,9 +2,9 @@ import { isRewrittenFormat, isStreamFormat } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import { toJsonText } from '../schema/column-types.ts';
+import { type TranscriptRow, transcripts } from '../schema/transcripts.ts';
 import { list } from '../usage/ledger-definition.ts';
 import { listTranscriptsByContent } from './list-transcripts-by-content.ts';
-import { type TranscriptRow, transcripts } from './schema.ts';
 
 const COLUMNS = [
   'id',

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { sessions, transcripts } from './schema.ts';
+import { sessions, transcripts } from '../schema/transcripts.ts';
 
 export interface ExpiredTranscript {
   id: string;

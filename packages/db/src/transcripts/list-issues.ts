@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, gt } from '../drizzle.cjs';
-import { ingestIssues } from '../messages/schema.ts';
+import { ingestIssues } from '../schema/messages.ts';
 
 export type IssueRow = typeof ingestIssues.$inferSelect;
 

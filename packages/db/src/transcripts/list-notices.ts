@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { and, asc, countDistinct, desc, eq, sql } from '../drizzle.cjs';
-import { ingestIssues } from '../messages/schema.ts';
-import { transcripts } from './schema.ts';
+import { ingestIssues } from '../schema/messages.ts';
+import { transcripts } from '../schema/transcripts.ts';
 
 /** A type of lines, blocks or usage that recount does not read or does not know, of one version of an agent. */
 export interface Notice {

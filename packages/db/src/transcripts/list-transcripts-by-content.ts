@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { and, eq, type SQL, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
+import { type TranscriptRow, transcripts } from '../schema/transcripts.ts';
 import type { TranscriptState } from './read-transcripts.ts';
-import { type TranscriptRow, transcripts } from './schema.ts';
 
 /** Bytes as a session's transcript: a session has the same bytes only once. */
 export interface TranscriptContent {

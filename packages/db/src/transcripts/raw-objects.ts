@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, gt, inArray, isNull, lt, or, sql } from '../drizzle.cjs';
+import { rawObjectDeletions, type TranscriptRow, transcripts } from '../schema/transcripts.ts';
 import { lockSession } from '../sessions/lock-sessions.ts';
 import { IS_SETTLED, LAST_ACTIVITY } from './list-expired.ts';
-import { rawObjectDeletions, type TranscriptRow, transcripts } from './schema.ts';
 
 /**
  * Records that a transcript's raw object is lost or damaged, or intact again. Does nothing if the transcript names

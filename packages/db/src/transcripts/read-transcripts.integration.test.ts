@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { TranscriptStatus } from '../schema/transcripts.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import {
   countTranscriptsByStatus,
@@ -7,7 +8,6 @@ import {
   readTranscriptSizes,
   type TranscriptFilter,
 } from './read-transcripts.ts';
-import type { TranscriptStatus } from './schema.ts';
 
 const COUNT = 2500;
 

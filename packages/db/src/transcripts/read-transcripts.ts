@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { and, asc, count, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or, type SQL, sql } from '../drizzle.cjs';
 import { isInWorkspace, toHiddenWorkspace } from '../planner.ts';
-import { type TranscriptRow, type TranscriptStatus, transcripts } from './schema.ts';
+import { type TranscriptRow, type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
 
 export async function findTranscript(
   database: Database,

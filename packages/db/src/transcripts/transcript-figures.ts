@@ -1,7 +1,7 @@
 import { MAX_ACTIVE_GAP_MS } from '@recount/core';
 import { bigint, integer, type SQL, sql, text } from '../drizzle.cjs';
-import { transcriptMessages } from '../messages/schema.ts';
 import { isoTimestamp, jsonObject, usd } from '../schema/column-types.ts';
+import { transcriptMessages } from '../schema/messages.ts';
 import { TOKEN_CLASSES, toColumns } from '../schema/usage-columns.ts';
 
 /**

@@ -7,9 +7,9 @@ import type {
   TranscriptMessage,
   TranscriptSummary,
 } from '@recount/core';
-import type { contentBlocks, ingestIssues, transcriptMessages } from '../messages/schema.ts';
-import type { sessionEvents, toolCalls, usageEntries } from '../usage/schema.ts';
-import type { transcripts } from './schema.ts';
+import type { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
+import type { transcripts } from '../schema/transcripts.ts';
+import type { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';
 
 export interface IngestCounts {
   contentBlocks: number;

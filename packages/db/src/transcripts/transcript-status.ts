@@ -3,8 +3,8 @@ import type { Database } from '../database/database.ts';
 import { and, eq, inArray, sql } from '../drizzle.cjs';
 import { isInWorkspace, toHiddenWorkspace } from '../planner.ts';
 import { toJsonText } from '../schema/column-types.ts';
+import { type TranscriptRow, type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
 import { list } from '../usage/ledger-definition.ts';
-import { type TranscriptRow, type TranscriptStatus, transcripts } from './schema.ts';
 import { selectActiveTimes } from './transcript-figures.ts';
 import { type IngestCounts, type RowSetKey, toTranscriptFigures } from './transcript-rows.ts';
 

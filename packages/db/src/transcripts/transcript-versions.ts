@@ -2,11 +2,11 @@ import { outranks } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { and, desc, eq, gte, inArray, isNotNull, lt, ne, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
+import { OPERATOR, type TranscriptRow, transcripts } from '../schema/transcripts.ts';
+import { usageEntries } from '../schema/usage.ts';
+import { apiKeys } from '../schema/workspaces.ts';
 import { isReplaced } from '../usage/replaced-usage.ts';
-import { usageEntries } from '../usage/schema.ts';
-import { apiKeys } from '../workspaces/schema.ts';
 import { deleteTranscriptRows } from './delete-transcript.ts';
-import { OPERATOR, type TranscriptRow, transcripts } from './schema.ts';
 import { transcriptFigures } from './transcript-figures.ts';
 import type { RowSet } from './transcript-rows.ts';
 

@@ -3,9 +3,9 @@ import type { PoolClient } from 'pg';
 import { createRowCopier } from '../copy/row-copier.ts';
 import type { Database } from '../database/database.ts';
 import { and, eq, gte } from '../drizzle.cjs';
-import { contentBlocks, ingestIssues, transcriptMessages } from '../messages/schema.ts';
 import { toHiddenWorkspace } from '../planner.ts';
-import { sessionEvents, toolCalls, usageEntries } from '../usage/schema.ts';
+import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
+import { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';
 import { createQuarterSet } from '../usage/touched-rows.ts';
 import { createToolIdSet } from './tool-id-set.ts';
 import {

@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
-import { sessions } from '../transcripts/schema.ts';
-import { ATTRIBUTION, messageDayRollup, staleDays, usageDayRollup } from './rollups-schema.ts';
+import { ATTRIBUTION, messageDayRollup, staleDays, usageDayRollup } from '../schema/rollups.ts';
+import { sessions } from '../schema/transcripts.ts';
 import { toDay } from './stale-days.ts';
 
 /** What a session's usage is attributed to. */

@@ -2,15 +2,15 @@ import type { PoolClient } from 'pg';
 import { createRowCopier } from '../copy/row-copier.ts';
 import type { Database } from '../database/database.ts';
 import { getTableColumns, getTableConfig, type PgTable, type SQL, sql } from '../drizzle.cjs';
-import { contentBlocks, ingestIssues, transcriptMessages } from '../messages/schema.ts';
+import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
+import { searchDocuments } from '../schema/search.ts';
+import { sessions } from '../schema/transcripts.ts';
+import { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';
 import { COST_COLUMNS } from '../schema/usage-columns.ts';
 import { readSearchBlocks } from '../search/read-search-blocks.ts';
-import { searchDocuments } from '../search/schema.ts';
 import { toSearchDocument } from '../search/search-document.ts';
-import { sessions } from '../transcripts/schema.ts';
 import type { RowSetKey } from '../transcripts/transcript-rows.ts';
 import { createTranscriptCopier } from '../transcripts/transcript-writer.ts';
-import { sessionEvents, toolCalls, usageEntries } from './schema.ts';
 
 /** A table whose rows are made from bytes, and how it compares with rows that were made again. */
 export interface RowCheck {

@@ -1,6 +1,6 @@
 import { type SQL, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
-import { transcripts } from '../transcripts/schema.ts';
+import { transcripts } from '../schema/transcripts.ts';
 
 /**
  * The earliest of each event's copies, as in the view `analytics.session_events`, from a query of all copies of some

@@ -12,8 +12,8 @@ import {
   UNKNOWN_MODEL,
 } from '@recount/core';
 import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
-import { transcripts } from '../transcripts/schema.ts';
-import { DISAGREEMENTS, usageEntries, usageLedger } from './schema.ts';
+import { transcripts } from '../schema/transcripts.ts';
+import { DISAGREEMENTS, usageEntries, usageLedger } from '../schema/usage.ts';
 
 /** Columns of the ledger that show disagreement. All are null if the copies agree. */
 const DISAGREEMENT_COLUMNS = ['disagreements', 'lowest_cost_usd', 'highest_cost_usd'];

@@ -1,12 +1,12 @@
 import type { Database } from '../database/database.ts';
 import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
-import { findings } from '../findings/schema.ts';
 import { toHiddenWorkspace } from '../planner.ts';
-import { sessions } from '../transcripts/schema.ts';
+import { findings } from '../schema/findings.ts';
+import { staleDays } from '../schema/rollups.ts';
+import { sessions } from '../schema/transcripts.ts';
+import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
 import type { RowSet, RowSetKey, UsageNumbers } from '../transcripts/transcript-rows.ts';
 import { ROLLUPS } from './rollups.ts';
-import { staleDays } from './rollups-schema.ts';
-import { toolCalls, usageEntries, usageLedger } from './schema.ts';
 import { toDay } from './stale-days.ts';
 
 /** A change to the usage entries and tool calls of transcripts. */

@@ -1,14 +1,14 @@
 import type { PriceTable, Usage } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, gt, sql } from '../drizzle.cjs';
-import { transcriptMessages } from '../messages/schema.ts';
+import { transcriptMessages } from '../schema/messages.ts';
+import { transcripts } from '../schema/transcripts.ts';
+import { usageEntries } from '../schema/usage.ts';
 import { COST_COLUMNS } from '../schema/usage-columns.ts';
 import { settleSessions } from '../sessions/settle-sessions.ts';
 import { replaceCheckpoint } from '../transcripts/checkpoints.ts';
-import { transcripts } from '../transcripts/schema.ts';
 import { toNewRowSet } from '../transcripts/transcript-rows.ts';
 import { COST_OF_ENTRIES } from '../transcripts/transcript-totals.ts';
-import { usageEntries } from './schema.ts';
 
 const ENTRIES_PER_STEP = 5000;
 

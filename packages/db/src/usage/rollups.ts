@@ -21,7 +21,7 @@ import {
   usageKey,
   usageRollup,
   usageTotalKey,
-} from './rollups-schema.ts';
+} from '../schema/rollups.ts';
 
 /** Sums over all sessions of a workspace, and over those of each agent, project, person and machine. */
 export const TOTALS_KINDS = ['whole', 'attributed'] as const;

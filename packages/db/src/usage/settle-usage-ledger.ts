@@ -1,7 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
-import { transcripts } from '../transcripts/schema.ts';
+import { transcripts } from '../schema/transcripts.ts';
+import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
 import type { RowSet } from '../transcripts/transcript-rows.ts';
 import {
   COPY_COLUMNS,
@@ -14,7 +15,6 @@ import {
   selectLedgerRows,
 } from './ledger-definition.ts';
 import { isInvolved, isReplaced, type UsageChange } from './replaced-usage.ts';
-import { toolCalls, usageEntries, usageLedger } from './schema.ts';
 
 /** Responses settled by one set of statements. */
 const KEYS_PER_STEP = 20_000;

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { type PgTable, type SQL, sql } from '../drizzle.cjs';
-import { staleDays } from './rollups-schema.ts';
+import { staleDays } from '../schema/rollups.ts';
 
 /** The start of the UTC day of a row of a roll-up or of totals. */
 export const toDay = (column: string): SQL => sql.raw(`date_bin('1 day', ${column}, '2000-01-01Z')`);

@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, getTableColumns, isNull, or, type SQL, type SQLWrapper, sql } from '../drizzle.cjs';
+import { type ApiKeyScope, apiKeys, workspaces } from '../schema/workspaces.ts';
 import { type Actor, addAuditEntry } from './audit-log.ts';
-import { type ApiKeyScope, apiKeys, workspaces } from './schema.ts';
 import { insertApiKey } from './workspaces.ts';
 
 export interface KeyHolder {

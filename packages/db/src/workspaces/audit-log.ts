@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
 import { and, arrayContains, desc, eq, gte, lt } from '../drizzle.cjs';
-import { auditLog } from './schema.ts';
+import { auditLog } from '../schema/workspaces.ts';
 
 /** `system` is recount itself, e.g. a worker that deletes by age. */
 export type Actor = `key:${string}` | `operator:${string}` | 'system';

@@ -1,9 +1,9 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import type { Database } from '../database/database.ts';
 import { and, count, eq, gt, isNull, lte, sql } from '../drizzle.cjs';
+import { type ApiKeyScope, deviceRequests } from '../schema/workspaces.ts';
 import { createApiKey } from './api-keys.ts';
 import { type Actor, addAuditEntry } from './audit-log.ts';
-import { type ApiKeyScope, deviceRequests } from './schema.ts';
 import { holdApiKey } from './workspaces.ts';
 
 /** How long a code may be approved and redeemed. */

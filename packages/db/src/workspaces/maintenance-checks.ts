@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, getTableColumns, sql } from '../drizzle.cjs';
+import { type MaintenanceCheckKind, maintenanceChecks } from '../schema/workspaces.ts';
 import type { Actor } from './audit-log.ts';
-import { type MaintenanceCheckKind, maintenanceChecks } from './schema.ts';
 
 /** A process silent for this long is dead: its check no longer runs, and another one may start. */
 const SILENCE = sql.raw("interval '30 seconds'");

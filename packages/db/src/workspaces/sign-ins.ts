@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, inArray, isNull, notExists, or, type SQL, sql } from '../drizzle.cjs';
+import { apiKeys, signIns } from '../schema/workspaces.ts';
 import { type KeyHolder, toSecretEnd } from './api-keys.ts';
 import { type Actor, addAuditEntry } from './audit-log.ts';
-import { apiKeys, signIns } from './schema.ts';
 
 /** A browser is signed out after this time at the latest. */
 export const SIGN_IN_MAX_AGE_S = 30 * 24 * 60 * 60;

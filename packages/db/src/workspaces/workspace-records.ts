@@ -1,10 +1,10 @@
 import type { JsonObject } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, gt, inArray, isNull, sql } from '../drizzle.cjs';
-import { liveSessions } from '../live/schema.ts';
-import { transcripts } from '../transcripts/schema.ts';
-import { priceOverrides } from '../usage/schema.ts';
-import { type ApiKeyScope, apiKeys, type RedactionMode, workspaceSettings, workspaces } from './schema.ts';
+import { liveSessions } from '../schema/live.ts';
+import { transcripts } from '../schema/transcripts.ts';
+import { priceOverrides } from '../schema/usage.ts';
+import { type ApiKeyScope, apiKeys, type RedactionMode, workspaceSettings, workspaces } from '../schema/workspaces.ts';
 import { deleteWorkspaceRows } from './workspaces.ts';
 
 /** A workspace's name and choices: everything in the database that its transcripts do not contain. */

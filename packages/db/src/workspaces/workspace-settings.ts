@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { lockWorkspace } from '../database/locks.ts';
 import { eq, isNotNull, or, sql } from '../drizzle.cjs';
+import { type RedactionMode, workspaceSettings, workspaces } from '../schema/workspaces.ts';
 import { type Actor, addAuditEntry } from './audit-log.ts';
-import { type RedactionMode, workspaceSettings, workspaces } from './schema.ts';
 
 export interface WorkspaceSettings {
   redaction: RedactionMode;

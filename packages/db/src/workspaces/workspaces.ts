@@ -3,8 +3,8 @@ import type { Database } from '../database/database.ts';
 import { lockWorkspace } from '../database/locks.ts';
 import { and, asc, eq, getTableColumns, inArray, is, isNull, PgTable, sql } from '../drizzle.cjs';
 import * as schema from '../schema/index.ts';
+import { type ApiKeyScope, apiKeys, auditLog, workspaces } from '../schema/workspaces.ts';
 import { type Actor, addAuditEntry } from './audit-log.ts';
-import { type ApiKeyScope, apiKeys, auditLog, workspaces } from './schema.ts';
 
 /** All workspaces by name. */
 export async function listWorkspaces(database: Database): Promise<{ id: string; name: string }[]> {

@@ -1,5 +1,5 @@
 import { bigint, boolean, index, integer, text } from '../drizzle.cjs';
-import { identifier, isoTimestamp, recountSchema, tokens, usd } from '../schema/column-types.ts';
+import { identifier, isoTimestamp, recountSchema, tokens, usd } from './column-types.ts';
 
 /** Kinds of findings that are stored. All others are computed from sessions' costs and the sizes of results. */
 export type StoredFindingKind =

@@ -1,7 +1,7 @@
 import type { ToolKind, UsageSums } from '@recount/core';
 import { type AnyPgColumn, boolean, index, integer, numeric, type SQL, sql, text } from '../drizzle.cjs';
-import { bytes, identifier, isoTimestamp, recountSchema, tokens } from '../schema/column-types.ts';
-import { COST_UNIT_COLUMNS, SUMMED_TOKENS, toColumns } from '../schema/usage-columns.ts';
+import { bytes, identifier, isoTimestamp, recountSchema, tokens } from './column-types.ts';
+import { COST_UNIT_COLUMNS, SUMMED_TOKENS, toColumns } from './usage-columns.ts';
 
 /** Start of a quarter of an hour: the offsets of all time zones are multiples of it. */
 const quarterHour = () => ({ bucket_start: isoTimestamp() });

@@ -1,7 +1,7 @@
 import type { AttachmentKind } from '@recount/core';
 import { bigint, index, primaryKey, sql, text, unique } from '../drizzle.cjs';
-import { identifier, isoTimestamp, recountSchema } from '../schema/column-types.ts';
-import { workspaces } from '../workspaces/schema.ts';
+import { identifier, isoTimestamp, recountSchema } from './column-types.ts';
+import { workspaces } from './workspaces.ts';
 
 /**
  * Files that an agent keeps with a session's transcript, such as results too large for it. Stored as bytes; their

@@ -1,7 +1,7 @@
 import type { IssueSeverity, JsonObject, MessageType, ToolKind } from '@recount/core';
 import { bigint, boolean, integer, jsonb, primaryKey, text } from '../drizzle.cjs';
-import { identifier, isoTimestamp, jsonValue, recountSchema, usd } from '../schema/column-types.ts';
-import { TOKEN_CLASSES, toColumns } from '../schema/usage-columns.ts';
+import { identifier, isoTimestamp, jsonValue, recountSchema, usd } from './column-types.ts';
+import { TOKEN_CLASSES, toColumns } from './usage-columns.ts';
 
 /**
  * Bulk tables: written by COPY, one transcript at a time, by the one transaction that holds the session's lock, and

@@ -1,5 +1,5 @@
 import { boolean, index, integer, primaryKey, sql, text } from '../drizzle.cjs';
-import { bytes, identifier, isoTimestamp, recountSchema } from '../schema/column-types.ts';
+import { bytes, identifier, isoTimestamp, recountSchema } from './column-types.ts';
 
 /**
  * Read-only links to one session: a link shows what was reviewed when it was shared, whatever happens to the session.

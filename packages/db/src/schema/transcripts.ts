@@ -10,9 +10,9 @@ import {
   text,
   unique,
 } from '../drizzle.cjs';
-import { bytes, identifier, isoTimestamp, jsonObject, recountSchema } from '../schema/column-types.ts';
-import { workspaces } from '../workspaces/schema.ts';
-import { transcriptFigures } from './transcript-figures.ts';
+import { transcriptFigures } from '../transcripts/transcript-figures.ts';
+import { bytes, identifier, isoTimestamp, jsonObject, recountSchema } from './column-types.ts';
+import { workspaces } from './workspaces.ts';
 
 /**
  * queued: stored, its job is waiting. processing: a worker has it. ingested: its rows exist. superseded: its bytes are

@@ -1,5 +1,5 @@
 import { bigint, boolean, customType, index, integer, primaryKey, sql, text } from '../drizzle.cjs';
-import { identifier, isoTimestamp, recountSchema } from '../schema/column-types.ts';
+import { identifier, isoTimestamp, recountSchema } from './column-types.ts';
 
 /** The role of a text in its session. context: added by the agent's program, including a sub-agent's task. */
 export const SEARCH_KINDS = [

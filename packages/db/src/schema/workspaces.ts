@@ -1,5 +1,5 @@
 import { bigint, boolean, index, integer, primaryKey, sql, text, unique } from '../drizzle.cjs';
-import { identifier, isoTimestamp, jsonObject, recountSchema } from '../schema/column-types.ts';
+import { identifier, isoTimestamp, jsonObject, recountSchema } from './column-types.ts';
 
 /** Tenants: no row of one is ever visible to another. */
 export const workspaces = recountSchema.table('workspaces', {

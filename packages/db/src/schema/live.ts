@@ -1,7 +1,7 @@
 import { bigint, boolean, customType, index, integer, numeric, primaryKey, sql, text } from '../drizzle.cjs';
-import { COST_SCALE, identifier, isoTimestamp, recountSchema, tokens, usd } from '../schema/column-types.ts';
-import { TOKEN_CLASSES, toColumns } from '../schema/usage-columns.ts';
-import { workspaces } from '../workspaces/schema.ts';
+import { COST_SCALE, identifier, isoTimestamp, recountSchema, tokens, usd } from './column-types.ts';
+import { TOKEN_CLASSES, toColumns } from './usage-columns.ts';
+import { workspaces } from './workspaces.ts';
 
 /** open: more may come. closing: ended, and about to become a transcript. closed: stored in the raw store. */
 export const LIVE_STREAM_STATES = ['open', 'closing', 'closed'] as const;

@@ -1,8 +1,8 @@
 import type { JsonObject, PriceBasis, RequestTokens, SessionEventKind, ToolKind, UsageSource } from '@recount/core';
 import { bigint, boolean, index, integer, jsonb, primaryKey, sql, text } from '../drizzle.cjs';
-import { identifier, isoTimestamp, recountSchema, tokens, usd } from '../schema/column-types.ts';
-import { COST_COLUMNS, TOKEN_COLUMNS, toColumns } from '../schema/usage-columns.ts';
-import { workspaces } from '../workspaces/schema.ts';
+import { identifier, isoTimestamp, recountSchema, tokens, usd } from './column-types.ts';
+import { COST_COLUMNS, TOKEN_COLUMNS, toColumns } from './usage-columns.ts';
+import { workspaces } from './workspaces.ts';
 
 /**
  * What copies of one response can disagree about. `model`: they name different ones. `time`: their times are further
