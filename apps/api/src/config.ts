@@ -22,14 +22,14 @@ const TIB = 1024 ** 4;
 /** Every variable that `recount api` reads. */
 export const apiEnvironment = z.object({
   ...serviceVariables,
-  RECOUNT_HOST: z.string().default('127.0.0.1').describe('address on which the API listens'),
-  RECOUNT_PORT: port(7878).describe('port on which the API listens; 0: any free port'),
+  RECOUNT_HOST: z.string().default('127.0.0.1').describe('listen address of the API'),
+  RECOUNT_PORT: port(7878).describe('listen port of the API; 0: any free port'),
   RECOUNT_MAX_CLIENT_CONNECTIONS: integer(4096, 1, 1_000_000).describe(
     'open connections of one process; fewer if file descriptors are short',
   ),
   RECOUNT_MAX_TRANSCRIPT_BYTES: integer(DEFAULT_MAX_TRANSCRIPT_BYTES, 1024, TIB).describe('decoded size of one upload'),
   RECOUNT_MAX_CONCURRENT_UPLOADS: integer(16, 1, 10_000).describe(
-    'uploads at once, half of them of one key; further ones get 429 with Retry-After',
+    'concurrent uploads, half of them from one key; further ones get 429 with Retry-After',
   ),
   RECOUNT_UPLOAD_IDLE_TIMEOUT_MS: integer(60_000, 100, HOUR_MS).describe(
     'an upload that is silent for this long is aborted',
@@ -59,7 +59,7 @@ export const apiEnvironment = z.object({
     'a stream that is silent for this long is closed as aborted',
   ),
   RECOUNT_LIVE_EVENT_RETENTION_MS: integer(24 * HOUR_MS, 0, 8760 * HOUR_MS).describe(
-    'events are kept for this long after the end of their stream',
+    'events stay for this long after the end of their stream',
   ),
   RECOUNT_LIVE_MAX_READERS: integer(1000, 1, 100_000).describe(
     'readers of events of one process; further ones get 429',
@@ -82,7 +82,10 @@ export const apiEnvironment = z.object({
     .string()
     .optional()
     .describe('data directory of a PostgreSQL on this machine; `recount up` sets it'),
-  RECOUNT_DASHBOARD_DIRECTORY: z.string().optional().describe('a built dashboard; default: that of the checkout'),
+  RECOUNT_DASHBOARD_DIRECTORY: z
+    .string()
+    .optional()
+    .describe('a built dashboard; defaults to the build in the checkout'),
 });
 
 /** Where a clone has the built dashboard. */

@@ -17,7 +17,9 @@ export const workerEnvironment = z.object({
   RECOUNT_WORKER_PROCESSES: integer(0, 0, 64).describe(
     'worker processes; 0: one, or with `recount up` one for every two cores',
   ),
-  RECOUNT_WORKER_CONCURRENCY: integer(2, 1, 64).describe('transcripts, and groups of small ones, ingested at once'),
+  RECOUNT_WORKER_CONCURRENCY: integer(2, 1, 64).describe(
+    'transcripts, and groups of small ones, ingested concurrently',
+  ),
   RECOUNT_MAX_LINE_BYTES: integer(64 * MIB, 1024, 256 * MIB).describe('in longer lines, long texts are cut'),
   RECOUNT_WORKER_METRICS_PORT: metricsVariables.port,
   RECOUNT_WORKER_METRICS_HOST: metricsVariables.host,
@@ -32,7 +34,7 @@ export function readWorkerConfig(environment: Environment, processes = 1) {
     ...toServiceConfig(read),
     /** Number of worker processes, each with a core to itself. */
     processes: read.RECOUNT_WORKER_PROCESSES || processes,
-    /** Number of transcripts ingested at once by each process. */
+    /** Number of transcripts ingested concurrently by each process. */
     concurrency: read.RECOUNT_WORKER_CONCURRENCY,
     maxLineBytes: read.RECOUNT_MAX_LINE_BYTES,
     metrics: toMetricsConfig(read.RECOUNT_WORKER_METRICS_HOST, read.RECOUNT_WORKER_METRICS_PORT),

@@ -3,9 +3,9 @@ import { type AgentResult, formatRows, isRight, readTable, toTable } from './tab
 const HEAD = `# Agents in the lab
 
 \`pnpm lab\` installs the newest program of each vendor from npm, runs it headless against a fake API on this machine,
-and compares what recount reads in its files with what that API answered: the tokens of each class, models, prompts,
+and compares what recount reads in its files with what that API answered, with the tokens of each class, models, prompts,
 texts, tool calls and their results. It reads them by \`recount parse\`, by \`recount usage\`, from a database after an
-upload, and in the live stream where recount knows one. "right" means that all of them are equal to the token; an agent's
+upload, and in the live stream where recount knows one. "right" means that everything is equal to the token; an agent's
 verified version is the last one that was right in all situations. The command writes this page.
 `;
 

@@ -7,12 +7,12 @@ const s3Variables = {
   S3_ENDPOINT: z.string().optional().describe('URL of an S3 server other than AWS'),
   S3_REGION: z.string().optional().describe('region of the bucket'),
   AWS_REGION: z.string().optional().describe('region of the bucket if `S3_REGION` is not set'),
-  S3_ACCESS_KEY_ID: z.string().optional().describe("without it, the AWS SDK's own chain: environment, profile, role"),
+  S3_ACCESS_KEY_ID: z.string().optional().describe("without it, the AWS SDK's own chain (environment, profile, role)"),
   S3_SECRET_ACCESS_KEY: z.string().optional().describe('belongs to `S3_ACCESS_KEY_ID`'),
   S3_FORCE_PATH_STYLE: choice(['true', 'false'])
     .optional()
     .describe('bucket in the path instead of the host name; the default if `S3_ENDPOINT` is set'),
-  S3_ENCRYPTION: choice(['AES256', 'aws:kms']).optional().describe("default: the bucket's own setting"),
+  S3_ENCRYPTION: choice(['AES256', 'aws:kms']).optional().describe("the default is the bucket's own setting"),
 };
 
 const rawStoreVariables = {
@@ -52,8 +52,8 @@ export const serviceVariables = {
   ...priceVariables,
   OTEL_EXPORTER_OTLP_ENDPOINT: z.string().optional().describe('where traces are sent (OTLP over HTTP, JSON)'),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: z.string().optional().describe('the same, for traces only'),
-  OTEL_TRACES_EXPORTER: z.string().optional().describe('`none`: no traces'),
-  OTEL_SDK_DISABLED: z.string().optional().describe('`true`: no traces'),
+  OTEL_TRACES_EXPORTER: z.string().optional().describe('`none` means no traces'),
+  OTEL_SDK_DISABLED: z.string().optional().describe('`true` means no traces'),
 };
 
 const serviceEnvironment = z.object(serviceVariables);
@@ -132,8 +132,8 @@ export function readDatabaseUrl(environment: Environment): string {
 
 /** Where figures of all workspaces are served, without authentication: for operators, not for tenants. */
 export const metricsVariables = {
-  port: port(0).describe('port of /metrics, served without a key: figures of all workspaces; 0: not served'),
-  host: z.string().default('127.0.0.1').describe('on which address /metrics is served'),
+  port: port(0).describe('port of /metrics, served without a key, with figures of all workspaces; 0: not served'),
+  host: z.string().default('127.0.0.1').describe('listen address of /metrics'),
 };
 
 /** Undefined: not served. */

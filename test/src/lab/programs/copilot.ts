@@ -32,5 +32,5 @@ export const copilot: Program = {
     }[turn.start]();
     return [...session, '--allow-all', '--output-format', 'json', '--log-level', 'none', '-p', turn.prompt];
   },
-  notTried: { fork: 'it forks only interactively', fast: 'it has no fast tier of its own' },
+  notTried: { fork: 'it forks only interactively', fast: 'it has no fast tier of that kind' },
 };

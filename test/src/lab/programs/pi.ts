@@ -37,5 +37,5 @@ export const pi: Program = {
     }[turn.start]();
     return ['-p', '--mode', 'json', '--provider', 'lab', '--model', MODEL, ...session, turn.prompt];
   },
-  notTried: { 'sub-agent': 'it has none of its own', fast: 'it has no fast tier' },
+  notTried: { 'sub-agent': 'it has no sub-agents', fast: 'it has no fast tier' },
 };
