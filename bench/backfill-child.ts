@@ -1,5 +1,6 @@
+import { runBackfill } from '@recount/collect';
 import { createDatabasePool, ensureWorkspace } from '@recount/db';
-import { createDirectTarget, runBackfill } from '@recount/ingest';
+import { createDirectTarget } from '@recount/ingest';
 import { createJobQueue } from '@recount/ingest/queue';
 import { createFolderRawStore } from '@recount/storage';
 import { readSources } from '@recount/storage/sources';

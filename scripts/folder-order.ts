@@ -8,7 +8,7 @@ import { dirname, join, normalize } from 'node:path';
  */
 export const FOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
   'packages/core': ['time-zones', 'lines', 'records', 'agents', 'assemble', 'ledger', 'parse', 'live'],
-  'packages/collect': ['find', 'spool', 'hooks', 'read', 'deliver'],
+  'packages/collect': ['find', 'spool', 'hooks', 'read', 'deliver', 'backfill'],
   'packages/service': ['telemetry', 'config'],
   'packages/storage': ['.', 'sources'],
   'apps/api': [

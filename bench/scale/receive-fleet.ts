@@ -1,5 +1,6 @@
+import { runBackfill } from '@recount/collect';
 import { createDatabasePool, ensureWorkspace, migrateDatabase } from '@recount/db';
-import { createDirectTarget, runBackfill } from '@recount/ingest';
+import { createDirectTarget } from '@recount/ingest';
 import { createJobQueue, migrateQueue } from '@recount/ingest/queue';
 import { createFolderRawStore } from '@recount/storage';
 import { readSources } from '@recount/storage/sources';

@@ -22,7 +22,7 @@ async function listModules(...words: string[]): Promise<string[]> {
 
 /** Each takes longer to load than everything that a report needs. */
 const HEAVY =
-  /^packages\/(?:core\/src\/(?:agents|lines)|db|ingest\/src\/index|storage|collect|usage)\/|\/node_modules\/(?:zod|drizzle-orm|pg|pino)\//;
+  /^packages\/(?:core\/src\/(?:agents|lines)\/|db\/|ingest\/src\/index|storage\/|collect\/src\/(?!deliver\/delivery-)|usage\/)|\/node_modules\/(?:zod|drizzle-orm|pg|pino)\//;
 
 it.each([[['--help']], [['report', 'daily']], [['sessions']], [['show', 'x']], [['search', 'x']], [['live']]])(
   'recount %j loads no parser, no database and no schemas',

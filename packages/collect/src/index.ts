@@ -1,3 +1,18 @@
+export type {
+  BackfillFailure,
+  BackfillOutcome,
+  BackfillReport,
+  BackfillSkipReason,
+} from './backfill/backfill-report.ts';
+export type { BackfillEvent } from './backfill/backfill-tally.ts';
+export { type BackfillDeps, type BackfillOptions, runBackfill } from './backfill/run-backfill.ts';
+export {
+  type BackfillTarget,
+  BackfillTargetError,
+  type BackfillTargetErrorCode,
+  type Delivery,
+  type StoredTranscript,
+} from './deliver/delivery-target.ts';
 export { type Disclosure, discloseAttachment, readHead } from './deliver/send-file.ts';
 export {
   type CollectorStatus,

@@ -43,6 +43,7 @@ export type {
   SessionPlace,
   SessionTable,
 } from './agents/session-places.ts';
+export { createTranscriptHead, type TranscriptHead } from './agents/transcript-head.ts';
 export { MAX_ACTIVE_GAP_MS } from './assemble/active-time.ts';
 export { flatDefaultPrices, type Price, type PriceQuery, type PriceTable } from './assemble/price-table.ts';
 export { ResumeError } from './assemble/resume-error.ts';

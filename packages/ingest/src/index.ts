@@ -1,19 +1,4 @@
-export type {
-  BackfillFailure,
-  BackfillOutcome,
-  BackfillReport,
-  BackfillSkipReason,
-} from './backfill/backfill-report.ts';
-export type { BackfillEvent } from './backfill/backfill-tally.ts';
-export {
-  type BackfillTarget,
-  BackfillTargetError,
-  type BackfillTargetErrorCode,
-  type Delivery,
-  type StoredTranscript,
-} from './backfill/backfill-target.ts';
 export { createDirectTarget } from './backfill/direct-target.ts';
-export { type BackfillDeps, type BackfillOptions, runBackfill } from './backfill/run-backfill.ts';
 export type { IngestDependencies } from './ingest-dependencies.ts';
 export { toKeyShare } from './key-share.ts';
 export { createLiveBudget, type LiveBudget, type LiveShare } from './live/live-budget.ts';

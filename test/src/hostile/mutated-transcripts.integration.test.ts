@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { runBackfill } from '@recount/collect';
 import { verifyUsage } from '@recount/db';
-import { createDirectTarget, indexWaitingSessions, ReceiveError, runBackfill } from '@recount/ingest';
+import { createDirectTarget, indexWaitingSessions, ReceiveError } from '@recount/ingest';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '@recount/ingest/testing';
 import { readSources } from '@recount/storage/sources';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

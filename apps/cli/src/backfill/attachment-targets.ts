@@ -1,7 +1,7 @@
+import { BackfillTargetError } from '@recount/collect';
 import type { AttachmentList } from '@recount/contract';
 import { listAttachments, OPERATOR } from '@recount/db';
 import {
-  BackfillTargetError,
   DEFAULT_MAX_ATTACHMENT_BYTES,
   type IngestDependencies,
   ReceiveError,

@@ -1,12 +1,13 @@
 import { join } from 'node:path';
-import { openSessionMemory, readSessions } from '@recount/collect';
 import {
   type BackfillOptions,
   type BackfillOutcome,
   type BackfillReport,
   type BackfillTarget,
+  openSessionMemory,
+  readSessions,
   runBackfill,
-} from '@recount/ingest';
+} from '@recount/collect';
 import { measureInput, type ReadSourcesOptions } from '@recount/storage/sources';
 import { toDataDirectory } from '../data-directory/data-directory.ts';
 import type { CliContext } from '../terminal/cli-context.ts';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type BackfillTarget, createDirectTarget } from '@recount/ingest';
+import type { BackfillTarget } from '@recount/collect';
+import { createDirectTarget } from '@recount/ingest';
 import { createApiClient } from '../connection/api-client.ts';
 import { createApiTarget, type UploadOrigin } from '../connection/api-target.ts';
 import { type ApiOptions, findApi, NO_API_MESSAGE } from '../connection/find-api.ts';

@@ -1,4 +1,4 @@
-import type { BackfillReport } from '@recount/ingest';
+import type { BackfillReport } from '@recount/collect';
 import { expect, it } from 'vitest';
 import { formatReport } from './format-report.ts';
 

@@ -1,5 +1,5 @@
+import type { BackfillReport } from '@recount/collect';
 import { describeRefusal, type Refusal } from '@recount/core';
-import type { BackfillReport } from '@recount/ingest';
 import type { SkipReason } from '@recount/storage/sources';
 import { formatBytes, formatCount, formatDuration } from '../terminal/format-values.ts';
 import { formatTable } from '../terminal/table.ts';

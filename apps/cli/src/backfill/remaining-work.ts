@@ -1,4 +1,4 @@
-import type { BackfillReport } from '@recount/ingest';
+import type { BackfillReport } from '@recount/collect';
 import { formatCount, formatDuration } from '../terminal/format-values.ts';
 
 /** Before that, a rate means little. */

@@ -1,4 +1,4 @@
-import type { BackfillEvent } from '@recount/ingest';
+import type { BackfillEvent } from '@recount/collect';
 import { Command } from 'commander';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { type CliContext, note, print } from '../terminal/cli-context.ts';

@@ -1,6 +1,6 @@
+import { BackfillTargetError } from '@recount/collect/delivery-target';
 import type { Problem } from '@recount/contract';
 import { PROBLEM_MEDIA_TYPE, toProblemType } from '@recount/contract/problem-types';
-import { BackfillTargetError } from '@recount/ingest/backfill-target';
 import { UsageError } from '../terminal/cli-error.ts';
 import { type HttpAnswer, sendRequest } from './send-request.ts';
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
+import { type BackfillTarget, BackfillTargetError, type StoredTranscript } from '@recount/collect';
 import {
   MAX_PATH_LENGTH,
   type SearchResultList,
@@ -8,7 +9,6 @@ import {
   type TranscriptList,
   type UploadReceipt,
 } from '@recount/contract';
-import { type BackfillTarget, BackfillTargetError, type StoredTranscript } from '@recount/ingest';
 import type { ApiClient } from './api-client.ts';
 
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', 'localhost', '[::1]']);

@@ -7,8 +7,8 @@ import {
   type SessionReceipt,
   type SessionTarget,
 } from '@recount/collect';
+import { BackfillTargetError } from '@recount/collect/delivery-target';
 import { type AttachmentReceipt, MAX_PATH_LENGTH, type UploadReceipt } from '@recount/contract';
-import { BackfillTargetError } from '@recount/ingest/backfill-target';
 import type { ApiClient } from './api-client.ts';
 
 export interface SessionOrigin {

@@ -1,3 +1,4 @@
+import { type BackfillTarget, BackfillTargetError, type StoredTranscript } from '@recount/collect/delivery-target';
 import {
   listStatesByContent,
   listTranscriptStates,
@@ -13,7 +14,6 @@ import { toFailureReason } from '../process/failure-reason.ts';
 import { ReceiveError } from '../receive/measure-body.ts';
 import { DEFAULT_MAX_TRANSCRIPT_BYTES, type ReceiveRequest, receiveTranscript } from '../receive/receive-transcript.ts';
 import { createUploadRecorder } from '../receive/record-uploads.ts';
-import { type BackfillTarget, BackfillTargetError, type StoredTranscript } from './backfill-target.ts';
 
 /** Lower than that of uploads during a backfill. */
 const BACKFILL_PRIORITY = -1;

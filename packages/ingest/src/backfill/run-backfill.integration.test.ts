@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { type BackfillOptions, type BackfillReport, runBackfill } from '@recount/collect';
 import { findSession, listSessions, listTranscripts } from '@recount/db';
 import { RawStoreError } from '@recount/storage';
 import { readSources } from '@recount/storage/sources';
@@ -18,9 +19,7 @@ import {
   toLine,
   toTranscript,
 } from '../testing/test-installation.ts';
-import type { BackfillReport } from './backfill-report.ts';
 import { createDirectTarget } from './direct-target.ts';
-import { type BackfillOptions, runBackfill } from './run-backfill.ts';
 
 let installation: TestInstallation;
 let folder: string;

@@ -1,9 +1,14 @@
 import { createHash, type Hash } from 'node:crypto';
-import { DEFAULT_AGENT_ID, findAgentFormat, findFormat, type TranscriptIdentity } from '@recount/core';
+import {
+  createTranscriptHead,
+  DEFAULT_AGENT_ID,
+  findAgentFormat,
+  findFormat,
+  type TranscriptIdentity,
+} from '@recount/core';
 import type { StoredVersion } from '@recount/db';
 import { cutAtLengths } from '../process/hash-prefixes.ts';
 import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
-import { createTranscriptHead } from './transcript-head.ts';
 
 export type ReceiveErrorCode = 'too-large' | 'empty' | 'unidentified' | 'unsupported-format' | 'invalid-session-id';
 

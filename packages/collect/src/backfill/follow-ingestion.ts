@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BackfillTarget, MAX_STATUS_IDS, type StoredTranscript } from './backfill-target.ts';
+import { type BackfillTarget, MAX_STATUS_IDS, type StoredTranscript } from '../deliver/delivery-target.ts';
 import type { Retry } from './with-retries.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type BackfillTarget, MAX_STATUS_IDS, type StoredTranscript } from '../deliver/delivery-target.ts';
 import type { BackfillTally } from './backfill-tally.ts';
-import { type BackfillTarget, MAX_STATUS_IDS, type StoredTranscript } from './backfill-target.ts';
 import { type Arrival, type FollowedTranscript, type FollowOptions, followIngestion } from './follow-ingestion.ts';
 
 interface SettleOptions extends Pick<FollowOptions, 'retry' | 'pollIntervalMs' | 'stallMs' | 'signal'> {

@@ -1,6 +1,6 @@
 import type { TranscriptSource } from '@recount/storage/sources';
+import { type BackfillTarget, BackfillTargetError } from '../deliver/delivery-target.ts';
 import type { BackfillTally } from './backfill-tally.ts';
-import { type BackfillTarget, BackfillTargetError } from './backfill-target.ts';
 import { type DeliverOptions, deliverTranscript } from './deliver-transcript.ts';
 import { readContent } from './read-content.ts';
 import type { IngestionSettler } from './settle-ingestion.ts';

@@ -1,5 +1,5 @@
 import type { TranscriptSource } from '@recount/storage/sources';
-import type { BackfillTarget, StoredTranscript } from './backfill-target.ts';
+import type { BackfillTarget, StoredTranscript } from '../deliver/delivery-target.ts';
 import type { Arrival } from './follow-ingestion.ts';
 import type { SourceContent } from './read-content.ts';
 import type { Retry } from './with-retries.ts';

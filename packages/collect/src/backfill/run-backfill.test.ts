@@ -2,9 +2,9 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SourceError } from '@recount/storage/sources';
 import { describe, expect, it } from 'vitest';
+import { BackfillTargetError } from '../deliver/delivery-target.ts';
 import { createMemoryTarget, toItems, toSource } from '../testing/memory-target.ts';
 import type { BackfillEvent } from './backfill-tally.ts';
-import { BackfillTargetError } from './backfill-target.ts';
 import { type BackfillOptions, runBackfill } from './run-backfill.ts';
 
 const fast: BackfillOptions = {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BackfillTargetError } from './backfill-target.ts';
+import { BackfillTargetError } from '../deliver/delivery-target.ts';
 
 export interface RetryPolicy {
   /** Including the first one. */

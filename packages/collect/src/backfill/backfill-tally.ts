@@ -1,3 +1,4 @@
+import type { StoredTranscript } from '../deliver/delivery-target.ts';
 import {
   type BackfillFailure,
   type BackfillOutcome,
@@ -6,7 +7,6 @@ import {
   createReport,
   MAX_KEPT_FAILURES,
 } from './backfill-report.ts';
-import type { StoredTranscript } from './backfill-target.ts';
 
 export type BackfillEvent =
   /** Counts changed, or more input was consumed. */

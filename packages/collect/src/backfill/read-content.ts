@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { IDENTIFY_HEAD_BYTES, type Refusal, type TranscriptIdentity } from '@recount/core';
+import { createTranscriptHead, IDENTIFY_HEAD_BYTES, type Refusal, type TranscriptIdentity } from '@recount/core';
 import { peekChunks } from '@recount/storage';
 import { SourceError, type TranscriptSource } from '@recount/storage/sources';
-import { createTranscriptHead } from '../receive/transcript-head.ts';
 import type { BackfillSkipReason } from './backfill-report.ts';
 
 /** A transcript, read as far as necessary before delivery. */

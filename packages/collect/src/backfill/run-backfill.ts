@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { identifyAttachment } from '@recount/core';
 import type { SourceItem } from '@recount/storage/sources';
+import type { BackfillTarget } from '../deliver/delivery-target.ts';
 import type { BackfillReport } from './backfill-report.ts';
 import { type BackfillTally, createTally, type OnBackfillEvent } from './backfill-tally.ts';
-import type { BackfillTarget } from './backfill-target.ts';
 import { createTranscriptHandler } from './handle-transcript.ts';
 import { settleIngestion } from './settle-ingestion.ts';
 import { createRetry, DEFAULT_RETRY_POLICY, type RetryPolicy } from './with-retries.ts';

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { SourceItem, TranscriptSource } from '@recount/storage/sources';
-import type { BackfillTarget, Delivery, StoredTranscript } from '../backfill/backfill-target.ts';
-import { toTranscript } from './test-installation.ts';
+import type { BackfillTarget, Delivery, StoredTranscript } from '../deliver/delivery-target.ts';
 
 export interface MemoryTarget extends BackfillTarget {
   stored: (StoredTranscript & { path: string; sha256: string })[];
@@ -66,10 +65,21 @@ export function createMemoryTarget(settings: Partial<MemoryTarget> = {}): Memory
   return target;
 }
 
+function toTranscript(sessionId: string): string {
+  const types = ['user', 'assistant', 'user', 'assistant'];
+  const lines = types.map((type, index) => ({
+    type,
+    sessionId,
+    uuid: `${index}`,
+    message: { role: type, content: 'x' },
+  }));
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+}
+
 /** A source of the given content, by default a different transcript each time. */
 export function toSource(
   name: string,
-  { content = toTranscript(name, 4), ...fields }: Partial<TranscriptSource> & { content?: string } = {},
+  { content = toTranscript(name), ...fields }: Partial<TranscriptSource> & { content?: string } = {},
 ): TranscriptSource {
   return {
     kind: 'transcript',

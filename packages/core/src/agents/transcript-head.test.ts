@@ -1,5 +1,5 @@
-import { identifyTranscript } from '@recount/core';
 import { describe, expect, it } from 'vitest';
+import { identifyTranscript } from './identify-transcript.ts';
 import { createTranscriptHead } from './transcript-head.ts';
 
 const PROMPT = {

@@ -1,10 +1,8 @@
-import type { TranscriptStatus } from '@recount/db';
-
 /** The state of a transcript that the target has. */
 export interface StoredTranscript {
   transcriptId: string;
   sessionId: string;
-  status: TranscriptStatus;
+  status: 'queued' | 'processing' | 'ingested' | 'failed' | 'superseded';
   failureReason: string | null;
 }
 

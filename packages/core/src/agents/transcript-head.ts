@@ -1,4 +1,9 @@
-import { IDENTIFY_HEAD_BYTES, type IdentifyInput, identifyTranscript, type TranscriptIdentity } from '@recount/core';
+import {
+  IDENTIFY_HEAD_BYTES,
+  type IdentifyInput,
+  identifyTranscript,
+  type TranscriptIdentity,
+} from './identify-transcript.ts';
 
 const FIRST_LOOK_BYTES = 16 * 1024;
 
