@@ -37,14 +37,14 @@ export const EQUIVALENT_SQL_MUTANTS: readonly EquivalentSqlMutant[] = [
       'Of the calls of one key in a transcript the first counts: if an earlier one does not, no replaced one does.',
   },
   {
-    file: 'packages/db/src/usage/replaced-usage.ts',
+    file: 'packages/db/src/transcripts/replaced-usage.ts',
     sourceLine: 'WHERE workspace_id = ${workspaceId} AND row_set_id = ${rowSetId}) AS call`);',
     original: 'workspace_id = ${workspaceId}',
     replacement: 'true',
     reason: 'The id of a row set is of one workspace alone.',
   },
   {
-    file: 'packages/db/src/usage/touched-rows.ts',
+    file: 'packages/db/src/sessions/touched-rows.ts',
     sourceLine:
       "SELECT DISTINCT agent, response_key FROM ${usageEntries} AS e WHERE ${isInvolved(change, 'e', 'entry')}",
     original: 'SELECT DISTINCT ',
@@ -52,14 +52,14 @@ export const EQUIVALENT_SQL_MUTANTS: readonly EquivalentSqlMutant[] = [
     reason: 'Each is looked up twice then, and the quarters become a set.',
   },
   {
-    file: 'packages/db/src/usage/touched-rows.ts',
+    file: 'packages/db/src/sessions/touched-rows.ts',
     sourceLine: 'WHERE workspace_id = ${workspace} AND agent = r.agent AND response_key = r.response_key OFFSET 0',
     original: 'AND',
     replacement: 'OR',
     reason: 'More quarters are made again than need be.',
   },
   {
-    file: 'packages/db/src/usage/touched-rows.ts',
+    file: 'packages/db/src/sessions/touched-rows.ts',
     sourceLine:
       'SELECT * FROM ${toolCalls} WHERE workspace_id = ${workspace} AND response_key = r.response_key OFFSET 0',
     original: 'AND',
@@ -67,7 +67,7 @@ export const EQUIVALENT_SQL_MUTANTS: readonly EquivalentSqlMutant[] = [
     reason: 'More quarters are made again than need be.',
   },
   {
-    file: 'packages/db/src/usage/touched-rows.ts',
+    file: 'packages/db/src/sessions/touched-rows.ts',
     sourceLine: 'SELECT DISTINCT (extract(epoch FROM ${BUCKET_START}) * 1000)::float8',
     original: 'SELECT DISTINCT ',
     replacement: 'SELECT ',

@@ -85,11 +85,11 @@ export const TARGETS: readonly Target[] = [
         tests: LEDGER_TESTS,
       })),
       {
-        file: 'packages/db/src/usage/replaced-usage.ts',
+        file: 'packages/db/src/transcripts/replaced-usage.ts',
         tests: [...LEDGER_TESTS, toTest('ingest/src/maintain/reprice-workspace')],
       },
       {
-        file: 'packages/db/src/usage/touched-rows.ts',
+        file: 'packages/db/src/sessions/touched-rows.ts',
         tests: [...GROWN_ROLLUPS, toTest('ingest/src/process/grown-findings')],
       },
     ],

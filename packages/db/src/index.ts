@@ -1,6 +1,8 @@
 export * from './attachments/delete-attachments.ts';
 export * from './attachments/insert-attachment.ts';
 export * from './attachments/read-attachments.ts';
+export * from './consistency/compare-rows.ts';
+export { type DerivedTableCheck, VERIFIED_TABLE_COUNT, verifyUsage } from './consistency/verify-usage.ts';
 export {
   checkDatabaseWrite,
   checkRelations,
@@ -23,11 +25,14 @@ export {
   isDatabaseUnavailable,
 } from './database/database-unavailable.ts';
 export * from './database/disk-use.ts';
+export { lockFreeSessions, lockSession } from './database/lock-sessions.ts';
 export * from './database/locks.ts';
+export { preferIndexes } from './database/planner.ts';
 export * from './database/refresh-statistics.ts';
 export { sessionOptions } from './database/session-settings.ts';
 export { sql } from './drizzle.cjs';
 export * from './export/export-queries.ts';
+export * from './filters/resolve-names.ts';
 export * from './live/live-bytes.ts';
 export * from './live/live-events.ts';
 export * from './live/live-sessions.ts';
@@ -44,7 +49,6 @@ export {
   migrateDatabase,
   SchemaVersionError,
 } from './migrations/migrate-database.ts';
-export { preferIndexes } from './planner.ts';
 export * from './reports/index.ts';
 export * from './reports/report-filter.ts';
 export type { AttachmentRow } from './schema/attachments.ts';
@@ -63,17 +67,16 @@ export * from './search/parse-search-query.ts';
 export * from './search/read-search-backlog.ts';
 export * from './search/search-documents.ts';
 export type { SnippetPart } from './search/search-snippet.ts';
+export * from './sessions/complete-origin.ts';
 export * from './sessions/delete-session.ts';
-export { lockFreeSessions, lockSession } from './sessions/lock-sessions.ts';
+export * from './sessions/delete-transcript.ts';
 export * from './sessions/read-session-costs.ts';
 export * from './sessions/read-sessions.ts';
-export * from './sessions/resolve-names.ts';
+export * from './sessions/reprice-transcript.ts';
 export { readSessionErrors, type SessionErrors } from './sessions/session-errors.ts';
 export * from './sessions/settle-sessions.ts';
 export * from './shares/shares.ts';
 export * from './transcripts/checkpoints.ts';
-export * from './transcripts/complete-origin.ts';
-export * from './transcripts/delete-transcript.ts';
 export * from './transcripts/insert-transcripts.ts';
 export { type ExpiredTranscript, listExpiredRawObjects, listExpiredSessions } from './transcripts/list-expired.ts';
 export { type IssueRow, listIssues } from './transcripts/list-issues.ts';
@@ -96,6 +99,7 @@ export {
   type TranscriptReference,
   type TranscriptState,
 } from './transcripts/read-transcripts.ts';
+export { deleteOrphanedUsage, findNextUsageNumbers } from './transcripts/replaced-usage.ts';
 export {
   type KeptRows,
   type RowNumbers,
@@ -107,17 +111,13 @@ export {
 export * from './transcripts/transcript-status.ts';
 export * from './transcripts/transcript-versions.ts';
 export * from './transcripts/transcript-writer.ts';
-export * from './usage/compare-rows.ts';
-export * from './usage/price-overrides.ts';
 export { refreshTotals } from './usage/refresh-totals.ts';
-export { deleteOrphanedUsage, findNextUsageNumbers } from './usage/replaced-usage.ts';
-export * from './usage/reprice-transcript.ts';
-export { type DerivedTableCheck, VERIFIED_TABLE_COUNT, verifyUsage } from './usage/verify-usage.ts';
 export * from './workspaces/api-keys.ts';
 export * from './workspaces/audit-log.ts';
 export * from './workspaces/create-reader.ts';
 export * from './workspaces/device-requests.ts';
 export * from './workspaces/maintenance-checks.ts';
+export * from './workspaces/price-overrides.ts';
 export * from './workspaces/sign-ins.ts';
 export * from './workspaces/workspace-records.ts';
 export * from './workspaces/workspace-settings.ts';

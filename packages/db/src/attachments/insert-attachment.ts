@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
+import { lockSession } from '../database/lock-sessions.ts';
 import { and, eq, inArray } from '../drizzle.cjs';
 import { type AttachmentRow, attachments } from '../schema/attachments.ts';
-import { lockSession } from '../sessions/lock-sessions.ts';
 import { recordRawObjectDeletions } from '../transcripts/raw-objects.ts';
 
 /**

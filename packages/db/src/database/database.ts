@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { drizzle, type NodePgDatabase } from '../drizzle.cjs';
-import { adaptToCitus, WITHOUT_JIT } from '../planner.ts';
+import { adaptToCitus, WITHOUT_JIT } from './planner.ts';
 import { createPreparingClient } from './preparing-client.ts';
 import { CAN_CHECK_CLIENTS, SET_SESSION } from './session-settings.ts';
 

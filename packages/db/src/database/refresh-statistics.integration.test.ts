@@ -1,10 +1,10 @@
 import { isOnCitus } from '@recount/local-postgres/testing';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { preferIndexes } from '../planner.ts';
 import { refreshSessions } from '../sessions/refresh-sessions.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { writeRollups } from '../usage/write-rollups.ts';
 import { ensureWorkspace } from '../workspaces/workspaces.ts';
+import { preferIndexes } from './planner.ts';
 import { refreshStatistics } from './refresh-statistics.ts';
 
 const TRANSCRIPTS = 2000;

@@ -1,11 +1,11 @@
 import { getTableConfig, type PgTable, sql } from '../drizzle.cjs';
-import { type AnalyzedTable, refreshShardStatistics } from '../planner.ts';
 import { transcriptMessages } from '../schema/messages.ts';
+import { ROLLUPS } from '../schema/rollup-tables.ts';
 import { searchIndexState } from '../schema/search.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
 import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
-import { ROLLUPS } from '../usage/rollups.ts';
 import type { Database } from './database.ts';
+import { type AnalyzedTable, refreshShardStatistics } from './planner.ts';
 
 /** Tables in which an ingestion looks rows up, and which grow with it; first the one that tells how much. */
 const LOOKED_UP: readonly [AnalyzedTable, ...AnalyzedTable[]] = [

@@ -1,5 +1,5 @@
+import { isInWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { isInWorkspace } from '../planner.ts';
 
 /** Which sessions' findings: some, or all of a workspace. */
 export interface FindingScope {

@@ -1,5 +1,5 @@
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
 import { usageEntries, usageLedger } from '../schema/usage.ts';
 import { type FindingScope, isInScope, toTime } from './finding-scope.ts';
 

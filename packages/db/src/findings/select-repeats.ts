@@ -1,5 +1,5 @@
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
 import { contentBlocks } from '../schema/messages.ts';
 import { toolCalls } from '../schema/usage.ts';
 import { type FindingScope, isInScope, isInTouchedRun, isOfTouchedFile } from './finding-scope.ts';

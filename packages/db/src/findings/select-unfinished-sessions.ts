@@ -1,5 +1,5 @@
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
 import { usageDayRollup } from '../schema/rollups.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
 import { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';

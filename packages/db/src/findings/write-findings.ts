@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
 import { findings } from '../schema/findings.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import { toolCalls } from '../schema/usage.ts';

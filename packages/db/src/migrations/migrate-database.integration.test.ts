@@ -8,11 +8,11 @@ import { createDatabase, dropDatabase, toDatabaseUrl, withClient } from '@recoun
 import type {} from '@recount/local-postgres/testing';
 import pg from 'pg';
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { verifyUsage } from '../consistency/verify-usage.ts';
 import { createDatabasePool } from '../database/database.ts';
 import { drizzle, getTableConfig, is, migrate, PgTable } from '../drizzle.cjs';
 import * as schema from '../schema/index.ts';
 import { refreshTotals } from '../usage/refresh-totals.ts';
-import { verifyUsage } from '../usage/verify-usage.ts';
 import { checkSchemaVersion, DatabaseEncodingError, migrateDatabase, SchemaVersionError } from './migrate-database.ts';
 
 /** An empty database, and a pool on it. */

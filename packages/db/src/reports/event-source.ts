@@ -1,6 +1,6 @@
 import type { SessionEventKind } from '@recount/core';
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
 import { sessionEvents } from '../schema/usage.ts';
 import { selectFirstCopies } from '../usage/event-copies.ts';
 import { isShort, type ReportFilter, type ReportSource, toReportSource } from './report-filter.ts';

@@ -1,5 +1,5 @@
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
 import type { StoredFindingKind } from '../schema/findings.ts';
 import { LARGE_RESULT_BYTES } from '../schema/usage.ts';
 import { SESSION_SOURCE } from './read-sessions-report.ts';

@@ -1,6 +1,6 @@
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
-import type { SessionTotalName } from '../usage/rollups.ts';
+import type { SessionTotalName } from '../schema/rollup-tables.ts';
 import { joinSessions, type ReportFilter, type ReportSource, toConditions } from './report-filter.ts';
 import { type ReportScope, toKey } from './report-keys.ts';
 import type { ScopedTable, TableSource } from './rollup-source.ts';

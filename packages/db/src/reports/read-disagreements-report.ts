@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
 import type { Disagreement } from '../schema/usage.ts';
 import { CREDIT_ORDER, FIGURE_ORDER } from '../usage/ledger-definition.ts';
 import { joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';

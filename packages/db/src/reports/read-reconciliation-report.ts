@@ -1,7 +1,7 @@
 import { COST_UNITS_PER_USD, toUsd } from '@recount/core';
 import type { Database } from '../database/database.ts';
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
 import { SESSION_SOURCE, SESSION_TITLE } from './read-sessions-report.ts';
 import type { ReportFilter } from './report-filter.ts';
 import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';

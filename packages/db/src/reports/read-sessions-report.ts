@@ -1,7 +1,7 @@
 import { MAX_ACTIVE_GAP_MS, toKnownCost } from '@recount/core';
 import type { Database } from '../database/database.ts';
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
 import { lastActivity } from '../schema/transcripts.ts';
 import { sumOfTokens } from '../schema/usage-columns.ts';
 import { type GroupPart, toColumns } from './group-part.ts';

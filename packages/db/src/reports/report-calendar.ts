@@ -1,9 +1,9 @@
 import { type ClockOffset, createLocalClock, type LocalClock, type SessionEventKind } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { type PgTable, type SQL, sql } from '../drizzle.cjs';
+import { ROLLUPS } from '../schema/rollup-tables.ts';
 import { lastActivity, sessions } from '../schema/transcripts.ts';
 import { sessionEvents } from '../schema/usage.ts';
-import { ROLLUPS } from '../usage/rollups.ts';
 import type { ReportFilter, TimeColumn } from './report-filter.ts';
 
 /**

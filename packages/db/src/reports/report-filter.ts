@@ -1,8 +1,8 @@
 import { createLocalClock, type LocalClock } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { eq, type SQL, sql } from '../drizzle.cjs';
+import { resolveNames } from '../filters/resolve-names.ts';
 import { workspaces } from '../schema/workspaces.ts';
-import { resolveNames } from '../sessions/resolve-names.ts';
 
 /** The parameters of a report. `from` and `to` are ISO 8601: moments, or dates in the time zone. */
 export interface ReportRequest {

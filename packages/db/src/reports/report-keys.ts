@@ -1,6 +1,6 @@
 import { type SQL, sql } from '../drizzle.cjs';
+import type { TotalsKind } from '../schema/rollup-tables.ts';
 import { ATTRIBUTION } from '../schema/rollups.ts';
-import type { TotalsKind } from '../usage/rollups.ts';
 import { type ReportCalendar, toLocalTime, toPeriod } from './report-calendar.ts';
 import type { ReportFilter, ReportSource } from './report-filter.ts';
 

@@ -1,7 +1,7 @@
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { type PgTable, type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
+import { ROLLUPS, type RollupName } from '../schema/rollup-tables.ts';
 import { CALLS } from '../usage/rollup-definitions.ts';
-import { ROLLUPS, type RollupName } from '../usage/rollups.ts';
 import { fromDays, toDay, toDays } from '../usage/stale-days.ts';
 import { isWithinPeriod, toLocalTime } from './report-calendar.ts';
 import type { ReportFilter } from './report-filter.ts';

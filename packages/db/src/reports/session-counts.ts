@@ -1,6 +1,6 @@
 import { type SQL, sql } from '../drizzle.cjs';
+import { ROLLUPS, SESSION_TOTALS, type SessionTotalName, toTotalUnit } from '../schema/rollup-tables.ts';
 import { sessionTotal } from '../schema/rollups.ts';
-import { ROLLUPS, SESSION_TOTALS, type SessionTotalName, toTotalUnit } from '../usage/rollups.ts';
 import { toCounted } from '../usage/session-totals.ts';
 import { toDay, toDays } from '../usage/stale-days.ts';
 import {

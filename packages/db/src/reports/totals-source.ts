@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import { ROLLUPS, type RollupName, type Totals, type TotalsKind, toTotalUnit } from '../schema/rollup-tables.ts';
 import { ATTRIBUTION } from '../schema/rollups.ts';
 import { joinAttribution } from '../usage/attribution.ts';
-import { ROLLUPS, type RollupName, type Totals, type TotalsKind, toTotalUnit } from '../usage/rollups.ts';
 import { listStaleDays, toDay, toDays } from '../usage/stale-days.ts';
 import { findPartedDays, toLocalTime } from './report-calendar.ts';
 import { joinSessions } from './report-filter.ts';

@@ -1,6 +1,6 @@
 import type { Database, DatabasePool } from '../database/database.ts';
+import { preferHashing } from '../database/planner.ts';
 import { sql } from '../drizzle.cjs';
-import { preferHashing } from '../planner.ts';
 
 /** A statement of the report exceeded the time limit. */
 export class ReportTimeoutError extends Error {

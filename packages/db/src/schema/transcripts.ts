@@ -10,8 +10,8 @@ import {
   text,
   unique,
 } from '../drizzle.cjs';
-import { transcriptFigures } from '../transcripts/transcript-figures.ts';
 import { bytes, identifier, isoTimestamp, jsonObject, recountSchema } from './column-types.ts';
+import { transcriptFigures } from './transcript-figures.ts';
 import { workspaces } from './workspaces.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { createRowCopier } from '../copy/row-copier.ts';
 import type { Database, DatabaseClient, DatabasePool } from '../database/database.ts';
+import { preferBulkIndexing } from '../database/planner.ts';
 import { sql } from '../drizzle.cjs';
-import { preferBulkIndexing } from '../planner.ts';
 import { searchDocuments, searchIndexState } from '../schema/search.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import {

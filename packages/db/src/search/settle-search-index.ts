@@ -1,11 +1,11 @@
 import type { Database } from '../database/database.ts';
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
 import { transcriptMessages } from '../schema/messages.ts';
 import { searchDocuments, searchIndexState } from '../schema/search.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
+import type { UsageChange } from '../transcripts/replaced-usage.ts';
 import type { RowSet } from '../transcripts/transcript-rows.ts';
-import type { UsageChange } from '../usage/replaced-usage.ts';
 
 /**
  * Deletes the search documents of sessions whose rows were removed or replaced, and queues the sessions for indexing.

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { lockSession } from '../database/lock-sessions.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { ingestTranscript } from '../testing/ingest-transcript.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
 import { deleteSession } from './delete-session.ts';
-import { lockSession } from './lock-sessions.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
 beforeAll(async () => {

@@ -1,12 +1,12 @@
 import type { Database } from '../database/database.ts';
+import { lockSession } from '../database/lock-sessions.ts';
 import { and, eq, inArray, isNotNull, sql } from '../drizzle.cjs';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
 import { searchDocuments, searchIndexState } from '../schema/search.ts';
 import { sessions, transcriptCheckpoints, transcripts } from '../schema/transcripts.ts';
 import { deleteShares } from '../shares/shares.ts';
-import { deleteTranscriptRows } from '../transcripts/delete-transcript.ts';
 import { isExpiredSession } from '../transcripts/list-expired.ts';
-import { lockSession } from './lock-sessions.ts';
+import { deleteTranscriptRows } from './delete-transcript.ts';
 import { settleSessions } from './settle-sessions.ts';
 
 /**

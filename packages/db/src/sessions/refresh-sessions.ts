@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
+import { isInWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { isInWorkspace } from '../planner.ts';
+import { transcriptFigures } from '../schema/transcript-figures.ts';
 import { OPERATOR, sessions, transcripts } from '../schema/transcripts.ts';
-import { transcriptFigures } from '../transcripts/transcript-figures.ts';
 import { ATTRIBUTION_COLUMNS, type AttributionRow, type Attributions, toAttributions } from '../usage/attribution.ts';
 import { list } from '../usage/ledger-definition.ts';
 

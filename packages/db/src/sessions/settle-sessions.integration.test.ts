@@ -2,7 +2,9 @@ import type { ApiResponse, ParsedContentBlock, ToolCall } from '@recount/core';
 import fc from 'fast-check';
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { verifyUsage } from '../consistency/verify-usage.ts';
 import type { Database } from '../database/database.ts';
+import { lockSession } from '../database/lock-sessions.ts';
 import {
   type ReportFilter,
   type ReportKey,
@@ -14,13 +16,11 @@ import {
 import { copyToOtherTenant } from '../testing/copy-to-other-tenant.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
+import { findNextUsageNumbers } from '../transcripts/replaced-usage.ts';
 import type { RowSet } from '../transcripts/transcript-rows.ts';
 import { createTranscriptCopier, createTranscriptWriter } from '../transcripts/transcript-writer.ts';
 import { refreshTotals } from '../usage/refresh-totals.ts';
-import { findNextUsageNumbers } from '../usage/replaced-usage.ts';
-import { verifyUsage } from '../usage/verify-usage.ts';
 import { deleteSession } from './delete-session.ts';
-import { lockSession } from './lock-sessions.ts';
 import { settleSessions } from './settle-sessions.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;

@@ -1,13 +1,13 @@
 import type { Database } from '../database/database.ts';
+import { lockSessionRows } from '../database/lock-sessions.ts';
 import { writeFindings, writeTouchedFindings } from '../findings/write-findings.ts';
 import { settleSearchIndex } from '../search/settle-search-index.ts';
+import { deleteReplacedUsage, type UsageChange } from '../transcripts/replaced-usage.ts';
 import { markReattributed } from '../usage/attribution.ts';
-import { deleteReplacedUsage, type UsageChange } from '../usage/replaced-usage.ts';
 import { settleUsageLedger } from '../usage/settle-usage-ledger.ts';
-import { findTouchedRows, type TouchedRows } from '../usage/touched-rows.ts';
 import { writeRollups } from '../usage/write-rollups.ts';
-import { lockSessionRows } from './lock-sessions.ts';
 import { refreshSessions } from './refresh-sessions.ts';
+import { findTouchedRows, type TouchedRows } from './touched-rows.ts';
 
 /**
  * Makes everything derived from the transcripts of sessions agree with them: the usage ledger, even where it credits

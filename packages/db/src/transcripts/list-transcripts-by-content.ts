@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { and, eq, type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
 import { type TranscriptRow, transcripts } from '../schema/transcripts.ts';
 import type { TranscriptState } from './read-transcripts.ts';
 

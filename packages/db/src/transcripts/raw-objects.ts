@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
+import { lockSession } from '../database/lock-sessions.ts';
 import { and, asc, eq, gt, inArray, isNull, lt, or, sql } from '../drizzle.cjs';
 import { rawObjectDeletions, type TranscriptRow, transcripts } from '../schema/transcripts.ts';
-import { lockSession } from '../sessions/lock-sessions.ts';
 import { IS_SETTLED, LAST_ACTIVITY } from './list-expired.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
+import { isInWorkspace, toHiddenWorkspace } from '../database/planner.ts';
 import { and, asc, count, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or, type SQL, sql } from '../drizzle.cjs';
-import { isInWorkspace, toHiddenWorkspace } from '../planner.ts';
 import { type TranscriptRow, type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
 
 export async function findTranscript(

@@ -1,11 +1,11 @@
 import type { TranscriptSummary } from '@recount/core';
 import type { Database } from '../database/database.ts';
+import { isInWorkspace, toHiddenWorkspace } from '../database/planner.ts';
 import { and, eq, inArray, sql } from '../drizzle.cjs';
-import { isInWorkspace, toHiddenWorkspace } from '../planner.ts';
 import { toJsonText } from '../schema/column-types.ts';
+import { selectActiveTimes } from '../schema/transcript-figures.ts';
 import { type TranscriptRow, type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
 import { list } from '../usage/ledger-definition.ts';
-import { selectActiveTimes } from './transcript-figures.ts';
 import { type IngestCounts, type RowSetKey, toTranscriptFigures } from './transcript-rows.ts';
 
 /** Marks a transcript as being processed and counts the attempt; undefined if there is nothing (more) to do. */

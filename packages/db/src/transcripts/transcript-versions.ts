@@ -1,13 +1,13 @@
 import { outranks } from '@recount/core';
 import type { Database } from '../database/database.ts';
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { and, desc, eq, gte, inArray, isNotNull, lt, ne, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
+import { transcriptFigures } from '../schema/transcript-figures.ts';
 import { OPERATOR, type TranscriptRow, transcripts } from '../schema/transcripts.ts';
 import { usageEntries } from '../schema/usage.ts';
 import { apiKeys } from '../schema/workspaces.ts';
-import { isReplaced } from '../usage/replaced-usage.ts';
-import { deleteTranscriptRows } from './delete-transcript.ts';
-import { transcriptFigures } from './transcript-figures.ts';
+import { deleteTranscriptRows } from '../sessions/delete-transcript.ts';
+import { isReplaced } from './replaced-usage.ts';
 import type { RowSet } from './transcript-rows.ts';
 
 /** What a longer transcript of the session is compared with. */

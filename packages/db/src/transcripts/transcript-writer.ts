@@ -2,11 +2,11 @@ import type { TranscriptBatch, TranscriptSummary } from '@recount/core';
 import type { PoolClient } from 'pg';
 import { createRowCopier } from '../copy/row-copier.ts';
 import type { Database } from '../database/database.ts';
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { and, eq, gte } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
 import { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';
-import { createQuarterSet } from '../usage/touched-rows.ts';
+import { createQuarterSet } from '../sessions/touched-rows.ts';
 import { createToolIdSet } from './tool-id-set.ts';
 import {
   type EntryOrigin,

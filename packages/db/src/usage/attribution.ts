@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
 import { ATTRIBUTION, messageDayRollup, staleDays, usageDayRollup } from '../schema/rollups.ts';
 import { sessions } from '../schema/transcripts.ts';
 import { toDay } from './stale-days.ts';

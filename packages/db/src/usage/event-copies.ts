@@ -1,5 +1,5 @@
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
 import { transcripts } from '../schema/transcripts.ts';
 
 /**

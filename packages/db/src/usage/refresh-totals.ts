@@ -2,9 +2,9 @@ import type { Database, DatabasePool } from '../database/database.ts';
 import { lockWorkspace } from '../database/locks.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { checkSchemaVersion } from '../migrations/migrate-database.ts';
+import { ROLLUPS, type RollupName, TOTALS_KINDS, type TotalsKind, toTotalUnit } from '../schema/rollup-tables.ts';
 import { ATTRIBUTION, sessionTotal, staleDays } from '../schema/rollups.ts';
 import { joinAttribution } from './attribution.ts';
-import { ROLLUPS, type RollupName, TOTALS_KINDS, type TotalsKind, toTotalUnit } from './rollups.ts';
 import { COUNTED_ROLLUPS, selectSessionTotals } from './session-totals.ts';
 import { fromDays, listStaleDays, toDay, toDays } from './stale-days.ts';
 

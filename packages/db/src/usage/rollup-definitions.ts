@@ -1,12 +1,12 @@
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
 import { transcriptMessages } from '../schema/messages.ts';
+import { ROLLUPS, type RollupName } from '../schema/rollup-tables.ts';
 import { messageRollup } from '../schema/rollups.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
 import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
 import { COST_COLUMNS, COST_UNIT_COLUMNS, SUMMED_TOKENS, sumOfTokens } from '../schema/usage-columns.ts';
 import { FIGURE_ORDER } from './ledger-definition.ts';
-import { ROLLUPS, type RollupName } from './rollups.ts';
 
 /** Start of the quarter of an hour of a column `timestamp`. */
 export const BUCKET_START = sql.raw(`date_bin('15 minutes', "timestamp", '2000-01-01Z')`);

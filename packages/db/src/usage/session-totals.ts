@@ -1,6 +1,6 @@
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
-import { ROLLUPS, SESSION_TOTALS, type SessionTotalName, toTotalUnit } from './rollups.ts';
+import { ROLLUPS, SESSION_TOTALS, type SessionTotalName, toTotalUnit } from '../schema/rollup-tables.ts';
 import { fromDays, toDay, toDays } from './stale-days.ts';
 
 type CountedRollup = (typeof SESSION_TOTALS)[SessionTotalName]['rollup'];

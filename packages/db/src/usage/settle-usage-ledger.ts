@@ -1,8 +1,9 @@
 import type { Database } from '../database/database.ts';
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
+import { isInvolved, isReplaced, type UsageChange } from '../transcripts/replaced-usage.ts';
 import type { RowSet } from '../transcripts/transcript-rows.ts';
 import {
   COPY_COLUMNS,
@@ -14,7 +15,6 @@ import {
   selectEntries,
   selectLedgerRows,
 } from './ledger-definition.ts';
-import { isInvolved, isReplaced, type UsageChange } from './replaced-usage.ts';
 
 /** Responses settled by one set of statements. */
 const KEYS_PER_STEP = 20_000;

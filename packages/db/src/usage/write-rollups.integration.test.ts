@@ -1,9 +1,9 @@
 import { isOnCitus } from '@recount/local-postgres/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { getTableName } from '../drizzle.cjs';
+import { ROLLUPS } from '../schema/rollup-tables.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
-import { ROLLUPS } from './rollups.ts';
 import { writeRollups } from './write-rollups.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;

@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
+import { ROLLUPS, type RollupName } from '../schema/rollup-tables.ts';
 import {
   DAY_MS,
   isOnlyRolledUp,
@@ -13,7 +14,6 @@ import {
   selectUsageRollup,
   toDayStart,
 } from './rollup-definitions.ts';
-import { ROLLUPS, type RollupName } from './rollups.ts';
 import { markStaleDays, toDay } from './stale-days.ts';
 
 /**

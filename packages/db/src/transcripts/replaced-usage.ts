@@ -1,13 +1,13 @@
 import type { Database } from '../database/database.ts';
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
-import { toHiddenWorkspace } from '../planner.ts';
 import { findings } from '../schema/findings.ts';
+import { ROLLUPS } from '../schema/rollup-tables.ts';
 import { staleDays } from '../schema/rollups.ts';
 import { sessions } from '../schema/transcripts.ts';
 import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
-import type { RowSet, RowSetKey, UsageNumbers } from '../transcripts/transcript-rows.ts';
-import { ROLLUPS } from './rollups.ts';
-import { toDay } from './stale-days.ts';
+import { toDay } from '../usage/stale-days.ts';
+import type { RowSet, RowSetKey, UsageNumbers } from './transcript-rows.ts';
 
 /** A change to the usage entries and tool calls of transcripts. */
 export interface UsageChange {

@@ -1,12 +1,12 @@
 import type { Database } from '../database/database.ts';
+import { lockSession } from '../database/lock-sessions.ts';
 import { and, eq, inArray, isNull, sql } from '../drizzle.cjs';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
 import { type TranscriptRow, transcriptCheckpoints, transcripts } from '../schema/transcripts.ts';
 import { sessionEvents } from '../schema/usage.ts';
-import { lockSession } from '../sessions/lock-sessions.ts';
-import { settleSessions } from '../sessions/settle-sessions.ts';
 import { deleteShares } from '../shares/shares.ts';
-import { findTranscript } from './read-transcripts.ts';
+import { findTranscript } from '../transcripts/read-transcripts.ts';
+import { settleSessions } from './settle-sessions.ts';
 
 /**
  * Deletes messages, blocks, events and issues of transcripts. The transcripts' own rows remain, as do usage entries and

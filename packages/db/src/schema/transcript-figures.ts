@@ -1,8 +1,8 @@
 import { MAX_ACTIVE_GAP_MS } from '@recount/core';
 import { bigint, integer, type SQL, sql, text } from '../drizzle.cjs';
-import { isoTimestamp, jsonObject, usd } from '../schema/column-types.ts';
-import { transcriptMessages } from '../schema/messages.ts';
-import { TOKEN_CLASSES, toColumns } from '../schema/usage-columns.ts';
+import { isoTimestamp, jsonObject, usd } from './column-types.ts';
+import { transcriptMessages } from './messages.ts';
+import { TOKEN_CLASSES, toColumns } from './usage-columns.ts';
 
 /**
  * What a parse found out about a transcript as a whole. A session's row has the figures of its primary transcript. All

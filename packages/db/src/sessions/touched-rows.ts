@@ -1,11 +1,11 @@
 import type { Database } from '../database/database.ts';
+import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { TouchedFindings } from '../findings/finding-scope.ts';
 import { IS_CALL_FAILED, IS_CALL_REPEATED, IS_ERROR_REPEATED } from '../findings/select-repeats.ts';
-import { toHiddenWorkspace } from '../planner.ts';
 import { toolCalls, usageEntries } from '../schema/usage.ts';
-import { isInvolved, type UsageChange } from './replaced-usage.ts';
-import { BUCKET_START } from './rollup-definitions.ts';
+import { isInvolved, type UsageChange } from '../transcripts/replaced-usage.ts';
+import { BUCKET_START } from '../usage/rollup-definitions.ts';
 
 const QUARTER_MS = 15 * 60_000;
 

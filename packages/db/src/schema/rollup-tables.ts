@@ -21,7 +21,7 @@ import {
   usageKey,
   usageRollup,
   usageTotalKey,
-} from '../schema/rollups.ts';
+} from './rollups.ts';
 
 /** Sums over all sessions of a workspace, and over those of each agent, project, person and machine. */
 export const TOTALS_KINDS = ['whole', 'attributed'] as const;

@@ -5,10 +5,10 @@ import { transcriptMessages } from '../schema/messages.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import { usageEntries } from '../schema/usage.ts';
 import { COST_COLUMNS } from '../schema/usage-columns.ts';
-import { settleSessions } from '../sessions/settle-sessions.ts';
 import { replaceCheckpoint } from '../transcripts/checkpoints.ts';
 import { toNewRowSet } from '../transcripts/transcript-rows.ts';
 import { COST_OF_ENTRIES } from '../transcripts/transcript-totals.ts';
+import { settleSessions } from './settle-sessions.ts';
 
 const ENTRIES_PER_STEP = 5000;
 

@@ -1,9 +1,9 @@
 import type { Database } from '../database/database.ts';
+import { lockSession, lockSessionRows } from '../database/lock-sessions.ts';
 import { and, eq, or, sql } from '../drizzle.cjs';
 import { type TranscriptRow, transcripts } from '../schema/transcripts.ts';
-import { lockSession, lockSessionRows } from '../sessions/lock-sessions.ts';
-import { refreshSessions } from '../sessions/refresh-sessions.ts';
 import { markReattributed } from '../usage/attribution.ts';
+import { refreshSessions } from './refresh-sessions.ts';
 
 type TranscriptOrigin = Pick<TranscriptRow, 'machine' | 'person'>;
 

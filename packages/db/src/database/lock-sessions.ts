@@ -1,7 +1,7 @@
-import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { sessions } from '../schema/transcripts.ts';
 import { ATTRIBUTION_COLUMNS, type AttributionRow, type Attributions, toAttributions } from '../usage/attribution.ts';
+import type { Database } from './database.ts';
 
 /**
  * Waits for the session's lock and holds it until the transaction ends. Everyone who writes or deletes a session's rows

@@ -1,23 +1,23 @@
 import { FORMATS_WITHOUT_USAGE } from '@recount/core';
 import type { Database } from '../database/database.ts';
+import { preferScans, toHiddenWorkspace } from '../database/planner.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { selectFindings } from '../findings/write-findings.ts';
-import { preferScans, toHiddenWorkspace } from '../planner.ts';
 import { findings } from '../schema/findings.ts';
 import { contentBlocks, transcriptMessages } from '../schema/messages.ts';
+import { ROLLUPS, type RollupName, TOTALS_KINDS, toTotalUnit } from '../schema/rollup-tables.ts';
 import { sessionTotal, staleDays } from '../schema/rollups.ts';
+import { selectActiveTimes } from '../schema/transcript-figures.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
 import { sessionEvents, toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
 import { TOKEN_CLASSES } from '../schema/usage-columns.ts';
 import { SESSION_COLUMNS, selectSessions, selectVersions } from '../sessions/refresh-sessions.ts';
-import { selectActiveTimes } from '../transcripts/transcript-figures.ts';
 import { COST_OF_ENTRIES, SEARCHES_OF_ENTRIES } from '../transcripts/transcript-totals.ts';
-import { ALL_ENTRIES, IS_CREDITED_CALL, list, selectLedgerRows } from './ledger-definition.ts';
-import { listTotals, selectTotals } from './refresh-totals.ts';
-import { selectCalls, selectDayRollup, selectMessageRollup, selectUsageRollup } from './rollup-definitions.ts';
-import { ROLLUPS, type RollupName, TOTALS_KINDS, toTotalUnit } from './rollups.ts';
-import { COUNTED_ROLLUPS, selectSessionTotals } from './session-totals.ts';
-import { toDay } from './stale-days.ts';
+import { ALL_ENTRIES, IS_CREDITED_CALL, list, selectLedgerRows } from '../usage/ledger-definition.ts';
+import { listTotals, selectTotals } from '../usage/refresh-totals.ts';
+import { selectCalls, selectDayRollup, selectMessageRollup, selectUsageRollup } from '../usage/rollup-definitions.ts';
+import { COUNTED_ROLLUPS, selectSessionTotals } from '../usage/session-totals.ts';
+import { toDay } from '../usage/stale-days.ts';
 
 /** Derived from messages and blocks, which retention deletes without changing the figures. */
 const TEXT_FIGURES = [

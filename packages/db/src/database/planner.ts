@@ -15,7 +15,7 @@
  * to Citus is here too.
  */
 import type pg from 'pg';
-import { type NodePgDatabase, type SQL, sql } from './drizzle.cjs';
+import { type NodePgDatabase, type SQL, sql } from '../drizzle.cjs';
 
 type Transaction = Pick<NodePgDatabase, 'execute'>;
 

@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import { asc, eq } from '../drizzle.cjs';
 import { priceOverrides } from '../schema/usage.ts';
 import { workspaces } from '../schema/workspaces.ts';
-import { type Actor, addAuditEntry } from '../workspaces/audit-log.ts';
+import { type Actor, addAuditEntry } from './audit-log.ts';
 
 /** A workspace's own rates, each an object as accepted by `parsePriceOverrides` of packages/prices. */
 export async function listPriceOverrides(database: Database, workspaceId: string): Promise<JsonObject[]> {
