@@ -9,6 +9,10 @@ import { dirname, join, normalize } from 'node:path';
 export const FOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
   'packages/core': ['time-zones', 'lines', 'records', 'agents', 'assemble', 'ledger', 'parse', 'live'],
   'packages/collect': ['find', 'spool', 'hooks', 'read', 'deliver', 'backfill'],
+  'packages/db': [
+    ...['schema', 'database', 'copy', 'migrations', 'workspaces', 'shares', 'transcripts', 'messages', 'usage'],
+    ...['findings', 'filters', 'search', 'sessions', 'attachments', 'live', 'reports', 'export', 'consistency'],
+  ],
   'packages/service': ['telemetry', 'config'],
   'packages/storage': ['.', 'sources'],
   'apps/api': [
@@ -23,7 +27,7 @@ export const FOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Packages whose folders still import each other in circles. */
-const UNORDERED = new Set(['packages/db', 'packages/ingest']);
+const UNORDERED = new Set(['packages/ingest']);
 
 const SOURCE = /^((?:packages|apps)\/[^/]+)\/src\/(.+\.tsx?)$/;
 const IMPORT = /(?:from\s+|import\(\s*|import\s+)'(\.[^']+)'/g;

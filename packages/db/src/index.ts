@@ -2,6 +2,7 @@ export * from './attachments/delete-attachments.ts';
 export * from './attachments/insert-attachment.ts';
 export * from './attachments/read-attachments.ts';
 export * from './consistency/compare-rows.ts';
+export { deleteOrphanedUsage } from './consistency/delete-orphaned-usage.ts';
 export { type DerivedTableCheck, VERIFIED_TABLE_COUNT, verifyUsage } from './consistency/verify-usage.ts';
 export {
   checkDatabaseWrite,
@@ -50,7 +51,6 @@ export {
   SchemaVersionError,
 } from './migrations/migrate-database.ts';
 export * from './reports/index.ts';
-export * from './reports/report-filter.ts';
 export type { AttachmentRow } from './schema/attachments.ts';
 export { type LiveStreamState, SEVERAL_UPLOADERS } from './schema/live.ts';
 export type { SearchKind } from './schema/search.ts';
@@ -70,6 +70,7 @@ export type { SnippetPart } from './search/search-snippet.ts';
 export * from './sessions/complete-origin.ts';
 export * from './sessions/delete-session.ts';
 export * from './sessions/delete-transcript.ts';
+export { createGrowthCollector } from './sessions/growth-collector.ts';
 export * from './sessions/read-session-costs.ts';
 export * from './sessions/read-sessions.ts';
 export * from './sessions/reprice-transcript.ts';
@@ -77,6 +78,7 @@ export { readSessionErrors, type SessionErrors } from './sessions/session-errors
 export * from './sessions/settle-sessions.ts';
 export * from './shares/shares.ts';
 export * from './transcripts/checkpoints.ts';
+export { deleteTranscriptRows } from './transcripts/delete-rows.ts';
 export * from './transcripts/insert-transcripts.ts';
 export { type ExpiredTranscript, listExpiredRawObjects, listExpiredSessions } from './transcripts/list-expired.ts';
 export { type IssueRow, listIssues } from './transcripts/list-issues.ts';
@@ -99,7 +101,7 @@ export {
   type TranscriptReference,
   type TranscriptState,
 } from './transcripts/read-transcripts.ts';
-export { deleteOrphanedUsage, findNextUsageNumbers } from './transcripts/replaced-usage.ts';
+export { findNextUsageNumbers } from './transcripts/replaced-usage.ts';
 export {
   type KeptRows,
   type RowNumbers,

@@ -4,16 +4,17 @@ import { preferScans, toHiddenWorkspace } from '../database/planner.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { selectFindings } from '../findings/write-findings.ts';
 import { findings } from '../schema/findings.ts';
+import { listColumns } from '../schema/list-columns.ts';
 import { contentBlocks, transcriptMessages } from '../schema/messages.ts';
 import { ROLLUPS, type RollupName, TOTALS_KINDS, toTotalUnit } from '../schema/rollup-tables.ts';
 import { sessionTotal, staleDays } from '../schema/rollups.ts';
-import { selectActiveTimes } from '../schema/transcript-figures.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
 import { sessionEvents, toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
 import { TOKEN_CLASSES } from '../schema/usage-columns.ts';
 import { SESSION_COLUMNS, selectSessions, selectVersions } from '../sessions/refresh-sessions.ts';
+import { selectActiveTimes } from '../transcripts/active-times.ts';
 import { COST_OF_ENTRIES, SEARCHES_OF_ENTRIES } from '../transcripts/transcript-totals.ts';
-import { ALL_ENTRIES, IS_CREDITED_CALL, list, selectLedgerRows } from '../usage/ledger-definition.ts';
+import { ALL_ENTRIES, IS_CREDITED_CALL, selectLedgerRows } from '../usage/ledger-definition.ts';
 import { listTotals, selectTotals } from '../usage/refresh-totals.ts';
 import { selectCalls, selectDayRollup, selectMessageRollup, selectUsageRollup } from '../usage/rollup-definitions.ts';
 import { COUNTED_ROLLUPS, selectSessionTotals } from '../usage/session-totals.ts';
@@ -240,7 +241,7 @@ async function check(
   table: DerivedTableCheck['table'],
   { stored, columns: names = Object.keys(getTableColumns(stored)), where = sql`true`, recounted }: Comparison,
 ): Promise<DerivedTableCheck> {
-  const columns = list(names, (name) => name);
+  const columns = listColumns(names, (name) => name);
   const { rows } = await snapshot.execute<Record<'rows' | 'missing' | 'surplus', number>>(sql`
     WITH stored AS (SELECT ${columns} FROM ${stored} AS t WHERE t.workspace_id = ${workspaceId} AND ${where}),
       recounted AS (SELECT ${columns} FROM (${recounted}) AS every)

@@ -1,6 +1,7 @@
 import type { DatabasePool } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { joinSessions, type ReportFilter, toConditions, toReportSource } from '../reports/report-filter.ts';
+import type { ReportFilter } from '../filters/report-filter.ts';
+import { joinSessions, toConditions, toReportSource } from '../reports/report-source.ts';
 import { COST_COLUMNS, TOKEN_CLASSES, TOKEN_COLUMNS } from '../schema/usage-columns.ts';
 
 export const EXPORT_DATASETS = ['usage', 'messages', 'sessions'] as const;

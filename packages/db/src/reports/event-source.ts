@@ -1,9 +1,10 @@
 import type { SessionEventKind } from '@recount/core';
 import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import { sessionEvents } from '../schema/usage.ts';
 import { selectFirstCopies } from '../usage/event-copies.ts';
-import { isShort, type ReportFilter, type ReportSource, toReportSource } from './report-filter.ts';
+import { isShort, type ReportSource, toReportSource } from './report-source.ts';
 
 interface EventPart {
   source: ReportSource;

@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { fromPart, type GroupPart, restrict, withQueries } from './group-part.ts';
-import type { ReportSource } from './report-filter.ts';
 import type { ReportScope } from './report-keys.ts';
+import type { ReportSource } from './report-source.ts';
 
 /** What a page is built from. */
 export interface FoundPage {

@@ -1,9 +1,10 @@
 import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import type { StoredFindingKind } from '../schema/findings.ts';
 import { LARGE_RESULT_BYTES } from '../schema/usage.ts';
 import { SESSION_SOURCE } from './read-sessions-report.ts';
-import { isShort, joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
+import { isShort, joinSessions, toConditions, toReportSource } from './report-source.ts';
 import { TOOL_CALL_SOURCE } from './tool-call-figures.ts';
 
 /** A session quiet for less than this may still be running. */

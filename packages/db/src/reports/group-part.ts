@@ -1,8 +1,9 @@
 import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import type { SessionTotalName } from '../schema/rollup-tables.ts';
-import { joinSessions, type ReportFilter, type ReportSource, toConditions } from './report-filter.ts';
 import { type ReportScope, toKey } from './report-keys.ts';
+import { joinSessions, type ReportSource, toConditions } from './report-source.ts';
 import type { ScopedTable, TableSource } from './rollup-source.ts';
 
 /** Rows of a table that are aggregated. */

@@ -1,3 +1,4 @@
+export { type ReportFilter, type ReportRequest, resolveReportFilter } from '../filters/report-filter.ts';
 export * from './read-api-errors-report.ts';
 export * from './read-blocks-report.ts';
 export * from './read-caveats.ts';
@@ -31,11 +32,6 @@ export * from './read-subagents-report.ts';
 export * from './read-tools-report.ts';
 export * from './read-unpriced-terms.ts';
 export { readUsageReport, type UsageReportFigures } from './read-usage-report.ts';
-export {
-  type ReportFilter,
-  type ReportRequest,
-  resolveReportFilter,
-} from './report-filter.ts';
 export type { GroupValues, ReportPage, ReportRows } from './report-groups.ts';
 export type { ReportKey } from './report-keys.ts';
 export type { CallFigures } from './tool-call-figures.ts';

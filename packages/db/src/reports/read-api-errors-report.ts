@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import { detailNumber, readEvents } from './event-source.ts';
-import type { ReportFilter } from './report-filter.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 
 interface ApiErrorFigures {

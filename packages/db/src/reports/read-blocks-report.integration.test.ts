@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type ReportRequest, resolveReportFilter } from '../filters/report-filter.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestFleet } from '../testing/insert-test-fleet.ts';
 import { BLOCK_MS, readBlocksReport } from './read-blocks-report.ts';
-import { type ReportRequest, resolveReportFilter } from './report-filter.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -1,10 +1,11 @@
 import { toUsageFigures, type UsageFigures, type UsageSums } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import type { GroupPart } from './group-part.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
-import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
 import { type GroupQuery, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { joinSessions, toConditions } from './report-source.ts';
 import { ROLLUP_SUMS, sumUsage } from './usage-figures.ts';
 
 const HOUR_MS = 60 * 60_000;

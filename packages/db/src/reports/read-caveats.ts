@@ -1,10 +1,11 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import { sessions } from '../schema/transcripts.ts';
 import { type DisagreementFigures, readDisagreements } from './read-disagreements-report.ts';
 import { SESSION_SOURCE } from './read-sessions-report.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
-import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
+import { joinSessions, toConditions } from './report-source.ts';
 import type { ScopedTable } from './rollup-source.ts';
 import { findSessionDays } from './totals-source.ts';
 

@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
-import { type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
+import type { ReportFilter } from '../filters/report-filter.ts';
+import { toConditions, toReportSource } from './report-source.ts';
 
 /** Time range of the data; both null if no session has a time. */
 export interface DataRange {

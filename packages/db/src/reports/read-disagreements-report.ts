@@ -1,10 +1,11 @@
 import type { Database } from '../database/database.ts';
 import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import type { Disagreement } from '../schema/usage.ts';
 import { CREDIT_ORDER, FIGURE_ORDER } from '../usage/ledger-definition.ts';
-import { joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
 import type { ReportPage, ReportRows } from './report-groups.ts';
+import { joinSessions, toConditions, toReportSource } from './report-source.ts';
 
 /** Responses whose copies disagree, with their alternative costs. */
 export interface DisagreementFigures {

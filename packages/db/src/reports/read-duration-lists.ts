@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import { fromPart, type GroupPart, toColumns, toKeys, withQueries } from './group-part.ts';
-import type { ReportFilter } from './report-filter.ts';
 import { createScope } from './report-groups.ts';
 import { type ReportKey, toText } from './report-keys.ts';
 

@@ -1,9 +1,9 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import type { GroupPart } from './group-part.ts';
 import { createRankSearch, type RankSearch } from './rank-search.ts';
 import { readDurationLists } from './read-duration-lists.ts';
-import type { ReportFilter } from './report-filter.ts';
 import { readByKeys } from './report-groups.ts';
 import type { ReportKey } from './report-keys.ts';
 import { ROLLED_UP_CALLS } from './tool-call-figures.ts';

@@ -1,8 +1,9 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import { type GroupPart, restrict } from './group-part.ts';
-import { type ReportFilter, toReportSource } from './report-filter.ts';
 import { type ReportPage, type ReportRows, readGroups, readSessionCounts } from './report-groups.ts';
+import { toReportSource } from './report-source.ts';
 import { fromRollup } from './rollup-source.ts';
 import { toRollupSums, toSum, toTokenEstimate } from './tool-call-figures.ts';
 

@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import { FINDING_QUERIES, type FindingKind, type FindingThresholds } from './finding-kinds.ts';
 import { SESSION_TITLE } from './read-sessions-report.ts';
-import type { ReportFilter } from './report-filter.ts';
 import type { ReportPage, ReportRows } from './report-groups.ts';
 import { toTokenEstimate } from './tool-call-figures.ts';
 

@@ -1,9 +1,10 @@
 import { COST_UNITS_PER_USD, type PriceTable, toUsd } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
-import { joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
 import { type ReportPage, type ReportRows, readSessionCounts } from './report-groups.ts';
+import { joinSessions, toConditions, toReportSource } from './report-source.ts';
 
 export interface ModelChoiceFigures {
   responses: number;

@@ -1,10 +1,11 @@
 import { toKnownCost, toUsd } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import { sumOfTokens } from '../schema/usage-columns.ts';
 import { detailNumber, readEvents } from './event-source.ts';
-import { joinSessions, lookUpIfShort, type ReportFilter, toConditions } from './report-filter.ts';
 import type { ReportPage, ReportRows } from './report-groups.ts';
+import { joinSessions, lookUpIfShort, toConditions } from './report-source.ts';
 
 interface PullRequestFigures {
   sessions: number;

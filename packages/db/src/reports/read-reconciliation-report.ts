@@ -2,8 +2,8 @@ import { COST_UNITS_PER_USD, toUsd } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import { SESSION_SOURCE, SESSION_TITLE } from './read-sessions-report.ts';
-import type { ReportFilter } from './report-filter.ts';
 import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 
 interface ReconciliationFigures {

@@ -2,20 +2,14 @@ import { MAX_ACTIVE_GAP_MS, toKnownCost } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { toHiddenWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import { lastActivity } from '../schema/transcripts.ts';
 import { sumOfTokens } from '../schema/usage-columns.ts';
 import { type GroupPart, toColumns } from './group-part.ts';
 import { readUsageReport } from './read-usage-report.ts';
 import { toLocalTime } from './report-calendar.ts';
-import {
-  isShort,
-  joinSessions,
-  type ReportFilter,
-  type ReportSource,
-  toConditions,
-  toReportSource,
-} from './report-filter.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { isShort, joinSessions, type ReportSource, toConditions, toReportSource } from './report-source.ts';
 
 interface Distribution {
   p50: number;

@@ -1,10 +1,11 @@
 import { toUsageFigures, toUsd, type UsageFigures, type UsageSums } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import { type GroupPart, withSessions } from './group-part.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
-import { isShort, lookUpIfShort, type ReportFilter } from './report-filter.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { isShort, lookUpIfShort } from './report-source.ts';
 import { ROLLED_UP_CALLS, toRollupSums, toSum } from './tool-call-figures.ts';
 import { NO_USAGE, ROLLUP_SUMS, sumUsage } from './usage-figures.ts';
 

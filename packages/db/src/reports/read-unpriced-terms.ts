@@ -1,9 +1,10 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import { usageRollup } from '../schema/rollups.ts';
 import { usageLedger } from '../schema/usage.ts';
 import { USAGE_SOURCE } from './read-usage-report.ts';
-import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
+import { joinSessions, toConditions } from './report-source.ts';
 
 /** Sessions that are searched, and terms that are named. */
 const MAX_SESSIONS = 200;

@@ -1,9 +1,10 @@
 import type { UsageFigures, UsageSums } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import type { GroupPart } from './group-part.ts';
-import { type ReportFilter, toReportSource } from './report-filter.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { toReportSource } from './report-source.ts';
 import { fromTotals } from './totals-source.ts';
 import { ROLLUP_SUMS, sumUsage, toPrefixedFigures } from './usage-figures.ts';
 

@@ -1,10 +1,11 @@
 import { type ClockOffset, createLocalClock, type LocalClock, type SessionEventKind } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { type PgTable, type SQL, sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import { ROLLUPS } from '../schema/rollup-tables.ts';
 import { lastActivity, sessions } from '../schema/transcripts.ts';
 import { sessionEvents } from '../schema/usage.ts';
-import type { ReportFilter, TimeColumn } from './report-filter.ts';
+import type { TimeColumn } from './report-source.ts';
 
 /**
  * A time zone's clocks while a workspace has rows, by Node's rules: `recount usage` has the same, and PostgreSQL's may be of

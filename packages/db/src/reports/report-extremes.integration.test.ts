@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { resolveReportFilter } from '../filters/report-filter.ts';
 import { workspaces } from '../schema/workspaces.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestFleet } from '../testing/insert-test-fleet.ts';
@@ -10,7 +11,6 @@ import { readFilesReport } from './read-files-report.ts';
 import { readSessionsReport } from './read-sessions-report.ts';
 import { readToolsReport } from './read-tools-report.ts';
 import { readUsageReport } from './read-usage-report.ts';
-import { resolveReportFilter } from './report-filter.ts';
 import { withReportSnapshot } from './with-report-snapshot.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;

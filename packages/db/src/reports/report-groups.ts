@@ -1,10 +1,11 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import { type FoundPage, findHours, findSessions } from './find-page.ts';
 import { fromPart, type GroupPart, toColumns, toKeys, toNameList, toSelect, withQueries } from './group-part.ts';
 import { readCalendar } from './report-calendar.ts';
-import { isShort, type ReportFilter } from './report-filter.ts';
 import { isTimeKey, type ReportKey, type ReportScope, SESSION_KEYS, toText } from './report-keys.ts';
+import { isShort } from './report-source.ts';
 import { countSessions, selectSessionKeys } from './session-counts.ts';
 import { findSessionDays } from './totals-source.ts';
 

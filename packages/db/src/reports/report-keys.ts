@@ -1,8 +1,9 @@
 import { type SQL, sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import type { TotalsKind } from '../schema/rollup-tables.ts';
 import { ATTRIBUTION } from '../schema/rollups.ts';
 import { type ReportCalendar, toLocalTime, toPeriod } from './report-calendar.ts';
-import type { ReportFilter, ReportSource } from './report-filter.ts';
+import type { ReportSource } from './report-source.ts';
 
 /** Formats of time keys. Grouping uses local time, except by hour, because clocks may show an hour twice. */
 const TIME_FORMATS = {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { resolveReportFilter } from '../filters/report-filter.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestFleet } from '../testing/insert-test-fleet.ts';
 import { refreshTotals } from '../usage/refresh-totals.ts';
@@ -8,7 +9,6 @@ import { readModelsReport } from './read-models-report.ts';
 import { readProgramsReport } from './read-programs-report.ts';
 import { readToolsReport } from './read-tools-report.ts';
 import { readUsageReport } from './read-usage-report.ts';
-import { resolveReportFilter } from './report-filter.ts';
 import { withReportSnapshot } from './with-report-snapshot.ts';
 
 /**

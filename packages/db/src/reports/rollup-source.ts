@@ -1,10 +1,10 @@
 import { toHiddenWorkspace } from '../database/planner.ts';
 import { type PgTable, type SQL, sql } from '../drizzle.cjs';
+import type { ReportFilter } from '../filters/report-filter.ts';
 import { ROLLUPS, type RollupName } from '../schema/rollup-tables.ts';
 import { CALLS } from '../usage/rollup-definitions.ts';
 import { fromDays, toDay, toDays } from '../usage/stale-days.ts';
 import { isWithinPeriod, toLocalTime } from './report-calendar.ts';
-import type { ReportFilter } from './report-filter.ts';
 import type { ReportKey, ReportScope } from './report-keys.ts';
 
 /** Chooses a table's rows depending on the report. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { resolveReportFilter } from '../filters/report-filter.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestFleet } from '../testing/insert-test-fleet.ts';
 import { readCompactionsReport } from './read-compactions-report.ts';
 import { readSessionsReport } from './read-sessions-report.ts';
 import { readUsageReport } from './read-usage-report.ts';
-import { resolveReportFilter } from './report-filter.ts';
 import type { ReportKey } from './report-keys.ts';
 
 /**

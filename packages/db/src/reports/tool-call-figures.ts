@@ -1,6 +1,6 @@
 import { type SQL, sql } from '../drizzle.cjs';
 import type { GroupPart } from './group-part.ts';
-import { toReportSource } from './report-filter.ts';
+import { toReportSource } from './report-source.ts';
 import { fromTotals } from './totals-source.ts';
 
 const BYTES_PER_TOKEN = 4;

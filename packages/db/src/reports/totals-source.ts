@@ -5,7 +5,6 @@ import { ATTRIBUTION } from '../schema/rollups.ts';
 import { joinAttribution } from '../usage/attribution.ts';
 import { listStaleDays, toDay, toDays } from '../usage/stale-days.ts';
 import { findPartedDays, toLocalTime } from './report-calendar.ts';
-import { joinSessions } from './report-filter.ts';
 import {
   isTimeKey,
   type ReportKey,
@@ -14,6 +13,7 @@ import {
   type SessionDays,
   type TotalUnit,
 } from './report-keys.ts';
+import { joinSessions } from './report-source.ts';
 import { fromRollup, type ScopedTable, type TableSource } from './rollup-source.ts';
 
 const UNIT_MS = { hour: 60 * 60_000, day: 24 * 60 * 60_000 } as const satisfies Record<TotalUnit, number>;

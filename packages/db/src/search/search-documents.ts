@@ -1,6 +1,6 @@
 import type { Database, DatabasePool } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { type ReportFilter, type ReportRequest, resolveReportFilter } from '../reports/report-filter.ts';
+import { type ReportFilter, type ReportRequest, resolveReportFilter } from '../filters/report-filter.ts';
 import { searchDocuments as documents, type SearchKind } from '../schema/search.ts';
 import { sessions } from '../schema/transcripts.ts';
 import { type SearchQuery, type SearchTarget, toTsquery, toWorkspaceTsquery } from './parse-search-query.ts';

@@ -1,8 +1,9 @@
 import type { Database } from '../database/database.ts';
-import { lockSession, lockSessionRows } from '../database/lock-sessions.ts';
+import { lockSession } from '../database/lock-sessions.ts';
 import { and, eq, or, sql } from '../drizzle.cjs';
 import { type TranscriptRow, transcripts } from '../schema/transcripts.ts';
 import { markReattributed } from '../usage/attribution.ts';
+import { lockSessionRows } from './lock-session-rows.ts';
 import { refreshSessions } from './refresh-sessions.ts';
 
 type TranscriptOrigin = Pick<TranscriptRow, 'machine' | 'person'>;

@@ -5,8 +5,8 @@ import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messa
 import { searchDocuments, searchIndexState } from '../schema/search.ts';
 import { sessions, transcriptCheckpoints, transcripts } from '../schema/transcripts.ts';
 import { deleteShares } from '../shares/shares.ts';
+import { deleteTranscriptRows } from '../transcripts/delete-rows.ts';
 import { isExpiredSession } from '../transcripts/list-expired.ts';
-import { deleteTranscriptRows } from './delete-transcript.ts';
 import { settleSessions } from './settle-sessions.ts';
 
 /**

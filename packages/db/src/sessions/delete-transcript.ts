@@ -1,29 +1,11 @@
 import type { Database } from '../database/database.ts';
 import { lockSession } from '../database/lock-sessions.ts';
-import { and, eq, inArray, isNull, sql } from '../drizzle.cjs';
-import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
-import { type TranscriptRow, transcriptCheckpoints, transcripts } from '../schema/transcripts.ts';
-import { sessionEvents } from '../schema/usage.ts';
+import { and, eq, isNull, sql } from '../drizzle.cjs';
+import { type TranscriptRow, transcripts } from '../schema/transcripts.ts';
 import { deleteShares } from '../shares/shares.ts';
+import { deleteTranscriptRows } from '../transcripts/delete-rows.ts';
 import { findTranscript } from '../transcripts/read-transcripts.ts';
 import { settleSessions } from './settle-sessions.ts';
-
-/**
- * Deletes messages, blocks, events and issues of transcripts. The transcripts' own rows remain, as do usage entries and
- * tool calls, which `settleSessions` deletes.
- */
-export async function deleteTranscriptRows(
-  transaction: Database,
-  workspaceId: string,
-  rowSetIds: readonly string[],
-): Promise<void> {
-  if (rowSetIds.length === 0) return;
-  for (const table of [contentBlocks, transcriptMessages, sessionEvents, ingestIssues, transcriptCheckpoints]) {
-    await transaction
-      .delete(table)
-      .where(and(eq(table.workspace_id, workspaceId), inArray(table.row_set_id, [...rowSetIds])));
-  }
-}
 
 interface DeletedTranscript {
   /** Key of the raw object, which the caller deletes after the transaction. */

@@ -1,10 +1,10 @@
 import type { Database } from '../database/database.ts';
 import { isInWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import { listColumns } from '../schema/list-columns.ts';
 import { transcriptFigures } from '../schema/transcript-figures.ts';
 import { OPERATOR, sessions, transcripts } from '../schema/transcripts.ts';
 import { ATTRIBUTION_COLUMNS, type AttributionRow, type Attributions, toAttributions } from '../usage/attribution.ts';
-import { list } from '../usage/ledger-definition.ts';
 
 /** Columns that a session takes over from its primary transcript. */
 const TAKEN_OVER = ['agent', 'is_subagent', 'parent_session_id', 'agent_id', ...Object.keys(transcriptFigures())];
@@ -72,7 +72,7 @@ export function selectVersions(where: SQL): SQL {
 /** The rows of sessions, with SESSION_COLUMNS, derived from `version`, which has the rows of `selectVersions`. */
 export function selectSessions(version: SQL): SQL {
   return sql`
-    SELECT workspace_id, session_id, ${list(TAKEN_OVER, (name) => name)},
+    SELECT workspace_id, session_id, ${listColumns(TAKEN_OVER, (name) => name)},
       ${sql.raw(ORIGIN.map((name) => `origin_${name} AS ${name}`).join(', '))}, id AS primary_transcript_id, transcript_count,
       other_uploader_count
     FROM ${version} AS version WHERE is_primary`;
@@ -92,10 +92,10 @@ export async function refreshSessions(
   const toVersions = (ids: readonly string[]) =>
     sql`(${selectVersions(isInWorkspace('t', 'session_id', workspaceId, ids))})`;
   const { rows } = await transaction.execute<AttributionRow>(sql`
-    INSERT INTO ${sessions} (${list(SESSION_COLUMNS, (name) => name)})
+    INSERT INTO ${sessions} (${listColumns(SESSION_COLUMNS, (name) => name)})
     ${selectSessions(toVersions(sessionIds))} ORDER BY session_id
     ON CONFLICT (workspace_id, session_id) DO UPDATE
-    SET ${list(DERIVED, (name) => `${name} = excluded.${name}`)}, updated_at = excluded.updated_at
+    SET ${listColumns(DERIVED, (name) => `${name} = excluded.${name}`)}, updated_at = excluded.updated_at
     RETURNING ${ATTRIBUTION_COLUMNS}`);
   const versionedIds = sessionIds.filter((id) => storedIds.has(id));
   if (versionedIds.length > 0) {

@@ -1,11 +1,11 @@
 import type { Database } from '../database/database.ts';
-import { lockSessionRows } from '../database/lock-sessions.ts';
 import { writeFindings, writeTouchedFindings } from '../findings/write-findings.ts';
 import { settleSearchIndex } from '../search/settle-search-index.ts';
 import { deleteReplacedUsage, type UsageChange } from '../transcripts/replaced-usage.ts';
 import { markReattributed } from '../usage/attribution.ts';
 import { settleUsageLedger } from '../usage/settle-usage-ledger.ts';
 import { writeRollups } from '../usage/write-rollups.ts';
+import { lockSessionRows } from './lock-session-rows.ts';
 import { refreshSessions } from './refresh-sessions.ts';
 import { findTouchedRows, type TouchedRows } from './touched-rows.ts';
 

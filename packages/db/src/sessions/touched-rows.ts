@@ -6,35 +6,13 @@ import { IS_CALL_FAILED, IS_CALL_REPEATED, IS_ERROR_REPEATED } from '../findings
 import { toolCalls, usageEntries } from '../schema/usage.ts';
 import { isInvolved, type UsageChange } from '../transcripts/replaced-usage.ts';
 import { BUCKET_START } from '../usage/rollup-definitions.ts';
-
-const QUARTER_MS = 15 * 60_000;
-
-/** Above this, all roll-ups of the session are rebuilt. */
-const MAX_TOUCHED_QUARTERS = 200;
+import { MAX_TOUCHED_QUARTERS } from './growth-collector.ts';
 
 /**
  * How many closed responses the parser recognises. In a transcript with more, one response may have several entries
  * with different times, and only all of them together show which one counts.
  */
 const MAX_SINGLE_ENTRIES = 200_000;
-
-interface QuarterSet {
-  /** `timeMs`: milliseconds since 1970. */
-  add(timeMs: number): void;
-  /** Starts of the 15-minute buckets, milliseconds since 1970; undefined if there are more than 200. */
-  toQuarters(): number[] | undefined;
-}
-
-/** Collects the 15-minute buckets that contain the given times. */
-export function createQuarterSet(): QuarterSet {
-  const quarters = new Set<number>();
-  return {
-    add(timeMs) {
-      if (quarters.size <= MAX_TOUCHED_QUARTERS) quarters.add(Math.floor(timeMs / QUARTER_MS) * QUARTER_MS);
-    },
-    toQuarters: () => (quarters.size > MAX_TOUCHED_QUARTERS ? undefined : [...quarters]),
-  };
-}
 
 /** Maximum number of files of touched calls; above this, all findings of the session are rebuilt. */
 const MAX_TOUCHED_FILES = 1000;

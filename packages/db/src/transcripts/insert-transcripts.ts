@@ -2,8 +2,8 @@ import { isRewrittenFormat, isStreamFormat } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import { toJsonText } from '../schema/column-types.ts';
+import { listColumns } from '../schema/list-columns.ts';
 import { type TranscriptRow, transcripts } from '../schema/transcripts.ts';
-import { list } from '../usage/ledger-definition.ts';
 import { listTranscriptsByContent } from './list-transcripts-by-content.ts';
 
 const COLUMNS = [
@@ -49,7 +49,7 @@ export async function insertTranscripts(
   workspaceId: string,
   newTranscripts: readonly NewTranscript[],
 ): Promise<InsertedTranscript[]> {
-  const columns = list(COLUMNS, (name) => name);
+  const columns = listColumns(COLUMNS, (name) => name);
   const records = newTranscripts.map((transcript) => ({
     ...transcript,
     is_stream: isStreamFormat(transcript.format),

@@ -1,12 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { toHiddenWorkspace } from '../database/planner.ts';
-import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
-import { findings } from '../schema/findings.ts';
-import { ROLLUPS } from '../schema/rollup-tables.ts';
-import { staleDays } from '../schema/rollups.ts';
-import { sessions } from '../schema/transcripts.ts';
-import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
-import { toDay } from '../usage/stale-days.ts';
+import { type SQL, sql } from '../drizzle.cjs';
+import { toolCalls, usageEntries } from '../schema/usage.ts';
 import type { RowSet, RowSetKey, UsageNumbers } from './transcript-rows.ts';
 
 /** A change to the usage entries and tool calls of transcripts. */
@@ -87,29 +82,4 @@ export async function deleteReplacedUsage(transaction: Database, change: UsageCh
     DELETE FROM ${usageEntries} AS e WHERE ${isInvolved(change, 'e', 'entry')} AND ${isReplaced(change, 'e', 'entry')}`);
   await transaction.execute(sql`
     DELETE FROM ${toolCalls} AS c WHERE ${isInvolved(change, 'c', 'call')} AND ${isReplaced(change, 'c', 'call')}`);
-}
-
-/** Deletes derived rows without a source: there are none unless someone edited tables by hand. */
-export async function deleteOrphanedUsage(transaction: Database, workspaceId: string): Promise<void> {
-  await transaction.execute(sql`
-    DELETE FROM ${usageLedger} AS l
-    WHERE l.workspace_id = ${workspaceId} AND NOT EXISTS (
-      SELECT FROM ${usageEntries} AS e
-      WHERE e.workspace_id = l.workspace_id AND e.agent = l.agent AND e.response_key = l.response_key)`);
-  const rollups = Object.values(ROLLUPS).flatMap(({ quarters, days }) => (quarters ? [quarters, days] : [days]));
-  await transaction.execute(sql`
-    INSERT INTO ${staleDays} (workspace_id, day)
-    SELECT DISTINCT workspace_id, day FROM (${sql.join(
-      rollups.map((table) => {
-        const time = 'bucket_start' in getTableColumns(table) ? 'bucket_start' : 'first_bucket_start';
-        return sql`SELECT workspace_id, ${toDay(time)} AS day FROM ${table} WHERE workspace_id = ${workspaceId}`;
-      }),
-      sql` UNION `,
-    )}) AS each WHERE day IS NOT NULL`);
-  for (const table of [...rollups, findings]) {
-    await transaction.execute(sql`
-      DELETE FROM ${table} AS r
-      WHERE r.workspace_id = ${workspaceId} AND NOT EXISTS (
-        SELECT FROM ${sessions} AS s WHERE s.workspace_id = r.workspace_id AND s.session_id = r.session_id)`);
-  }
 }

@@ -4,6 +4,7 @@ import type {
   ParsedContentBlock,
   SessionEvent,
   ToolCall,
+  TranscriptBatch,
   TranscriptMessage,
   TranscriptSummary,
 } from '@recount/core';
@@ -130,21 +131,33 @@ export interface KeptRows {
   hasTranscriptIssues?: boolean;
 }
 
+/** What later lines have added to kept rows, as far as their derived rows depend on it. */
+export interface Growth {
+  /**
+   * Starts of the 15-minute buckets in which messages were added or changed, milliseconds since 1970. Undefined:
+   * unknown, and all sums of the session's rows are computed again.
+   */
+  messageQuarters?: readonly number[] | undefined;
+  /** Ids of tool calls that are unchanged, but may have new texts. Undefined: any call may. */
+  toolIdsOfTexts?: readonly string[] | undefined;
+}
+
+/** Collects the growth of a row set while it is written. */
+export interface GrowthCollector {
+  /** Takes the time of a message that was added or deleted, milliseconds since 1970. */
+  addMessageTime(timeMs: number): void;
+  addBatch(batch: Pick<TranscriptBatch, 'contentBlocks' | 'toolCalls'>): void;
+  toGrowth(): Growth;
+}
+
 /** A transcript's rows as one transaction writes them, and what it keeps of a shorter version's. */
-export interface RowSet extends RowSetKey {
+export interface RowSet extends RowSetKey, Growth {
   /** Entries and calls from these numbers on are new. */
   firstNumbers: UsageNumbers;
   /** Undefined: all old rows are replaced. */
   kept?: KeptRows | undefined;
-  /**
-   * Starts of all quarters of an hour in which messages were added or changed, milliseconds since 1970. Undefined:
-   * unknown, and all sums of the session's rows are computed again.
-   */
-  messageQuarters?: readonly number[] | undefined;
   /** If a shorter version's rows are kept: the first message that was written again, because later lines may change it. */
   firstRewrittenMessageId?: string | undefined;
-  /** Ids of tool calls that stay as they are, while texts of theirs may have come. Undefined: it may be any. */
-  toolIdsOfTexts?: readonly string[] | undefined;
 }
 
 /** The row set of a transcript that has no rows yet. */

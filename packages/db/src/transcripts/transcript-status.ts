@@ -3,9 +3,9 @@ import type { Database } from '../database/database.ts';
 import { isInWorkspace, toHiddenWorkspace } from '../database/planner.ts';
 import { and, eq, inArray, sql } from '../drizzle.cjs';
 import { toJsonText } from '../schema/column-types.ts';
-import { selectActiveTimes } from '../schema/transcript-figures.ts';
+import { listColumns } from '../schema/list-columns.ts';
 import { type TranscriptRow, type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
-import { list } from '../usage/ledger-definition.ts';
+import { selectActiveTimes } from './active-times.ts';
 import { type IngestCounts, type RowSetKey, toTranscriptFigures } from './transcript-rows.ts';
 
 /** Marks a transcript as being processed and counts the attempt; undefined if there is nothing (more) to do. */
@@ -55,7 +55,7 @@ export async function completeTranscripts(
       : sql`(${selectActiveTimes(isInWorkspace('m', 'row_set_id', workspaceId, outOfOrderIds))})`;
   await transaction.execute(sql`
     UPDATE ${transcripts} AS t
-    SET ${list(columns, (name) => `${name} = c.${name}`)}, active_ms = coalesce(c.active_ms, sorted.active_ms, 0),
+    SET ${listColumns(columns, (name) => `${name} = c.${name}`)}, active_ms = coalesce(c.active_ms, sorted.active_ms, 0),
       superseded_by = NULL, failure_reason = NULL, rows_deleted_at = NULL, ingested_at = now()
     FROM jsonb_populate_recordset(NULL::${transcripts}, ${toJsonText(rows)}::jsonb) AS c
     LEFT JOIN ${activeTimes} AS sorted ON sorted.row_set_id = c.row_set_id
@@ -77,7 +77,7 @@ export async function hasEqualFigures(
   const ignored = areCostsCompared ? OTHER_COLUMNS : [...OTHER_COLUMNS, ...COST_FIGURES];
   const columns = Object.keys(row).filter((name) => !ignored.includes(name));
   const { rows } = await transaction.execute<{ is_equal: boolean }>(sql`
-    SELECT (${list(columns, (name) => `t.${name}`)}) IS NOT DISTINCT FROM (${list(columns, (name) => `c.${name}`)}) AS is_equal
+    SELECT (${listColumns(columns, (name) => `t.${name}`)}) IS NOT DISTINCT FROM (${listColumns(columns, (name) => `c.${name}`)}) AS is_equal
     FROM jsonb_populate_recordset(NULL::${transcripts}, ${toJsonText([row])}::jsonb) AS c
     JOIN ${transcripts} AS t ON t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND t.id = c.id`);
   return rows[0]?.is_equal === true;

@@ -6,7 +6,7 @@ import { transcriptFigures } from '../schema/transcript-figures.ts';
 import { OPERATOR, type TranscriptRow, transcripts } from '../schema/transcripts.ts';
 import { usageEntries } from '../schema/usage.ts';
 import { apiKeys } from '../schema/workspaces.ts';
-import { deleteTranscriptRows } from '../sessions/delete-transcript.ts';
+import { deleteTranscriptRows } from './delete-rows.ts';
 import { isReplaced } from './replaced-usage.ts';
 import type { RowSet } from './transcript-rows.ts';
 

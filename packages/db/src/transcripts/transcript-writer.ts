@@ -6,10 +6,9 @@ import { toHiddenWorkspace } from '../database/planner.ts';
 import { and, eq, gte } from '../drizzle.cjs';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
 import { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';
-import { createQuarterSet } from '../sessions/touched-rows.ts';
-import { createToolIdSet } from './tool-id-set.ts';
 import {
   type EntryOrigin,
+  type GrowthCollector,
   type IngestCounts,
   type RowNumbers,
   type RowSet,
@@ -52,7 +51,7 @@ export interface WrittenCheckpoint {
 
 /** The result of a parse whose batches were written. */
 export interface WrittenTranscript {
-  /** Includes the quarters of an hour that its messages touched. */
+  /** With its growth, if a collector was passed. */
   rowSet: RowSet;
   summary: TranscriptSummary;
   /** Counts of all rows, including those that were kept. */
@@ -72,20 +71,19 @@ interface TranscriptWriter {
 
 /**
  * Passes the rows of a transcript to its transaction's copier. If rows of a shorter version are kept, its last messages
- * are replaced, because later lines may have changed them.
+ * are replaced, because later lines may have changed them, and `growth` collects what is added to them.
  */
 export function createTranscriptWriter(
   transaction: Database,
   copier: TranscriptCopier,
   rowSet: RowSet,
   origin: EntryOrigin,
+  growth?: GrowthCollector,
 ): TranscriptWriter {
   const { kept, firstNumbers } = rowSet;
   const next: RowNumbers = { event: 0, issue: 0, ...kept?.numbers, ...firstNumbers };
   const issuesByCode = { ...kept?.counts.issuesByCode };
   const counts: IngestCounts = { contentBlocks: 0, errors: 0, warnings: 0, ...kept?.counts, issuesByCode };
-  const quarters = createQuarterSet();
-  const toolIds = createToolIdSet();
   let checkpoint: WrittenCheckpoint | undefined;
   let summary: TranscriptSummary | undefined;
   let mayReplace = kept !== undefined;
@@ -98,11 +96,11 @@ export function createTranscriptWriter(
       mayReplace = false;
       firstRewrittenMessageId = first.id;
       await copier.sendAll();
-      for (const timeMs of await deleteMessagesFrom(transaction, rowSet, first.id)) quarters.add(timeMs);
+      for (const timeMs of await deleteMessagesFrom(transaction, rowSet, first.id)) growth?.addMessageTime(timeMs);
     }
     for (const message of messages) {
       copier.addMessage(toMessageRow(rowSet, message));
-      if (message.timestamp !== null) quarters.add(Date.parse(message.timestamp));
+      if (message.timestamp !== null) growth?.addMessageTime(Date.parse(message.timestamp));
     }
   };
 
@@ -135,7 +133,7 @@ export function createTranscriptWriter(
       if (batch.checkpoint !== undefined) checkpoint = { state: batch.checkpoint, numbers: { ...next } };
       await addMessages(batch.messages);
       for (const block of batch.contentBlocks) copier.addBlock(toContentBlockRow(rowSet, block));
-      if (kept !== undefined) toolIds.add(batch);
+      growth?.addBatch(batch);
       counts.contentBlocks += batch.contentBlocks.length;
       for (const response of batch.apiResponses) {
         copier.addUsageEntry(toUsageEntryRow(rowSet, origin, next.entry++, response));
@@ -148,10 +146,8 @@ export function createTranscriptWriter(
     },
     finish() {
       if (summary === undefined) throw new Error('The last batch has not been written');
-      const messageQuarters = kept && quarters.toQuarters();
-      const toolIdsOfTexts = kept && toolIds.toOthers();
       return {
-        rowSet: { ...rowSet, messageQuarters, firstRewrittenMessageId, toolIdsOfTexts },
+        rowSet: { ...rowSet, ...growth?.toGrowth(), firstRewrittenMessageId },
         summary,
         counts,
         checkpoint,

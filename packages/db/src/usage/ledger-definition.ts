@@ -12,6 +12,7 @@ import {
   UNKNOWN_MODEL,
 } from '@recount/core';
 import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
+import { listColumns } from '../schema/list-columns.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import { DISAGREEMENTS, usageEntries, usageLedger } from '../schema/usage.ts';
 
@@ -96,10 +97,6 @@ export const COPY_COLUMNS = ['copy_count', ...DISAGREEMENT_COLUMNS];
 const OTHER_COLUMNS: readonly string[] = [...KEY_COLUMNS, ...ORIGIN_COLUMNS, ...COPY_COLUMNS];
 export const FIGURE_COLUMNS = Object.keys(getTableColumns(usageLedger)).filter((name) => !OTHER_COLUMNS.includes(name));
 
-/** Names of columns in SQL, each converted by `toSql`. */
-export const list = (columns: readonly string[], toSql: (column: string) => string) =>
-  sql.raw(columns.map((column) => toSql(`"${column}"`)).join(', '));
-
 /** The facts about an entry `e` and its transcript `t`. */
 const CREDIT_FACTS: Readonly<Record<CreditFact, string>> = {
   isProgress: "e.source = 'progress'",
@@ -145,8 +142,8 @@ export const FIGURE_ORDER = toOrder(FIGURE_RULES, FIGURE_FACTS);
  */
 export function selectLedgerRows(from: SQL, where: SQL): SQL {
   return sql`
-    SELECT ${list([...KEY_COLUMNS, ...ORIGIN_COLUMNS], (name) => name)},
-      ${list(FIGURE_COLUMNS, (name) => `(final).${name} AS ${name}`)},
+    SELECT ${listColumns([...KEY_COLUMNS, ...ORIGIN_COLUMNS], (name) => name)},
+      ${listColumns(FIGURE_COLUMNS, (name) => `(final).${name} AS ${name}`)},
       copy_count::int AS copy_count, ${DISAGREEMENT}
     FROM (
       SELECT DISTINCT ON (e.agent, e.response_key) e.*,

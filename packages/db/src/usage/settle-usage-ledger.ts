@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { toHiddenWorkspace } from '../database/planner.ts';
 import { sql } from '../drizzle.cjs';
+import { listColumns } from '../schema/list-columns.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
 import { isInvolved, isReplaced, type UsageChange } from '../transcripts/replaced-usage.ts';
@@ -10,7 +11,6 @@ import {
   FIGURE_COLUMNS,
   IS_CREDITED_CALL,
   KEY_COLUMNS,
-  list,
   ORIGIN_COLUMNS,
   selectEntries,
   selectLedgerRows,
@@ -111,7 +111,7 @@ async function lockOrInsert(
   changed: readonly ChangedResponse[],
   affected: Set<string>,
 ): Promise<ResponseKeys> {
-  const columns = list([...KEY_COLUMNS, ...ORIGIN_COLUMNS, ...FIGURE_COLUMNS], (name) => name);
+  const columns = listColumns([...KEY_COLUMNS, ...ORIGIN_COLUMNS, ...FIGURE_COLUMNS], (name) => name);
   const [from, to] = [changed[0], changed.at(-1)];
   const { rows } = await transaction.execute<{
     agent: string;
@@ -162,7 +162,7 @@ async function recompute(
       )}
     ), updated AS (
       UPDATE ${usageLedger} AS l
-      SET ${list([...ORIGIN_COLUMNS, ...FIGURE_COLUMNS, ...COPY_COLUMNS], (name) => `${name} = r.${name}`)}
+      SET ${listColumns([...ORIGIN_COLUMNS, ...FIGURE_COLUMNS, ...COPY_COLUMNS], (name) => `${name} = r.${name}`)}
       FROM response AS r
       WHERE l.workspace_id = ${workspace} AND l.agent = r.agent AND l.response_key = r.response_key
       RETURNING l.session_id

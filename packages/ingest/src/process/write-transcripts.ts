@@ -2,6 +2,7 @@ import type { TranscriptBatch } from '@recount/core';
 import {
   type CompletedTranscript,
   completeTranscripts,
+  createGrowthCollector,
   createTranscriptCopier,
   createTranscriptWriter,
   type Database,
@@ -59,8 +60,9 @@ export async function writeTranscripts(
   const copier = createTranscriptCopier(client);
   const all: Written[] = [];
   for await (const plan of planned) {
-    const { agent } = plan.transcript;
-    const writer = createTranscriptWriter(transaction, copier, plan.rowSet, { agent, priceVersion: versions.prices });
+    const origin = { agent: plan.transcript.agent, priceVersion: versions.prices };
+    const growth = plan.rowSet.kept && createGrowthCollector();
+    const writer = createTranscriptWriter(transaction, copier, plan.rowSet, origin, growth);
     for await (const batch of plan.batches) await writer.write(batch);
     signal?.throwIfAborted();
     all.push({ ...plan, ...writer.finish() });
