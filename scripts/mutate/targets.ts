@@ -65,7 +65,7 @@ export const TARGETS: readonly Target[] = [
     'response-window.test.ts',
   ]),
   toUnitTarget('prices'),
-  toUnitTarget('redaction', [], 'packages/ingest/src/redaction'),
+  toUnitTarget('secrets', [], 'packages/ingest/src/secrets'),
   toUnitTarget('contract'),
   {
     name: 'process',
@@ -86,7 +86,7 @@ export const TARGETS: readonly Target[] = [
       })),
       {
         file: 'packages/db/src/transcripts/replaced-usage.ts',
-        tests: [...LEDGER_TESTS, toTest('ingest/src/maintain/reprice-workspace')],
+        tests: [...LEDGER_TESTS, toTest('ingest/src/maintenance/reprice-workspace')],
       },
       {
         file: 'packages/db/src/sessions/touched-rows.ts',

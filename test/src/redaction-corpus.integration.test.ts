@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createTranscriptRedactor } from '@recount/ingest/redaction';
+import { createTranscriptRedactor } from '@recount/ingest/secrets';
 import { readSources } from '@recount/storage/sources';
 import { expect, it } from 'vitest';
 import { findCorpus } from './corpus.ts';

@@ -1,4 +1,11 @@
 export { createDirectTarget } from './backfill/direct-target.ts';
+export { createDoctorCounts, type DoctorCounts } from './consistency/check-raw-objects.ts';
+export { isHarmless, needsAttention } from './consistency/doctor-report.ts';
+export { createMaintenanceRunner, type MaintenanceRunner } from './consistency/maintenance-runner.ts';
+export { type RebuildFinding, type RebuildProgress, rebuildDatabase } from './consistency/rebuild-database.ts';
+export { rebuildUsage } from './consistency/rebuild-usage.ts';
+export { type DoctorOptions, type Finding, runDoctor } from './consistency/run-doctor.ts';
+export { type LeftOut, type RawVerification, verifyTranscripts } from './consistency/verify-transcripts.ts';
 export type { IngestDependencies } from './ingest-dependencies.ts';
 export { toKeyShare } from './key-share.ts';
 export { createLiveBudget, type LiveBudget, type LiveShare } from './live/live-budget.ts';
@@ -15,20 +22,21 @@ export {
 } from './live/open-live-writer.ts';
 export { settleLiveStream } from './live/settle-live-stream.ts';
 export { type TendOptions, tendLiveStreams } from './live/tend-live-streams.ts';
-export { createDoctorCounts, type DoctorCounts } from './maintain/check-raw-objects.ts';
-export { deleteSession, deleteTranscript, deleteWorkspace } from './maintain/deletions.ts';
-export { isHarmless, needsAttention } from './maintain/doctor-report.ts';
-export { runReaderCleanup } from './maintain/drop-readers.ts';
-export { createMaintenanceRunner, type MaintenanceRunner } from './maintain/maintenance-runner.ts';
-export { type RebuildFinding, type RebuildProgress, rebuildDatabase } from './maintain/rebuild-database.ts';
-export { rebuildUsage } from './maintain/rebuild-usage.ts';
-export { runTotals } from './maintain/refresh-totals.ts';
-export { runReparsing } from './maintain/reparse-outdated.ts';
-export { type RepriceProgress, repriceWorkspace } from './maintain/reprice-workspace.ts';
-export { type RequeueAudit, requeueOutdated, requeueTranscript } from './maintain/requeue-transcripts.ts';
-export { type DoctorOptions, type Finding, runDoctor } from './maintain/run-doctor.ts';
-export { type LeftOut, type RawVerification, verifyTranscripts } from './maintain/verify-transcripts.ts';
-export { runWorkspaceRecorder } from './maintain/workspace-records.ts';
+export { deleteSession, deleteTranscript, deleteWorkspace } from './maintenance/deletions.ts';
+export { runReaderCleanup } from './maintenance/drop-readers.ts';
+export { runTotals } from './maintenance/refresh-totals.ts';
+export { runReparsing } from './maintenance/reparse-outdated.ts';
+export { type RepriceProgress, repriceWorkspace } from './maintenance/reprice-workspace.ts';
+export { type RequeueAudit, requeueOutdated, requeueTranscript } from './maintenance/requeue-transcripts.ts';
+export {
+  type RetentionDeps,
+  type RetentionOptions,
+  type RetentionReport,
+  type RetentionResult,
+  retainWorkspace,
+  runRetention,
+} from './maintenance/retention.ts';
+export { runWorkspaceRecorder } from './maintenance/workspace-records.ts';
 export { openPriceFile } from './prices/open-price-file.ts';
 export {
   changePriceSettings,
@@ -61,14 +69,6 @@ export {
   receiveTranscript,
 } from './receive/receive-transcript.ts';
 export type { RecordUpload } from './receive/record-uploads.ts';
-export {
-  type RetentionDeps,
-  type RetentionOptions,
-  type RetentionReport,
-  type RetentionResult,
-  retainWorkspace,
-  runRetention,
-} from './retain/retention.ts';
 export {
   indexWaitingSessions,
   runSearchIndexer,

@@ -1,6 +1,6 @@
 import type { Message, Session } from '@recount/contract';
 import { type Database, findTranscript } from '@recount/db';
-import { createTranscriptRedactor } from '@recount/ingest/redaction';
+import { createTranscriptRedactor } from '@recount/ingest/secrets';
 import { addAttachments } from '../paging/add-attachments.ts';
 import { listMessagePage, listSessionPage } from '../paging/list-pages.ts';
 

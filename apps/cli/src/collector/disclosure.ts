@@ -53,7 +53,7 @@ const isBelow = (directory: string, folder: string): boolean =>
 
 /** The secret scanner is loaded on demand. */
 async function* redact(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const { createTranscriptRedactor } = await import('@recount/ingest/redaction');
+  const { createTranscriptRedactor } = await import('@recount/ingest/secrets');
   const redactor = createTranscriptRedactor({ maxLineBytes: MAX_LINE_BYTES, onFinding: () => undefined });
   yield* redactor.redact(source);
 }

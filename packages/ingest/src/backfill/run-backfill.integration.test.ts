@@ -10,7 +10,7 @@ import { findSession, listSessions, listTranscripts } from '@recount/db';
 import { RawStoreError } from '@recount/storage';
 import { readSources } from '@recount/storage/sources';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runDoctor } from '../maintain/run-doctor.ts';
+import { runDoctor } from '../consistency/run-doctor.ts';
 import { indexWaitingSessions } from '../search/run-search-indexer.ts';
 import {
   createTestInstallation,

@@ -8,7 +8,7 @@ import {
   readLiveChunks,
 } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { hashPrefixes } from '../process/hash-prefixes.ts';
+import { hashPrefixes } from '../raw-objects/hash-prefixes.ts';
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 

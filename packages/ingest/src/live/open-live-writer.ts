@@ -2,7 +2,7 @@ import { findTranscript, type LiveStreamRow, nameLiveStream, openLiveStream, rea
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { toKeyShare } from '../key-share.ts';
-import { createParameterRedaction } from '../redact/redact-parameters.ts';
+import { createParameterRedaction } from '../secrets/redact-parameters.ts';
 import type { LiveShare } from './live-budget.ts';
 import { LiveError } from './live-error.ts';
 import { createLiveWriter, type LiveDependencies, type LiveWriter } from './live-writer.ts';

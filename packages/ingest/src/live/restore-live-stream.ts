@@ -5,8 +5,8 @@ import { addLiveEvents, insertStoredStream, type LiveStreamKey, uncountLiveStrea
 import type { RawObjectInfo } from '@recount/storage';
 import { decodeTime } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { hashPrefixes } from '../process/hash-prefixes.ts';
-import { parseStoredLiveStream, type StoredLiveStream } from '../receive/describe-transcript.ts';
+import { parseStoredLiveStream, type StoredLiveStream } from '../raw-objects/describe-transcript.ts';
+import { hashPrefixes } from '../raw-objects/hash-prefixes.ts';
 import { type ComparedStream, compareStreams, type StreamComparison } from './compare-streams.ts';
 import { toFigures, withTotals } from './live-events.ts';
 import { createAgentParser } from './stream-reader.ts';

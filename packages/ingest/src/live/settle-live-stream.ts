@@ -2,9 +2,9 @@ import { findAgentFormat } from '@recount/core';
 import { closeLiveStream, findLiveStream, type LiveStreamRow, readLiveChunks } from '@recount/db';
 import { streamObjectKey } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { hashPrefixes } from '../process/hash-prefixes.ts';
 import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
-import { toStoredLiveStream } from '../receive/describe-transcript.ts';
+import { toStoredLiveStream } from '../raw-objects/describe-transcript.ts';
+import { hashPrefixes } from '../raw-objects/hash-prefixes.ts';
 import { receiveTranscript } from '../receive/receive-transcript.ts';
 import { LiveError } from './live-error.ts';
 

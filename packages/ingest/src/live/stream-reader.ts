@@ -51,7 +51,7 @@ export async function createStreamReader({ agent, redaction, now }: StreamReader
 
 async function createRedactingReader(parser: AgentParser): Promise<StreamReader> {
   // Loaded on demand: the rules take 0.1 s to load.
-  const { createTranscriptRedactor } = await import('../redaction/index.ts');
+  const { createTranscriptRedactor } = await import('../secrets/index.ts');
   const options = { maxLineBytes: DEFAULT_MAX_BUFFER_BYTES, onFinding: () => undefined };
   const lines = createTranscriptRedactor(options);
   const texts = createTranscriptRedactor(options);

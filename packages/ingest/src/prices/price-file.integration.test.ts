@@ -1,6 +1,6 @@
 import { parsePriceFile } from '@recount/prices';
 import { expect, it } from 'vitest';
-import { repriceWorkspace } from '../maintain/reprice-workspace.ts';
+import { repriceWorkspace } from '../maintenance/reprice-workspace.ts';
 import { createTestInstallation, TEST_WORKSPACE } from '../testing/test-installation.ts';
 import { changePriceSettings, readWorkspacePrices } from './workspace-prices.ts';
 

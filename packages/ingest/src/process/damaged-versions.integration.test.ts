@@ -1,7 +1,7 @@
 import { readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { verifyUsage } from '@recount/db';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runDoctor } from '../maintain/run-doctor.ts';
+import { runDoctor } from '../consistency/run-doctor.ts';
 import {
   createTestInstallation,
   TEST_WORKSPACE,

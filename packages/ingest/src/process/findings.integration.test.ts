@@ -1,7 +1,7 @@
 import { deleteTranscript, verifyUsage } from '@recount/db';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { rebuildUsage } from '../maintain/rebuild-usage.ts';
-import { retainWorkspace } from '../retain/retention.ts';
+import { rebuildUsage } from '../consistency/rebuild-usage.ts';
+import { retainWorkspace } from '../maintenance/retention.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation, toLine } from '../testing/test-installation.ts';
 
 let installation: TestInstallation;

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import { changeWorkspaceSettings, type TranscriptRow, verifyUsage } from '@recount/db';
 import { type PriceOverride, parsePriceOverrides } from '@recount/prices';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { repriceWorkspace } from '../maintain/reprice-workspace.ts';
-import { requeueTranscript } from '../maintain/requeue-transcripts.ts';
+import { repriceWorkspace } from '../maintenance/reprice-workspace.ts';
+import { requeueTranscript } from '../maintenance/requeue-transcripts.ts';
 import { changePriceSettings, readWorkspacePrices } from '../prices/workspace-prices.ts';
 import {
   createTestInstallation,

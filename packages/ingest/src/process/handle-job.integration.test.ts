@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { type DatabasePool, ensureWorkspace, listTranscripts, lockSession, verifyUsage } from '@recount/db';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { requeueTranscript } from '../maintain/requeue-transcripts.ts';
+import { requeueTranscript } from '../maintenance/requeue-transcripts.ts';
 import type { GroupedOutcome, IngestJob } from '../queue/index.ts';
 import {
   createTestInstallation,

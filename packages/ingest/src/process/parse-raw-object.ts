@@ -1,8 +1,8 @@
 import { type Arrival, type PriceTable, streamTranscript, type TranscriptBatch } from '@recount/core';
 import type { TranscriptRow } from '@recount/db';
 import type { RawStore } from '@recount/storage';
-import type { Redaction } from '../redact/redaction.ts';
-import { hashPrefixes } from './hash-prefixes.ts';
+import { hashPrefixes } from '../raw-objects/hash-prefixes.ts';
+import type { Redaction } from '../secrets/redaction.ts';
 import { type ResumePoint, toBytesAfter } from './resume-point.ts';
 
 /** The raw object is not what was uploaded: a retry may help, but continuing would store wrong numbers. */

@@ -14,7 +14,7 @@ import {
 import type { RawStore } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { readWorkspacePrices } from '../prices/workspace-prices.ts';
-import { toRowsVersion } from '../redact/redaction.ts';
+import { toRowsVersion } from '../secrets/redaction.ts';
 import { DEFAULT_MIN_CHECKPOINT_BYTES } from './parse-raw-object.ts';
 import { PARSER_VERSION, type ProcessOptions } from './process-transcript.ts';
 import { type PlannedTranscript, writeTranscripts } from './write-transcripts.ts';

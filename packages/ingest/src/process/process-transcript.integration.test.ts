@@ -2,9 +2,9 @@ import { claimTranscript, findSession, listMessages, lockSession, recordAttemptF
 import { type RawStore, RawStoreError } from '@recount/storage';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { deleteSession } from '../maintain/deletions.ts';
-import { requeueTranscript } from '../maintain/requeue-transcripts.ts';
-import { runDoctor } from '../maintain/run-doctor.ts';
+import { runDoctor } from '../consistency/run-doctor.ts';
+import { deleteSession } from '../maintenance/deletions.ts';
+import { requeueTranscript } from '../maintenance/requeue-transcripts.ts';
 import {
   createTestInstallation,
   TEST_WORKSPACE,

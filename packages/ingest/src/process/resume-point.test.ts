@@ -4,7 +4,7 @@ import { ResumeError, type TranscriptSummary } from '@recount/core';
 import type { CheckpointRow, TranscriptRow } from '@recount/db';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hashPrefixes } from './hash-prefixes.ts';
+import { hashPrefixes } from '../raw-objects/hash-prefixes.ts';
 import { checkCreditOrder, findUsableBeginning, type ResumePoint, toBytesAfter, toKeptRows } from './resume-point.ts';
 
 const versions = { parser: '3', prices: 'p-1' };

@@ -1,6 +1,6 @@
 import { isTranscriptIssue, ResumeError, type TranscriptSummary } from '@recount/core';
 import { type CheckpointRow, type Database, findCheckpoint, type KeptRows, type TranscriptRow } from '@recount/db';
-import type { PrefixHashes } from './hash-prefixes.ts';
+import type { PrefixHashes } from '../raw-objects/hash-prefixes.ts';
 
 /** Where parsing of a session that grew can continue: its shorter version, and the parser's state at that one's end. */
 export interface ResumePoint {

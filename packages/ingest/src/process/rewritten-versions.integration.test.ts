@@ -1,6 +1,6 @@
 import { createApiKey, verifyUsage } from '@recount/db';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { deleteTranscript } from '../maintain/deletions.ts';
+import { deleteTranscript } from '../maintenance/deletions.ts';
 import { indexWaitingSessions } from '../search/run-search-indexer.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '../testing/test-installation.ts';
 

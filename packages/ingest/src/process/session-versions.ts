@@ -1,6 +1,6 @@
 import type { TranscriptRow } from '@recount/db';
 import { type RawStore, RawStoreError } from '@recount/storage';
-import { hashPrefixes } from './hash-prefixes.ts';
+import { hashPrefixes } from '../raw-objects/hash-prefixes.ts';
 
 export interface Comparison {
   extension?: TranscriptRow;

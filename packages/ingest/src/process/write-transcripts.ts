@@ -16,7 +16,7 @@ import {
   type TranscriptRow,
   type WrittenTranscript,
 } from '@recount/db';
-import type { Redaction } from '../redact/redaction.ts';
+import type { Redaction } from '../secrets/redaction.ts';
 import { checkCreditOrder, type ResumePoint } from './resume-point.ts';
 import { findBeginnings } from './session-versions.ts';
 

@@ -1,6 +1,6 @@
 import { type AttachmentRow, readWorkspaceSettings } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { createRedaction } from '../redact/redaction.ts';
+import { createRedaction } from '../secrets/redaction.ts';
 
 /** For lines that are searched for secrets as a whole. */
 const MAX_LINE_BYTES = 1024 * 1024;

@@ -1,8 +1,8 @@
 import { findTranscript, recordRawObjectDeletions, replaceRawObject, type TranscriptRow } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { requeueTranscript } from '../maintain/requeue-transcripts.ts';
-import { toTranscriptDescription } from '../receive/describe-transcript.ts';
+import { requeueTranscript } from '../maintenance/requeue-transcripts.ts';
 import { deleteRecordedObjects } from './delete-raw-objects.ts';
+import { toTranscriptDescription } from './describe-transcript.ts';
 import { compareVersionsAgain, examineRawObject, markRawWhole } from './examine-raw-object.ts';
 
 /**

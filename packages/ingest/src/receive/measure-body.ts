@@ -7,8 +7,8 @@ import {
   type TranscriptIdentity,
 } from '@recount/core';
 import type { StoredVersion } from '@recount/db';
-import { cutAtLengths } from '../process/hash-prefixes.ts';
 import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
+import { cutAtLengths } from '../raw-objects/hash-prefixes.ts';
 
 export type ReceiveErrorCode = 'too-large' | 'empty' | 'unidentified' | 'unsupported-format' | 'invalid-session-id';
 

@@ -15,8 +15,8 @@ import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
 import { examineRawObject } from '../raw-objects/examine-raw-object.ts';
-import { createParameterRedaction } from '../redact/redact-parameters.ts';
-import { createRedaction } from '../redact/redaction.ts';
+import { createParameterRedaction } from '../secrets/redact-parameters.ts';
+import { createRedaction } from '../secrets/redaction.ts';
 import { describeNewObject } from './describe-new-object.ts';
 import { ReceiveError } from './measure-body.ts';
 

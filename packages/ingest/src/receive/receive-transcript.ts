@@ -12,10 +12,10 @@ import { type ObjectDescription, rawObjectKey } from '@recount/storage';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
+import { toTranscriptDescription } from '../raw-objects/describe-transcript.ts';
 import { type DuplicateOutcome, settleDuplicate } from '../raw-objects/settle-duplicate.ts';
-import { createParameterRedaction } from '../redact/redact-parameters.ts';
+import { createParameterRedaction } from '../secrets/redact-parameters.ts';
 import { describeNewObject } from './describe-new-object.ts';
-import { toTranscriptDescription } from './describe-transcript.ts';
 import { chooseFormat, measureBody, ReceiveError } from './measure-body.ts';
 import { createUploadRecorder, type RecordUpload } from './record-uploads.ts';
 

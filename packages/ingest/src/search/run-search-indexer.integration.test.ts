@@ -9,7 +9,7 @@ import {
 } from '@recount/db';
 import { isOnCitus } from '@recount/local-postgres/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { requeueTranscript } from '../maintain/requeue-transcripts.ts';
+import { requeueTranscript } from '../maintenance/requeue-transcripts.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation, toLine } from '../testing/test-installation.ts';
 import { indexWaitingSessions, runSearchIndexer } from './run-search-indexer.ts';
 

@@ -27,7 +27,7 @@ export async function createParameterRedaction(database: Database, workspaceId: 
   const settings = await readWorkspaceSettings(database, workspaceId);
   if ((settings?.redaction ?? 'off') === 'off') return UNCHANGED;
   // Loaded on demand: the rules take 0.1 s to load.
-  const { redactText } = await import('../redaction/index.ts');
+  const { redactText } = await import('./index.ts');
   const toDistinctMark = async (rule: string, secret: string): Promise<string> =>
     `[REDACTED:${rule}:${(await digest(secret, workspaceId, DIGEST_BYTES)).toString('hex')}]`;
   return {

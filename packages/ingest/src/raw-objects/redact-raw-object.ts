@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { type Database, nameRedactedObject, recordRawObjectDeletions, type TranscriptRow } from '@recount/db';
 import { type RawStore, redactedObjectKey } from '@recount/storage';
 import { monotonicFactory } from 'ulid';
-import { hashPrefixes } from '../process/hash-prefixes.ts';
 import { RawObjectMismatchError } from '../process/parse-raw-object.ts';
-import { toTranscriptDescription } from '../receive/describe-transcript.ts';
-import { createRedaction, describeSecrets } from './redaction.ts';
+import { createRedaction, describeSecrets } from '../secrets/redaction.ts';
+import { toTranscriptDescription } from './describe-transcript.ts';
+import { hashPrefixes } from './hash-prefixes.ts';
 
 interface Options {
   maxLineBytes: number;

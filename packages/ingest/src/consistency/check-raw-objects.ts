@@ -8,6 +8,7 @@ import {
 } from '@recount/db';
 import { RawStoreError } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { requeueTranscript } from '../maintenance/requeue-transcripts.ts';
 import {
   examineRawObject,
   hashRawObject,
@@ -15,7 +16,6 @@ import {
   type RawObjectState,
 } from '../raw-objects/examine-raw-object.ts';
 import { checkDescription, type DescriptionFinding } from './check-description.ts';
-import { requeueTranscript } from './requeue-transcripts.ts';
 
 /** What a run of the doctor checked and what it left out. */
 export interface DoctorCounts {

@@ -14,6 +14,7 @@ import {
 import { rawObjectKey, workspaceRecordKey } from '@recount/storage';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { newStreamId, openLiveWriter } from '../live/open-live-writer.ts';
+import { recordWorkspaces } from '../maintenance/workspace-records.ts';
 import { changePriceSettings } from '../prices/workspace-prices.ts';
 import { emptyDatabase, hashTables } from '../testing/table-backup.ts';
 import {
@@ -25,7 +26,6 @@ import {
 } from '../testing/test-installation.ts';
 import { type RebuildFinding, type RebuildOptions, type RebuildProgress, rebuildDatabase } from './rebuild-database.ts';
 import { type Finding, runDoctor } from './run-doctor.ts';
-import { recordWorkspaces } from './workspace-records.ts';
 
 const OTHER = '01J00000000000000000000002';
 /** Assembled from parts, so that secret scanners do not report this repository. */

@@ -4,8 +4,8 @@ import { decodeTime } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { restoreDescribedStream } from '../live/restore-live-stream.ts';
 import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
+import { parseStoredLiveStream, parseTranscriptDescription } from '../raw-objects/describe-transcript.ts';
 import { settleDuplicate } from '../raw-objects/settle-duplicate.ts';
-import { parseStoredLiveStream, parseTranscriptDescription } from '../receive/describe-transcript.ts';
 import { chooseFormat, measureBody, ReceiveError } from '../receive/measure-body.ts';
 import { createUploadRecorder, type RecordUpload } from '../receive/record-uploads.ts';
 

@@ -1,7 +1,7 @@
 import type { Issue, TranscriptBatch } from '@recount/core';
 import { type Database, listIssues, type RedactionMode, type TranscriptRow } from '@recount/db';
 import type { ObjectDescription, RawStore } from '@recount/storage';
-import { RULE_SET_VERSION } from '../redaction/rule-set-version.ts';
+import { RULE_SET_VERSION } from './rule-set-version.ts';
 
 /** Part of a transcript's parser version: rows without it, or with another one, must be made again. */
 export function toRowsVersion(parserVersion: string, redaction: RedactionMode): string {
@@ -86,7 +86,7 @@ export async function createRedaction(
   const redactor =
     mode === 'off'
       ? undefined
-      : (await import('../redaction/index.ts')).createTranscriptRedactor({
+      : (await import('./index.ts')).createTranscriptRedactor({
           maxLineBytes,
           onFinding({ rule, count, lineNumber, byteOffset }) {
             counts[rule] = (counts[rule] ?? 0) + count;

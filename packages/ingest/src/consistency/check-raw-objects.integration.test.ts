@@ -3,6 +3,7 @@ import { findLiveSession, findLiveStream, type LiveStreamRow, recordRawObjectDel
 import { type RawStore, rawObjectKey, streamObjectKey } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newStreamId, openLiveWriter } from '../live/open-live-writer.ts';
+import { deleteSession } from '../maintenance/deletions.ts';
 import { finishDeletions } from '../raw-objects/delete-raw-objects.ts';
 import {
   createTestInstallation,
@@ -10,7 +11,6 @@ import {
   type TestInstallation,
   toTranscript,
 } from '../testing/test-installation.ts';
-import { deleteSession } from './deletions.ts';
 import { type Finding, runDoctor } from './run-doctor.ts';
 
 const LIMITS = { maxOpenStreams: 10, maxBytes: 1_000_000 };

@@ -11,6 +11,7 @@ import {
 } from '@recount/db';
 import { type RawStore, RawStoreError } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runDoctor } from '../consistency/run-doctor.ts';
 import { openLiveWriter } from '../live/open-live-writer.ts';
 import { changePriceSettings } from '../prices/workspace-prices.ts';
 import { createJobQueue } from '../queue/index.ts';
@@ -27,7 +28,6 @@ import {
 } from '../testing/test-installation.ts';
 import { waitForLocks } from '../testing/wait-for-locks.ts';
 import { deleteSession, deleteTranscript, deleteWorkspace } from './deletions.ts';
-import { runDoctor } from './run-doctor.ts';
 
 let installation: TestInstallation;
 beforeEach(async () => {

@@ -11,9 +11,8 @@ import {
 } from '@recount/db';
 import { RawStoreError, rawObjectKey } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { rebuildUsage } from '../maintain/rebuild-usage.ts';
-import { requeueTranscript } from '../maintain/requeue-transcripts.ts';
-import { runDoctor } from '../maintain/run-doctor.ts';
+import { rebuildUsage } from '../consistency/rebuild-usage.ts';
+import { runDoctor } from '../consistency/run-doctor.ts';
 import { indexWaitingSessions } from '../search/run-search-indexer.ts';
 import { dumpTables } from '../testing/dump-tables.ts';
 import {
@@ -23,6 +22,7 @@ import {
   toLine,
   toTranscript,
 } from '../testing/test-installation.ts';
+import { requeueTranscript } from './requeue-transcripts.ts';
 import { type RetentionReport, retainWorkspace, runRetention } from './retention.ts';
 
 let installation: TestInstallation;

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { type AttachmentRow, changeWorkspaceSettings, listAttachments } from '@recount/db';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { deleteTranscript } from '../maintenance/deletions.ts';
+import { retainWorkspace } from '../maintenance/retention.ts';
 import { receiveAttachment } from '../receive/receive-attachment.ts';
-import { retainWorkspace } from '../retain/retention.ts';
 import {
   createTestInstallation,
   TEST_WORKSPACE,
   type TestInstallation,
   toTranscript,
 } from '../testing/test-installation.ts';
-import { deleteTranscript } from './deletions.ts';
 import { rebuildDatabase } from './rebuild-database.ts';
 import { type Finding, runDoctor } from './run-doctor.ts';
 

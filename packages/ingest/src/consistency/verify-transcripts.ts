@@ -24,7 +24,7 @@ import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { readWorkspacePrices } from '../prices/workspace-prices.ts';
 import { parseRawObject, RawObjectMismatchError } from '../process/parse-raw-object.ts';
 import { PARSER_VERSION } from '../process/process-transcript.ts';
-import { createRedaction, readEarlierSecrets, toRowsVersion } from '../redact/redaction.ts';
+import { createRedaction, readEarlierSecrets, toRowsVersion } from '../secrets/redaction.ts';
 import { compareDescription } from './check-description.ts';
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;

@@ -4,6 +4,7 @@ import { deleteSession as deleteSessionRows } from '@recount/db';
 import { type RawStore, RawStoreError, rawObjectKey } from '@recount/storage';
 import { ulid } from 'ulid';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { deleteSession } from '../maintenance/deletions.ts';
 import {
   createTestInstallation,
   TEST_WORKSPACE,
@@ -11,7 +12,6 @@ import {
   toTranscript,
 } from '../testing/test-installation.ts';
 import { createDoctorCounts } from './check-raw-objects.ts';
-import { deleteSession } from './deletions.ts';
 import { type DatabaseFinding, type DoctorOptions, type Finding, runDoctor } from './run-doctor.ts';
 
 describe('check database files', () => {

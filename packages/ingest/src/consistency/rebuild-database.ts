@@ -12,9 +12,9 @@ import {
 } from '@recount/storage';
 import { decodeTime } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { readWorkspaceRecord } from '../maintenance/workspace-records.ts';
 import { createUploadRecorder, type RecordUpload } from '../receive/record-uploads.ts';
 import { type Registration, registerObject } from './register-object.ts';
-import { readWorkspaceRecord } from './workspace-records.ts';
 
 export interface RebuildOptions {
   /** Younger objects may belong to an upload in progress. */

@@ -7,8 +7,8 @@ import {
   type TranscriptReference,
 } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { toStoredLiveStream, toTranscriptDescription } from '../receive/describe-transcript.ts';
-import { describeSecrets, readEarlierSecrets } from '../redact/redaction.ts';
+import { toStoredLiveStream, toTranscriptDescription } from '../raw-objects/describe-transcript.ts';
+import { describeSecrets, readEarlierSecrets } from '../secrets/redaction.ts';
 
 const OBJECTS_AT_ONCE = 16;
 

@@ -1,6 +1,6 @@
 import { findTranscript, type TranscriptReference } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { parseTranscriptDescription, toTranscriptDescription } from '../receive/describe-transcript.ts';
+import { parseTranscriptDescription, toTranscriptDescription } from '../raw-objects/describe-transcript.ts';
 
 /**
  * A description that says something else about the bytes than the transcript's row: a rebuild would file them under

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { verifyUsage } from '@recount/db';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { deleteSession } from '../maintenance/deletions.ts';
+import { requeueTranscript } from '../maintenance/requeue-transcripts.ts';
 import { backUpDatabase, hashTables } from '../testing/table-backup.ts';
 import {
   createTestInstallation,
@@ -10,8 +12,6 @@ import {
   type TestInstallation,
   toTranscript,
 } from '../testing/test-installation.ts';
-import { deleteSession } from './deletions.ts';
-import { requeueTranscript } from './requeue-transcripts.ts';
 import { type Finding, runDoctor } from './run-doctor.ts';
 
 let installation: TestInstallation;

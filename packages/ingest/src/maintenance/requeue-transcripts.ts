@@ -13,7 +13,7 @@ import {
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { PARSER_VERSION } from '../process/process-transcript.ts';
 import type { IngestJob } from '../queue/index.ts';
-import { toRowsVersion } from '../redact/redaction.ts';
+import { toRowsVersion } from '../secrets/redaction.ts';
 
 export interface RequeueAudit {
   actor: Actor;

@@ -2,6 +2,7 @@ import { createDatabasePool, lockSession, verifyUsage } from '@recount/db';
 import { createPriceTable } from '@recount/prices';
 import type { RawStore } from '@recount/storage';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { rebuildUsage } from '../consistency/rebuild-usage.ts';
 import { handleGroup, handleJob } from '../process/handle-job.ts';
 import {
   createTestInstallation,
@@ -11,7 +12,6 @@ import {
 } from '../testing/test-installation.ts';
 import { waitForLocks } from '../testing/wait-for-locks.ts';
 import { deleteWorkspace } from './deletions.ts';
-import { rebuildUsage } from './rebuild-usage.ts';
 import { repriceWorkspace } from './reprice-workspace.ts';
 
 let installation: TestInstallation;
