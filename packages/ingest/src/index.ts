@@ -8,6 +8,7 @@ export { type DoctorOptions, type Finding, runDoctor } from './consistency/run-d
 export { type LeftOut, type RawVerification, verifyTranscripts } from './consistency/verify-transcripts.ts';
 export type { IngestDependencies } from './ingest-dependencies.ts';
 export { toKeyShare } from './key-share.ts';
+export { MAX_GROUPED_BYTES } from './limits.ts';
 export { createLiveBudget, type LiveBudget, type LiveShare } from './live/live-budget.ts';
 export { LiveError, type LiveErrorCode } from './live/live-error.ts';
 export type { LiveDependencies, LiveEnding, LiveWriter } from './live/live-writer.ts';
@@ -27,7 +28,7 @@ export { runReaderCleanup } from './maintenance/drop-readers.ts';
 export { runTotals } from './maintenance/refresh-totals.ts';
 export { runReparsing } from './maintenance/reparse-outdated.ts';
 export { type RepriceProgress, repriceWorkspace } from './maintenance/reprice-workspace.ts';
-export { type RequeueAudit, requeueOutdated, requeueTranscript } from './maintenance/requeue-transcripts.ts';
+export { requeueOutdated } from './maintenance/requeue-outdated.ts';
 export {
   type RetentionDeps,
   type RetentionOptions,
@@ -50,8 +51,8 @@ export {
 export { toFailureReason } from './process/failure-reason.ts';
 export { handleDeadLetter, handleGroup, handleJob, type JobReport } from './process/handle-job.ts';
 export { createOutageGate, type OutageGate, type OutageGateDeps } from './process/outage-gate.ts';
-export { MAX_GROUPED_BYTES } from './process/process-group.ts';
 export type { ProcessOptions } from './process/process-transcript.ts';
+export { type RequeueAudit, requeueTranscript } from './queue/requeue-transcript.ts';
 export { readAttachment } from './raw-objects/read-attachment.ts';
 export type { DuplicateOutcome } from './raw-objects/settle-duplicate.ts';
 export { ReceiveError, type ReceiveErrorCode } from './receive/measure-body.ts';

@@ -8,7 +8,7 @@ import {
 } from '@recount/db';
 import { RawStoreError } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { requeueTranscript } from '../maintenance/requeue-transcripts.ts';
+import { requeueTranscript } from '../queue/requeue-transcript.ts';
 import {
   examineRawObject,
   hashRawObject,

@@ -2,8 +2,8 @@ import { findTranscript, listSessionVersions, listTranscripts } from '@recount/d
 import type { RawObjectKeyParts } from '@recount/storage';
 import { decodeTime } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../limits.ts';
 import { restoreDescribedStream } from '../live/restore-live-stream.ts';
-import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
 import { parseStoredLiveStream, parseTranscriptDescription } from '../raw-objects/describe-transcript.ts';
 import { settleDuplicate } from '../raw-objects/settle-duplicate.ts';
 import { chooseFormat, measureBody, ReceiveError } from '../receive/measure-body.ts';

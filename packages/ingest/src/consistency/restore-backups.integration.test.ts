@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { verifyUsage } from '@recount/db';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { deleteSession } from '../maintenance/deletions.ts';
-import { requeueTranscript } from '../maintenance/requeue-transcripts.ts';
+import { requeueTranscript } from '../queue/requeue-transcript.ts';
 import { backUpDatabase, hashTables } from '../testing/table-backup.ts';
 import {
   createTestInstallation,

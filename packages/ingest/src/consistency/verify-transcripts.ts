@@ -22,8 +22,9 @@ import type { PriceSource } from '@recount/prices';
 import { RawStoreError } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { readWorkspacePrices } from '../prices/workspace-prices.ts';
-import { parseRawObject, RawObjectMismatchError } from '../process/parse-raw-object.ts';
+import { parseRawObject } from '../process/parse-raw-object.ts';
 import { PARSER_VERSION } from '../process/process-transcript.ts';
+import { RawObjectMismatchError } from '../raw-objects/raw-object-mismatch-error.ts';
 import { createRedaction, readEarlierSecrets, toRowsVersion } from '../secrets/redaction.ts';
 import { compareDescription } from './check-description.ts';
 

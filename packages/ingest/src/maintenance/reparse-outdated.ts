@@ -3,7 +3,7 @@ import { countTranscriptsByStatus, listTranscripts, listWorkspaces, withAdvisory
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { toFailureReason } from '../process/failure-reason.ts';
 import { PARSER_VERSION } from '../process/process-transcript.ts';
-import { requeueTranscript } from './requeue-transcripts.ts';
+import { requeueTranscript } from '../queue/requeue-transcript.ts';
 
 interface Deps extends Pick<IngestDependencies, 'database' | 'queue'> {
   /** Called for each workspace in which transcripts were requeued. */

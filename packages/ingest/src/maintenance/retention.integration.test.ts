@@ -13,6 +13,7 @@ import { RawStoreError, rawObjectKey } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { rebuildUsage } from '../consistency/rebuild-usage.ts';
 import { runDoctor } from '../consistency/run-doctor.ts';
+import { requeueTranscript } from '../queue/requeue-transcript.ts';
 import { indexWaitingSessions } from '../search/run-search-indexer.ts';
 import { dumpTables } from '../testing/dump-tables.ts';
 import {
@@ -22,7 +23,6 @@ import {
   toLine,
   toTranscript,
 } from '../testing/test-installation.ts';
-import { requeueTranscript } from './requeue-transcripts.ts';
 import { type RetentionReport, retainWorkspace, runRetention } from './retention.ts';
 
 let installation: TestInstallation;

@@ -3,8 +3,8 @@ import { changeWorkspaceSettings, type TranscriptRow, verifyUsage } from '@recou
 import { type PriceOverride, parsePriceOverrides } from '@recount/prices';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { repriceWorkspace } from '../maintenance/reprice-workspace.ts';
-import { requeueTranscript } from '../maintenance/requeue-transcripts.ts';
 import { changePriceSettings, readWorkspacePrices } from '../prices/workspace-prices.ts';
+import { requeueTranscript } from '../queue/requeue-transcript.ts';
 import {
   createTestInstallation,
   TEST_WORKSPACE,

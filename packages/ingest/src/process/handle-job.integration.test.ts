@@ -2,8 +2,9 @@ import { rm, writeFile } from 'node:fs/promises';
 import { type DatabasePool, ensureWorkspace, listTranscripts, lockSession, verifyUsage } from '@recount/db';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { requeueTranscript } from '../maintenance/requeue-transcripts.ts';
+import { MAX_GROUPED_BYTES } from '../limits.ts';
 import type { GroupedOutcome, IngestJob } from '../queue/index.ts';
+import { requeueTranscript } from '../queue/requeue-transcript.ts';
 import {
   createTestInstallation,
   TEST_WORKSPACE,
@@ -12,7 +13,6 @@ import {
   toTranscript,
 } from '../testing/test-installation.ts';
 import { handleGroup, handleJob, type JobReport } from './handle-job.ts';
-import { MAX_GROUPED_BYTES } from './process-group.ts';
 
 const OPTIONS = { maxLineBytes: 1024 * 1024 };
 

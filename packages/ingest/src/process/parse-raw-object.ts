@@ -1,20 +1,11 @@
 import { type Arrival, type PriceTable, streamTranscript, type TranscriptBatch } from '@recount/core';
 import type { TranscriptRow } from '@recount/db';
 import type { RawStore } from '@recount/storage';
+import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../limits.ts';
 import { hashPrefixes } from '../raw-objects/hash-prefixes.ts';
+import { RawObjectMismatchError } from '../raw-objects/raw-object-mismatch-error.ts';
 import type { Redaction } from '../secrets/redaction.ts';
 import { type ResumePoint, toBytesAfter } from './resume-point.ts';
-
-/** The raw object is not what was uploaded: a retry may help, but continuing would store wrong numbers. */
-export class RawObjectMismatchError extends Error {
-  override name = 'RawObjectMismatchError';
-}
-
-/**
- * Smaller transcripts get no checkpoint: parsing them again is cheaper than storing one. Real sessions reach this size
- * after about fifty messages.
- */
-export const DEFAULT_MIN_CHECKPOINT_BYTES = 256 * 1024;
 
 interface ParseRawObjectOptions {
   maxLineBytes: number;

@@ -13,14 +13,11 @@ import {
 } from '@recount/db';
 import type { RawStore } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { DEFAULT_MIN_CHECKPOINT_BYTES, MAX_GROUPED_BYTES } from '../limits.ts';
 import { readWorkspacePrices } from '../prices/workspace-prices.ts';
 import { toRowsVersion } from '../secrets/redaction.ts';
-import { DEFAULT_MIN_CHECKPOINT_BYTES } from './parse-raw-object.ts';
 import { PARSER_VERSION, type ProcessOptions } from './process-transcript.ts';
 import { type PlannedTranscript, writeTranscripts } from './write-transcripts.ts';
-
-/** Larger transcripts are ingested separately: sharing a transaction saves them little. */
-export const MAX_GROUPED_BYTES = 2 * 1024 * 1024;
 
 /** Raw objects of a group that are read at once, and held until they are parsed. */
 const MAX_READS_AT_ONCE = 16;

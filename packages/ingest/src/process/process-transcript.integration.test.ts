@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runDoctor } from '../consistency/run-doctor.ts';
 import { deleteSession } from '../maintenance/deletions.ts';
-import { requeueTranscript } from '../maintenance/requeue-transcripts.ts';
+import { requeueTranscript } from '../queue/requeue-transcript.ts';
 import {
   createTestInstallation,
   TEST_WORKSPACE,

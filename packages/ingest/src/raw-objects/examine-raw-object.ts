@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Database, findTranscript, hasShorterVersions, markRawDamaged, type TranscriptRow } from '@recount/db';
 import { type RawStore, RawStoreError } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { requeueWithin } from '../maintenance/requeue-transcripts.ts';
+import { requeueWithin } from '../queue/requeue-transcript.ts';
 
 /** `unreadable`: the store has it, but fails to return it. */
 export type RawObjectState = 'whole' | 'wrong-size' | 'wrong-content' | 'missing' | 'unreadable';

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { type Database, nameRedactedObject, recordRawObjectDeletions, type TranscriptRow } from '@recount/db';
 import { type RawStore, redactedObjectKey } from '@recount/storage';
 import { monotonicFactory } from 'ulid';
-import { RawObjectMismatchError } from '../process/parse-raw-object.ts';
 import { createRedaction, describeSecrets } from '../secrets/redaction.ts';
 import { toTranscriptDescription } from './describe-transcript.ts';
 import { hashPrefixes } from './hash-prefixes.ts';
+import { RawObjectMismatchError } from './raw-object-mismatch-error.ts';
 
 interface Options {
   maxLineBytes: number;

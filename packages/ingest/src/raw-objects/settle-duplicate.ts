@@ -1,6 +1,6 @@
 import { findTranscript, recordRawObjectDeletions, replaceRawObject, type TranscriptRow } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { requeueTranscript } from '../maintenance/requeue-transcripts.ts';
+import { requeueTranscript } from '../queue/requeue-transcript.ts';
 import { deleteRecordedObjects } from './delete-raw-objects.ts';
 import { toTranscriptDescription } from './describe-transcript.ts';
 import { compareVersionsAgain, examineRawObject, markRawWhole } from './examine-raw-object.ts';

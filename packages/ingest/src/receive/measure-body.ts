@@ -7,7 +7,7 @@ import {
   type TranscriptIdentity,
 } from '@recount/core';
 import type { StoredVersion } from '@recount/db';
-import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
+import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../limits.ts';
 import { cutAtLengths } from '../raw-objects/hash-prefixes.ts';
 
 export type ReceiveErrorCode = 'too-large' | 'empty' | 'unidentified' | 'unsupported-format' | 'invalid-session-id';

@@ -11,7 +11,7 @@ import {
 import { type ObjectDescription, rawObjectKey } from '@recount/storage';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
+import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../limits.ts';
 import { toTranscriptDescription } from '../raw-objects/describe-transcript.ts';
 import { type DuplicateOutcome, settleDuplicate } from '../raw-objects/settle-duplicate.ts';
 import { createParameterRedaction } from '../secrets/redact-parameters.ts';

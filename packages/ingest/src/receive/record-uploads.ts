@@ -1,7 +1,7 @@
 import { type InsertedTranscript, insertTranscripts, type NewTranscript, type TranscriptRow } from '@recount/db';
 import { gatherCalls } from '../gather-calls.ts';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { MAX_GROUPED_BYTES } from '../process/process-group.ts';
+import { MAX_GROUPED_BYTES } from '../limits.ts';
 
 /** A transcript whose raw object is durable. */
 interface Upload {

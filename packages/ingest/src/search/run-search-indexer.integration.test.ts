@@ -9,7 +9,7 @@ import {
 } from '@recount/db';
 import { isOnCitus } from '@recount/local-postgres/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { requeueTranscript } from '../maintenance/requeue-transcripts.ts';
+import { requeueTranscript } from '../queue/requeue-transcript.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation, toLine } from '../testing/test-installation.ts';
 import { indexWaitingSessions, runSearchIndexer } from './run-search-indexer.ts';
 

@@ -12,7 +12,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runDoctor } from '../consistency/run-doctor.ts';
 import { newStreamId, openLiveWriter } from '../live/open-live-writer.ts';
-import { requeueOutdated } from '../maintenance/requeue-transcripts.ts';
+import { requeueOutdated } from '../maintenance/requeue-outdated.ts';
 import { receiveAttachment } from '../receive/receive-attachment.ts';
 import { dumpTables } from '../testing/dump-tables.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation, toLine } from '../testing/test-installation.ts';
