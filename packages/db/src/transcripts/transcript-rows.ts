@@ -132,7 +132,7 @@ export interface KeptRows {
 }
 
 /** What later lines have added to kept rows, as far as their derived rows depend on it. */
-export interface Growth {
+interface Growth {
   /**
    * Starts of the 15-minute buckets in which messages were added or changed, milliseconds since 1970. Undefined:
    * unknown, and all sums of the session's rows are computed again.
