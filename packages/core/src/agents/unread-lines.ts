@@ -43,7 +43,7 @@ const TEXT_FIELD =
 /** Any other text with this many words is one as well: ids, paths and settings have fewer. */
 const TEXT_WORDS = /\S(?:\s+\S+){3}/;
 
-interface UnreadLines {
+export interface UnreadLines {
   /**
    * The records of a line that the reader does not read: none if its type is on the list, else an `unknown` record. A
    * line on the list that holds text or usage that the list does not expect is reported as `unread_content`.

@@ -1,4 +1,4 @@
-interface OldestKey {
+export interface OldestKey {
   /** The oldest key, which the caller must delete before anything else; undefined if there is none. */
   take(): string | undefined;
   /** To be called after an insertion without a `take`. */
@@ -30,7 +30,7 @@ export function createOldestKey(entries: { readonly size: number; keys(): Iterat
   };
 }
 
-interface RecentKeys {
+export interface RecentKeys {
   /** Remembers the key; returns false if it already is remembered. */
   add(key: string): boolean;
   has(key: string): boolean;

@@ -1,7 +1,7 @@
 import { isUniqueId } from '../records/fields.ts';
 import type { TranscriptMessage } from '../records/rows.ts';
 import { type OpenResponse, type ResponseIdentity, toResponseKey } from './open-response.ts';
-import { createRecentKeys } from './recent-keys.ts';
+import { createRecentKeys, type RecentKeys } from './recent-keys.ts';
 import { ResumeError } from './resume-error.ts';
 
 /** Closed responses whose late lines are recognised; takes about 16 MB. */
@@ -53,7 +53,7 @@ export interface Grouping {
   isLate: boolean;
 }
 
-interface ResponseWindow {
+export interface ResponseWindow {
   /** Throws ResumeError if the record belongs to a response that `closeForCheckpoint` closed. */
   find(record: ResponseIdentity, lineNumber: number): Grouping;
   /** The same for the messages of a group whose response has no name yet. */
@@ -84,84 +84,124 @@ interface ResponseWindowOptions {
  * is too short to be unique, different request ids tell two responses apart.
  */
 export function createResponseWindow(
-  { sessionId, maxOpenMessages, onKeyForgotten }: ResponseWindowOptions,
+  options: ResponseWindowOptions,
   close: (item: HeldItem) => void,
   state: ResponseWindowState,
 ): ResponseWindow {
-  const { held, closedKeys, closedEarly } = state;
-  const open = new Map<string, HeldItem>();
-  for (const item of held) if (item.groupKey !== null) open.set(item.groupKey, item);
-  const earlyKeys = new Set(closedEarly.map(({ groupKey }) => groupKey));
-  const rememberedKeys = createRecentKeys(MAX_CLOSED_KEYS, closedKeys);
+  return new Window(options, close, state);
+}
 
-  const remember = (key: string): void => {
-    if (closedKeys.size === MAX_CLOSED_KEYS) onKeyForgotten();
-    rememberedKeys.add(key);
-  };
+class Window implements ResponseWindow {
+  readonly #sessionId: string;
+  readonly #maxOpenMessages: number;
+  readonly #onKeyForgotten: () => void;
+  readonly #close: (item: HeldItem) => void;
+  readonly #state: ResponseWindowState;
+  readonly #held: HeldItem[];
+  readonly #closedKeys: Set<string>;
+  readonly #closedEarly: { groupKey: string; position: number }[];
+  readonly #open = new Map<string, HeldItem>();
+  readonly #earlyKeys: Set<string>;
+  readonly #rememberedKeys: RecentKeys;
 
-  const takeOldest = (): HeldItem | undefined => {
-    const item = held.shift();
-    if (item === undefined) return undefined;
-    if (item.groupKey !== null) open.delete(item.groupKey);
-    close(item);
+  constructor(
+    { sessionId, maxOpenMessages, onKeyForgotten }: ResponseWindowOptions,
+    close: (item: HeldItem) => void,
+    state: ResponseWindowState,
+  ) {
+    this.#sessionId = sessionId;
+    this.#maxOpenMessages = maxOpenMessages;
+    this.#onKeyForgotten = onKeyForgotten;
+    this.#close = close;
+    this.#state = state;
+    this.#held = state.held;
+    this.#closedKeys = state.closedKeys;
+    this.#closedEarly = state.closedEarly;
+    for (const item of this.#held) if (item.groupKey !== null) this.#open.set(item.groupKey, item);
+    this.#earlyKeys = new Set(this.#closedEarly.map(({ groupKey }) => groupKey));
+    this.#rememberedKeys = createRecentKeys(MAX_CLOSED_KEYS, this.#closedKeys);
+  }
+
+  find(record: ResponseIdentity, lineNumber: number): Grouping {
+    return this.#findKey(this.#toGroupKey(record, lineNumber), record.responseId);
+  }
+
+  findGroup(group: string): Grouping {
+    return this.#findKey(`group:${group}`, null);
+  }
+
+  rename(item: HeldItem, groupKey: string | null): void {
+    if (item.groupKey !== null) this.#open.delete(item.groupKey);
+    item.groupKey = groupKey;
+    if (groupKey !== null) this.#open.set(groupKey, item);
+  }
+
+  hold(begun: Omit<HeldItem, 'position'>): HeldItem {
+    const item = { ...begun, position: this.#state.itemCount++ };
+    this.#held.push(item);
+    if (item.groupKey !== null) this.#open.set(item.groupKey, item);
+    this.#closeBeyondBound();
     return item;
-  };
+  }
 
-  const closeBeyondBound = (): void => {
-    const isBeyond = (item: { position: number } | undefined): boolean =>
-      item !== undefined && state.itemCount - item.position > maxOpenMessages;
-    while (isBeyond(closedEarly[0])) {
-      const groupKey = closedEarly.shift()?.groupKey ?? '';
-      earlyKeys.delete(groupKey);
-      remember(groupKey);
+  at(position: number): HeldItem | undefined {
+    return this.#held[position - (this.#held[0]?.position ?? 0)];
+  }
+
+  closeOldest(): boolean {
+    return this.#takeOldest() !== undefined;
+  }
+
+  closeForCheckpoint(count: number): boolean {
+    const item = this.#held.length > count ? this.#takeOldest() : undefined;
+    for (const groupKey of toKeys(item)) {
+      this.#closedEarly.push({ groupKey, position: item?.position ?? 0 });
+      this.#earlyKeys.add(groupKey);
     }
-    while (isBeyond(held[0])) for (const key of toKeys(takeOldest())) remember(key);
-  };
+    return item !== undefined;
+  }
 
-  const toGroupKey = (record: ResponseIdentity, lineNumber: number): string => {
+  #remember(key: string): void {
+    if (this.#closedKeys.size === MAX_CLOSED_KEYS) this.#onKeyForgotten();
+    this.#rememberedKeys.add(key);
+  }
+
+  #takeOldest(): HeldItem | undefined {
+    const item = this.#held.shift();
+    if (item === undefined) return undefined;
+    if (item.groupKey !== null) this.#open.delete(item.groupKey);
+    this.#close(item);
+    return item;
+  }
+
+  #closeBeyondBound(): void {
+    const isBeyond = (item: { position: number } | undefined): boolean =>
+      item !== undefined && this.#state.itemCount - item.position > this.#maxOpenMessages;
+    while (isBeyond(this.#closedEarly[0])) {
+      const groupKey = this.#closedEarly.shift()?.groupKey ?? '';
+      this.#earlyKeys.delete(groupKey);
+      this.#remember(groupKey);
+    }
+    while (isBeyond(this.#held[0])) for (const key of toKeys(this.#takeOldest())) this.#remember(key);
+  }
+
+  #toGroupKey(record: ResponseIdentity, lineNumber: number): string {
     const { responseId, requestId } = record;
-    if (responseId === null) return toResponseKey(record, sessionId, lineNumber);
+    if (responseId === null) return toResponseKey(record, this.#sessionId, lineNumber);
     if (isUniqueId(responseId) || requestId === null) return responseId;
-    if (closedKeys.has(responseId)) return `${responseId}/${requestId}`;
-    const openRequestId = requestIdOf(open.get(responseId)) ?? requestId;
+    if (this.#closedKeys.has(responseId)) return `${responseId}/${requestId}`;
+    const openRequestId = requestIdOf(this.#open.get(responseId)) ?? requestId;
     return openRequestId === requestId ? responseId : `${responseId}/${requestId}`;
-  };
+  }
 
-  const findKey = (groupKey: string, responseId: string | null): Grouping => {
-    const item = open.get(groupKey);
+  #findKey(groupKey: string, responseId: string | null): Grouping {
+    const item = this.#open.get(groupKey);
     if (item !== undefined) return { groupKey, item, isLate: false };
-    if (earlyKeys.has(groupKey) || (responseId !== null && earlyKeys.has(responseId))) {
+    if (this.#earlyKeys.has(groupKey) || (responseId !== null && this.#earlyKeys.has(responseId))) {
       throw new ResumeError('A line belongs to a response from before the checkpoint');
     }
-    return { groupKey, item: undefined, isLate: closedKeys.has(groupKey) };
-  };
-
-  return {
-    find: (record, lineNumber) => findKey(toGroupKey(record, lineNumber), record.responseId),
-    findGroup: (group) => findKey(`group:${group}`, null),
-    rename(item, groupKey) {
-      if (item.groupKey !== null) open.delete(item.groupKey);
-      item.groupKey = groupKey;
-      if (groupKey !== null) open.set(groupKey, item);
-    },
-    hold(begun) {
-      const item = { ...begun, position: state.itemCount++ };
-      held.push(item);
-      if (item.groupKey !== null) open.set(item.groupKey, item);
-      closeBeyondBound();
-      return item;
-    },
-    at: (position) => held[position - (held[0]?.position ?? 0)],
-    closeOldest: () => takeOldest() !== undefined,
-    closeForCheckpoint(count) {
-      const item = held.length > count ? takeOldest() : undefined;
-      for (const groupKey of toKeys(item)) {
-        closedEarly.push({ groupKey, position: item?.position ?? 0 });
-        earlyKeys.add(groupKey);
-      }
-      return item !== undefined;
-    },
-  };
+    return { groupKey, item: undefined, isLate: this.#closedKeys.has(groupKey) };
+  }
 }
 
 /** The keys by which later records of the item's response would look it up. */

@@ -1,7 +1,7 @@
 import { isUniqueId } from '../records/fields.ts';
 import type { BlockContent, MessageRecord, ToolResult, ToolUse } from '../records/records.ts';
 import { MAX_TOOL_DURATION_MS, type ToolCall } from '../records/rows.ts';
-import { createOldestKey, createRecentKeys } from './recent-keys.ts';
+import { createOldestKey, createRecentKeys, type OldestKey, type RecentKeys } from './recent-keys.ts';
 
 /** Calls remembered to recognise their copies within the transcript. */
 const MAX_REMEMBERED_CALLS = 50_000;
@@ -46,7 +46,7 @@ export function createToolCallState(): ToolCallState {
   return { openCalls: new Map(), openResults: new Map(), knownKeys: new Set() };
 }
 
-interface ToolCallTracker {
+export interface ToolCallTracker {
   /** Takes in a tool use of an assistant line; a copy of a known one is ignored. */
   addUse(id: string | null, toolUse: ToolUse, origin: ToolUseOrigin): void;
   /** Takes in the tool results of a line. */
@@ -84,104 +84,134 @@ interface ToolCallOptions {
  * result is dropped.
  */
 export function createToolCallTracker(
-  { sessionId, maxOpenToolCalls, onImplausible }: ToolCallOptions,
+  options: ToolCallOptions,
   sink: ToolCallSink,
   state: ToolCallState = createToolCallState(),
 ): ToolCallTracker {
-  const { openCalls, openResults } = state;
-  const knownKeys = createRecentKeys(MAX_REMEMBERED_CALLS, state.knownKeys);
+  return new Tracker(options, sink, state);
+}
 
-  const close = (call: OpenCall, result = call.result): void => {
+class Tracker implements ToolCallTracker {
+  readonly #sessionId: string;
+  readonly #maxOpenToolCalls: number;
+  readonly #onImplausible: (name: string) => void;
+  readonly #sink: ToolCallSink;
+  readonly #openCalls: Map<string, OpenCall>;
+  readonly #openResults: Map<string, ToolResult>;
+  readonly #knownKeys: RecentKeys;
+  readonly #oldestCall: OldestKey;
+  readonly #oldestResult: OldestKey;
+
+  constructor(
+    { sessionId, maxOpenToolCalls, onImplausible }: ToolCallOptions,
+    sink: ToolCallSink,
+    state: ToolCallState,
+  ) {
+    this.#sessionId = sessionId;
+    this.#maxOpenToolCalls = maxOpenToolCalls;
+    this.#onImplausible = onImplausible;
+    this.#sink = sink;
+    this.#openCalls = state.openCalls;
+    this.#openResults = state.openResults;
+    this.#knownKeys = createRecentKeys(MAX_REMEMBERED_CALLS, state.knownKeys);
+    this.#oldestCall = createOldestKey(this.#openCalls);
+    this.#oldestResult = createOldestKey(this.#openResults);
+  }
+
+  addUse(id: string | null, toolUse: ToolUse, origin: ToolUseOrigin): void {
+    const key = toCallKey(id, origin);
+    if (!this.#knownKeys.add(key)) return;
+    const { index: _index, record, responseKey: _responseKey, ...rest } = origin;
+    const call = {
+      ...rest,
+      key,
+      toolUse,
+      timestamp: record.timestamp,
+      timestampMs: record.timestampMs,
+      facts: undefined,
+      result: undefined,
+    };
+    const early = id === null ? undefined : this.#openResults.get(id);
+    if (id === null || early !== undefined) {
+      if (id !== null) this.#openResults.delete(id);
+      this.#close(call, early);
+      return;
+    }
+    const clashing = this.#takeCall(id);
+    if (clashing !== undefined) this.#close(clashing);
+    this.#openCalls.set(id, call);
+    if (this.#openCalls.size > this.#maxOpenToolCalls) this.closeOldest();
+    else this.#oldestCall.pass();
+  }
+
+  addResults(blocks: readonly BlockContent[]): void {
+    for (const { tool_result_id: id, toolResult } of blocks) {
+      if (id !== null && toolResult !== undefined) this.#addResult(id, toolResult);
+    }
+  }
+
+  settleMessage(position: number, toolUseIds: readonly string[], facts: CallFacts): void {
+    for (const id of toolUseIds) {
+      const call = this.#openCalls.get(id);
+      if (call?.position !== position) continue;
+      call.facts = facts;
+      if (call.result === undefined) continue;
+      this.#openCalls.delete(id);
+      this.#close(call);
+    }
+  }
+
+  awaitsSearches(): boolean {
+    return this.#openCalls.size > 0 && [...this.#openCalls.values()].some(({ toolUse }) => toolUse.countsSearches);
+  }
+
+  hasLateSearch(): boolean {
+    return [...this.#openCalls.values()].some(({ toolUse, facts }) => toolUse.countsSearches && facts !== undefined);
+  }
+
+  #close(call: OpenCall, result = call.result): void {
     const searchCount = result?.searchCount ?? 0;
-    if (call.toolUse.countsSearches && searchCount > 0) sink.addSearches(call.position, searchCount);
+    if (call.toolUse.countsSearches && searchCount > 0) this.#sink.addSearches(call.position, searchCount);
     let durationMs = toDuration(call.timestampMs, result?.timestampMs);
     if (durationMs !== null && durationMs > MAX_TOOL_DURATION_MS) {
-      onImplausible('duration_ms');
+      this.#onImplausible('duration_ms');
       durationMs = null;
     }
-    sink.addCall(toToolCall(sessionId, call, call.facts ?? sink.factsAt(call.position), result, durationMs));
-  };
+    this.#sink.addCall(
+      toToolCall(this.#sessionId, call, call.facts ?? this.#sink.factsAt(call.position), result, durationMs),
+    );
+  }
 
-  const oldestCall = createOldestKey(openCalls);
-  const oldestResult = createOldestKey(openResults);
-
-  const takeCall = (id: string): OpenCall | undefined => {
-    const call = openCalls.get(id);
+  #takeCall(id: string): OpenCall | undefined {
+    const call = this.#openCalls.get(id);
     if (call === undefined) return undefined;
-    openCalls.delete(id);
+    this.#openCalls.delete(id);
     return call;
-  };
+  }
 
-  const closeOldest = (): boolean => {
-    const id = oldestCall.take();
-    const call = id === undefined ? undefined : takeCall(id);
+  closeOldest(): boolean {
+    const id = this.#oldestCall.take();
+    const call = id === undefined ? undefined : this.#takeCall(id);
     if (call === undefined) return false;
-    close(call);
+    this.#close(call);
     return true;
-  };
+  }
 
-  const addResult = (id: string, result: ToolResult): void => {
-    const call = openCalls.get(id);
+  #addResult(id: string, result: ToolResult): void {
+    const call = this.#openCalls.get(id);
     if (call !== undefined) {
-      if (call.facts === undefined && sink.isUnnamedAt(call.position)) call.result ??= result;
+      if (call.facts === undefined && this.#sink.isUnnamedAt(call.position)) call.result ??= result;
       else {
-        openCalls.delete(id);
-        close(call, call.result ?? result);
+        this.#openCalls.delete(id);
+        this.#close(call, call.result ?? result);
       }
       return;
     }
-    if (knownKeys.has(id) || openResults.has(id)) return;
-    openResults.set(id, result);
-    if (openResults.size > maxOpenToolCalls) openResults.delete(oldestResult.take() ?? id);
-    else oldestResult.pass();
-  };
-
-  return {
-    addUse(id, toolUse, origin) {
-      const key = toCallKey(id, origin);
-      if (!knownKeys.add(key)) return;
-      const { index: _index, record, responseKey: _responseKey, ...rest } = origin;
-      const call = {
-        ...rest,
-        key,
-        toolUse,
-        timestamp: record.timestamp,
-        timestampMs: record.timestampMs,
-        facts: undefined,
-        result: undefined,
-      };
-      const early = id === null ? undefined : openResults.get(id);
-      if (id === null || early !== undefined) {
-        if (id !== null) openResults.delete(id);
-        close(call, early);
-        return;
-      }
-      const clashing = takeCall(id);
-      if (clashing !== undefined) close(clashing);
-      openCalls.set(id, call);
-      if (openCalls.size > maxOpenToolCalls) closeOldest();
-      else oldestCall.pass();
-    },
-    addResults(blocks) {
-      for (const { tool_result_id: id, toolResult } of blocks) {
-        if (id !== null && toolResult !== undefined) addResult(id, toolResult);
-      }
-    },
-    closeOldest,
-    settleMessage(position, toolUseIds, facts) {
-      for (const id of toolUseIds) {
-        const call = openCalls.get(id);
-        if (call?.position !== position) continue;
-        call.facts = facts;
-        if (call.result === undefined) continue;
-        openCalls.delete(id);
-        close(call);
-      }
-    },
-    awaitsSearches: () => openCalls.size > 0 && [...openCalls.values()].some(({ toolUse }) => toolUse.countsSearches),
-    hasLateSearch: () =>
-      [...openCalls.values()].some(({ toolUse, facts }) => toolUse.countsSearches && facts !== undefined),
-  };
+    if (this.#knownKeys.has(id) || this.#openResults.has(id)) return;
+    this.#openResults.set(id, result);
+    if (this.#openResults.size > this.#maxOpenToolCalls) this.#openResults.delete(this.#oldestResult.take() ?? id);
+    else this.#oldestResult.pass();
+  }
 }
 
 /** The same in every copy of the call. Ids that other sessions may also use are combined with the response's key. */

@@ -56,80 +56,131 @@ export function createTotalsState() {
  * not matter.
  */
 export function createTranscriptTotals(state: TotalsState = createTotalsState()): TranscriptTotals {
-  const { counts, sums, responses } = state;
-  const isUnknown = (): boolean => responses.all === 0 && responses.unmetered > 0;
-  const toKnown = (sum: number): number | null => (isUnknown() ? null : sum);
-  const toExactCost = (): string | null => {
-    const isUnpriced = responses.all > 0 && responses.unpriced === responses.all;
-    if (isUnpriced || isUnknown() || state.costUnits > MAX_COST_UNITS) return null;
-    const digits = String(state.costUnits).padStart(COST_DECIMALS + 1, '0');
-    return `${digits.slice(0, -COST_DECIMALS)}.${digits.slice(-COST_DECIMALS)}`;
-  };
+  return new Totals(state);
+}
 
-  return {
-    addMessage(message) {
-      counts.messages++;
-      if (message.message_type === 'user') counts.user++;
-      if (message.message_type === 'assistant') counts.assistant++;
-    },
-    addBlock(block, toolKind) {
-      if (block.block_type === 'tool_use') {
-        counts.toolUses++;
-        if (toolKind === 'agent') counts.subagents++;
-      }
-      if (block.block_type === 'thinking' || block.block_type === 'redacted_thinking') counts.thinking++;
-    },
-    addResponse(response) {
-      responses.all++;
-      if (response.is_unfinalised) responses.unfinalised++;
-      if (response.price_basis === 'unpriced') responses.unpriced++;
-      responses.webSearches += response.web_search_requests;
-      sums.tokensIn += response.tokens_in;
-      sums.tokensOut += response.tokens_out;
-      sums.cacheRead += response.cache_read;
-      sums.cacheWrite += response.cache_write;
-      state.costUnits += BigInt(Math.round((response.cost_usd ?? 0) * COST_UNITS_PER_USD));
-    },
-    addUnmetered() {
-      responses.unmetered++;
-    },
-    addPrompt() {
-      counts.prompts++;
-      state.isPromptOpen = true;
-    },
-    addAnswer() {
-      if (state.isPromptOpen) counts.turns++;
-      state.isPromptOpen = false;
-    },
-    listImplausible: () => [
-      ...(state.costUnits > MAX_COST_UNITS ? ['cost_estimate_usd'] : []),
-      ...(responses.webSearches > MAX_WEB_SEARCHES ? ['web_search_count'] : []),
-    ],
-    toExactCost,
-    toStats(initialPrompt, durationMs, outputOnlyCount = 0) {
-      const exactCost = toExactCost();
-      return {
-        total_messages: counts.messages,
-        user_messages: counts.user,
-        assistant_messages: counts.assistant,
-        tool_use_count: counts.toolUses,
-        thinking_blocks: counts.thinking,
-        subagent_count: counts.subagents,
-        tokens_in: toKnown(sums.tokensIn),
-        tokens_out: toKnown(sums.tokensOut),
-        cache_read: toKnown(sums.cacheRead),
-        cache_write: toKnown(sums.cacheWrite),
-        cost_estimate_usd: exactCost === null ? null : Number(exactCost),
-        api_response_count: responses.all,
-        output_only_count: outputOnlyCount,
-        unfinalised_count: responses.unfinalised,
-        unpriced_count: responses.unpriced,
-        web_search_count: Math.min(responses.webSearches, MAX_WEB_SEARCHES),
-        prompt_count: counts.prompts,
-        turn_count: counts.turns,
-        duration_ms: durationMs,
-        initial_prompt: initialPrompt,
-      };
-    },
+class Totals implements TranscriptTotals {
+  readonly #state: TotalsState;
+  readonly #counts: {
+    messages: number;
+    user: number;
+    assistant: number;
+    toolUses: number;
+    thinking: number;
+    subagents: number;
+    prompts: number;
+    turns: number;
   };
+  readonly #sums: { tokensIn: number; tokensOut: number; cacheRead: number; cacheWrite: number };
+  readonly #responses: { all: number; unmetered: number; unfinalised: number; unpriced: number; webSearches: number };
+
+  constructor(state: TotalsState) {
+    this.#state = state;
+    this.#counts = state.counts;
+    this.#sums = state.sums;
+    this.#responses = state.responses;
+  }
+
+  addMessage(message: Pick<TranscriptMessage, 'message_type'>): void {
+    this.#counts.messages++;
+    if (message.message_type === 'user') this.#counts.user++;
+    if (message.message_type === 'assistant') this.#counts.assistant++;
+  }
+
+  addBlock(
+    block: Pick<ParsedContentBlock, 'block_type'>,
+    toolKind:
+      | 'read'
+      | 'edit'
+      | 'shell'
+      | 'search'
+      | 'web'
+      | 'agent'
+      | 'skill'
+      | 'mcp'
+      | 'plan'
+      | 'question'
+      | 'other'
+      | undefined,
+  ): void {
+    if (block.block_type === 'tool_use') {
+      this.#counts.toolUses++;
+      if (toolKind === 'agent') this.#counts.subagents++;
+    }
+    if (block.block_type === 'thinking' || block.block_type === 'redacted_thinking') this.#counts.thinking++;
+  }
+
+  addResponse(response: ApiResponse): void {
+    this.#responses.all++;
+    if (response.is_unfinalised) this.#responses.unfinalised++;
+    if (response.price_basis === 'unpriced') this.#responses.unpriced++;
+    this.#responses.webSearches += response.web_search_requests;
+    this.#sums.tokensIn += response.tokens_in;
+    this.#sums.tokensOut += response.tokens_out;
+    this.#sums.cacheRead += response.cache_read;
+    this.#sums.cacheWrite += response.cache_write;
+    this.#state.costUnits += BigInt(Math.round((response.cost_usd ?? 0) * COST_UNITS_PER_USD));
+  }
+
+  addUnmetered(): void {
+    this.#responses.unmetered++;
+  }
+
+  addPrompt(): void {
+    this.#counts.prompts++;
+    this.#state.isPromptOpen = true;
+  }
+
+  addAnswer(): void {
+    if (this.#state.isPromptOpen) this.#counts.turns++;
+    this.#state.isPromptOpen = false;
+  }
+
+  listImplausible(): string[] {
+    return [
+      ...(this.#state.costUnits > MAX_COST_UNITS ? ['cost_estimate_usd'] : []),
+      ...(this.#responses.webSearches > MAX_WEB_SEARCHES ? ['web_search_count'] : []),
+    ];
+  }
+
+  toStats(initialPrompt: string | null, durationMs: number, outputOnlyCount = 0): TranscriptStats {
+    const exactCost = this.toExactCost();
+    return {
+      total_messages: this.#counts.messages,
+      user_messages: this.#counts.user,
+      assistant_messages: this.#counts.assistant,
+      tool_use_count: this.#counts.toolUses,
+      thinking_blocks: this.#counts.thinking,
+      subagent_count: this.#counts.subagents,
+      tokens_in: this.#toKnown(this.#sums.tokensIn),
+      tokens_out: this.#toKnown(this.#sums.tokensOut),
+      cache_read: this.#toKnown(this.#sums.cacheRead),
+      cache_write: this.#toKnown(this.#sums.cacheWrite),
+      cost_estimate_usd: exactCost === null ? null : Number(exactCost),
+      api_response_count: this.#responses.all,
+      output_only_count: outputOnlyCount,
+      unfinalised_count: this.#responses.unfinalised,
+      unpriced_count: this.#responses.unpriced,
+      web_search_count: Math.min(this.#responses.webSearches, MAX_WEB_SEARCHES),
+      prompt_count: this.#counts.prompts,
+      turn_count: this.#counts.turns,
+      duration_ms: durationMs,
+      initial_prompt: initialPrompt,
+    };
+  }
+
+  #isUnknown(): boolean {
+    return this.#responses.all === 0 && this.#responses.unmetered > 0;
+  }
+
+  #toKnown(sum: number): number | null {
+    return this.#isUnknown() ? null : sum;
+  }
+
+  toExactCost(): string | null {
+    const isUnpriced = this.#responses.all > 0 && this.#responses.unpriced === this.#responses.all;
+    if (isUnpriced || this.#isUnknown() || this.#state.costUnits > MAX_COST_UNITS) return null;
+    const digits = String(this.#state.costUnits).padStart(COST_DECIMALS + 1, '0');
+    return `${digits.slice(0, -COST_DECIMALS)}.${digits.slice(-COST_DECIMALS)}`;
+  }
 }

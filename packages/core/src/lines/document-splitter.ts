@@ -31,154 +31,182 @@ export function createDocumentSplitter(
   maxEntryBytes: number,
   onEntry: (entry: RawLine) => void,
   position: LinePosition = { lineCount: 0, byteOffset: 0 },
-  { longLines = 'skip' }: { longLines?: LongLines } = {},
+  options: { longLines?: LongLines } = {},
 ): LineSplitter {
-  const buffer = createLineBuffer(maxEntryBytes, longLines);
-  let place: Place = 'root';
+  return new Splitter(maxEntryBytes, onEntry, position, options);
+}
+
+class Splitter implements LineSplitter {
+  readonly #onEntry: (entry: RawLine) => void;
+  readonly #position: LinePosition;
+  readonly #buffer: ReturnType<typeof createLineBuffer>;
+  #place: Place = 'root';
   /**
    * Whether the top level is an object, and whether the place is inside an array: the top-level one, or a member that
    * is one.
    */
-  let isObject = false;
-  let isInArray = false;
-  let key: string | undefined;
-  let keyBytes: number[] = [];
-  let isEscaped = false;
-  let isInString = false;
-  let isScalar = false;
-  let depth = 0;
-  let entryOffset = 0;
-  let byteCount = position.byteOffset;
+  #isObject = false;
+  #isInArray = false;
+  #key: string | undefined;
+  #keyBytes: number[] = [];
+  #isEscaped = false;
+  #isInString = false;
+  #isScalar = false;
+  #depth = 0;
+  #entryOffset = 0;
+  #byteCount: number;
 
-  const emit = (lastPart: Buffer, terminated: boolean): void => {
-    const entry = buffer.take(lastPart);
-    const lineNumber = ++position.lineCount;
-    onEntry({ lineNumber, byteOffset: entryOffset, ...entry, terminated, key: key ?? '' });
-  };
+  constructor(
+    maxEntryBytes: number,
+    onEntry: (entry: RawLine) => void,
+    position: LinePosition,
+    { longLines = 'skip' }: { longLines?: LongLines },
+  ) {
+    this.#onEntry = onEntry;
+    this.#position = position;
+    this.#buffer = createLineBuffer(maxEntryBytes, longLines);
+    this.#byteCount = position.byteOffset;
+  }
 
-  const emitBroken = (terminated: boolean): void => {
-    const lineNumber = ++position.lineCount;
-    onEntry({ lineNumber, byteOffset: byteCount, byteLength: 0, bytes: NOTHING, terminated, key: '', isBroken: true });
-  };
+  push(chunk: Uint8Array<ArrayBufferLike>): void {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    let start = 0;
+    for (let at = 0; at < bytes.length; at++) {
+      const byte = bytes[at] ?? 0;
+      if (this.#place === 'entry') {
+        if (this.#isScalar ? !this.#isScalarEnd(byte) : !this.#endsEntry(byte)) continue;
+        const end = this.#isScalar ? at : at + 1;
+        this.#emit(bytes.subarray(start, end), true);
+        this.#place = 'after';
+        if (!this.#isScalar || isBlank(byte)) continue;
+      }
+      if (this.#place === 'in-name') this.#readName(byte);
+      else if (this.#place !== 'lost' && !isBlank(byte)) {
+        if (!this.#readBetween(byte, at)) this.#lose(at);
+        // The first byte of the value has been read already.
+        start = at;
+      }
+    }
+    // TypeScript does not see that closures change the place.
+    if ((this.#place as Place) === 'entry') this.#buffer.hold(bytes.subarray(start));
+    this.#byteCount += bytes.length;
+    this.#position.byteOffset = this.#byteCount;
+  }
 
-  const lose = (at: number): void => {
-    place = 'lost';
-    byteCount += at;
-    emitBroken(true);
-    byteCount -= at;
-  };
+  finish(): void {
+    if (this.#place === 'entry') this.#emit(NOTHING, false);
+    else if (this.#place !== 'root' && this.#place !== 'lost') this.#emitBroken(false);
+  }
 
-  const beginEntry = (byte: number, at: number): void => {
-    entryOffset = byteCount + at;
-    isInString = byte === QUOTE;
-    isScalar = !isInString && byte !== OPEN_OBJECT && byte !== OPEN_ARRAY;
-    depth = isInString || isScalar ? 0 : 1;
-    isEscaped = false;
-    place = 'entry';
-  };
+  get lineCount(): number {
+    return this.#position.lineCount;
+  }
+
+  get byteCount(): number {
+    return this.#byteCount;
+  }
+
+  #emit(lastPart: Buffer, terminated: boolean): void {
+    const entry = this.#buffer.take(lastPart);
+    const lineNumber = ++this.#position.lineCount;
+    this.#onEntry({ lineNumber, byteOffset: this.#entryOffset, ...entry, terminated, key: this.#key ?? '' });
+  }
+
+  #emitBroken(terminated: boolean): void {
+    const lineNumber = ++this.#position.lineCount;
+    this.#onEntry({
+      lineNumber,
+      byteOffset: this.#byteCount,
+      byteLength: 0,
+      bytes: NOTHING,
+      terminated,
+      key: '',
+      isBroken: true,
+    });
+  }
+
+  #lose(at: number): void {
+    this.#place = 'lost';
+    this.#byteCount += at;
+    this.#emitBroken(true);
+    this.#byteCount -= at;
+  }
+
+  #beginEntry(byte: number, at: number): void {
+    this.#entryOffset = this.#byteCount + at;
+    this.#isInString = byte === QUOTE;
+    this.#isScalar = !this.#isInString && byte !== OPEN_OBJECT && byte !== OPEN_ARRAY;
+    this.#depth = this.#isInString || this.#isScalar ? 0 : 1;
+    this.#isEscaped = false;
+    this.#place = 'entry';
+  }
 
   /** Advances past a byte between entries; returns false if that byte is not allowed there. */
-  const readBetween = (byte: number, at: number): boolean => {
-    switch (place) {
+  #readBetween(byte: number, at: number): boolean {
+    switch (this.#place) {
       case 'root':
-        isObject = byte === OPEN_OBJECT;
-        isInArray = !isObject;
-        key = undefined;
-        place = isObject ? 'name' : 'element';
-        return isObject || byte === OPEN_ARRAY;
+        this.#isObject = byte === OPEN_OBJECT;
+        this.#isInArray = !this.#isObject;
+        this.#key = undefined;
+        this.#place = this.#isObject ? 'name' : 'element';
+        return this.#isObject || byte === OPEN_ARRAY;
       case 'name':
-        keyBytes = [];
-        place = byte === QUOTE ? 'in-name' : 'root';
+        this.#keyBytes = [];
+        this.#place = byte === QUOTE ? 'in-name' : 'root';
         return byte === QUOTE || byte === CLOSE_OBJECT;
       case 'colon':
-        place = 'value';
+        this.#place = 'value';
         return byte === COLON;
       case 'value':
         if (byte === OPEN_ARRAY) {
-          isInArray = true;
-          place = 'element';
-        } else beginEntry(byte, at);
+          this.#isInArray = true;
+          this.#place = 'element';
+        } else this.#beginEntry(byte, at);
         return true;
       case 'element':
-        if (byte === CLOSE_ARRAY) closeArray();
-        else beginEntry(byte, at);
+        if (byte === CLOSE_ARRAY) this.#closeArray();
+        else this.#beginEntry(byte, at);
         return true;
       default:
-        if (byte === COMMA) place = isInArray ? 'element' : 'name';
-        else if (isInArray) closeArray();
-        else place = 'root';
-        return byte === COMMA || byte === (place === 'root' && isObject ? CLOSE_OBJECT : CLOSE_ARRAY);
+        if (byte === COMMA) this.#place = this.#isInArray ? 'element' : 'name';
+        else if (this.#isInArray) this.#closeArray();
+        else this.#place = 'root';
+        return byte === COMMA || byte === (this.#place === 'root' && this.#isObject ? CLOSE_OBJECT : CLOSE_ARRAY);
     }
-  };
+  }
 
-  const closeArray = (): void => {
-    place = isObject ? 'after' : 'root';
-    isInArray = false;
-  };
+  #closeArray(): void {
+    this.#place = this.#isObject ? 'after' : 'root';
+    this.#isInArray = false;
+  }
 
-  const readName = (byte: number): void => {
-    if (!isEscaped && byte === QUOTE) {
-      key = toName(keyBytes);
-      place = 'colon';
+  #readName(byte: number): void {
+    if (!this.#isEscaped && byte === QUOTE) {
+      this.#key = toName(this.#keyBytes);
+      this.#place = 'colon';
       return;
     }
-    isEscaped = !isEscaped && byte === BACKSLASH;
-    if (keyBytes.length < MAX_KEY_BYTES) keyBytes.push(byte);
-  };
+    this.#isEscaped = !this.#isEscaped && byte === BACKSLASH;
+    if (this.#keyBytes.length < MAX_KEY_BYTES) this.#keyBytes.push(byte);
+  }
 
   /** Whether this byte ends the current entry. */
-  const endsEntry = (byte: number): boolean => {
-    if (isInString) {
-      if (isEscaped) isEscaped = false;
-      else if (byte === BACKSLASH) isEscaped = true;
-      else if (byte === QUOTE) isInString = false;
-      return !isInString && depth === 0;
+  #endsEntry(byte: number): boolean {
+    if (this.#isInString) {
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (byte === BACKSLASH) this.#isEscaped = true;
+      else if (byte === QUOTE) this.#isInString = false;
+      return !this.#isInString && this.#depth === 0;
     }
-    if (byte === QUOTE) isInString = true;
-    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
-    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth--;
-    return depth === 0 && !isInString;
-  };
+    if (byte === QUOTE) this.#isInString = true;
+    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) this.#depth++;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) this.#depth--;
+    return this.#depth === 0 && !this.#isInString;
+  }
 
-  const isScalarEnd = (byte: number): boolean =>
-    byte === COMMA || byte === CLOSE_ARRAY || byte === CLOSE_OBJECT || isBlank(byte);
-
-  return {
-    push(chunk) {
-      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-      let start = 0;
-      for (let at = 0; at < bytes.length; at++) {
-        const byte = bytes[at] ?? 0;
-        if (place === 'entry') {
-          if (isScalar ? !isScalarEnd(byte) : !endsEntry(byte)) continue;
-          const end = isScalar ? at : at + 1;
-          emit(bytes.subarray(start, end), true);
-          place = 'after';
-          if (!isScalar || isBlank(byte)) continue;
-        }
-        if (place === 'in-name') readName(byte);
-        else if (place !== 'lost' && !isBlank(byte)) {
-          if (!readBetween(byte, at)) lose(at);
-          // The first byte of the value has been read already.
-          start = at;
-        }
-      }
-      // TypeScript does not see that closures change the place.
-      if ((place as Place) === 'entry') buffer.hold(bytes.subarray(start));
-      byteCount += bytes.length;
-      position.byteOffset = byteCount;
-    },
-    finish() {
-      if (place === 'entry') emit(NOTHING, false);
-      else if (place !== 'root' && place !== 'lost') emitBroken(false);
-    },
-    get lineCount() {
-      return position.lineCount;
-    },
-    get byteCount() {
-      return byteCount;
-    },
-  };
+  #isScalarEnd(byte: number): boolean {
+    return byte === COMMA || byte === CLOSE_ARRAY || byte === CLOSE_OBJECT || isBlank(byte);
+  }
 }
 
 /**

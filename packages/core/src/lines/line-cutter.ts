@@ -69,240 +69,264 @@ interface Frame {
  * and in values, and elements with less than 64 bytes or no value left are dropped. The result depends only on the
  * bytes, not on how they are split into chunks.
  */
-export function createLineCutter({
-  maxBytes,
-  maxTextBytes,
-  maxValues = Number.POSITIVE_INFINITY,
-}: LineCutterOptions): LineCutter {
-  let output = Buffer.allocUnsafe(Math.min(FIRST_CAPACITY_BYTES, maxBytes));
-  let length = 0;
-  let textCount = 0;
-  let elementCount = 0;
-  let place: Place = 'root';
-  const root: Frame = { isObject: false, isEmpty: true, endBytes: maxBytes, endValues: maxValues };
-  const frames: Frame[] = [];
-  const key = Buffer.allocUnsafe(MAX_KEY_BYTES);
-  let keyBytes = 0;
+export function createLineCutter(options: LineCutterOptions): LineCutter {
+  return new Cutter(options);
+}
+
+class Cutter implements LineCutter {
+  readonly #maxBytes: number;
+  readonly #maxTextBytes: number;
+  #output: Buffer<ArrayBuffer>;
+  #length = 0;
+  #textCount = 0;
+  #elementCount = 0;
+  #place: Place = 'root';
+  readonly #root: Frame;
+  readonly #frames: Frame[] = [];
+  readonly #key: Buffer<ArrayBuffer>;
+  #keyBytes = 0;
   /** Offset in the output of the current element, including its comma and name. */
-  let elementStart = 0;
-  let valueEnd = 0;
-  let valueCount = 0;
+  #elementStart = 0;
+  #valueEnd = 0;
+  #valueCount = 0;
   /** Number of values that may be in the output after the current one. */
-  let lastValue = 0;
-  const text = createJsonText();
+  #lastValue = 0;
+  readonly #text: ReturnType<typeof createJsonText>;
   /** Latest output offset at which a text may be cut, and the offset at which it would be. */
-  let lastCutBytes = 0;
-  let cutBytes = 0;
-  let isCopying = false;
-  let leftOutDepth = 0;
-  let isLeftOutText = false;
+  #lastCutBytes = 0;
+  #cutBytes = 0;
+  #isCopying = false;
+  #leftOutDepth = 0;
+  #isLeftOutText = false;
 
-  const frame = (): Frame => frames.at(-1) ?? root;
+  constructor({ maxBytes, maxTextBytes, maxValues = Number.POSITIVE_INFINITY }: LineCutterOptions) {
+    this.#maxBytes = maxBytes;
+    this.#maxTextBytes = maxTextBytes;
+    this.#output = Buffer.allocUnsafe(Math.min(FIRST_CAPACITY_BYTES, maxBytes));
+    this.#root = { isObject: false, isEmpty: true, endBytes: maxBytes, endValues: maxValues };
+    this.#key = Buffer.allocUnsafe(MAX_KEY_BYTES);
+    this.#text = createJsonText();
+  }
 
-  const write = (byte: number): void => {
-    if (length === output.length) {
-      const larger = Buffer.allocUnsafe(Math.min(2 * length, maxBytes));
-      output.copy(larger, 0, 0, length);
-      output = larger;
+  push(part: Buffer<ArrayBufferLike>): void {
+    for (let at = 0; at < part.length; at++) {
+      // Fast path for the bulk of a long line.
+      if (this.#place === 'left-out' ? this.#isLeftOutText : this.#place === 'text' && !this.#isCopying)
+        at = this.#text.skip(part, at);
+      if (at < part.length) this.#read(part[at] ?? 0);
     }
-    output[length++] = byte;
-  };
-  const writeAll = (bytes: Buffer): void => {
-    for (const byte of bytes) write(byte);
-  };
+  }
+
+  finish(closesTorn = false): CutLine {
+    if (closesTorn) this.#closeTorn();
+    return {
+      bytes: this.#output.subarray(0, this.#length),
+      textCount: this.#textCount,
+      elementCount: this.#elementCount,
+    };
+  }
+
+  #frame(): Frame {
+    return this.#frames.at(-1) ?? this.#root;
+  }
+
+  #write(byte: number): void {
+    if (this.#length === this.#output.length) {
+      const larger = Buffer.allocUnsafe(Math.min(2 * this.#length, this.#maxBytes));
+      this.#output.copy(larger, 0, 0, this.#length);
+      this.#output = larger;
+    }
+    this.#output[this.#length++] = byte;
+  }
+
+  #writeAll(bytes: Buffer): void {
+    for (const byte of bytes) this.#write(byte);
+  }
 
   /** Writes the comma and the name before a value. Returns false if too little room is left for it. */
-  const beginValue = (): boolean => {
-    const { isObject, isEmpty, endBytes, endValues } = frame();
-    elementStart = length;
-    const valuesLeft = Math.floor((endValues - valueCount) / 2);
-    const nameBytes = isObject ? keyBytes + 3 : 0;
-    const hasComma = !isEmpty && frames.length > 0;
-    const valueStart = length + nameBytes + (hasComma ? 1 : 0);
+  #beginValue(): boolean {
+    const { isObject, isEmpty, endBytes, endValues } = this.#frame();
+    this.#elementStart = this.#length;
+    const valuesLeft = Math.floor((endValues - this.#valueCount) / 2);
+    const nameBytes = isObject ? this.#keyBytes + 3 : 0;
+    const hasComma = !isEmpty && this.#frames.length > 0;
+    const valueStart = this.#length + nameBytes + (hasComma ? 1 : 0);
     const valueBytes = Math.floor((endBytes - 1 - valueStart) / 2);
-    if (valueBytes < MIN_VALUE_BYTES || valuesLeft < 1 || (isObject && keyBytes > MAX_KEY_BYTES)) return false;
-    if (hasComma) write(COMMA);
+    if (valueBytes < MIN_VALUE_BYTES || valuesLeft < 1 || (isObject && this.#keyBytes > MAX_KEY_BYTES)) return false;
+    if (hasComma) this.#write(COMMA);
     if (isObject) {
-      write(QUOTE);
-      writeAll(key.subarray(0, keyBytes));
-      write(QUOTE);
-      write(COLON);
+      this.#write(QUOTE);
+      this.#writeAll(this.#key.subarray(0, this.#keyBytes));
+      this.#write(QUOTE);
+      this.#write(COLON);
     }
-    valueEnd = valueStart + valueBytes;
-    lastValue = valueCount + valuesLeft;
-    valueCount++;
+    this.#valueEnd = valueStart + valueBytes;
+    this.#lastValue = this.#valueCount + valuesLeft;
+    this.#valueCount++;
     return true;
-  };
+  }
 
-  const endValue = (): void => {
-    frame().isEmpty = false;
-    place = frames.length === 0 ? 'root' : 'after';
-  };
+  #endValue(): void {
+    this.#frame().isEmpty = false;
+    this.#place = this.#frames.length === 0 ? 'root' : 'after';
+  }
 
-  const beginLeftOut = (byte: number): void => {
-    elementCount++;
-    length = elementStart;
-    isLeftOutText = byte === QUOTE;
-    leftOutDepth = byte === OPEN_ARRAY || byte === OPEN_OBJECT ? 1 : 0;
-    text.begin();
-    place = 'left-out';
-  };
+  #beginLeftOut(byte: number): void {
+    this.#elementCount++;
+    this.#length = this.#elementStart;
+    this.#isLeftOutText = byte === QUOTE;
+    this.#leftOutDepth = byte === OPEN_ARRAY || byte === OPEN_OBJECT ? 1 : 0;
+    this.#text.begin();
+    this.#place = 'left-out';
+  }
 
-  const readValue = (byte: number): void => {
-    if (!beginValue()) {
-      beginLeftOut(byte);
+  #readValue(byte: number): void {
+    if (!this.#beginValue()) {
+      this.#beginLeftOut(byte);
       return;
     }
-    write(byte);
+    this.#write(byte);
     if (byte === QUOTE) {
-      place = 'text';
-      text.begin();
-      valueEnd = Math.min(valueEnd, length + Math.max(maxTextBytes, MIN_VALUE_BYTES));
-      lastCutBytes = valueEnd - 1 - MAX_MARK_BYTES;
-      cutBytes = length;
-      isCopying = true;
+      this.#place = 'text';
+      this.#text.begin();
+      this.#valueEnd = Math.min(this.#valueEnd, this.#length + Math.max(this.#maxTextBytes, MIN_VALUE_BYTES));
+      this.#lastCutBytes = this.#valueEnd - 1 - MAX_MARK_BYTES;
+      this.#cutBytes = this.#length;
+      this.#isCopying = true;
     } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
-      frames.push({ isObject: byte === OPEN_OBJECT, isEmpty: true, endBytes: valueEnd, endValues: lastValue });
-      place = 'first';
-    } else place = 'scalar';
-  };
+      this.#frames.push({
+        isObject: byte === OPEN_OBJECT,
+        isEmpty: true,
+        endBytes: this.#valueEnd,
+        endValues: this.#lastValue,
+      });
+      this.#place = 'first';
+    } else this.#place = 'scalar';
+  }
 
-  const readClose = (byte: number): void => {
-    if (frames.length === 0 || byte !== (frame().isObject ? CLOSE_OBJECT : CLOSE_ARRAY)) lose();
+  #readClose(byte: number): void {
+    if (this.#frames.length === 0 || byte !== (this.#frame().isObject ? CLOSE_OBJECT : CLOSE_ARRAY)) this.#lose();
     else {
-      write(byte);
-      frames.pop();
-      endValue();
+      this.#write(byte);
+      this.#frames.pop();
+      this.#endValue();
     }
-  };
+  }
 
-  const lose = (): void => {
-    place = 'lost';
-    length = Math.min(length, maxBytes - 1);
-    write(NO_JSON);
-  };
+  #lose(): void {
+    this.#place = 'lost';
+    this.#length = Math.min(this.#length, this.#maxBytes - 1);
+    this.#write(NO_JSON);
+  }
 
   /** Reads a byte between texts and scalars. */
-  const readBetween = (byte: number): void => {
+  #readBetween(byte: number): void {
     const isClose = byte === CLOSE_ARRAY || byte === CLOSE_OBJECT;
     // White space, and a byte order mark.
     if (byte === 0x20 || (byte >= 0x09 && byte <= 0x0d && byte !== 0x0b && byte !== 0x0c)) return;
-    if (place === 'root' && byte >= 0x80 && length < 3) write(byte);
-    else if (place === 'after') {
-      if (byte === COMMA) place = 'next';
-      else readClose(byte);
-    } else if (place === 'colon') {
-      if (byte === COLON) place = 'value';
-      else lose();
-    } else if (place === 'first' && isClose) readClose(byte);
-    else if (isClose || byte === COMMA || byte === COLON) lose();
-    else if (place === 'value' || !frame().isObject) readValue(byte);
+    if (this.#place === 'root' && byte >= 0x80 && this.#length < 3) this.#write(byte);
+    else if (this.#place === 'after') {
+      if (byte === COMMA) this.#place = 'next';
+      else this.#readClose(byte);
+    } else if (this.#place === 'colon') {
+      if (byte === COLON) this.#place = 'value';
+      else this.#lose();
+    } else if (this.#place === 'first' && isClose) this.#readClose(byte);
+    else if (isClose || byte === COMMA || byte === COLON) this.#lose();
+    else if (this.#place === 'value' || !this.#frame().isObject) this.#readValue(byte);
     else if (byte === QUOTE) {
-      place = 'key';
-      keyBytes = 0;
-      text.begin();
-    } else lose();
-  };
+      this.#place = 'key';
+      this.#keyBytes = 0;
+      this.#text.begin();
+    } else this.#lose();
+  }
 
-  const readKey = (byte: number): void => {
-    if (text.isEnd(byte)) {
-      place = 'colon';
+  #readKey(byte: number): void {
+    if (this.#text.isEnd(byte)) {
+      this.#place = 'colon';
       return;
     }
-    if (keyBytes < MAX_KEY_BYTES) key[keyBytes] = byte;
-    keyBytes++;
-  };
+    if (this.#keyBytes < MAX_KEY_BYTES) this.#key[this.#keyBytes] = byte;
+    this.#keyBytes++;
+  }
 
-  const readText = (byte: number): void => {
-    if (isCopying && text.isBetweenCharacters(byte) && length <= lastCutBytes) cutBytes = length;
-    if (text.isEnd(byte)) {
-      endText();
+  #readText(byte: number): void {
+    if (this.#isCopying && this.#text.isBetweenCharacters(byte) && this.#length <= this.#lastCutBytes)
+      this.#cutBytes = this.#length;
+    if (this.#text.isEnd(byte)) {
+      this.#endText();
       return;
     }
-    if (!isCopying) return;
-    if (length < valueEnd - 1) write(byte);
+    if (!this.#isCopying) return;
+    if (this.#length < this.#valueEnd - 1) this.#write(byte);
     else {
-      isCopying = false;
-      length = cutBytes;
-      textCount++;
+      this.#isCopying = false;
+      this.#length = this.#cutBytes;
+      this.#textCount++;
     }
-  };
+  }
 
-  const endText = (): void => {
-    if (!isCopying) writeAll(Buffer.from(toCutMark(text.byteLength)));
-    write(QUOTE);
-    endValue();
-  };
+  #endText(): void {
+    if (!this.#isCopying) this.#writeAll(Buffer.from(toCutMark(this.#text.byteLength)));
+    this.#write(QUOTE);
+    this.#endValue();
+  }
 
   /** Returns false if the byte is the first one after the scalar. */
-  const readScalar = (byte: number): boolean => {
+  #readScalar(byte: number): boolean {
     if (isScalarEnd(byte)) {
-      endValue();
+      this.#endValue();
       return false;
     }
-    if (length < valueEnd) write(byte);
-    else beginLeftOut(byte);
+    if (this.#length < this.#valueEnd) this.#write(byte);
+    else this.#beginLeftOut(byte);
     return true;
-  };
+  }
 
   /** Like `readScalar`, for a value that is left out. */
-  const readLeftOut = (byte: number): boolean => {
-    if (isLeftOutText) {
-      if (text.isEnd(byte)) {
-        isLeftOutText = false;
-        if (leftOutDepth === 0) place = frames.length === 0 ? 'root' : 'after';
+  #readLeftOut(byte: number): boolean {
+    if (this.#isLeftOutText) {
+      if (this.#text.isEnd(byte)) {
+        this.#isLeftOutText = false;
+        if (this.#leftOutDepth === 0) this.#place = this.#frames.length === 0 ? 'root' : 'after';
       }
       return true;
     }
-    if (leftOutDepth === 0) {
+    if (this.#leftOutDepth === 0) {
       if (!isScalarEnd(byte)) return true;
-      place = frames.length === 0 ? 'root' : 'after';
+      this.#place = this.#frames.length === 0 ? 'root' : 'after';
       return false;
     }
     if (byte === QUOTE) {
-      isLeftOutText = true;
-      text.begin();
-    } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) leftOutDepth++;
-    else if ((byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) && --leftOutDepth === 0) place = 'after';
+      this.#isLeftOutText = true;
+      this.#text.begin();
+    } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) this.#leftOutDepth++;
+    else if ((byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) && --this.#leftOutDepth === 0) this.#place = 'after';
     return true;
-  };
+  }
 
-  const read = (byte: number): void => {
-    if (place === 'text') readText(byte);
-    else if (place === 'left-out') {
-      if (!readLeftOut(byte)) readBetween(byte);
-    } else if (place === 'key') readKey(byte);
-    else if (place === 'scalar') {
-      if (!readScalar(byte)) readBetween(byte);
-    } else if (place !== 'lost') readBetween(byte);
-  };
+  #read(byte: number): void {
+    if (this.#place === 'text') this.#readText(byte);
+    else if (this.#place === 'left-out') {
+      if (!this.#readLeftOut(byte)) this.#readBetween(byte);
+    } else if (this.#place === 'key') this.#readKey(byte);
+    else if (this.#place === 'scalar') {
+      if (!this.#readScalar(byte)) this.#readBetween(byte);
+    } else if (this.#place !== 'lost') this.#readBetween(byte);
+  }
 
-  const closeTorn = (): void => {
-    if (place === 'lost') return;
-    if (place === 'text') {
-      if (isCopying) textCount++;
-      length = cutBytes;
-      isCopying = false;
-      endText();
-    } else if (place === 'scalar') length = elementStart;
-    for (let open = frames.pop(); open !== undefined; open = frames.pop()) {
-      write(open.isObject ? CLOSE_OBJECT : CLOSE_ARRAY);
+  #closeTorn(): void {
+    if (this.#place === 'lost') return;
+    if (this.#place === 'text') {
+      if (this.#isCopying) this.#textCount++;
+      this.#length = this.#cutBytes;
+      this.#isCopying = false;
+      this.#endText();
+    } else if (this.#place === 'scalar') this.#length = this.#elementStart;
+    for (let open = this.#frames.pop(); open !== undefined; open = this.#frames.pop()) {
+      this.#write(open.isObject ? CLOSE_OBJECT : CLOSE_ARRAY);
     }
-  };
-
-  return {
-    push(part) {
-      for (let at = 0; at < part.length; at++) {
-        // Fast path for the bulk of a long line.
-        if (place === 'left-out' ? isLeftOutText : place === 'text' && !isCopying) at = text.skip(part, at);
-        if (at < part.length) read(part[at] ?? 0);
-      }
-    },
-    finish(closesTorn = false) {
-      if (closesTorn) closeTorn();
-      return { bytes: output.subarray(0, length), textCount, elementCount };
-    },
-  };
+  }
 }
 
 function isScalarEnd(byte: number): boolean {

@@ -10,7 +10,7 @@ import type { LinePosition } from '../lines/line-splitter.ts';
 import { type ParseOptions, resolveOptions } from './parse-options.ts';
 
 /** Everything that a parse remembers between two lines: plain objects, maps and sets, kept up to date by its parts. */
-interface ParserState {
+export interface ParserState {
   position: LinePosition;
   ids: UlidState;
   totals: TotalsState;

@@ -1,10 +1,10 @@
-import type { ReaderContext } from '../agents/agent.ts';
+import type { Reader, ReaderContext } from '../agents/agent.ts';
 import { createTranscriptReader, findFormat } from '../agents/formats.ts';
 import { reportUnreadContent } from '../agents/unread-lines.ts';
 import type { AssemblySink, MessageAssembler } from '../assemble/assembly.ts';
 import { createMessageAssembler } from '../assemble/message-assembler.ts';
 import { createSessionEventTracker, createSessionFacts, type SessionFacts } from '../assemble/session-facts.ts';
-import { createTranscriptTotals } from '../assemble/transcript-totals.ts';
+import { createTranscriptTotals, type TranscriptTotals } from '../assemble/transcript-totals.ts';
 import { createUlidSequence } from '../assemble/ulid-sequence.ts';
 import { createDocumentSplitter, toEntryObject } from '../lines/document-splitter.ts';
 import { type Issue, type IssueCode, type IssueSeverity, isTranscriptIssue } from '../lines/issues.ts';
@@ -12,13 +12,19 @@ import type { JsonValue } from '../lines/json.ts';
 import { readJsonLine } from '../lines/json-line.ts';
 import { beginNestedJson, countRefusedTexts } from '../lines/json-values.ts';
 import type { LineCut } from '../lines/line-cutter.ts';
-import { createLineSplitter, type LineFilter, type LinePosition, type RawLine } from '../lines/line-splitter.ts';
+import {
+  createLineSplitter,
+  type LineFilter,
+  type LinePosition,
+  type LineSplitter,
+  type RawLine,
+} from '../lines/line-splitter.ts';
 import { createMarkerFilter } from '../lines/marker-filter.ts';
 import { cutCharacters, isJsonObject, MAX_TYPE_LENGTH } from '../records/fields.ts';
-import type { ResponseRecord, TranscriptRecord } from '../records/records.ts';
+import type { EventRecord, ResponseRecord, TranscriptRecord } from '../records/records.ts';
 import { type SessionEvent, type TranscriptMetadata, type TranscriptStats, UNKNOWN_MODEL } from '../records/rows.ts';
 import { createArrivalClock, type ParseOptions, resolveOptions } from './parse-options.ts';
-import { createParserState, readCheckpoint, writeCheckpoint } from './parser-state.ts';
+import { createParserState, type ParserState, readCheckpoint, writeCheckpoint } from './parser-state.ts';
 
 export interface TranscriptSummary {
   stats: TranscriptStats;
@@ -72,36 +78,211 @@ const LATE_LINE = 'The line belongs to an API response whose usage is final';
  * Throws ResumeError, also from `push`, if the parse cannot continue from `options.resumeFrom`.
  */
 export function createTranscriptParser(sessionId: string, options: ParseOptions, sink: RowSink): TranscriptParser {
-  const { format, maxLineBytes, longLines, maxInlineContentBytes, maxOpenMessages, ...resolved } =
-    resolveOptions(options);
-  const state = options.resumeFrom === undefined ? createParserState() : readCheckpoint(options.resumeFrom, options);
-  const totals = createTranscriptTotals(state.totals);
-  const facts = createSessionFacts(state.facts);
-  const arrivalOf = createArrivalClock(options.arrivals);
-  const nextId = createUlidSequence(sessionId, state.ids);
-  const onImplausible = (name: string): void =>
-    report('implausible_figure', 'warning', `The figure ${name} is implausible and not counted`);
-  const onLate = (): void => report('late_line', 'error', `${LATE_LINE}: ${maxOpenMessages} messages have come since`);
-  const onKeyForgotten = (): void => {
-    if (!state.areKeysForgotten)
-      report('grouping_window_exceeded', 'warning', 'Too many responses to recognise all late lines');
-    state.areKeysForgotten = true;
-  };
-  const callbacks = { onImplausible, onLate, onKeyForgotten };
-  const assemblerOptions = { sessionId, nextId, maxOpenMessages, ...callbacks, ...resolved };
-  const assembler = createMessageAssembler(assemblerOptions, totals, sink, state.assembler);
-  const addEvent = (event: SessionEvent): void => {
-    if (event.kind === 'prompt') totals.addPrompt();
-    sink.addEvent(event);
-  };
-  const trackEvent = createSessionEventTracker(sessionId, addEvent, state.eventKeys);
-  const { prompts } = state;
+  return new Parser(sessionId, options, sink);
+}
 
-  let line = NO_LINE;
-  const issuesOfLine = new Map<string, Issue>();
-  const report = (code: IssueCode, severity: IssueSeverity, error: string, count = 1): void => {
+class Parser implements TranscriptParser {
+  readonly #options: ParseOptions;
+  readonly #sink: RowSink;
+  readonly #maxOpenMessages: number;
+  readonly #state: ParserState;
+  readonly #totals: TranscriptTotals;
+  readonly #facts: SessionFacts;
+  readonly #arrivalOf: (endOffset: number) => number | undefined;
+  readonly #assembler: MessageAssembler;
+  readonly #trackEvent: (record: EventRecord, lineNumber: number) => void;
+  readonly #prompts: { initial: string | undefined; sidechain: string | undefined };
+  #line: RawLine;
+  readonly #issuesOfLine = new Map<string, Issue>();
+  readonly #context: ReaderContext;
+  readonly #reader: Reader;
+  readonly #isDocument: boolean;
+  readonly #splitter: LineSplitter;
+  #endRecords: readonly TranscriptRecord[] | undefined;
+
+  constructor(sessionId: string, options: ParseOptions, sink: RowSink) {
+    this.#options = options;
+    this.#sink = sink;
+    const { format, maxLineBytes, longLines, maxInlineContentBytes, maxOpenMessages, ...resolved } =
+      resolveOptions(options);
+    this.#maxOpenMessages = maxOpenMessages;
+    this.#state = options.resumeFrom === undefined ? createParserState() : readCheckpoint(options.resumeFrom, options);
+    this.#totals = createTranscriptTotals(this.#state.totals);
+    this.#facts = createSessionFacts(this.#state.facts);
+    this.#arrivalOf = createArrivalClock(options.arrivals);
+    const nextId = createUlidSequence(sessionId, this.#state.ids);
+    const callbacks = {
+      onImplausible: this.#onImplausible,
+      onLate: this.#onLate,
+      onKeyForgotten: this.#onKeyForgotten,
+    };
+    const assemblerOptions = { sessionId, nextId, maxOpenMessages: this.#maxOpenMessages, ...callbacks, ...resolved };
+    this.#assembler = createMessageAssembler(assemblerOptions, this.#totals, sink, this.#state.assembler);
+    this.#trackEvent = createSessionEventTracker(sessionId, this.#addEvent, this.#state.eventKeys);
+    this.#prompts = this.#state.prompts;
+    this.#line = NO_LINE;
+    const isSubagent = options.isSubagent === true;
+    this.#context = {
+      sessionId,
+      isSubagent,
+      maxInlineContentBytes,
+      isUsageOnly: resolved.isUsageOnly,
+      report: this.#report,
+    };
+    if (options.resumeFrom === undefined && findFormat(format)?.format.lacksUsage) this.#totals.addUnmetered();
+    this.#reader = createTranscriptReader(format, this.#context, this.#state.reader);
+    this.#state.reader = this.#reader.state;
+    this.#isDocument = findFormat(format)?.format.layout === 'document';
+    const isWanted = resolved.isUsageOnly
+      ? createUsageFilter(format, { facts: this.#facts, assembler: this.#assembler, position: this.#state.position })
+      : undefined;
+    this.#splitter = this.#isDocument
+      ? createDocumentSplitter(maxLineBytes, this.#readLine, this.#state.position, { longLines })
+      : createLineSplitter(maxLineBytes, this.#readLine, this.#state.position, { isWanted, longLines });
+  }
+
+  push(chunk: Uint8Array<ArrayBufferLike>): void {
+    this.#splitter.push(chunk);
+  }
+
+  closeForCheckpoint(): boolean {
+    return this.#mayHaveCheckpoint() && this.#assembler.closeForCheckpoint();
+  }
+
+  toCheckpoint(): Uint8Array | undefined {
+    return this.#mayHaveCheckpoint() && this.#assembler.isCheckpointSafe()
+      ? writeCheckpoint(this.#state, this.#options)
+      : undefined;
+  }
+
+  finish(): void {
+    this.#splitter.finish();
+    this.#issuesOfLine.clear();
+    for (const record of this.#readEnd()) this.#addRecord(record);
+    // What it says now is about no line: it has the place of the first, however the transcript was read.
+    this.#line = NO_LINE;
+    this.#reader.finish?.();
+  }
+
+  closeOldest(): boolean {
+    if (this.#assembler.closeOldest()) return true;
+    for (const name of this.#totals.listImplausible()) this.#onImplausible(name);
+    for (const issue of this.#state.transcriptIssues.values()) this.#sink.addIssue({ ...issue });
+    this.#state.transcriptIssues.clear();
+    return false;
+  }
+
+  toSummary(): TranscriptSummary {
+    return {
+      stats: this.#totals.toStats(
+        this.#prompts.initial ?? this.#prompts.sidechain ?? null,
+        this.#facts.toDurationMs(),
+        this.#facts.toOutputOnlyCount(),
+      ),
+      exactCostUsd: this.#totals.toExactCost(),
+      metadata: {
+        ...this.#facts.toMetadata(),
+        lineCount: this.#splitter.lineCount,
+        byteLength: this.#splitter.byteCount,
+      },
+      activeMs: this.#assembler.toActiveMs(),
+    };
+  }
+
+  #observeModel({ model, isSynthetic }: ResponseRecord): void {
+    if (model !== null && model !== UNKNOWN_MODEL && !isSynthetic) this.#facts.observeModel(model);
+  }
+
+  #addRecord(record: TranscriptRecord): void {
+    switch (record.kind) {
+      case 'session':
+        this.#facts.observe(record);
+        break;
+      case 'unknown':
+        this.#report(
+          'unknown_line_type',
+          'notice',
+          `Unknown line type: ${cutCharacters(record.name, MAX_TYPE_LENGTH)}`,
+        );
+        reportUnreadContent(record.name, record.value, this.#context);
+        break;
+      case 'event':
+        this.#trackEvent(record, this.#line.lineNumber);
+        break;
+      case 'message':
+        if (this.#prompts.initial === undefined) {
+          if (record.isSidechain) this.#prompts.sidechain ??= record.promptText;
+          else this.#prompts.initial = record.promptText;
+        }
+        this.#observeModel(record);
+        this.#assembler.addMessage(record, this.#line);
+        break;
+      case 'usage':
+        this.#observeModel(record);
+        this.#assembler.addUsage(record, this.#line);
+        break;
+      default:
+        // Relevant only while the agent runs.
+        break;
+    }
+  }
+
+  #readValue(value: JsonValue): void {
+    const { lineNumber, byteOffset, byteLength } = this.#line;
+    const arrivalMs = this.#arrivalOf(byteOffset + byteLength);
+    const read = isJsonObject(value)
+      ? this.#reader.read(value, { lineNumber, byteOffset, byteLength, arrivalMs })
+      : undefined;
+    if (read?.type === undefined) {
+      this.#report('missing_type', 'error', 'Missing type field');
+      return;
+    }
+    this.#facts.observeLine(read.type, read.timestampMs);
+    for (const record of read.records) this.#addRecord(record);
+  }
+
+  #reportCut(byteLength: number, { textCount, elementCount }: LineCut): void {
+    const line = `Line of ${byteLength} bytes`;
+    if (textCount > 0) this.#report('line_cut', 'warning', `${line}: long texts cut`, textCount);
+    if (elementCount > 0) this.#report('line_cut', 'error', `${line}: elements left out`, elementCount);
+  }
+
+  #readEnd() {
+    if (this.#endRecords !== undefined) return this.#endRecords;
+    beginNestedJson();
+    this.#endRecords = this.#reader.readEnd?.() ?? [];
+    return this.#endRecords;
+  }
+
+  #mayHaveCheckpoint(): boolean {
+    const isWithinLine = this.#splitter.byteCount !== this.#state.position.byteOffset;
+    // A document is rewritten as a whole, so no later version continues it.
+    const isContinued =
+      !this.#isDocument && !isWithinLine && this.#options.arrivals === undefined && !this.#state.areKeysForgotten;
+    // Blocks that only the end completes would be others in a longer version.
+    return isContinued && this.#readEnd().length === 0;
+  }
+
+  readonly #onImplausible = (name: string): void =>
+    this.#report('implausible_figure', 'warning', `The figure ${name} is implausible and not counted`);
+
+  readonly #onLate = (): void =>
+    this.#report('late_line', 'error', `${LATE_LINE}: ${this.#maxOpenMessages} messages have come since`);
+
+  readonly #onKeyForgotten = (): void => {
+    if (!this.#state.areKeysForgotten)
+      this.#report('grouping_window_exceeded', 'warning', 'Too many responses to recognise all late lines');
+    this.#state.areKeysForgotten = true;
+  };
+
+  readonly #addEvent = (event: SessionEvent): void => {
+    if (event.kind === 'prompt') this.#totals.addPrompt();
+    this.#sink.addEvent(event);
+  };
+
+  readonly #report = (code: IssueCode, severity: IssueSeverity, error: string, count = 1): void => {
     const isOfTranscript = isTranscriptIssue(code);
-    const issues = isOfTranscript ? state.transcriptIssues : issuesOfLine;
+    const issues = isOfTranscript ? this.#state.transcriptIssues : this.#issuesOfLine;
     const isFull = isOfTranscript && issues.size >= MAX_TRANSCRIPT_ISSUES && !issues.has(error);
     const text = isFull ? FURTHER_ISSUES : error;
     const known = issues.get(text);
@@ -110,153 +291,33 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
       if (code !== 'total_mismatch') known.count += count;
       return;
     }
-    const place = { lineNumber: Math.max(1, line.lineNumber), byteOffset: line.byteOffset };
+    const place = { lineNumber: Math.max(1, this.#line.lineNumber), byteOffset: this.#line.byteOffset };
     const issue = { code, severity, error: text, ...place, count };
     issues.set(text, issue);
-    if (!isOfTranscript) sink.addIssue(issue);
-  };
-  const isSubagent = options.isSubagent === true;
-  const context: ReaderContext = {
-    sessionId,
-    isSubagent,
-    maxInlineContentBytes,
-    isUsageOnly: resolved.isUsageOnly,
-    report,
-  };
-  if (options.resumeFrom === undefined && findFormat(format)?.format.lacksUsage) totals.addUnmetered();
-  const reader = createTranscriptReader(format, context, state.reader);
-  state.reader = reader.state;
-
-  const observeModel = ({ model, isSynthetic }: ResponseRecord): void => {
-    if (model !== null && model !== UNKNOWN_MODEL && !isSynthetic) facts.observeModel(model);
+    if (!isOfTranscript) this.#sink.addIssue(issue);
   };
 
-  const addRecord = (record: TranscriptRecord): void => {
-    switch (record.kind) {
-      case 'session':
-        facts.observe(record);
-        break;
-      case 'unknown':
-        report('unknown_line_type', 'notice', `Unknown line type: ${cutCharacters(record.name, MAX_TYPE_LENGTH)}`);
-        reportUnreadContent(record.name, record.value, context);
-        break;
-      case 'event':
-        trackEvent(record, line.lineNumber);
-        break;
-      case 'message':
-        if (prompts.initial === undefined) {
-          if (record.isSidechain) prompts.sidechain ??= record.promptText;
-          else prompts.initial = record.promptText;
-        }
-        observeModel(record);
-        assembler.addMessage(record, line);
-        break;
-      case 'usage':
-        observeModel(record);
-        assembler.addUsage(record, line);
-        break;
-      default:
-        // Relevant only while the agent runs.
-        break;
-    }
-  };
-
-  const readValue = (value: JsonValue): void => {
-    const { lineNumber, byteOffset, byteLength } = line;
-    const arrivalMs = arrivalOf(byteOffset + byteLength);
-    const read = isJsonObject(value)
-      ? reader.read(value, { lineNumber, byteOffset, byteLength, arrivalMs })
-      : undefined;
-    if (read?.type === undefined) {
-      report('missing_type', 'error', 'Missing type field');
-      return;
-    }
-    facts.observeLine(read.type, read.timestampMs);
-    for (const record of read.records) addRecord(record);
-  };
-
-  const reportCut = (byteLength: number, { textCount, elementCount }: LineCut): void => {
-    const line = `Line of ${byteLength} bytes`;
-    if (textCount > 0) report('line_cut', 'warning', `${line}: long texts cut`, textCount);
-    if (elementCount > 0) report('line_cut', 'error', `${line}: elements left out`, elementCount);
-  };
-
-  const readLine = (rawLine: RawLine): void => {
-    line = rawLine;
-    if (issuesOfLine.size > 0) issuesOfLine.clear();
+  readonly #readLine = (rawLine: RawLine): void => {
+    this.#line = rawLine;
+    if (this.#issuesOfLine.size > 0) this.#issuesOfLine.clear();
     const reportBroken = (): void =>
-      report(rawLine.terminated ? 'invalid_json' : 'truncated_last_line', 'error', 'Invalid JSON');
+      this.#report(rawLine.terminated ? 'invalid_json' : 'truncated_last_line', 'error', 'Invalid JSON');
     if (rawLine.isBroken) {
       reportBroken();
       return;
     }
     if (rawLine.bytes === undefined) {
-      report('line_too_long', 'error', 'Line exceeds max size');
+      this.#report('line_too_long', 'error', 'Line exceeds max size');
       return;
     }
-    if (rawLine.cut !== undefined) reportCut(rawLine.byteLength, rawLine.cut);
-    const json = readJsonLine(rawLine.bytes, report);
+    if (rawLine.cut !== undefined) this.#reportCut(rawLine.byteLength, rawLine.cut);
+    const json = readJsonLine(rawLine.bytes, this.#report);
     if (json === undefined) return;
-    for (const value of json.values) readValue(toEntryObject(value, rawLine.key));
+    for (const value of json.values) this.#readValue(toEntryObject(value, rawLine.key));
     const refused = countRefusedTexts();
-    if (refused > 0) report('line_cut', 'error', 'JSON of too many values left as text', refused);
+    if (refused > 0) this.#report('line_cut', 'error', 'JSON of too many values left as text', refused);
     if (json.isBroken) reportBroken();
-    else if (!rawLine.terminated) report('missing_final_newline', 'warning', 'No line feed after the last line');
-  };
-
-  const isDocument = findFormat(format)?.format.layout === 'document';
-  const isWanted = resolved.isUsageOnly
-    ? createUsageFilter(format, { facts, assembler, position: state.position })
-    : undefined;
-  const splitter = isDocument
-    ? createDocumentSplitter(maxLineBytes, readLine, state.position, { longLines })
-    : createLineSplitter(maxLineBytes, readLine, state.position, { isWanted, longLines });
-  let endRecords: readonly TranscriptRecord[] | undefined;
-  const readEnd = () => {
-    if (endRecords !== undefined) return endRecords;
-    beginNestedJson();
-    endRecords = reader.readEnd?.() ?? [];
-    return endRecords;
-  };
-  const mayHaveCheckpoint = (): boolean => {
-    const isWithinLine = splitter.byteCount !== state.position.byteOffset;
-    // A document is rewritten as a whole, so no later version continues it.
-    const isContinued = !isDocument && !isWithinLine && options.arrivals === undefined && !state.areKeysForgotten;
-    // Blocks that only the end completes would be others in a longer version.
-    return isContinued && readEnd().length === 0;
-  };
-  return {
-    push: splitter.push,
-    closeForCheckpoint: () => mayHaveCheckpoint() && assembler.closeForCheckpoint(),
-    toCheckpoint: () =>
-      mayHaveCheckpoint() && assembler.isCheckpointSafe() ? writeCheckpoint(state, options) : undefined,
-    finish() {
-      splitter.finish();
-      issuesOfLine.clear();
-      for (const record of readEnd()) addRecord(record);
-      // What it says now is about no line: it has the place of the first, however the transcript was read.
-      line = NO_LINE;
-      reader.finish?.();
-    },
-    closeOldest() {
-      if (assembler.closeOldest()) return true;
-      for (const name of totals.listImplausible()) onImplausible(name);
-      for (const issue of state.transcriptIssues.values()) sink.addIssue({ ...issue });
-      state.transcriptIssues.clear();
-      return false;
-    },
-    toSummary() {
-      return {
-        stats: totals.toStats(
-          prompts.initial ?? prompts.sidechain ?? null,
-          facts.toDurationMs(),
-          facts.toOutputOnlyCount(),
-        ),
-        exactCostUsd: totals.toExactCost(),
-        metadata: { ...facts.toMetadata(), lineCount: splitter.lineCount, byteLength: splitter.byteCount },
-        activeMs: assembler.toActiveMs(),
-      };
-    },
+    else if (!rawLine.terminated) this.#report('missing_final_newline', 'warning', 'No line feed after the last line');
   };
 }
 

@@ -73,7 +73,7 @@ export function createUsageScanner(sessionId: string, options: UsageScannerOptio
     addApiResponse: onResponse,
   });
   return {
-    push: parser.push,
+    push: (chunk) => parser.push(chunk),
     finish() {
       parser.finish();
       while (parser.closeOldest());

@@ -5,7 +5,7 @@ import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
 import { toRepository } from '../../records/repository.ts';
 import type { Usage } from '../../records/usage.ts';
-import type { Reader, ReaderContext } from '../agent.ts';
+import type { Reader, ReaderContext, ReadLine } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import {
   createReaderKit,
@@ -15,7 +15,7 @@ import {
   toSessionRecord,
   toUsageIfAny,
 } from '../reader-kit.ts';
-import { createUnreadLines, type UnreadTypes } from '../unread-lines.ts';
+import { createUnreadLines, type UnreadLines, type UnreadTypes } from '../unread-lines.ts';
 
 const TOOLS: ToolVocabulary = {
   read: ['read', 'read_file', 'view_media', 'look_at', 'read_thread'],
@@ -104,64 +104,107 @@ function createState(): AmpThreadState {
 
 /** Reads the document that `amp threads export` prints, and threads that older versions of Amp kept locally. */
 export function createAmpThreadReader(context: ReaderContext, state: AmpThreadState = createState()): Reader {
-  const kit = createReaderKit(context, TOOLS);
-  const unread = createUnreadLines(UNREAD_MEMBERS, context);
+  return new AmpThreadReader(context, state);
+}
+
+class AmpThreadReader implements Reader {
+  readonly #context: ReaderContext;
+  readonly state: AmpThreadState;
+  readonly #kit: ReturnType<typeof createReaderKit>;
+  readonly #unread: UnreadLines;
+
+  constructor(context: ReaderContext, state: AmpThreadState) {
+    this.#context = context;
+    this.state = state;
+    this.#kit = createReaderKit(context, TOOLS);
+    this.#unread = createUnreadLines(UNREAD_MEMBERS, context);
+  }
+
+  read(line: JsonObject): ReadLine {
+    const message = readObject(line.messages);
+    this.state.hasMessages ||= message !== undefined;
+    if (message !== undefined) return { type: readText(message.role) ?? 'message', ...this.#readMessage(message) };
+    const [type = 'member'] = Object.keys(line);
+    const records = this.#readMember(line);
+    return {
+      type: readType(type) ?? 'member',
+      timestampMs: 'created' in line ? this.state.startedAtMs : undefined,
+      records,
+    };
+  }
+
+  readEnd(): readonly TranscriptRecord[] {
+    const records = this.state.ledger === null ? [] : this.#readLedger(this.state.ledger);
+    for (const answer of this.state.undated.values()) records.push(this.#toDated(answer, answer.beforeMs));
+    this.state.undated.clear();
+    return records;
+  }
+
+  finish(): void {
+    const { messages, ledgerInput, ledgerOutput } = this.state.totals;
+    compareTotal('Input tokens of the messages', messages.stated, messages.counted, this.#context);
+    compareTotal('Input tokens of the ledger', ledgerInput.stated, ledgerInput.counted, this.#context);
+    compareTotal('Output tokens of the ledger', ledgerOutput.stated, ledgerOutput.counted, this.#context);
+  }
 
   /** `totalInputTokens` is the sum of the three input counts. OpenAI bills no cache writes: they count as input. */
-  const toAmpUsage = (tokens: JsonObject, model: string | null): Usage | undefined => {
-    const input = kit.toCount(tokens, 'inputTokens');
-    const written = kit.toCount(tokens, 'cacheCreationInputTokens');
+  #toAmpUsage(tokens: JsonObject, model: string | null): Usage | undefined {
+    const input = this.#kit.toCount(tokens, 'inputTokens');
+    const written = this.#kit.toCount(tokens, 'cacheCreationInputTokens');
     const isFree = model?.startsWith('gpt-') === true;
     return toUsageIfAny({
       inputTokens: isFree ? input + written : input,
-      outputTokens: kit.toCount(tokens, 'outputTokens'),
-      cacheReadTokens: kit.toCount(tokens, 'cacheReadInputTokens'),
+      outputTokens: this.#kit.toCount(tokens, 'outputTokens'),
+      cacheReadTokens: this.#kit.toCount(tokens, 'cacheReadInputTokens'),
       cacheWriteTokens: isFree ? 0 : written,
     });
-  };
+  }
 
-  const readMessage = (message: JsonObject): { timestampMs: number | undefined; records: TranscriptRecord[] } => {
-    const tokens = kit.toUsagePart(message, 'usage');
+  #readMessage(message: JsonObject): { timestampMs: number | undefined; records: TranscriptRecord[] } {
+    const tokens = this.#kit.toUsagePart(message, 'usage');
     const meta = readObject(message.meta);
-    const ownMs = kit.toTimeMs(tokens?.timestamp ?? message.timestamp ?? meta?.sentAt);
-    const beforeMs = state.lastMs ?? state.startedAtMs;
-    state.lastMs = ownMs ?? state.lastMs;
+    const ownMs = this.#kit.toTimeMs(tokens?.timestamp ?? message.timestamp ?? meta?.sentAt);
+    const beforeMs = this.state.lastMs ?? this.state.startedAtMs;
+    this.state.lastMs = ownMs ?? this.state.lastMs;
     const timestampMs = ownMs ?? beforeMs;
-    const parentToolUseId = kit.toId(message.parentToolUseId);
+    const parentToolUseId = this.#kit.toId(message.parentToolUseId);
     const place = { parentToolUseId, isSidechain: parentToolUseId !== null };
-    const base = { timestampMs, uuid: kit.toId(message.dtwMessageID ?? message.protocolMessageID), ...place };
-    const identity = typeof message.messageId === 'number' ? `${state.threadId ?? ''}/${message.messageId}` : null;
+    const base = { timestampMs, uuid: this.#kit.toId(message.dtwMessageID ?? message.protocolMessageID), ...place };
+    const identity = typeof message.messageId === 'number' ? `${this.state.threadId ?? ''}/${message.messageId}` : null;
     if (message.role === 'assistant') {
-      const answer = toAssistant(message, tokens, base, identity);
-      return { timestampMs, records: ownMs === undefined ? toUndated(message.messageId, answer, beforeMs) : [answer] };
+      const answer = this.#toAssistant(message, tokens, base, identity);
+      return {
+        timestampMs,
+        records: ownMs === undefined ? this.#toUndated(message.messageId, answer, beforeMs) : [answer],
+      };
     }
     const content = Array.isArray(message.content) ? message.content : [message.content ?? ''];
     if (message.role !== 'user')
-      return { timestampMs, records: [newMessage('system', { ...base, blocks: kit.toBlocks(content) })] };
+      return { timestampMs, records: [newMessage('system', { ...base, blocks: this.#kit.toBlocks(content) })] };
     const isResult = content.some((element) => readObject(element)?.type === 'tool_result');
     const records = isResult
-      ? [newMessage('user', { ...base, blocks: content.flatMap((element) => toUserBlocks(element, ownMs)) })]
-      : kit.toPromptRecords(content, base, identity);
+      ? [newMessage('user', { ...base, blocks: content.flatMap((element) => this.#toUserBlocks(element, ownMs)) })]
+      : this.#kit.toPromptRecords(content, base, identity);
     return { timestampMs, records };
-  };
+  }
 
-  const toAssistant = (
+  #toAssistant(
     message: JsonObject,
     tokens: JsonObject | undefined,
     base: Partial<MessageRecord>,
     identity: string | null,
-  ): MessageRecord => {
-    const model = kit.toId(tokens?.model ?? message.model);
-    const usage = tokens && toAmpUsage(tokens, model);
-    if (tokens !== undefined && usage !== undefined) observeUsage(message.messageId, tokens, usage);
+  ): MessageRecord {
+    const model = this.#kit.toId(tokens?.model ?? message.model);
+    const usage = tokens && this.#toAmpUsage(tokens, model);
+    if (tokens !== undefined && usage !== undefined) this.#observeUsage(message.messageId, tokens, usage);
     const blocks = (Array.isArray(message.content) ? message.content : [message.content ?? '']).flatMap(
       (element): BlockContent[] => {
         const block = readObject(element);
-        if (block?.type !== 'tool_use') return kit.toBlocks([element]);
-        return kit.toToolUseBlocks({ id: block.id, name: block.name, input: block.input });
+        if (block?.type !== 'tool_use') return this.#kit.toBlocks([element]);
+        return this.#kit.toToolUseBlocks({ id: block.id, name: block.name, input: block.input });
       },
     );
-    const stopReason = kit.toId(readObject(message.state)?.stopReason) ?? 'stop';
+    const stopReason = this.#kit.toId(readObject(message.state)?.stopReason) ?? 'stop';
     return newMessage('assistant', {
       ...base,
       model,
@@ -170,145 +213,136 @@ export function createAmpThreadReader(context: ReaderContext, state: AmpThreadSt
       blocks,
       responseId: toResponseId(tokens, usage, identity),
     });
-  };
+  }
 
   /** `totalInputTokens` is the sum of the three counts of input. */
-  const observeUsage = (messageId: JsonValue | undefined, tokens: JsonObject, usage: Usage): void => {
+  #observeUsage(messageId: JsonValue | undefined, tokens: JsonObject, usage: Usage): void {
     const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
     if (typeof tokens.totalInputTokens === 'number') {
-      state.totals.messages.stated += kit.toCount(tokens, 'totalInputTokens');
-      state.totals.messages.counted += input;
+      this.state.totals.messages.stated += this.#kit.toCount(tokens, 'totalInputTokens');
+      this.state.totals.messages.counted += input;
     }
     for (const [field, value] of Object.entries(tokens)) {
       if (typeof value !== 'number' || value <= 0 || USAGE_FIELDS.has(field) || !/tokens?$/i.test(field)) continue;
-      context.report('unknown_usage', 'notice', `Unknown field of usage: ${cutCharacters(field, MAX_TYPE_LENGTH)}`);
+      this.#context.report(
+        'unknown_usage',
+        'notice',
+        `Unknown field of usage: ${cutCharacters(field, MAX_TYPE_LENGTH)}`,
+      );
     }
-    if (typeof messageId !== 'number' || state.counted.size >= MAX_REMEMBERED_MESSAGES) return;
-    state.counted.set(messageId, { uncached: kit.toCount(tokens, 'inputTokens'), input, output: usage.outputTokens });
-  };
+    if (typeof messageId !== 'number' || this.state.counted.size >= MAX_REMEMBERED_MESSAGES) return;
+    this.state.counted.set(messageId, {
+      uncached: this.#kit.toCount(tokens, 'inputTokens'),
+      input,
+      output: usage.outputTokens,
+    });
+  }
 
   /** The answer without a time, which the ledger may state later; the oldest one that waited too long. */
-  const toUndated = (
+  #toUndated(
     messageId: JsonValue | undefined,
     answer: MessageRecord,
     beforeMs: number | undefined,
-  ): TranscriptRecord[] => {
+  ): TranscriptRecord[] {
     const isNamed = answer.usage === undefined || answer.responseId !== null;
     if (typeof messageId !== 'number' || !isNamed) return [answer];
     const known = answer.usage === undefined ? { group: `amp/${messageId}` } : { responseId: answer.responseId };
-    state.undated.set(messageId, { known, beforeMs });
-    const [oldest] = state.undated;
-    const isFull = state.undated.size > MAX_UNDATED_ANSWERS && oldest !== undefined;
-    if (isFull) state.undated.delete(oldest[0]);
+    this.state.undated.set(messageId, { known, beforeMs });
+    const [oldest] = this.state.undated;
+    const isFull = this.state.undated.size > MAX_UNDATED_ANSWERS && oldest !== undefined;
+    if (isFull) this.state.undated.delete(oldest[0]);
     const undated = { ...answer, ...known, timestampMs: undefined, timestamp: null };
-    return [undated, ...(isFull ? [toDated(oldest[1], oldest[1].beforeMs)] : [])];
-  };
+    return [undated, ...(isFull ? [this.#toDated(oldest[1], oldest[1].beforeMs)] : [])];
+  }
 
-  const toDated = ({ known }: UndatedAnswer, timestampMs: number | undefined): MessageRecord =>
-    newMessage('assistant', { ...known, timestampMs });
+  #toDated({ known }: UndatedAnswer, timestampMs: number | undefined): MessageRecord {
+    return newMessage('assistant', { ...known, timestampMs });
+  }
 
   /** `{"type":"tool_result","toolUseID":"…","run":{"status":"done","result":…}}` */
-  const toUserBlocks = (element: JsonValue, timestampMs: number | undefined): BlockContent[] => {
+  #toUserBlocks(element: JsonValue, timestampMs: number | undefined): BlockContent[] {
     const block = readObject(element);
-    if (block?.type !== 'tool_result') return kit.toBlocks([element]);
+    if (block?.type !== 'tool_result') return this.#kit.toBlocks([element]);
     const run = readObject(block.run);
     const { status } = run ?? {};
     const isError = status === 'error' || status === 'cancelled' || status === 'rejected-by-user';
     const id = block.toolUseID ?? block.tool_use_id;
     const content = toOutput(run?.result) ?? readText(readObject(run?.error)?.message) ?? block.content;
-    return kit.toToolResultBlocks({ id, content, isError, isDenied: status === 'rejected-by-user' }, timestampMs);
-  };
+    return this.#kit.toToolResultBlocks({ id, content, isError, isDenied: status === 'rejected-by-user' }, timestampMs);
+  }
 
   /**
    * `usageLedger.events[]` of older threads. Usage that messages state themselves is not counted again. Credits are not
    * dollars.
    */
-  const readLedger = (ledger: JsonObject): TranscriptRecord[] =>
-    (Array.isArray(ledger.events) ? ledger.events : []).filter(isJsonObject).flatMap((event): TranscriptRecord[] => {
-      const { id } = event;
-      const toMessageId = typeof event.toMessageId === 'number' ? event.toMessageId : undefined;
-      const tokens = kit.toUsagePart(event, 'tokens');
-      const timestampMs = kit.toTimeMs(event.timestamp);
-      const answer = toMessageId === undefined ? undefined : state.undated.get(toMessageId);
-      const dated = answer === undefined ? [] : [toDated(answer, timestampMs ?? answer.beforeMs)];
-      if (toMessageId !== undefined) state.undated.delete(toMessageId);
-      const counted = toMessageId === undefined ? undefined : state.counted.get(toMessageId);
-      if (tokens !== undefined && counted !== undefined) observeLedger(tokens, counted);
-      const isCounted = toMessageId === undefined ? state.counted.size > 0 : counted !== undefined;
-      if (tokens === undefined || isCounted) return dated;
-      const usage = toUsageIfAny({
-        inputTokens: kit.toCount(tokens, 'input'),
-        outputTokens: kit.toCount(tokens, 'output'),
+  #readLedger(ledger: JsonObject): TranscriptRecord[] {
+    return (Array.isArray(ledger.events) ? ledger.events : [])
+      .filter(isJsonObject)
+      .flatMap((event): TranscriptRecord[] => {
+        const { id } = event;
+        const toMessageId = typeof event.toMessageId === 'number' ? event.toMessageId : undefined;
+        const tokens = this.#kit.toUsagePart(event, 'tokens');
+        const timestampMs = this.#kit.toTimeMs(event.timestamp);
+        const answer = toMessageId === undefined ? undefined : this.state.undated.get(toMessageId);
+        const dated = answer === undefined ? [] : [this.#toDated(answer, timestampMs ?? answer.beforeMs)];
+        if (toMessageId !== undefined) this.state.undated.delete(toMessageId);
+        const counted = toMessageId === undefined ? undefined : this.state.counted.get(toMessageId);
+        if (tokens !== undefined && counted !== undefined) this.#observeLedger(tokens, counted);
+        const isCounted = toMessageId === undefined ? this.state.counted.size > 0 : counted !== undefined;
+        if (tokens === undefined || isCounted) return dated;
+        const usage = toUsageIfAny({
+          inputTokens: this.#kit.toCount(tokens, 'input'),
+          outputTokens: this.#kit.toCount(tokens, 'output'),
+        });
+        if (usage === undefined) return dated;
+        const responseId = typeof id === 'string' ? `amp-ledger/${id}` : null;
+        const group = answer !== undefined && 'group' in answer.known ? { group: answer.known.group } : {};
+        const response = {
+          usage,
+          responseId,
+          model: this.#kit.toId(event.model),
+          timestampMs,
+          stopReason: 'stop',
+          ...group,
+        };
+        return [...dated, newUsageRecord(response)];
       });
-      if (usage === undefined) return dated;
-      const responseId = typeof id === 'string' ? `amp-ledger/${id}` : null;
-      const group = answer !== undefined && 'group' in answer.known ? { group: answer.known.group } : {};
-      const response = { usage, responseId, model: kit.toId(event.model), timestampMs, stopReason: 'stop', ...group };
-      return [...dated, newUsageRecord(response)];
-    });
+  }
 
   /** The ledger's input contains what was read from the cache and written to it, or leaves out both. */
-  const observeLedger = (tokens: JsonObject, { uncached, input, output }: AmpCount): void => {
-    const { ledgerInput, ledgerOutput } = state.totals;
-    const stated = kit.toCount(tokens, 'input');
+  #observeLedger(tokens: JsonObject, { uncached, input, output }: AmpCount): void {
+    const { ledgerInput, ledgerOutput } = this.state.totals;
+    const stated = this.#kit.toCount(tokens, 'input');
     ledgerInput.stated += stated;
     ledgerInput.counted += stated === uncached ? stated : input;
-    ledgerOutput.stated += kit.toCount(tokens, 'output');
+    ledgerOutput.stated += this.#kit.toCount(tokens, 'output');
     ledgerOutput.counted += output;
-  };
+  }
 
-  const readMember = (line: JsonObject): TranscriptRecord[] => {
-    state.threadId = kit.toId(line.id) ?? state.threadId;
-    state.startedAtMs = kit.toTimeMs(line.created) ?? state.startedAtMs;
+  #readMember(line: JsonObject): TranscriptRecord[] {
+    this.state.threadId = this.#kit.toId(line.id) ?? this.state.threadId;
+    this.state.startedAtMs = this.#kit.toTimeMs(line.created) ?? this.state.startedAtMs;
     const ledger = readObject(line.usageLedger);
-    if (ledger !== undefined && !state.hasMessages) state.ledger = ledger;
+    if (ledger !== undefined && !this.state.hasMessages) this.state.ledger = ledger;
     const title = readText(line.title);
     const tree = readObject(line.env)?.initial;
     const [folder] = [readObject(tree)?.trees].flat();
     const cwd = readText(readObject(folder)?.uri)?.replace(/^file:\/\//, '') ?? null;
     const git = readObject(readObject(folder)?.repository);
     const session = toSessionRecord({
-      sessionId: kit.toId(line.id),
-      cwd: cwd === null ? null : kit.toId(cwd),
-      repository: toRepository(kit.toId(git?.url)),
-      commitHash: kit.toId(git?.sha),
+      sessionId: this.#kit.toId(line.id),
+      cwd: cwd === null ? null : this.#kit.toId(cwd),
+      repository: toRepository(this.#kit.toId(git?.url)),
+      commitHash: this.#kit.toId(git?.sha),
     });
     const others = Object.entries(line).filter(([name]) => !READ_MEMBERS.has(name));
     return [
       session ?? [],
-      others.flatMap(([name, value]) => unread.read(name, { [name]: value })),
+      others.flatMap(([name, value]) => this.#unread.read(name, { [name]: value })),
       title === null ? [] : toCutTitle('generated', title),
-      ledger === undefined || !state.hasMessages ? [] : readLedger(ledger),
+      ledger === undefined || !this.state.hasMessages ? [] : this.#readLedger(ledger),
     ].flat();
-  };
-
-  return {
-    state,
-    read(line) {
-      const message = readObject(line.messages);
-      state.hasMessages ||= message !== undefined;
-      if (message !== undefined) return { type: readText(message.role) ?? 'message', ...readMessage(message) };
-      const [type = 'member'] = Object.keys(line);
-      const records = readMember(line);
-      return {
-        type: readType(type) ?? 'member',
-        timestampMs: 'created' in line ? state.startedAtMs : undefined,
-        records,
-      };
-    },
-    readEnd() {
-      const records = state.ledger === null ? [] : readLedger(state.ledger);
-      for (const answer of state.undated.values()) records.push(toDated(answer, answer.beforeMs));
-      state.undated.clear();
-      return records;
-    },
-    finish() {
-      const { messages, ledgerInput, ledgerOutput } = state.totals;
-      compareTotal('Input tokens of the messages', messages.stated, messages.counted, context);
-      compareTotal('Input tokens of the ledger', ledgerInput.stated, ledgerInput.counted, context);
-      compareTotal('Output tokens of the ledger', ledgerOutput.stated, ledgerOutput.counted, context);
-    },
-  };
+  }
 }
 
 /** Forks of a thread copy its messages with their times and counts, but under another thread id. */

@@ -3,7 +3,7 @@ import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import { newMessage } from '../../records/new-records.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
 import type { Usage } from '../../records/usage.ts';
-import type { Reader, ReaderContext } from '../agent.ts';
+import type { Reader, ReaderContext, ReadLine } from '../agent.ts';
 import {
   createReaderKit,
   type ReaderKit,
@@ -12,7 +12,7 @@ import {
   toSoldModel,
   toUsageIfAny,
 } from '../reader-kit.ts';
-import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
+import { createUnreadLines, reportUnknownCounts, type UnreadLines, type UnreadTypes } from '../unread-lines.ts';
 import { toImages } from './content.ts';
 import { CLINE_TOOLS } from './task-types.ts';
 
@@ -53,130 +53,151 @@ export function createClineSessionReader(
   context: ReaderContext,
   state: ClineSessionState = { isSubagent: false, agentId: null, version: null, isImport: false },
 ): Reader {
-  const kit = createReaderKit(context, CLINE_TOOLS);
-  const unread = createUnreadLines(UNREAD, context);
+  return new ClineSessionReader(context, state);
+}
 
-  const readOrigin = (origin: JsonObject): TranscriptRecord[] => {
-    state.isSubagent ||= readText(origin.parentThreadId) !== null;
-    state.agentId = kit.toId(origin.subagent) ?? state.agentId;
-    state.version = kit.toId(origin.version) ?? state.version;
-    state.isImport ||= origin.mode === 'import';
-    const session = toSessionRecord({ version: state.version, entrypoint: kit.toId(origin.source) });
+class ClineSessionReader implements Reader {
+  readonly #context: ReaderContext;
+  readonly state: ClineSessionState;
+  readonly #kit: ReturnType<typeof createReaderKit>;
+  readonly #unread: UnreadLines;
+
+  constructor(context: ReaderContext, state: ClineSessionState) {
+    this.#context = context;
+    this.state = state;
+    this.#kit = createReaderKit(context, CLINE_TOOLS);
+    this.#unread = createUnreadLines(UNREAD, context);
+  }
+
+  read(line: JsonObject): ReadLine {
+    const [type = 'member'] = Object.keys(line);
+    const timestampMs = type === 'messages' ? this.#kit.toTimeMs(readObject(line.messages)?.ts) : undefined;
+    return { type, timestampMs, records: this.#readMember(type, line, timestampMs) };
+  }
+
+  #readOrigin(origin: JsonObject): TranscriptRecord[] {
+    this.state.isSubagent ||= readText(origin.parentThreadId) !== null;
+    this.state.agentId = this.#kit.toId(origin.subagent) ?? this.state.agentId;
+    this.state.version = this.#kit.toId(origin.version) ?? this.state.version;
+    this.state.isImport ||= origin.mode === 'import';
+    const session = toSessionRecord({ version: this.state.version, entrypoint: this.#kit.toId(origin.source) });
     return session === undefined ? [] : [session];
-  };
+  }
 
-  const readUser = (message: JsonObject, known: Partial<MessageRecord>): TranscriptRecord[] => {
+  #readUser(message: JsonObject, known: Partial<MessageRecord>): TranscriptRecord[] {
     const elements = toElements(message.content);
     const results = elements.filter((element) => element.type === 'tool_result');
     const others = elements.filter((element) => element.type !== 'tool_result').map(toApiElement);
     const records: TranscriptRecord[] = [];
     if (results.length > 0) {
-      const blocks = results.flatMap((result) => kit.toToolResultBlocks(toResultSource(result), known.timestampMs));
+      const blocks = results.flatMap((result) =>
+        this.#kit.toToolResultBlocks(toResultSource(result), known.timestampMs),
+      );
       records.push(newMessage('user', { ...known, blocks }));
     }
     if (others.length === 0) return records;
     const { kind, displayRole } = readObject(message.metadata) ?? {};
     if (typeof kind === 'string' || typeof displayRole === 'string' || results.length > 0) {
-      return [...records, newMessage('user', { ...known, metadata: { isMeta: true }, blocks: kit.toBlocks(others) })];
+      return [
+        ...records,
+        newMessage('user', { ...known, metadata: { isMeta: true }, blocks: this.#kit.toBlocks(others) }),
+      ];
     }
-    return [...records, ...toPrompt(others, known)];
-  };
+    return [...records, ...this.#toPrompt(others, known)];
+  }
 
-  const toPrompt = (elements: JsonObject[], known: Partial<MessageRecord>): TranscriptRecord[] => {
+  #toPrompt(elements: JsonObject[], known: Partial<MessageRecord>): TranscriptRecord[] {
     const unwrapped = elements.map((element) =>
       typeof element.text === 'string' ? { ...element, text: element.text.replaceAll(WRAPPER, '').trim() } : element,
     );
     const typed = unwrapped.flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? text : []));
     const prompt = typed.map((text) => text.replaceAll(NOTICE, '').trim()).find((text) => text !== '');
-    return kit
+    return this.#kit
       .toPromptRecords(unwrapped, known, known.uuid ?? null)
       .map((record) =>
         record.kind === 'message' && prompt !== undefined
-          ? { ...record, promptText: kit.toPromptText(prompt) }
+          ? { ...record, promptText: this.#kit.toPromptText(prompt) }
           : record,
       );
-  };
+  }
 
-  const readAnswer = (message: JsonObject, known: Partial<MessageRecord>): TranscriptRecord[] => {
-    const provider = kit.toId(readObject(message.modelInfo)?.provider);
-    const model = toSoldModel(kit.toId(readObject(message.modelInfo)?.id), provider);
-    const metrics = kit.toUsagePart(message, 'metrics');
+  #readAnswer(message: JsonObject, known: Partial<MessageRecord>): TranscriptRecord[] {
+    const provider = this.#kit.toId(readObject(message.modelInfo)?.provider);
+    const model = toSoldModel(this.#kit.toId(readObject(message.modelInfo)?.id), provider);
+    const metrics = this.#kit.toUsagePart(message, 'metrics');
     // What another agent used is in its own transcripts.
-    const isCounted = !state.isImport || OWN_ID.test(known.uuid ?? '');
-    if (isCounted) reportUnknownCounts(metrics, METRICS, context);
-    const usage = metrics && isCounted ? readMetrics(metrics, kit) : undefined;
-    const reportedCostUsd = usage && metrics ? toReportedCost(kit.toDollars(metrics, 'cost')) : null;
-    const responseId = usage === undefined ? null : toResponseId(message, context.sessionId);
+    const isCounted = !this.state.isImport || OWN_ID.test(known.uuid ?? '');
+    if (isCounted) reportUnknownCounts(metrics, METRICS, this.#context);
+    const usage = metrics && isCounted ? readMetrics(metrics, this.#kit) : undefined;
+    const reportedCostUsd = usage && metrics ? toReportedCost(this.#kit.toDollars(metrics, 'cost')) : null;
+    const responseId = usage === undefined ? null : toResponseId(message, this.#context.sessionId);
     const activities = toActivities(message);
     const blocks = [
-      ...activities.flatMap((activity) => toCallBlocks({ ...activity, id: activity.toolCallId ?? null })),
+      ...activities.flatMap((activity) => this.#toCallBlocks({ ...activity, id: activity.toolCallId ?? null })),
       ...toElements(message.content).flatMap((element) =>
-        element.type === 'tool_use' ? toCallBlocks(element) : kit.toBlocks([toApiElement(element)]),
+        element.type === 'tool_use' ? this.#toCallBlocks(element) : this.#kit.toBlocks([toApiElement(element)]),
       ),
     ];
     const response = { responseId, usage, model, reportedCostUsd, stopReason: metrics === undefined ? null : 'stop' };
     const metadata = provider === null ? {} : { provider };
-    const results = activities.flatMap((activity) => toActivityResult(activity, known.timestampMs));
+    const results = activities.flatMap((activity) => this.#toActivityResult(activity, known.timestampMs));
     return [
       newMessage('assistant', { ...known, ...response, metadata, blocks }),
       ...(results.length === 0 ? [] : [newMessage('user', { timestampMs: known.timestampMs, blocks: results })]),
     ];
-  };
+  }
 
-  const toCallBlocks = (call: JsonObject): BlockContent[] => {
+  #toCallBlocks(call: JsonObject): BlockContent[] {
     const name = readText(call.name ?? call.toolName) ?? 'unknown';
     // MCP tools are named `server__tool`.
     const mcpServer = /^(.+?)__/.exec(name)?.[1] ?? null;
-    return kit.toToolUseBlocks({ id: call.id, name, input: call.input ?? null, mcpServer, facts: toFacts(call.input) });
-  };
+    return this.#kit.toToolUseBlocks({
+      id: call.id,
+      name,
+      input: call.input ?? null,
+      mcpServer,
+      facts: toFacts(call.input),
+    });
+  }
 
   /** The result of a tool that the provider ran during the request. */
-  const toActivityResult = (activity: JsonObject, timestampMs: number | undefined): BlockContent[] => {
+  #toActivityResult(activity: JsonObject, timestampMs: number | undefined): BlockContent[] {
     if (activity.output === undefined) return [];
     const result = { tool_use_id: activity.toolCallId ?? null, content: activity.output, is_error: activity.isError };
-    return kit.toToolResultBlocks(toResultSource(result as JsonObject), timestampMs);
-  };
+    return this.#kit.toToolResultBlocks(toResultSource(result as JsonObject), timestampMs);
+  }
 
-  const readMessage = (message: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+  #readMessage(message: JsonObject, timestampMs: number | undefined): TranscriptRecord[] {
     const known = {
       timestampMs,
-      uuid: kit.toId(message.id),
-      isSidechain: state.isSubagent,
-      agentId: state.isSubagent ? state.agentId : null,
-      agentVersion: state.version,
+      uuid: this.#kit.toId(message.id),
+      isSidechain: this.state.isSubagent,
+      agentId: this.state.isSubagent ? this.state.agentId : null,
+      agentVersion: this.state.version,
     };
-    return message.role === 'assistant' ? readAnswer(message, known) : readUser(message, known);
-  };
+    return message.role === 'assistant' ? this.#readAnswer(message, known) : this.#readUser(message, known);
+  }
 
-  const readMember = (type: string, line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+  #readMember(type: string, line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] {
     const object = readObject(line[type]);
     switch (type) {
       case 'sessionId':
-        return [toSessionRecord({ sessionId: kit.toId(line.sessionId) }) ?? []].flat();
+        return [toSessionRecord({ sessionId: this.#kit.toId(line.sessionId) }) ?? []].flat();
       case 'agent':
-        state.isSubagent = typeof line.agent === 'string' && line.agent !== 'lead';
+        this.state.isSubagent = typeof line.agent === 'string' && line.agent !== 'lead';
         return [];
       case 'origin':
-        return object === undefined ? [] : readOrigin(object);
+        return object === undefined ? [] : this.#readOrigin(object);
       case 'messages':
-        return object === undefined ? [] : readMessage(object, timestampMs);
+        return object === undefined ? [] : this.#readMessage(object, timestampMs);
       case 'system_prompt': {
         const cwd = FOLDER.exec(readText(line.system_prompt) ?? '')?.[1]?.trim() ?? null;
         return [toSessionRecord({ cwd }) ?? []].flat();
       }
       default:
-        return unread.read(type, line);
+        return this.#unread.read(type, line);
     }
-  };
-
-  return {
-    state,
-    read(line) {
-      const [type = 'member'] = Object.keys(line);
-      const timestampMs = type === 'messages' ? kit.toTimeMs(readObject(line.messages)?.ts) : undefined;
-      return { type, timestampMs, records: readMember(type, line, timestampMs) };
-    },
-  };
+  }
 }
 
 /**

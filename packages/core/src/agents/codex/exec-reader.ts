@@ -4,7 +4,7 @@ import { newMessage, newToolUse, newUsageRecord } from '../../records/new-record
 import type { BlockContent, NoticeRecord, TranscriptRecord } from '../../records/records.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import { MAX_TOKENS_PER_SESSION, type Usage } from '../../records/usage.ts';
-import type { Reader, ReaderContext } from '../agent.ts';
+import type { Reader, ReaderContext, ReaderLine, ReadLine } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import { createReaderKit, readType, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
 import { toShellProgram } from '../shell-program.ts';
@@ -48,16 +48,35 @@ export function createExecReader(
     lastError: null,
   },
 ): Reader {
-  const kit = createReaderKit(context, {});
-  const onNestingTooDeep = (): void =>
-    context.report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored');
-  const { isLive = false } = context;
+  return new ExecReader(context, state);
+}
 
-  const toToolUseBlocks = (id: string, item: JsonObject): BlockContent[] | undefined => {
+class ExecReader implements Reader {
+  readonly #context: ReaderContext;
+  readonly state: CodexExecState;
+  readonly #kit: ReturnType<typeof createReaderKit>;
+  readonly #isLive: boolean;
+
+  constructor(context: ReaderContext, state: CodexExecState) {
+    this.#context = context;
+    this.state = state;
+    this.#kit = createReaderKit(context, {});
+    const { isLive = false } = context;
+    this.#isLive = isLive;
+  }
+
+  read(line: JsonObject, { arrivalMs }: ReaderLine): ReadLine {
+    const type = readType(line.type);
+    const timestampMs = parseTimestampMs(line.timestamp ?? line.timestamp_ms) ?? arrivalMs;
+    const records = type === undefined ? [] : this.#readLine(type, line, timestampMs);
+    return { type, timestampMs, records };
+  }
+
+  #toToolUseBlocks(id: string, item: JsonObject): BlockContent[] | undefined {
     const tool = toCodexTool(item);
     if (tool === undefined) return undefined;
     const { toolName, input, kind, toolInput: summary } = tool;
-    return kit.toToolUseBlocks({ id, name: toolName, input }).map((block) => {
+    return this.#kit.toToolUseBlocks({ id, name: toolName, input }).map((block) => {
       const { facts } = describeToolUse(toolName, input, block.contentBytes);
       const filePath = kind === 'edit' ? toFilePath(item.changes) : facts.file_path;
       const program = kind === 'shell' ? toShellProgram(readText(item.command) ?? '') : null;
@@ -65,12 +84,12 @@ export function createExecReader(
       block.toolUse = { ...newToolUse(known), summary };
       return block;
     });
-  };
+  }
 
-  const readTool = (stage: string, item: JsonObject, timestampMs: TimeMs): TranscriptRecord[] | undefined => {
-    const { openCalls, model } = state;
+  #readTool(stage: string, item: JsonObject, timestampMs: TimeMs): TranscriptRecord[] | undefined {
+    const { openCalls, model } = this.state;
     const id = readText(item.id) ?? '';
-    const blocks = toToolUseBlocks(id, item);
+    const blocks = this.#toToolUseBlocks(id, item);
     if (blocks === undefined) return undefined;
     const records: TranscriptRecord[] = [];
     if (!openCalls.has(id)) {
@@ -79,68 +98,73 @@ export function createExecReader(
       const [oldest] = openCalls;
       if (openCalls.size > MAX_OPEN_CALLS && oldest !== undefined) openCalls.delete(oldest);
     }
-    if (stage === 'item.updated' && isLive) records.push(toNotice(toItemType(item), ''));
+    if (stage === 'item.updated' && this.#isLive) records.push(toNotice(toItemType(item), ''));
     if (stage === 'item.completed') {
       openCalls.delete(id);
-      const content = toItemOutput(item, onNestingTooDeep);
+      const content = toItemOutput(item, this.#onNestingTooDeep);
       const error = toItemError(item, content);
       const result = { id, content, isError: error !== null, isDenied: item.status === 'declined' };
-      const message = kit.toToolResultMessage(result, { timestampMs });
+      const message = this.#kit.toToolResultMessage(result, { timestampMs });
       for (const { toolResult } of message.blocks) if (toolResult && error !== null) toolResult.error = error;
       records.push(message);
     }
     return records;
-  };
+  }
 
   /** A notice for watchers, and a system message in the transcript. */
-  const toError = (name: string, text: string, timestampMs: TimeMs): TranscriptRecord[] => {
-    state.lastError = text;
-    if (isLive) return [toNotice(name, text, true)];
-    return text === '' ? [] : [newMessage('system', { blocks: kit.toBlocks(text), timestampMs })];
-  };
+  #toError(name: string, text: string, timestampMs: TimeMs): TranscriptRecord[] {
+    this.state.lastError = text;
+    if (this.#isLive) return [toNotice(name, text, true)];
+    return text === '' ? [] : [newMessage('system', { blocks: this.#kit.toBlocks(text), timestampMs })];
+  }
 
-  const readItem = (stage: string, line: JsonObject, timestampMs: TimeMs): TranscriptRecord[] => {
+  #readItem(stage: string, line: JsonObject, timestampMs: TimeMs): TranscriptRecord[] {
     const item = readObject(line.item);
     if (item === undefined) return [newUnknown(stage, line)];
-    const { model } = state;
+    const { model } = this.state;
     const type = toItemType(item);
     const isDone = stage === 'item.completed';
     const text = readText(item.text) ?? '';
     switch (type) {
       case 'agent_message':
       case 'plan':
-        if (!isDone) return isLive ? [toNotice(type, text)] : [];
-        state.lastText = text;
-        return [newMessage('assistant', { blocks: kit.toBlocks(text), timestampMs, model })];
+        if (!isDone) return this.#isLive ? [toNotice(type, text)] : [];
+        this.state.lastText = text;
+        return [newMessage('assistant', { blocks: this.#kit.toBlocks(text), timestampMs, model })];
       case 'reasoning': {
-        if (isLive) return [toNotice(isDone ? 'thinking' : type, text)];
-        const blocks = isDone ? kit.toBlocks([{ type: 'thinking', thinking: text }]) : [];
+        if (this.#isLive) return [toNotice(isDone ? 'thinking' : type, text)];
+        const blocks = isDone ? this.#kit.toBlocks([{ type: 'thinking', thinking: text }]) : [];
         return isDone ? [newMessage('assistant', { blocks, timestampMs, model })] : [];
       }
       case 'todo_list':
-        if (isLive) return [toNotice(type, toPlanText(item.items))];
-        return isDone ? (readTool(stage, item, timestampMs) ?? []) : [];
+        if (this.#isLive) return [toNotice(type, toPlanText(item.items))];
+        return isDone ? (this.#readTool(stage, item, timestampMs) ?? []) : [];
       case 'error':
-        return toError(type, readText(item.message) ?? '', timestampMs);
+        return this.#toError(type, readText(item.message) ?? '', timestampMs);
       default:
-        return readTool(stage, item, timestampMs) ?? [newUnknown(stage, item, `${stage}/${type}`)];
+        return this.#readTool(stage, item, timestampMs) ?? [newUnknown(stage, item, `${stage}/${type}`)];
     }
-  };
+  }
 
   /** A total of the thread that falls is none: the stream does not say what its figures are. */
-  const observeTotal = ({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens }: Usage): void => {
+  #observeTotal({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens }: Usage): void {
     const input = inputTokens + cacheReadTokens + cacheWriteTokens;
-    compareTotal('Input tokens of the thread', input, Math.max(input, state.totals.input), context);
-    compareTotal('Output tokens of the thread', outputTokens, Math.max(outputTokens, state.totals.output), context);
-    state.totals = { input, output: outputTokens };
-  };
+    compareTotal('Input tokens of the thread', input, Math.max(input, this.state.totals.input), this.#context);
+    compareTotal(
+      'Output tokens of the thread',
+      outputTokens,
+      Math.max(outputTokens, this.state.totals.output),
+      this.#context,
+    );
+    this.state.totals = { input, output: outputTokens };
+  }
 
   /** Input includes tokens read from the cache and written to it, and output includes reasoning. */
-  const readUsage = (tokens: JsonObject | undefined, timestampMs: TimeMs): TranscriptRecord[] => {
+  #readUsage(tokens: JsonObject | undefined, timestampMs: TimeMs): TranscriptRecord[] {
     if (tokens === undefined) return [];
-    const count = (field: string): number => kit.toCount(tokens, field, MAX_TOKENS_PER_SESSION);
+    const count = (field: string): number => this.#kit.toCount(tokens, field, MAX_TOKENS_PER_SESSION);
     for (const field of listUnknownCounts(tokens, ['service_tier'])) {
-      context.report('unknown_usage', 'notice', `Unknown field of usage: ${field}`);
+      this.#context.report('unknown_usage', 'notice', `Unknown field of usage: ${field}`);
     }
     const cacheReadTokens = count('cached_input_tokens');
     const cacheWriteTokens = count('cache_write_input_tokens');
@@ -150,72 +174,72 @@ export function createExecReader(
       cacheReadTokens,
       cacheWriteTokens,
       thinkingTokens: count('reasoning_output_tokens'),
-      serviceTier: state.serviceTier,
+      serviceTier: this.state.serviceTier,
     });
-    if (usage !== undefined) observeTotal(usage);
-    const responseId = `codex-exec-thread/${state.threadId ?? context.sessionId ?? ''}`;
+    if (usage !== undefined) this.#observeTotal(usage);
+    const responseId = `codex-exec-thread/${this.state.threadId ?? this.#context.sessionId ?? ''}`;
     if (usage === undefined) return [];
-    return [newUsageRecord({ usage, responseId, timestampMs, model: state.model, stopReason: 'stop' })];
-  };
+    return [newUsageRecord({ usage, responseId, timestampMs, model: this.state.model, stopReason: 'stop' })];
+  }
 
-  const startThread = (line: JsonObject): TranscriptRecord[] => {
-    state.threadId = kit.toId(line.thread_id);
-    state.model = kit.toId(line.model);
-    state.openCalls.clear();
-    state.totals = { input: 0, output: 0 };
-    const { threadId: sessionId, model } = state;
-    if (isLive) return [{ kind: 'run', sessionId: sessionId ?? '', model, cwd: null, version: null, tools: [] }];
-    const session = toSessionRecord({ sessionId, cwd: kit.toId(line.cwd), version: kit.toId(line.cli_version) });
+  #startThread(line: JsonObject): TranscriptRecord[] {
+    this.state.threadId = this.#kit.toId(line.thread_id);
+    this.state.model = this.#kit.toId(line.model);
+    this.state.openCalls.clear();
+    this.state.totals = { input: 0, output: 0 };
+    const { threadId: sessionId, model } = this.state;
+    if (this.#isLive) return [{ kind: 'run', sessionId: sessionId ?? '', model, cwd: null, version: null, tools: [] }];
+    const session = toSessionRecord({
+      sessionId,
+      cwd: this.#kit.toId(line.cwd),
+      version: this.#kit.toId(line.cli_version),
+    });
     return session === undefined ? [] : [session];
-  };
+  }
 
-  const endTurn = (success: boolean, text: string | null): TranscriptRecord[] => {
-    state.lastText = null;
-    state.lastError = null;
-    if (!isLive) return [];
+  #endTurn(success: boolean, text: string | null): TranscriptRecord[] {
+    this.state.lastText = null;
+    this.state.lastError = null;
+    if (!this.#isLive) return [];
     const errorCode = success ? null : 'turn.failed';
     const nothing = { stopReason: null, durationMs: null, usage: undefined };
     return [{ kind: 'turn-end', success, subtype: null, errorCode, text, ...nothing }];
-  };
+  }
 
-  const readLine = (type: string, line: JsonObject, timestampMs: TimeMs): TranscriptRecord[] => {
+  #readLine(type: string, line: JsonObject, timestampMs: TimeMs): TranscriptRecord[] {
     for (const stated of [line, readObject(line.usage)]) {
-      if (observeTier(state, stated, kit.toId)) continue;
-      const tier = cutCharacters(state.serviceTier ?? '', MAX_TYPE_LENGTH);
-      context.report('unknown_usage', 'notice', `Unknown tier: ${tier}`);
+      if (observeTier(this.state, stated, this.#kit.toId)) continue;
+      const tier = cutCharacters(this.state.serviceTier ?? '', MAX_TYPE_LENGTH);
+      this.#context.report('unknown_usage', 'notice', `Unknown tier: ${tier}`);
     }
     switch (type) {
       case 'thread.started':
-        return startThread(line);
+        return this.#startThread(line);
       case 'turn.started':
-        return isLive ? [toNotice(type, '')] : [];
+        return this.#isLive ? [toNotice(type, '')] : [];
       case 'item.started':
       case 'item.updated':
       case 'item.completed':
-        return readItem(type, line, timestampMs);
+        return this.#readItem(type, line, timestampMs);
       case 'turn.completed':
-        return [...readUsage(kit.toUsagePart(line, 'usage'), timestampMs), ...endTurn(true, state.lastText)];
+        return [
+          ...this.#readUsage(this.#kit.toUsagePart(line, 'usage'), timestampMs),
+          ...this.#endTurn(true, this.state.lastText),
+        ];
       case 'turn.failed': {
         const text = toErrorText(line);
-        const isNew = !isLive && text !== null && text !== state.lastError;
-        return [...(isNew ? toError(type, text, timestampMs) : []), ...endTurn(false, text ?? type)];
+        const isNew = !this.#isLive && text !== null && text !== this.state.lastError;
+        return [...(isNew ? this.#toError(type, text, timestampMs) : []), ...this.#endTurn(false, text ?? type)];
       }
       case 'error':
-        return toError(type, toErrorText(line) ?? '', timestampMs);
+        return this.#toError(type, toErrorText(line) ?? '', timestampMs);
       default:
         return [newUnknown(type, line)];
     }
-  };
+  }
 
-  return {
-    state,
-    read(line, { arrivalMs }) {
-      const type = readType(line.type);
-      const timestampMs = parseTimestampMs(line.timestamp ?? line.timestamp_ms) ?? arrivalMs;
-      const records = type === undefined ? [] : readLine(type, line, timestampMs);
-      return { type, timestampMs, records };
-    },
-  };
+  readonly #onNestingTooDeep = (): void =>
+    this.#context.report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored');
 }
 
 function toNotice(name: string, text: string, isError = false): NoticeRecord {

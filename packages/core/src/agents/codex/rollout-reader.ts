@@ -5,8 +5,8 @@ import type { BlockContent, EventRecord, MessageRecord, TranscriptRecord } from 
 import { type SessionEventKind, UNKNOWN_MODEL } from '../../records/rows.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import type { Usage } from '../../records/usage.ts';
-import type { Reader, ReaderContext, ReaderLine } from '../agent.ts';
-import { createUnreadLines } from '../unread-lines.ts';
+import type { Reader, ReaderContext, ReaderLine, ReadLine } from '../agent.ts';
+import { createUnreadLines, type UnreadLines } from '../unread-lines.ts';
 import { observeCall, observeCallEvent } from './call-events.ts';
 import { type ItemContext, type RolloutItem, readRolloutItem, toFingerprint } from './rollout-items.ts';
 import { type RolloutLine, toRolloutLine } from './rollout-lines.ts';
@@ -48,134 +48,186 @@ interface RolloutReaderState {
 
 /** Reads rollouts, the files in which Codex keeps its threads: https://github.com/openai/codex, codex-rs/protocol. */
 export function createRolloutReader(context: ReaderContext, state = createState()): Reader {
-  const { thread, usage, responses, context: turn } = state;
-  const onIdentifierCut = (): void =>
-    context.report('identifier_truncated', 'warning', 'Identifier cut to 512 characters');
-  const onInvalidUsage = (field: string, isUnknown = false): void =>
-    isUnknown
-      ? context.report('unknown_usage', 'notice', `Unknown field of usage: ${field}`)
-      : context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
-  const identifier = (value: JsonValue | undefined): string | null => readIdentifier(value, onIdentifierCut);
-  const itemContext: ItemContext = {
-    maxInlineContentBytes: context.maxInlineContentBytes,
-    isUnmeasured: context.isLive === true,
-    onNestingTooDeep: () => context.report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored'),
-    onIdentifierCut,
-    onUnknownBlock: (type) => context.report('unknown_block_type', 'notice', `Unknown type of content block: ${type}`),
-    timestampMs: undefined,
-    toCallId: (content) => `${historyName()}/${content}`,
-  };
-  const unread = createUnreadLines(UNREAD_TYPES, context);
-  let timestampMs: number | undefined;
-  let isCopy = false;
+  return new RolloutReader(context, state);
+}
+
+class RolloutReader implements Reader {
+  readonly #context: ReaderContext;
+  readonly state: RolloutReaderState;
+  readonly #thread: ThreadState;
+  readonly #usage: UsageState;
+  readonly #responses: ResponseState;
+  readonly #turn: TurnContext;
+  readonly #itemContext: ItemContext;
+  readonly #unread: UnreadLines;
+  #timestampMs: number | undefined;
+  #isCopy = false;
+
+  constructor(context: ReaderContext, state: RolloutReaderState) {
+    this.#context = context;
+    this.state = state;
+    this.#thread = state.thread;
+    this.#usage = state.usage;
+    this.#responses = state.responses;
+    this.#turn = state.context;
+    this.#itemContext = {
+      maxInlineContentBytes: context.maxInlineContentBytes,
+      isUnmeasured: context.isLive === true,
+      onNestingTooDeep: () => this.#context.report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored'),
+      onIdentifierCut: this.#onIdentifierCut,
+      onUnknownBlock: (type) =>
+        this.#context.report('unknown_block_type', 'notice', `Unknown type of content block: ${type}`),
+      timestampMs: undefined,
+      toCallId: (content) => `${this.#historyName()}/${content}`,
+    };
+    this.#unread = createUnreadLines(UNREAD_TYPES, context);
+  }
+
+  read(source: JsonObject, { arrivalMs }: ReaderLine): ReadLine {
+    const line = toRolloutLine(source);
+    if (line === undefined) return { type: undefined, timestampMs: undefined, records: [] };
+    const type = cutCharacters(line.type, MAX_TYPE_LENGTH);
+    this.#timestampMs = this.#readTimestampMs(source.timestamp) ?? arrivalMs;
+    this.#thread.firstLineMs ??= this.#timestampMs;
+    const ordinal = typeof source.ordinal === 'number' ? source.ordinal : undefined;
+    const lineMs = this.#timestampMs;
+    this.#isCopy = isCopiedLine(this.#thread, lineMs, ordinal);
+    // Most versions stamp copied lines with the time of the copy, so the original time is unknown.
+    if (this.#isCopy && (lineMs ?? 0) >= (this.#thread.createdMs ?? 0)) this.#timestampMs = undefined;
+    this.#itemContext.timestampMs = this.#timestampMs;
+    const name = line.subtype === '' ? line.type : `${line.type}/${line.subtype}`;
+    const records = this.#readLine(line) ?? this.#unread.read(line.type, line.payload, name);
+    return { type, timestampMs: lineMs, records };
+  }
+
+  finish(): void {
+    compareTotals(this.#usage.checks.counts, this.#usage.total, 'thread', this.#context);
+    compareTotals(this.#usage.checks.records, this.#usage.recordTotal, "thread's records", this.#context);
+  }
 
   /** A name for the current point of the thread, the same in every copy of its history. */
-  const historyName = (): string => thread.turnId ?? `codex:${usage.chain}`;
+  #historyName(): string {
+    return this.#thread.turnId ?? `codex:${this.#usage.chain}`;
+  }
 
-  const toEvent = (
-    kind: SessionEventKind,
-    name: string | null,
-    identity: string,
-    details: JsonObject = {},
-  ): EventRecord => {
-    const uuid = `${historyName()}/${identity}`;
-    return { kind: 'event', event: { kind, name, details }, uuid, timestampMs, isSubagent: thread.isSubagent };
-  };
+  #toEvent(kind: SessionEventKind, name: string | null, identity: string, details: JsonObject = {}): EventRecord {
+    const uuid = `${this.#historyName()}/${identity}`;
+    return {
+      kind: 'event',
+      event: { kind, name, details },
+      uuid,
+      timestampMs: this.#timestampMs,
+      isSubagent: this.#thread.isSubagent,
+    };
+  }
 
-  const toMessage = (type: 'user' | 'assistant' | 'system', blocks: readonly BlockContent[]): MessageRecord =>
-    newMessage(type, {
+  #toMessage(type: 'user' | 'assistant' | 'system', blocks: readonly BlockContent[]): MessageRecord {
+    return newMessage(type, {
       blocks,
-      timestampMs,
-      model: type === 'assistant' ? turn.model : null,
-      gitBranch: turn.gitBranch,
-      agentVersion: turn.version,
-      isMarkedCopy: isCopy,
-      isSidechain: thread.isSubagent,
+      timestampMs: this.#timestampMs,
+      model: type === 'assistant' ? this.#turn.model : null,
+      gitBranch: this.#turn.gitBranch,
+      agentVersion: this.#turn.version,
+      isMarkedCopy: this.#isCopy,
+      isSidechain: this.#thread.isSubagent,
     });
+  }
 
-  const toUsageRecord = (response: CodexResponse, group: string | null): TranscriptRecord => {
+  #toUsageRecord(response: CodexResponse, group: string | null): TranscriptRecord {
     if (response.isBelated) {
-      context.report(
+      this.#context.report(
         'uncounted_response',
         'warning',
         'Interrupted before it was counted: used what the total grew by more',
       );
     }
     return newUsageRecord({
-      usage: toTieredUsage(response),
+      usage: this.#toTieredUsage(response),
       responseId: response.name,
       requestId: response.providerId,
       ...(group !== null && { group }),
-      timestampMs,
-      model: turn.model ?? (context.isLive === true ? null : UNKNOWN_MODEL),
+      timestampMs: this.#timestampMs,
+      model: this.#turn.model ?? (this.#context.isLive === true ? null : UNKNOWN_MODEL),
       stopReason: COMPLETED,
-      gitBranch: turn.gitBranch,
-      agentVersion: turn.version,
-      isMarkedCopy: isCopy,
-      isSubagent: thread.isSubagent,
+      gitBranch: this.#turn.gitBranch,
+      agentVersion: this.#turn.version,
+      isMarkedCopy: this.#isCopy,
+      isSubagent: this.#thread.isSubagent,
     });
-  };
+  }
 
-  const observeStatedTier = (stated: JsonObject | undefined): void => {
-    if (observeTier(turn, stated, identifier)) return;
-    context.report(
+  #observeStatedTier(stated: JsonObject | undefined): void {
+    if (observeTier(this.#turn, stated, this.#identifier)) return;
+    this.#context.report(
       'unknown_usage',
       'notice',
-      `Unknown tier: ${cutCharacters(turn.serviceTier ?? '', MAX_TYPE_LENGTH)}`,
+      `Unknown tier: ${cutCharacters(this.#turn.serviceTier ?? '', MAX_TYPE_LENGTH)}`,
     );
-  };
+  }
 
-  const toTieredUsage = ({ usage }: CodexResponse): Usage => ({ ...usage, serviceTier: turn.serviceTier });
+  #toTieredUsage({ usage }: CodexResponse): Usage {
+    return { ...usage, serviceTier: this.#turn.serviceTier };
+  }
 
-  const readCount = (info: JsonValue | undefined): TranscriptRecord[] => {
+  #readCount(info: JsonValue | undefined): TranscriptRecord[] {
     const object = readObject(info);
     if (object === undefined) {
-      if (info !== undefined && info !== null) onInvalidUsage('info');
+      if (info !== undefined && info !== null) this.#onInvalidUsage('info');
       return [];
     }
-    return readTokenCount(usage, object, { turnId: thread.turnId, isCopy }, onInvalidUsage).map((response) => {
-      if (response.isBelated) return toUsageRecord(response, responses.abandoned);
-      const group = takeGroup(responses);
-      responses.abandoned = null;
-      if (group !== null) responses.countsFirst = false;
-      else if (thread.turnId === null) responses.countsFirst ??= true;
-      responses.counted = responses.countsFirst === true ? response : null;
-      return toUsageRecord(response, group);
+    return readTokenCount(
+      this.#usage,
+      object,
+      { turnId: this.#thread.turnId, isCopy: this.#isCopy },
+      this.#onInvalidUsage,
+    ).map((response) => {
+      if (response.isBelated) return this.#toUsageRecord(response, this.#responses.abandoned);
+      const group = takeGroup(this.#responses);
+      this.#responses.abandoned = null;
+      if (group !== null) this.#responses.countsFirst = false;
+      else if (this.#thread.turnId === null) this.#responses.countsFirst ??= true;
+      this.#responses.counted = this.#responses.countsFirst === true ? response : null;
+      return this.#toUsageRecord(response, group);
     });
-  };
+  }
 
-  const readRecord = (record: JsonObject, isOfOpenItems: boolean): TranscriptRecord[] => {
+  #readRecord(record: JsonObject, isOfOpenItems: boolean): TranscriptRecord[] {
     const threadId = readText(record.thread_id);
-    if (threadId !== null && thread.id !== null) isCopy = threadId !== thread.id;
-    observeStatedTier(record);
-    observeStatedTier(readObject(record.usage));
-    const response = readUsageRecord(usage, record, { turnId: thread.turnId, isCopy }, onInvalidUsage);
+    if (threadId !== null && this.#thread.id !== null) this.#isCopy = threadId !== this.#thread.id;
+    this.#observeStatedTier(record);
+    this.#observeStatedTier(readObject(record.usage));
+    const response = readUsageRecord(
+      this.#usage,
+      record,
+      { turnId: this.#thread.turnId, isCopy: this.#isCopy },
+      this.#onInvalidUsage,
+    );
     if (response === undefined) return [];
-    if (!isCopy) usage.hasRecords = true;
-    responses.abandoned = null;
-    return [toUsageRecord(response, isOfOpenItems ? takeGroup(responses) : null)];
-  };
+    if (!this.#isCopy) this.#usage.hasRecords = true;
+    this.#responses.abandoned = null;
+    return [this.#toUsageRecord(response, isOfOpenItems ? takeGroup(this.#responses) : null)];
+  }
 
-  const toAssistant = ({ blocks }: RolloutItem, phase: string | null): MessageRecord => {
-    const message = toMessage('assistant', blocks);
+  #toAssistant({ blocks }: RolloutItem, phase: string | null): MessageRecord {
+    const message = this.#toMessage('assistant', blocks);
     for (const [field, value] of [
       ['phase', phase],
-      ['effort', turn.effort],
-      ['plan_type', turn.planType],
-      ['service_tier', turn.serviceTier],
+      ['effort', this.#turn.effort],
+      ['plan_type', this.#turn.planType],
+      ['service_tier', this.#turn.serviceTier],
     ] as const) {
       if (value !== null) message.metadata[field] = value;
     }
-    const { counted } = responses;
+    const { counted } = this.#responses;
     if (counted !== null) {
-      return { ...message, responseId: counted.name, usage: toTieredUsage(counted), stopReason: COMPLETED };
+      return { ...message, responseId: counted.name, usage: this.#toTieredUsage(counted), stopReason: COMPLETED };
     }
-    return { ...message, group: joinGroup(responses) };
-  };
+    return { ...message, group: joinGroup(this.#responses) };
+  }
 
-  const toUser = ({ blocks }: RolloutItem, item: JsonObject): TranscriptRecord[] => {
-    const message = toMessage('user', blocks);
-    const author = identifier(item.author);
+  #toUser({ blocks }: RolloutItem, item: JsonObject): TranscriptRecord[] {
+    const message = this.#toMessage('user', blocks);
+    const author = this.#identifier(item.author);
     if (author !== null) message.metadata.author = author;
     const kinds = readObject(item.internal_chat_message_metadata_passthrough)?.content_item_kinds;
     const typed = author === null ? toTypedText(item.content, kinds) : undefined;
@@ -184,200 +236,190 @@ export function createRolloutReader(context: ReaderContext, state = createState(
       return [message];
     }
     // Turns without ids begin with a prompt.
-    if (thread.turnId === null) abandonGroup(responses);
+    if (this.#thread.turnId === null) abandonGroup(this.#responses);
     // A prompt that a sub-agent copied was addressed to another thread.
-    if (typed !== '' && (!isCopy || !thread.isSubagent)) message.promptText = typed;
-    if (turn.approvalPolicy !== null) message.metadata.approval_policy = turn.approvalPolicy;
-    if (turn.sandbox !== null) message.metadata.sandbox = turn.sandbox;
-    observeHistory(usage, typed.slice(0, MAX_HISTORY_CHARACTERS));
-    if (thread.isSubagent) return [message];
-    return [toEvent('prompt', null, `prompt/${toFingerprint(typed)}`), message];
-  };
+    if (typed !== '' && (!this.#isCopy || !this.#thread.isSubagent)) message.promptText = typed;
+    if (this.#turn.approvalPolicy !== null) message.metadata.approval_policy = this.#turn.approvalPolicy;
+    if (this.#turn.sandbox !== null) message.metadata.sandbox = this.#turn.sandbox;
+    observeHistory(this.#usage, typed.slice(0, MAX_HISTORY_CHARACTERS));
+    if (this.#thread.isSubagent) return [message];
+    return [this.#toEvent('prompt', null, `prompt/${toFingerprint(typed)}`), message];
+  }
 
-  const toTextBlocks = (text: string): BlockContent[] =>
-    readRolloutItem({ role: 'system', content: text }, 'message', itemContext)?.blocks ?? [];
+  #toTextBlocks(text: string): BlockContent[] {
+    return readRolloutItem({ role: 'system', content: text }, 'message', this.#itemContext)?.blocks ?? [];
+  }
 
-  const readItem = (payload: JsonObject, type: string): TranscriptRecord[] | undefined => {
-    const item = readRolloutItem(payload, type, itemContext);
+  #readItem(payload: JsonObject, type: string): TranscriptRecord[] | undefined {
+    const item = readRolloutItem(payload, type, this.#itemContext);
     if (item === undefined) return undefined;
-    observeCall(state.callIds, payload);
+    observeCall(this.state.callIds, payload);
     switch (item.role) {
       case 'assistant':
-        return [toAssistant(item, identifier(payload.phase))];
+        return [this.#toAssistant(item, this.#identifier(payload.phase))];
       case 'output':
-        responses.isAnswered = responses.open !== null;
-        responses.counted = null;
-        return [toMessage('user', item.blocks)];
+        this.#responses.isAnswered = this.#responses.open !== null;
+        this.#responses.counted = null;
+        return [this.#toMessage('user', item.blocks)];
       case 'user':
-        return toUser(item, payload);
+        return this.#toUser(item, payload);
       default:
-        return [toMessage('system', item.blocks)];
+        return [this.#toMessage('system', item.blocks)];
     }
-  };
+  }
 
-  const beginTurn = (turnId: JsonValue | undefined): void => {
-    observeTurn(thread, readText(turnId));
-    abandonGroup(responses);
-    responses.counted = null;
-    state.lastError = null;
-  };
+  #beginTurn(turnId: JsonValue | undefined): void {
+    observeTurn(this.#thread, readText(turnId));
+    abandonGroup(this.#responses);
+    this.#responses.counted = null;
+    this.state.lastError = null;
+  }
 
   /** `subtype`: whether the turn failed (`error`) or goes on (`stream_error`). */
-  const readError = (subtype: 'error' | 'stream_error', value: JsonValue | undefined): TranscriptRecord[] => {
+  #readError(subtype: 'error' | 'stream_error', value: JsonValue | undefined): TranscriptRecord[] {
     const error = readObject(value);
     if (error === undefined) return [];
     const info = error.codex_error_info;
-    const name = identifier(info) ?? Object.keys(readObject(info) ?? {})[0] ?? null;
+    const name = this.#identifier(info) ?? Object.keys(readObject(info) ?? {})[0] ?? null;
     const kind = subtype === 'error' ? 'api_error' : 'api_retry';
-    const event = toEvent(kind, name, `${subtype}/${usage.total?.input ?? 0}`);
+    const event = this.#toEvent(kind, name, `${subtype}/${this.#usage.total?.input ?? 0}`);
     const text = readText(error.message) ?? '';
     const shown = cutCharacters(text, MAX_ERROR_CHARACTERS);
-    if (text === '' || shown === state.lastError) return [event];
-    state.lastError = shown;
-    const message = toMessage('system', toTextBlocks(text));
+    if (text === '' || shown === this.state.lastError) return [event];
+    this.state.lastError = shown;
+    const message = this.#toMessage('system', this.#toTextBlocks(text));
     message.metadata.level = subtype === 'error' ? 'error' : 'warning';
     return [event, message];
-  };
+  }
 
   /** A part of what was said in a conversation by voice. */
-  const readSpoken = ({ role, text }: JsonObject): TranscriptRecord[] => {
-    const message = toMessage(role === 'assistant' ? 'assistant' : 'user', toTextBlocks(readText(text) ?? ''));
+  #readSpoken({ role, text }: JsonObject): TranscriptRecord[] {
+    const message = this.#toMessage(
+      role === 'assistant' ? 'assistant' : 'user',
+      this.#toTextBlocks(readText(text) ?? ''),
+    );
     return [{ ...message, model: null, metadata: { is_spoken: true } }];
-  };
+  }
 
-  const readEvent = ({ payload, subtype }: RolloutLine): TranscriptRecord[] | undefined => {
+  #readEvent({ payload, subtype }: RolloutLine): TranscriptRecord[] | undefined {
     switch (subtype) {
       case 'token_count':
-        turn.planType = identifier(readObject(payload.rate_limits)?.plan_type) ?? turn.planType;
-        observeStatedTier(payload);
-        return readCount(payload.info);
+        this.#turn.planType = this.#identifier(readObject(payload.rate_limits)?.plan_type) ?? this.#turn.planType;
+        this.#observeStatedTier(payload);
+        return this.#readCount(payload.info);
       case 'task_started':
       case 'turn_started':
-        beginTurn(payload.turn_id);
+        this.#beginTurn(payload.turn_id);
         return [];
       case 'turn_aborted':
-        abandonGroup(responses);
-        return readError('error', payload.error);
+        abandonGroup(this.#responses);
+        return this.#readError('error', payload.error);
       case 'task_complete':
       case 'turn_complete':
-        return readError('error', payload.error);
+        return this.#readError('error', payload.error);
       case 'thread_settings_applied':
         // All settings as they are from now on: those without a tier have the standard one.
-        return readSettings({ service_tier: null, ...readObject(payload.thread_settings) });
+        return this.#readSettings({ service_tier: null, ...readObject(payload.thread_settings) });
       case 'session_configured':
-        return readSettings({ service_tier: null, ...payload });
+        return this.#readSettings({ service_tier: null, ...payload });
       case 'thread_name_updated': {
-        const title = identifier(payload.thread_name);
-        return title === null || isCopy ? [] : [{ kind: 'session', title: { source: 'custom', text: title } }];
+        const title = this.#identifier(payload.thread_name);
+        return title === null || this.#isCopy ? [] : [{ kind: 'session', title: { source: 'custom', text: title } }];
       }
       case 'thread_rolled_back':
-        interruptTotals(usage);
+        interruptTotals(this.#usage);
         return [];
       case 'error':
       case 'stream_error':
-        return readError(subtype, payload);
+        return this.#readError(subtype, payload);
       default:
-        observeCallEvent(state.callIds, payload, subtype, context);
+        observeCallEvent(this.state.callIds, payload, subtype, this.#context);
         return undefined;
     }
-  };
+  }
 
-  const readSettings = (settings: JsonObject): TranscriptRecord[] => {
-    observeStatedTier(settings);
-    const permissionMode = observeSettings(turn, settings, identifier);
-    return permissionMode === undefined || isCopy ? [] : [{ kind: 'session', last: { permissionMode } }];
-  };
+  #readSettings(settings: JsonObject): TranscriptRecord[] {
+    this.#observeStatedTier(settings);
+    const permissionMode = observeSettings(this.#turn, settings, this.#identifier);
+    return permissionMode === undefined || this.#isCopy ? [] : [{ kind: 'session', last: { permissionMode } }];
+  }
 
-  const readMeta = (meta: JsonObject): TranscriptRecord[] => {
-    const id = identifier(meta.id);
-    interruptTotals(usage);
-    if (id !== null) observeRoot(usage, id);
-    const isOwn = observeThread(thread, meta, timestampMs);
+  #readMeta(meta: JsonObject): TranscriptRecord[] {
+    const id = this.#identifier(meta.id);
+    interruptTotals(this.#usage);
+    if (id !== null) observeRoot(this.#usage, id);
+    const isOwn = observeThread(this.#thread, meta, this.#timestampMs);
     if (!isOwn) return [];
-    turn.version = identifier(meta.cli_version) ?? turn.version;
-    turn.gitBranch = identifier(readObject(meta.git)?.branch) ?? turn.gitBranch;
-    return [toSessionHeader(meta, identifier)];
-  };
+    this.#turn.version = this.#identifier(meta.cli_version) ?? this.#turn.version;
+    this.#turn.gitBranch = this.#identifier(readObject(meta.git)?.branch) ?? this.#turn.gitBranch;
+    return [toSessionHeader(meta, this.#identifier)];
+  }
 
-  const readCompacted = (payload: JsonObject): TranscriptRecord[] => {
-    interruptTotals(usage);
-    const { contextTokens } = usage;
+  #readCompacted(payload: JsonObject): TranscriptRecord[] {
+    interruptTotals(this.#usage);
+    const { contextTokens } = this.#usage;
     const latest = readObject(payload.latest_token_usage_record);
-    const wasCopy = isCopy;
-    const records = latest === undefined ? [] : readRecord(latest, false);
-    isCopy = wasCopy;
-    const identity = identifier(payload.window_id) ?? String(usage.total?.input ?? 0);
+    const wasCopy = this.#isCopy;
+    const records = latest === undefined ? [] : this.#readRecord(latest, false);
+    this.#isCopy = wasCopy;
+    const identity = this.#identifier(payload.window_id) ?? String(this.#usage.total?.input ?? 0);
     const details = contextTokens === undefined ? {} : { preTokens: contextTokens };
-    records.push(toEvent('compaction', null, `compaction/${identity}`, details));
+    records.push(this.#toEvent('compaction', null, `compaction/${identity}`, details));
     const text = readText(payload.message);
     if (text === null) return records;
     records.push(
       newMessage('summary', {
-        blocks: toTextBlocks(text),
-        timestampMs,
-        isSidechain: thread.isSubagent,
-        agentVersion: turn.version,
+        blocks: this.#toTextBlocks(text),
+        timestampMs: this.#timestampMs,
+        isSidechain: this.#thread.isSubagent,
+        agentVersion: this.#turn.version,
       }),
     );
     return records;
-  };
+  }
 
-  const readLine = (line: RolloutLine): TranscriptRecord[] | undefined => {
+  #readLine(line: RolloutLine): TranscriptRecord[] | undefined {
     switch (line.type) {
       case 'session_meta':
-        return readMeta(line.payload);
+        return this.#readMeta(line.payload);
       case 'turn_context':
-        if (readText(line.payload.turn_id) !== null) observeTurn(thread, readText(line.payload.turn_id));
-        responses.counted = null;
-        return readSettings(line.payload);
+        if (readText(line.payload.turn_id) !== null) observeTurn(this.#thread, readText(line.payload.turn_id));
+        this.#responses.counted = null;
+        return this.#readSettings(line.payload);
       case 'response_item':
-        return readItem(line.payload, line.subtype);
+        return this.#readItem(line.payload, line.subtype);
       case 'inter_agent_communication':
-        return readItem(line.payload, 'agent_message');
+        return this.#readItem(line.payload, 'agent_message');
       case 'realtime_item':
-        return line.subtype === 'transcript_segment' ? readSpoken(line.payload) : undefined;
+        return line.subtype === 'transcript_segment' ? this.#readSpoken(line.payload) : undefined;
       case 'event_msg':
-        return readEvent(line);
+        return this.#readEvent(line);
       case 'token_usage_record':
-        return readRecord(line.payload, true);
+        return this.#readRecord(line.payload, true);
       case 'compacted':
-        return readCompacted(line.payload);
+        return this.#readCompacted(line.payload);
       default:
         return undefined;
     }
-  };
+  }
 
-  const readTimestampMs = (timestamp: JsonValue | undefined): number | undefined => {
+  #readTimestampMs(timestamp: JsonValue | undefined): number | undefined {
     const timeMs = parseTimestampMs(timestamp);
     if (timeMs === undefined && timestamp !== undefined && timestamp !== null) {
-      context.report('invalid_timestamp', 'warning', 'Timestamp names no moment from 1970 to 9999');
+      this.#context.report('invalid_timestamp', 'warning', 'Timestamp names no moment from 1970 to 9999');
     }
     return timeMs;
-  };
+  }
 
-  return {
-    state,
-    read(source, { arrivalMs }: ReaderLine) {
-      const line = toRolloutLine(source);
-      if (line === undefined) return { type: undefined, timestampMs: undefined, records: [] };
-      const type = cutCharacters(line.type, MAX_TYPE_LENGTH);
-      timestampMs = readTimestampMs(source.timestamp) ?? arrivalMs;
-      thread.firstLineMs ??= timestampMs;
-      const ordinal = typeof source.ordinal === 'number' ? source.ordinal : undefined;
-      const lineMs = timestampMs;
-      isCopy = isCopiedLine(thread, lineMs, ordinal);
-      // Most versions stamp copied lines with the time of the copy, so the original time is unknown.
-      if (isCopy && (lineMs ?? 0) >= (thread.createdMs ?? 0)) timestampMs = undefined;
-      itemContext.timestampMs = timestampMs;
-      const name = line.subtype === '' ? line.type : `${line.type}/${line.subtype}`;
-      const records = readLine(line) ?? unread.read(line.type, line.payload, name);
-      return { type, timestampMs: lineMs, records };
-    },
-    finish() {
-      compareTotals(usage.checks.counts, usage.total, 'thread', context);
-      compareTotals(usage.checks.records, usage.recordTotal, "thread's records", context);
-    },
-  };
+  readonly #onIdentifierCut = (): void =>
+    this.#context.report('identifier_truncated', 'warning', 'Identifier cut to 512 characters');
+
+  readonly #onInvalidUsage = (field: string, isUnknown = false): void =>
+    isUnknown
+      ? this.#context.report('unknown_usage', 'notice', `Unknown field of usage: ${field}`)
+      : this.#context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
+
+  readonly #identifier = (value: JsonValue | undefined): string | null => readIdentifier(value, this.#onIdentifierCut);
 }
 
 const isText = ({ block_type: type }: BlockContent): boolean => type === 'text';

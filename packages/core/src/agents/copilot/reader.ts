@@ -3,10 +3,10 @@ import { isJsonObject, readObject, readText, toNumber } from '../../records/fiel
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { MessageRecord, SessionRecord, TranscriptRecord } from '../../records/records.ts';
 import { toRepository } from '../../records/repository.ts';
-import type { Reader, ReaderContext } from '../agent.ts';
+import type { Reader, ReaderContext, ReadLine } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import { createReaderKit, parseJsonText, readType, toCutTitle, toSessionRecord } from '../reader-kit.ts';
-import { createUnreadLines } from '../unread-lines.ts';
+import { createUnreadLines, type UnreadLines } from '../unread-lines.ts';
 import {
   beginRun,
   type CopilotAccounts,
@@ -61,166 +61,211 @@ const toAddress = (repository: string | null, host: string | null): string | nul
  * model, from which everything that is counted already is subtracted.
  */
 export function createCopilotReader(context: ReaderContext, state = createState()): Reader {
-  const kit = createReaderKit(context, COPILOT_TOOLS);
-  const unread = createUnreadLines(COPILOT_UNREAD, context);
-  const { accounts } = state;
+  return new CopilotReader(context, state);
+}
 
-  const readContext = (data: JsonObject): TranscriptRecord[] => {
+class CopilotReader implements Reader {
+  readonly #context: ReaderContext;
+  readonly state: CopilotReaderState;
+  readonly #kit: ReturnType<typeof createReaderKit>;
+  readonly #unread: UnreadLines;
+  readonly #accounts: CopilotAccounts;
+
+  constructor(context: ReaderContext, state: CopilotReaderState) {
+    this.#context = context;
+    this.state = state;
+    this.#kit = createReaderKit(context, COPILOT_TOOLS);
+    this.#unread = createUnreadLines(COPILOT_UNREAD, context);
+    this.#accounts = state.accounts;
+  }
+
+  read(line: JsonObject): ReadLine {
+    const type = readType(line.type);
+    if (type === undefined) return { type, timestampMs: undefined, records: [] };
+    const timestampMs = this.#kit.toTimeMs(line.timestamp);
+    const data = readObject(line.data) ?? {};
+    const agentId = this.#kit.toId(line.agentId);
+    const parentToolUseId = this.#kit.toId(data.parentToolCallId) ?? this.state.starters.get(agentId ?? '') ?? null;
+    const isSidechain = parentToolUseId !== null || agentId !== null;
+    const place = {
+      uuid: this.#kit.toId(line.id),
+      parentUuid: this.#kit.toId(line.parentId),
+      parentToolUseId,
+      isSidechain,
+    };
+    const records = this.#readEvent(type, data, { ...place, agentId, timestampMs }) ?? this.#unread.read(type, line);
+    return { type, timestampMs, records };
+  }
+
+  #readContext(data: JsonObject): TranscriptRecord[] {
     const about = readObject(data.context);
-    beginRun(accounts);
-    state.sessionId = kit.toId(data.sessionId) ?? state.sessionId;
-    state.model = kit.toId(data.selectedModel) ?? state.model;
-    state.branch = kit.toId(about?.branch) ?? state.branch;
-    state.version = kit.toId(data.copilotVersion) ?? state.version;
-    const { sessionId, branch: gitBranch, version } = state;
-    const repository = toRepository(toAddress(kit.toId(about?.repository), kit.toId(about?.repositoryHost)));
-    const commitHash = kit.toId(about?.headCommit);
-    const facts = { sessionId, cwd: kit.toId(about?.cwd), gitBranch, repository, commitHash, version };
+    beginRun(this.#accounts);
+    this.state.sessionId = this.#kit.toId(data.sessionId) ?? this.state.sessionId;
+    this.state.model = this.#kit.toId(data.selectedModel) ?? this.state.model;
+    this.state.branch = this.#kit.toId(about?.branch) ?? this.state.branch;
+    this.state.version = this.#kit.toId(data.copilotVersion) ?? this.state.version;
+    const { sessionId, branch: gitBranch, version } = this.state;
+    const repository = toRepository(
+      toAddress(this.#kit.toId(about?.repository), this.#kit.toId(about?.repositoryHost)),
+    );
+    const commitHash = this.#kit.toId(about?.headCommit);
+    const facts = { sessionId, cwd: this.#kit.toId(about?.cwd), gitBranch, repository, commitHash, version };
     return [toSessionRecord(facts) ?? []].flat();
-  };
+  }
 
-  const toOrigin = () => ({ gitBranch: state.branch, agentVersion: state.version });
+  #toOrigin() {
+    return { gitBranch: this.state.branch, agentVersion: this.state.version };
+  }
 
-  const readAssistant = (data: JsonObject, base: MessageBase): TranscriptRecord[] => {
+  #readAssistant(data: JsonObject, base: MessageBase): TranscriptRecord[] {
     const thinking = readText(data.reasoningText);
     const calls = (Array.isArray(data.toolRequests) ? data.toolRequests : []).filter(isJsonObject);
     const blocks = [
-      ...(thinking === null ? [] : kit.toBlocks([{ type: 'thinking', thinking }])),
-      ...kit.toBlocks(data.content),
+      ...(thinking === null ? [] : this.#kit.toBlocks([{ type: 'thinking', thinking }])),
+      ...this.#kit.toBlocks(data.content),
       ...calls.flatMap(({ toolCallId: id, name, arguments: input, mcpServerName }) =>
-        kit.toToolUseBlocks({ id, name, input: toInput(input), mcpServer: readText(mcpServerName) }),
+        this.#kit.toToolUseBlocks({ id, name, input: toInput(input), mcpServer: readText(mcpServerName) }),
       ),
     ];
-    const responseId = kit.toId(data.apiCallId) ?? kit.toId(data.messageId);
-    const requestId = kit.toId(data.requestId);
-    const stated = kit.toId(data.model) ?? (base.isSidechain ? null : state.model);
-    const counts = { ...NO_COUNTS, output: kit.toCount(data, 'outputTokens') };
-    const seen = observeResponse(accounts, responseId ?? `uuid:${base.uuid ?? ''}`, {
+    const responseId = this.#kit.toId(data.apiCallId) ?? this.#kit.toId(data.messageId);
+    const requestId = this.#kit.toId(data.requestId);
+    const stated = this.#kit.toId(data.model) ?? (base.isSidechain ? null : this.state.model);
+    const counts = { ...NO_COUNTS, output: this.#kit.toCount(data, 'outputTokens') };
+    const seen = observeResponse(this.#accounts, responseId ?? `uuid:${base.uuid ?? ''}`, {
       ...{ model: stated ?? '', counts, isRecord: false },
     });
     const model = stated ?? (seen.model || null);
     const usage = toUsage(seen.counts);
-    if (model === null && responseId !== null) rememberUnnamed(accounts, { responseId, requestId });
+    if (model === null && responseId !== null) rememberUnnamed(this.#accounts, { responseId, requestId });
     const message = newMessage('assistant', {
-      ...{ ...base, ...toOrigin(), model, blocks, usage, stopReason: 'stop', requestId, responseId },
+      ...{ ...base, ...this.#toOrigin(), model, blocks, usage, stopReason: 'stop', requestId, responseId },
       // Its input is in the total at the end.
       metadata: usage === undefined || seen.isRecorded ? {} : { usage_is_output_only: true },
     });
-    return seen.isRecorded ? [message] : [message, toOutputOnlyRecord()];
-  };
+    return seen.isRecorded ? [message] : [message, this.#toOutputOnlyRecord()];
+  }
 
   /** `session.usage_record`, and `assistant.usage`, which holds the same but is not in the files seen. */
-  const readUsage = (data: JsonObject, base: MessageBase): TranscriptRecord[] => {
-    const counts = readCounts(kit, data);
-    const responseId = kit.toId(data.apiCallId) ?? kit.toId(readObject(data.accounting)?.usageId);
-    const requestId = kit.toId(data.providerCallId);
-    const requestIds = [requestId, kit.toId(data.serviceRequestId), responseId].filter((id) => id !== null);
-    const model = kit.toId(data.model);
+  #readUsage(data: JsonObject, base: MessageBase): TranscriptRecord[] {
+    const counts = readCounts(this.#kit, data);
+    const responseId = this.#kit.toId(data.apiCallId) ?? this.#kit.toId(readObject(data.accounting)?.usageId);
+    const requestId = this.#kit.toId(data.providerCallId);
+    const requestIds = [requestId, this.#kit.toId(data.serviceRequestId), responseId].filter((id) => id !== null);
+    const model = this.#kit.toId(data.model);
     const key = responseId ?? `uuid:${base.uuid ?? ''}`;
-    const seen = observeResponse(accounts, key, { model: model ?? '', counts, isRecord: true, requestIds });
+    const seen = observeResponse(this.#accounts, key, { model: model ?? '', counts, isRecord: true, requestIds });
     const usage = toUsage(seen.counts);
     if (usage === undefined) return [];
-    const parentToolUseId = kit.toId(data.parentToolCallId) ?? base.parentToolUseId;
+    const parentToolUseId = this.#kit.toId(data.parentToolCallId) ?? base.parentToolUseId;
     const { uuid, timestampMs, agentId } = base;
-    const stopReason = kit.toId(data.finishReason) ?? 'stop';
-    const response = { responseId, requestId, uuid, timestampMs, agentId, model, usage, stopReason, ...toOrigin() };
+    const stopReason = this.#kit.toId(data.finishReason) ?? 'stop';
+    const response = {
+      responseId,
+      requestId,
+      uuid,
+      timestampMs,
+      agentId,
+      model,
+      usage,
+      stopReason,
+      ...this.#toOrigin(),
+    };
     if (!seen.hadMessage) {
       return [newUsageRecord({ ...response, isSubagent: parentToolUseId !== null || base.isSidechain })];
     }
     // A line of the message that came before, without blocks: usage beside a message would not be added to it.
-    return [newMessage('assistant', { ...base, ...response, parentToolUseId }), toOutputOnlyRecord()];
-  };
+    return [newMessage('assistant', { ...base, ...response, parentToolUseId }), this.#toOutputOnlyRecord()];
+  }
 
-  const toOutputOnlyRecord = (): SessionRecord => ({ kind: 'session', outputOnlyCount: countOutputOnly(accounts) });
+  #toOutputOnlyRecord(): SessionRecord {
+    return { kind: 'session', outputOnlyCount: countOutputOnly(this.#accounts) };
+  }
 
   /** Usage that is in no total and in no record, as a rule: that of a compaction, or of a tool that asks a model. */
-  const readUsageBeside = (
-    counts: Counts,
-    model: string | null,
-    responseId: string,
-    base: MessageBase,
-  ): TranscriptRecord[] => {
+  #readUsageBeside(counts: Counts, model: string | null, responseId: string, base: MessageBase): TranscriptRecord[] {
     const usage = toUsage(counts);
     if (usage === undefined) return [];
-    accounts.beside = addCounts(accounts.beside, counts);
+    this.#accounts.beside = addCounts(this.#accounts.beside, counts);
     const { timestampMs, agentId, isSidechain: isSubagent } = base;
-    const known = model ?? state.model;
-    if (known === null) rememberUnnamedUsage(accounts, { responseId, counts });
-    const about = { model: known, timestampMs, agentId, isSubagent, ...toOrigin() };
+    const known = model ?? this.state.model;
+    if (known === null) rememberUnnamedUsage(this.#accounts, { responseId, counts });
+    const about = { model: known, timestampMs, agentId, isSubagent, ...this.#toOrigin() };
     return [newUsageRecord({ responseId, usage, stopReason: 'stop', ...about })];
-  };
+  }
 
-  const readCompaction = (data: JsonObject, base: MessageBase): TranscriptRecord[] => {
-    const preTokens = kit.toCount(data, 'preCompactionTokens');
+  #readCompaction(data: JsonObject, base: MessageBase): TranscriptRecord[] {
+    const preTokens = this.#kit.toCount(data, 'preCompactionTokens');
     const event = { kind: 'compaction', name: null, details: preTokens > 0 ? { preTokens } : {} } as const;
-    const records: TranscriptRecord[] = [kit.toEvent(event, base.uuid, base.timestampMs, base)];
+    const records: TranscriptRecord[] = [this.#kit.toEvent(event, base.uuid, base.timestampMs, base)];
     const summary = readText(data.summaryContent);
-    if (summary !== null) records.push(newMessage('summary', { ...base, blocks: kit.toBlocks(summary) }));
+    if (summary !== null) records.push(newMessage('summary', { ...base, blocks: this.#kit.toBlocks(summary) }));
     const error = readText(data.error);
-    if (error !== null) records.push(newMessage('system', { ...base, blocks: kit.toBlocks(error) }));
+    if (error !== null) records.push(newMessage('system', { ...base, blocks: this.#kit.toBlocks(error) }));
     const used = readObject(data.compactionTokensUsed);
     if (used === undefined) return records;
-    const counts = readCompactionCounts(kit, used);
-    const ids = [data.requestId, data.serviceRequestId].map(kit.toId);
-    if (isRecordedRequest(accounts, counts, ids)) return records;
-    const model = kit.toId(used.model) ?? kit.toId(data.model);
-    const name = base.uuid ?? `${state.sessionId ?? ''}/${base.timestampMs ?? ''}`;
-    return [...records, ...readUsageBeside(counts, model, `copilot-compaction/${name}`, base)];
-  };
+    const counts = readCompactionCounts(this.#kit, used);
+    const ids = [data.requestId, data.serviceRequestId].map(this.#kit.toId);
+    if (isRecordedRequest(this.#accounts, counts, ids)) return records;
+    const model = this.#kit.toId(used.model) ?? this.#kit.toId(data.model);
+    const name = base.uuid ?? `${this.state.sessionId ?? ''}/${base.timestampMs ?? ''}`;
+    return [...records, ...this.#readUsageBeside(counts, model, `copilot-compaction/${name}`, base)];
+  }
 
-  const readResult = (data: JsonObject, base: MessageBase): TranscriptRecord[] => {
+  #readResult(data: JsonObject, base: MessageBase): TranscriptRecord[] {
     const { toolCallId: id, success } = data;
     const result = readObject(data.result);
     const error = readObject(data.error);
     const content = result?.content ?? error?.message ?? null;
     const isDenied = error?.code === 'denied' || error?.code === 'rejected';
     const source = { id, content: typeof content === 'object' ? null : content, isError: success === false, isDenied };
-    const message = kit.toToolResultMessage(source, base);
+    const message = this.#kit.toToolResultMessage(source, base);
     const used = readObject(data.toolUsage);
     if (used === undefined) return [message];
-    const name = kit.toId(used.requestId) ?? base.uuid ?? '';
+    const name = this.#kit.toId(used.requestId) ?? base.uuid ?? '';
     return [
       message,
-      ...readUsageBeside(readCounts(kit, used), kit.toId(used.model), `copilot-tool/${name}`, { ...base }),
+      ...this.#readUsageBeside(readCounts(this.#kit, used), this.#kit.toId(used.model), `copilot-tool/${name}`, {
+        ...base,
+      }),
     ];
-  };
+  }
 
-  const readPrompt = (data: JsonObject, base: MessageBase): TranscriptRecord[] => {
+  #readPrompt(data: JsonObject, base: MessageBase): TranscriptRecord[] {
     const source = readText(data.source);
     const isByUser = source === null || source === 'user';
-    if (isByUser && !base.isSidechain) return kit.toPromptRecords(data.content, base, base.uuid ?? null);
-    return [newMessage('user', { ...base, metadata: { isMeta: true }, blocks: kit.toBlocks(data.content) })];
-  };
+    if (isByUser && !base.isSidechain) return this.#kit.toPromptRecords(data.content, base, base.uuid ?? null);
+    return [newMessage('user', { ...base, metadata: { isMeta: true }, blocks: this.#kit.toBlocks(data.content) })];
+  }
 
   /** A tool that the user ran himself; its result follows. */
-  const readUserCall = (data: JsonObject, base: MessageBase): TranscriptRecord[] => {
+  #readUserCall(data: JsonObject, base: MessageBase): TranscriptRecord[] {
     const text = `${readText(data.toolName) ?? 'tool'} ${JSON.stringify(data.arguments ?? {})}`;
-    return [newMessage('user', { ...base, metadata: { isMeta: true }, blocks: kit.toBlocks(text) })];
-  };
+    return [newMessage('user', { ...base, metadata: { isMeta: true }, blocks: this.#kit.toBlocks(text) })];
+  }
 
-  const readError = (data: JsonObject, base: MessageBase): TranscriptRecord[] => {
+  #readError(data: JsonObject, base: MessageBase): TranscriptRecord[] {
     const code = toNumber(data.statusCode);
-    const name = code === undefined ? kit.toId(data.errorType) : String(code);
-    const event = kit.toEvent({ kind: 'api_error', name, details: {} }, base.uuid, base.timestampMs, base);
+    const name = code === undefined ? this.#kit.toId(data.errorType) : String(code);
+    const event = this.#kit.toEvent({ kind: 'api_error', name, details: {} }, base.uuid, base.timestampMs, base);
     const text = readText(data.message);
-    return text === null ? [event] : [event, newMessage('system', { ...base, blocks: kit.toBlocks(text) })];
-  };
+    return text === null ? [event] : [event, newMessage('system', { ...base, blocks: this.#kit.toBlocks(text) })];
+  }
 
   /** `session.shutdown`: see createCopilotReader. */
-  const readShutdown = (data: JsonObject, base: MessageBase): TranscriptRecord[] => {
-    const totals = readTotals(kit, data, kit.toId(data.currentModel) ?? state.model);
+  #readShutdown(data: JsonObject, base: MessageBase): TranscriptRecord[] {
+    const totals = readTotals(this.#kit, data, this.#kit.toId(data.currentModel) ?? this.state.model);
     if (totals.size === 0) return [];
     const isMarked = isJsonObject(data.usageAccountingWatermarks) || isJsonObject(data.accountingSnapshot);
-    const { remainders, grown, named, namedBeside, mismatches } = settle(accounts, totals, isMarked);
+    const { remainders, grown, named, namedBeside, mismatches } = settle(this.#accounts, totals, isMarked);
     for (const { field, stated, counted } of mismatches) {
-      compareTotal(`${FIELD_LABELS[field]} of session.shutdown`, stated, counted, context);
+      compareTotal(`${FIELD_LABELS[field]} of session.shutdown`, stated, counted, this.#context);
     }
     const { timestampMs } = base;
     const records = remainders.flatMap(([model, counts]): TranscriptRecord[] => {
       const usage = toUsage(counts);
       if (usage === undefined) return [];
-      const responseId = `copilot-shutdown/${base.uuid ?? state.sessionId ?? ''}/${timestampMs ?? ''}/${model}`;
-      return [newUsageRecord({ responseId, usage, stopReason: 'stop', model, timestampMs, ...toOrigin() })];
+      const responseId = `copilot-shutdown/${base.uuid ?? this.state.sessionId ?? ''}/${timestampMs ?? ''}/${model}`;
+      return [newUsageRecord({ responseId, usage, stopReason: 'stop', model, timestampMs, ...this.#toOrigin() })];
     });
     // Lines of earlier messages, which say nothing but their model.
     const names = [
@@ -230,84 +275,68 @@ export function createCopilotReader(context: ReaderContext, state = createState(
         return known === undefined ? [] : [newUsageRecord({ ...usage, usage: known, stopReason: 'stop' })];
       }),
     ];
-    state.total = addCounts(state.total, grown);
-    const { input, output, cacheRead, cacheWrite } = state.total;
+    this.state.total = addCounts(this.state.total, grown);
+    const { input, output, cacheRead, cacheWrite } = this.state.total;
     // Premium requests and AI units are not dollars.
     const tokens = { tokens_in: Math.max(0, input - cacheRead - cacheWrite), tokens_out: output };
     const caches = { cache_read: cacheRead, cache_write: cacheWrite };
     const reportedTotals = { source: 'result', cost_usd: null, ...tokens, ...caches } as const;
-    return [...records, ...names, { ...toOutputOnlyRecord(), reportedTotals }];
-  };
+    return [...records, ...names, { ...this.#toOutputOnlyRecord(), reportedTotals }];
+  }
 
-  const readEvent = (type: string, data: JsonObject, base: MessageBase): TranscriptRecord[] | undefined => {
+  #readEvent(type: string, data: JsonObject, base: MessageBase): TranscriptRecord[] | undefined {
     switch (type) {
       case 'session.start':
       case 'session.resume':
-        return readContext(data);
+        return this.#readContext(data);
       case 'session.model_change':
-        if (base.agentId === null) state.model = kit.toId(data.newModel) ?? state.model;
+        if (base.agentId === null) this.state.model = this.#kit.toId(data.newModel) ?? this.state.model;
         return [];
       case 'session.auto_mode_resolved':
-        if (base.agentId === null) state.model = kit.toId(data.chosenModel) ?? state.model;
+        if (base.agentId === null) this.state.model = this.#kit.toId(data.chosenModel) ?? this.state.model;
         return [];
       case 'session.context_changed':
-        state.branch = kit.toId(data.branch) ?? state.branch;
+        this.state.branch = this.#kit.toId(data.branch) ?? this.state.branch;
         return [];
       case 'session.title_changed': {
         const title = readText(data.title);
         return title === null ? [] : [toCutTitle('generated', title)];
       }
       case 'subagent.started':
-        rememberStarter(state.starters, base.agentId, kit.toId(data.toolCallId));
+        rememberStarter(this.state.starters, base.agentId, this.#kit.toId(data.toolCallId));
         return [];
       case 'user.message':
-        return readPrompt(data, base);
+        return this.#readPrompt(data, base);
       case 'assistant.message':
-        return readAssistant(data, base);
+        return this.#readAssistant(data, base);
       case 'session.usage_record':
-        return readUsage(kit.toUsagePart(data, 'usage') ?? {}, base);
+        return this.#readUsage(this.#kit.toUsagePart(data, 'usage') ?? {}, base);
       case 'assistant.usage':
-        return readUsage(data, base);
+        return this.#readUsage(data, base);
       case 'tool.user_requested':
-        return readUserCall(data, base);
+        return this.#readUserCall(data, base);
       case 'tool.execution_complete':
-        return readResult(data, base);
+        return this.#readResult(data, base);
       case 'system.message':
       case 'system.notification':
-        return [newMessage('system', { ...base, blocks: kit.toBlocks(data.content) })];
+        return [newMessage('system', { ...base, blocks: this.#kit.toBlocks(data.content) })];
       case 'session.handoff':
-        return [newMessage('summary', { ...base, blocks: kit.toBlocks(joinTexts(data.context, data.summary)) })];
+        return [newMessage('summary', { ...base, blocks: this.#kit.toBlocks(joinTexts(data.context, data.summary)) })];
       case 'session.error':
-        return readError(data, base);
+        return this.#readError(data, base);
       case 'session.truncation': {
-        const preTokens = kit.toCount(data, 'preTruncationTokensInMessages');
+        const preTokens = this.#kit.toCount(data, 'preTruncationTokensInMessages');
         const event = { kind: 'compaction', name: 'truncation', details: preTokens > 0 ? { preTokens } : {} } as const;
-        return [kit.toEvent(event, base.uuid, base.timestampMs, base)];
+        return [this.#kit.toEvent(event, base.uuid, base.timestampMs, base)];
       }
       case 'session.compaction_complete':
-        return readCompaction(data, base);
+        return this.#readCompaction(data, base);
       case 'session.shutdown':
-        return readShutdown(data, base);
+        return this.#readShutdown(data, base);
       default:
         return undefined;
     }
-  };
-
-  return {
-    state,
-    read(line) {
-      const type = readType(line.type);
-      if (type === undefined) return { type, timestampMs: undefined, records: [] };
-      const timestampMs = kit.toTimeMs(line.timestamp);
-      const data = readObject(line.data) ?? {};
-      const agentId = kit.toId(line.agentId);
-      const parentToolUseId = kit.toId(data.parentToolCallId) ?? state.starters.get(agentId ?? '') ?? null;
-      const isSidechain = parentToolUseId !== null || agentId !== null;
-      const place = { uuid: kit.toId(line.id), parentUuid: kit.toId(line.parentId), parentToolUseId, isSidechain };
-      const records = readEvent(type, data, { ...place, agentId, timestampMs }) ?? unread.read(type, line);
-      return { type, timestampMs, records };
-    },
-  };
+  }
 }
 
 /** What the fields of an event outside its data say. */

@@ -3,7 +3,7 @@ import { cutCharacters, readText } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { TranscriptRecord } from '../../records/records.ts';
 import type { Usage } from '../../records/usage.ts';
-import type { Reader, ReaderContext } from '../agent.ts';
+import type { Reader, ReaderContext, ReaderLine, ReadLine } from '../agent.ts';
 import { type CanonicalRow, readCanonicalRow } from '../canonical-lines.ts';
 import { createReaderKit, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
 import { newUnknown } from '../unread-lines.ts';
@@ -42,21 +42,52 @@ function createState(): CopilotStoreState {
  * which name each other in no other way, are one response.
  */
 export function createCopilotStoreReader(context: ReaderContext, state = createState()): Reader {
-  const kit = createReaderKit(context, COPILOT_TOOLS);
-  const eventReader = createCopilotReader(context, ...(state.events === undefined ? [] : [state.events as never]));
-  state.events = eventReader.state;
+  return new CopilotStoreReader(context, state);
+}
 
-  const readSession = (row: JsonObject): TranscriptRecord[] => {
-    const sessionId = kit.toId(row.id);
-    const session = toSessionRecord({ sessionId, cwd: kit.toId(row.cwd), gitBranch: kit.toId(row.branch) });
+class CopilotStoreReader implements Reader {
+  readonly state: CopilotStoreState;
+  readonly #kit: ReturnType<typeof createReaderKit>;
+  readonly #eventReader: Reader;
+
+  constructor(context: ReaderContext, state: CopilotStoreState) {
+    this.state = state;
+    this.#kit = createReaderKit(context, COPILOT_TOOLS);
+    this.#eventReader = createCopilotReader(context, ...(state.events === undefined ? [] : [state.events as never]));
+    state.events = this.#eventReader.state;
+  }
+
+  read(line: JsonObject, place: ReaderLine): ReadLine {
+    if (line.recount === 'session') {
+      this.state.sessionId = this.#kit.toId(line.session);
+      this.state.storeSinceMs = this.#kit.toTimeMs(toUtc(line.rowsSince));
+      return { type: 'header', timestampMs: undefined, records: [] };
+    }
+    const row = readCanonicalRow(line);
+    if (row !== undefined) {
+      const timestampMs = this.#kit.toTimeMs(toUtc(row.row.created_at ?? row.row.timestamp));
+      return {
+        type: row.table,
+        timestampMs,
+        records: this.#readRow(row, timestampMs) ?? [newUnknown(row.table, row.row)],
+      };
+    }
+    const event = this.#eventReader.read(line, place);
+    const isCounted = this.state.storeSinceMs !== undefined && (event.timestampMs ?? 0) >= this.state.storeSinceMs;
+    return { ...event, records: this.#toUncounted(event.records, event.type ?? '', isCounted) };
+  }
+
+  #readSession(row: JsonObject): TranscriptRecord[] {
+    const sessionId = this.#kit.toId(row.id);
+    const session = toSessionRecord({ sessionId, cwd: this.#kit.toId(row.cwd), gitBranch: this.#kit.toId(row.branch) });
     const summary = readText(row.summary);
     const title = summary === null ? [] : [{ source: 'generated', text: cutCharacters(summary, 512) } as const];
     return [session ?? [], title.map((text) => ({ kind: 'session', title: text }) as const)].flat();
-  };
+  }
 
   /** `input_tokens` includes cache reads and writes, `output_tokens` includes reasoning. */
-  const readUsage = ({ rowid, row }: CanonicalRow, timestampMs: number | undefined): TranscriptRecord[] => {
-    const count = (name: string): number => kit.toCount(row, `${name}_tokens`);
+  #readUsage({ rowid, row }: CanonicalRow, timestampMs: number | undefined): TranscriptRecord[] {
+    const count = (name: string): number => this.#kit.toCount(row, `${name}_tokens`);
     const cacheReadTokens = count('cache_read');
     const cacheWriteTokens = count('cache_write');
     const usage = toUsageIfAny({
@@ -66,76 +97,57 @@ export function createCopilotStoreReader(context: ReaderContext, state = createS
       cacheWriteTokens,
       thinkingTokens: count('reasoning'),
     });
-    if (usage === undefined || hasTwin(usage, state.open.records, state.open.rows)) return [];
-    const model = kit.toId(row.copilot_usage_model) ?? kit.toId(row.model);
-    const responseId = `copilot-store/${state.sessionId ?? ''}/${rowid ?? ''}`;
+    if (usage === undefined || hasTwin(usage, this.state.open.records, this.state.open.rows)) return [];
+    const model = this.#kit.toId(row.copilot_usage_model) ?? this.#kit.toId(row.model);
+    const responseId = `copilot-store/${this.state.sessionId ?? ''}/${rowid ?? ''}`;
     const isSubagent = readText(row.parent_tool_call_id) !== null;
-    const about = { model, timestampMs, isSubagent, stopReason: kit.toId(row.finish_reason) ?? 'stop' };
+    const about = { model, timestampMs, isSubagent, stopReason: this.#kit.toId(row.finish_reason) ?? 'stop' };
     return [{ ...newUsageRecord({ responseId, usage }), ...about }];
-  };
+  }
 
   /** A prompt and the final answer to it: the store has nothing else of the conversation. */
-  const readTurn = ({ rowid, row }: CanonicalRow, timestampMs: number | undefined): TranscriptRecord[] => {
-    const uuid = `${state.sessionId ?? ''}/turn/${rowid ?? ''}`;
+  #readTurn({ rowid, row }: CanonicalRow, timestampMs: number | undefined): TranscriptRecord[] {
+    const uuid = `${this.state.sessionId ?? ''}/turn/${rowid ?? ''}`;
     const prompt = readText(row.user_message);
     const answer = readText(row.assistant_response);
     return [
-      ...(prompt === null ? [] : kit.toPromptRecords(prompt, { timestampMs, uuid }, uuid)),
+      ...(prompt === null ? [] : this.#kit.toPromptRecords(prompt, { timestampMs, uuid }, uuid)),
       ...(answer === null
         ? []
-        : [newMessage('assistant', { timestampMs, stopReason: 'stop', blocks: kit.toBlocks(answer) })]),
+        : [newMessage('assistant', { timestampMs, stopReason: 'stop', blocks: this.#kit.toBlocks(answer) })]),
     ];
-  };
+  }
 
-  const readRow = (row: CanonicalRow, timestampMs: number | undefined): TranscriptRecord[] | undefined => {
-    if (row.table === 'sessions') return readSession(row.row);
-    if (row.table === 'turns') return readTurn(row, timestampMs);
-    return row.table === 'assistant_usage_events' ? readUsage(row, timestampMs) : undefined;
-  };
+  #readRow(row: CanonicalRow, timestampMs: number | undefined): TranscriptRecord[] | undefined {
+    if (row.table === 'sessions') return this.#readSession(row.row);
+    if (row.table === 'turns') return this.#readTurn(row, timestampMs);
+    return row.table === 'assistant_usage_events' ? this.#readUsage(row, timestampMs) : undefined;
+  }
 
   /** The records of an event; without the counts that the store has in more detail if `isCounted`. */
-  const toUncounted = (records: readonly TranscriptRecord[], type: string, isCounted: boolean): TranscriptRecord[] => {
-    if (RECORDS.has(type)) return records.flatMap(toRecorded);
-    return isCounted ? records.flatMap(toWithoutUsage) : [...records];
-  };
+  #toUncounted(records: readonly TranscriptRecord[], type: string, isCounted: boolean): TranscriptRecord[] {
+    if (RECORDS.has(type)) return records.flatMap(this.#toRecorded);
+    return isCounted ? records.flatMap(this.#toWithoutUsage) : [...records];
+  }
 
   /** What a usage record says, unless a row has said so. */
-  const toRecorded = (record: TranscriptRecord): TranscriptRecord[] => {
+  readonly #toRecorded = (record: TranscriptRecord): TranscriptRecord[] => {
     if ((record.kind !== 'usage' && record.kind !== 'message') || record.usage === undefined) return [];
-    if (hasTwin(record.usage, state.open.rows, state.open.records)) return [];
-    if (record.responseId !== null) push(state.recorded, record.responseId);
+    if (hasTwin(record.usage, this.state.open.rows, this.state.open.records)) return [];
+    if (record.responseId !== null) push(this.state.recorded, record.responseId);
     return [record];
   };
 
-  const toWithoutUsage = (record: TranscriptRecord): TranscriptRecord[] => {
+  readonly #toWithoutUsage = (record: TranscriptRecord): TranscriptRecord[] => {
     if (record.kind === 'usage') return [];
     if (record.kind === 'session') {
       const { outputOnlyCount: _count, ...rest } = record;
       return [rest];
     }
     if (record.kind !== 'message' || record.usage === undefined) return [record];
-    if (record.responseId !== null && state.recorded.includes(record.responseId)) return [record];
+    if (record.responseId !== null && this.state.recorded.includes(record.responseId)) return [record];
     const { usage_is_output_only: _mark, ...metadata } = record.metadata;
     return [{ ...record, usage: undefined, metadata }];
-  };
-
-  return {
-    state,
-    read(line, place) {
-      if (line.recount === 'session') {
-        state.sessionId = kit.toId(line.session);
-        state.storeSinceMs = kit.toTimeMs(toUtc(line.rowsSince));
-        return { type: 'header', timestampMs: undefined, records: [] };
-      }
-      const row = readCanonicalRow(line);
-      if (row !== undefined) {
-        const timestampMs = kit.toTimeMs(toUtc(row.row.created_at ?? row.row.timestamp));
-        return { type: row.table, timestampMs, records: readRow(row, timestampMs) ?? [newUnknown(row.table, row.row)] };
-      }
-      const event = eventReader.read(line, place);
-      const isCounted = state.storeSinceMs !== undefined && (event.timestampMs ?? 0) >= state.storeSinceMs;
-      return { ...event, records: toUncounted(event.records, event.type ?? '', isCounted) };
-    },
   };
 }
 

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
 import { newMessage } from '../../records/new-records.ts';
 import type { BlockContent, TranscriptRecord } from '../../records/records.ts';
-import type { Reader, ReaderContext } from '../agent.ts';
+import type { Reader, ReaderContext, ReadLine } from '../agent.ts';
 import { type CanonicalRow, readCanonicalRow, readJsonColumn, toUnreadRow } from '../canonical-lines.ts';
 import { createReaderKit, readType, type ToolVocabulary, toReportedCost, toSessionRecord } from '../reader-kit.ts';
 import { newUnknown, reportUnreadContent } from '../unread-lines.ts';
@@ -23,22 +23,46 @@ const PART_TYPES = new Set<unknown>([
 
 /** Reads sessions of Crush's store, as `packages/collect` writes them. It has no usage, only the session's cost. */
 export function createCrushReader(context: ReaderContext, state: Record<string, never> = {}): Reader {
-  const kit = createReaderKit(context, TOOLS);
+  return new CrushReader(context, state);
+}
 
-  const readSession = (row: JsonObject): TranscriptRecord[] => {
-    const session = toSessionRecord({ sessionId: kit.toId(row.id) });
+class CrushReader implements Reader {
+  readonly #context: ReaderContext;
+  readonly state: Record<string, never>;
+  readonly #kit: ReturnType<typeof createReaderKit>;
+
+  constructor(context: ReaderContext, state: Record<string, never>) {
+    this.#context = context;
+    this.state = state;
+    this.#kit = createReaderKit(context, TOOLS);
+  }
+
+  read(line: JsonObject): ReadLine {
+    if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
+    const row = readCanonicalRow(line);
+    const type = row?.table ?? 'unknown';
+    const unread = row === undefined ? line : toUnreadRow(row);
+    const time = row?.row.created_at;
+    // Seconds, despite what the comments in its schema say.
+    const timestampMs = this.#kit.toTimeMs(typeof time === 'number' && time < 1e11 ? time * 1000 : time);
+    const records = row && this.#readRow(row, timestampMs);
+    return { type, timestampMs, records: records ?? [newUnknown(type, unread)] };
+  }
+
+  #readSession(row: JsonObject): TranscriptRecord[] {
+    const session = toSessionRecord({ sessionId: this.#kit.toId(row.id) });
     const text = readText(row.title);
     const title = text === null ? [] : [{ kind: 'session', title: toTitle(text) } as const];
-    const cost_usd = toReportedCost(kit.toDollars(row, 'cost'));
+    const cost_usd = toReportedCost(this.#kit.toDollars(row, 'cost'));
     const unknown = { tokens_in: null, tokens_out: null, cache_read: null, cache_write: null };
     const totals =
       cost_usd === null
         ? []
         : [{ kind: 'session', reportedTotals: { source: 'result', cost_usd, ...unknown } } as const];
     return [session ?? [], title, totals].flat();
-  };
+  }
 
-  const readMessage = (row: JsonObject, timestampMs: number | undefined): TranscriptRecord[] | undefined => {
+  #readMessage(row: JsonObject, timestampMs: number | undefined): TranscriptRecord[] | undefined {
     const parts = readJsonColumn(row.parts);
     if (!Array.isArray(parts)) return undefined;
     const elements = parts.filter(isJsonObject);
@@ -48,67 +72,52 @@ export function createCrushReader(context: ReaderContext, state: Record<string, 
         .map(({ data }) => data)
         .filter(isJsonObject);
     for (const { type, data } of elements) {
-      if (!PART_TYPES.has(type)) reportUnreadContent(`part/${readType(type) ?? 'unknown'}`, data, context);
+      if (!PART_TYPES.has(type)) reportUnreadContent(`part/${readType(type) ?? 'unknown'}`, data, this.#context);
     }
-    const entry = { timestampMs, uuid: kit.toId(row.id) };
-    const blocks = elements.flatMap(toBlocks);
+    const entry = { timestampMs, uuid: this.#kit.toId(row.id) };
+    const blocks = elements.flatMap(this.#toBlocks);
     if (row.is_summary_message === 1) {
       const event = { kind: 'compaction', name: null, details: {} } as const;
-      return [kit.toEvent(event, entry.uuid, timestampMs), newMessage('summary', { ...entry, blocks })];
+      return [this.#kit.toEvent(event, entry.uuid, timestampMs), newMessage('summary', { ...entry, blocks })];
     }
     switch (row.role) {
       case 'user':
-        return kit.toPromptRecords(elements.map(toApiElement), entry, entry.uuid);
+        return this.#kit.toPromptRecords(elements.map(toApiElement), entry, entry.uuid);
       case 'assistant': {
-        const model = kit.toId(row.model);
+        const model = this.#kit.toId(row.model);
         const [finish] = dataOf('finish');
-        const stopReason = kit.toId(finish?.reason);
+        const stopReason = this.#kit.toId(finish?.reason);
         const message = newMessage('assistant', { ...entry, model, stopReason, blocks });
         if (stopReason !== 'error') return [message];
-        const event = { kind: 'api_error', name: kit.toId(row.provider), details: {} } as const;
+        const event = { kind: 'api_error', name: this.#kit.toId(row.provider), details: {} } as const;
         const text = [finish?.message, finish?.details].filter((part) => typeof part === 'string' && part !== '');
         const shown =
-          text.length === 0 ? [] : [newMessage('system', { timestampMs, blocks: kit.toBlocks(text.join('\n')) })];
-        return [kit.toEvent(event, entry.uuid, timestampMs), message, ...shown];
+          text.length === 0 ? [] : [newMessage('system', { timestampMs, blocks: this.#kit.toBlocks(text.join('\n')) })];
+        return [this.#kit.toEvent(event, entry.uuid, timestampMs), message, ...shown];
       }
       case 'tool':
         return dataOf('tool_result').map((result) => {
           const source = { id: result.tool_call_id, content: toContent(result), isError: result.is_error === true };
-          return kit.toToolResultMessage(source, entry);
+          return this.#kit.toToolResultMessage(source, entry);
         });
       case 'system':
         return [newMessage('system', { ...entry, blocks })];
       default:
         return undefined;
     }
-  };
+  }
 
-  const toBlocks = (part: JsonObject): BlockContent[] => {
+  #readRow({ table, row }: CanonicalRow, timestampMs: number | undefined): TranscriptRecord[] | undefined {
+    if (table === 'sessions') return this.#readSession(row);
+    return table === 'messages' ? this.#readMessage(row, timestampMs) : undefined;
+  }
+
+  readonly #toBlocks = (part: JsonObject): BlockContent[] => {
     const data = readObject(part.data) ?? {};
     if (part.type === 'tool_call') {
-      return kit.toToolUseBlocks({ id: data.id, name: data.name, input: readJsonColumn(data.input) });
+      return this.#kit.toToolUseBlocks({ id: data.id, name: data.name, input: readJsonColumn(data.input) });
     }
-    return part.type === 'finish' || part.type === 'tool_result' ? [] : kit.toBlocks([toApiElement(part)]);
-  };
-
-  const readRow = ({ table, row }: CanonicalRow, timestampMs: number | undefined): TranscriptRecord[] | undefined => {
-    if (table === 'sessions') return readSession(row);
-    return table === 'messages' ? readMessage(row, timestampMs) : undefined;
-  };
-
-  return {
-    state,
-    read(line) {
-      if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
-      const row = readCanonicalRow(line);
-      const type = row?.table ?? 'unknown';
-      const unread = row === undefined ? line : toUnreadRow(row);
-      const time = row?.row.created_at;
-      // Seconds, despite what the comments in its schema say.
-      const timestampMs = kit.toTimeMs(typeof time === 'number' && time < 1e11 ? time * 1000 : time);
-      const records = row && readRow(row, timestampMs);
-      return { type, timestampMs, records: records ?? [newUnknown(type, unread)] };
-    },
+    return part.type === 'finish' || part.type === 'tool_result' ? [] : this.#kit.toBlocks([toApiElement(part)]);
   };
 }
 

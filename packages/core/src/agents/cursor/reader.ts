@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, readObject, readText } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { BlockContent, TranscriptRecord } from '../../records/records.ts';
-import type { Reader, ReaderContext } from '../agent.ts';
+import type { Reader, ReaderContext, ReaderLine, ReadLine } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import {
   createReaderKit,
@@ -12,7 +12,7 @@ import {
   toSessionRecord,
   toUsageIfAny,
 } from '../reader-kit.ts';
-import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
+import { createUnreadLines, reportUnknownCounts, type UnreadLines, type UnreadTypes } from '../unread-lines.ts';
 import { splitUserContent } from './user-content.ts';
 
 /** What Cursor's agent calls its tools. */
@@ -95,26 +95,46 @@ export function createCursorStreamReader(
   context: ReaderContext,
   state: CursorStreamState = { sessionId: null, model: null, thought: '', runCount: 0 },
 ): Reader {
-  const kit = createReaderKit(context, TOOLS);
-  const unread = createUnreadLines(UNREAD_LINES, context);
+  return new CursorStreamReader(context, state);
+}
 
-  const readThinking = (line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+class CursorStreamReader implements Reader {
+  readonly #context: ReaderContext;
+  readonly state: CursorStreamState;
+  readonly #kit: ReturnType<typeof createReaderKit>;
+  readonly #unread: UnreadLines;
+
+  constructor(context: ReaderContext, state: CursorStreamState) {
+    this.#context = context;
+    this.state = state;
+    this.#kit = createReaderKit(context, TOOLS);
+    this.#unread = createUnreadLines(UNREAD_LINES, context);
+  }
+
+  read(line: JsonObject, { arrivalMs }: ReaderLine): ReadLine {
+    const type = readType(line.type);
+    if (type === undefined) return { type, timestampMs: undefined, records: [] };
+    const timestampMs = this.#kit.toTimeMs(line.timestamp_ms ?? line.timestamp) ?? arrivalMs;
+    return { type, timestampMs, records: this.#readLine(type, line, timestampMs) };
+  }
+
+  #readThinking(line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] {
     const isEnd = line.subtype === 'completed';
-    state.thought = cutCharacters(state.thought + (readText(line.text) ?? ''), MAX_THOUGHT_CHARACTERS);
-    if (!isEnd || state.thought === '') return [];
-    const blocks = kit.toBlocks([{ type: 'thinking', thinking: state.thought }]);
-    state.thought = '';
-    return [newMessage('assistant', { timestampMs, model: state.model, blocks })];
-  };
+    this.state.thought = cutCharacters(this.state.thought + (readText(line.text) ?? ''), MAX_THOUGHT_CHARACTERS);
+    if (!isEnd || this.state.thought === '') return [];
+    const blocks = this.#kit.toBlocks([{ type: 'thinking', thinking: this.state.thought }]);
+    this.state.thought = '';
+    return [newMessage('assistant', { timestampMs, model: this.state.model, blocks })];
+  }
 
   /** `{"tool_call":{"readToolCall":{"args":{…},"result":{…}}}}` */
-  const readToolCall = (line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+  #readToolCall(line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] {
     const [key = 'unknown', value] = Object.entries(readObject(line.tool_call) ?? {})[0] ?? [];
     const call = readObject(value);
     const name = readText(call?.name) ?? key.replace(/ToolCall$/, '');
     if (line.subtype === 'started') {
-      const blocks = kit.toToolUseBlocks({ id: line.call_id, name, input: call?.args ?? call?.arguments });
-      return [newMessage('assistant', { timestampMs, model: state.model, blocks })];
+      const blocks = this.#kit.toToolUseBlocks({ id: line.call_id, name, input: call?.args ?? call?.arguments });
+      return [newMessage('assistant', { timestampMs, model: this.state.model, blocks })];
     }
     const result = readObject(call?.result);
     const error = result?.error ?? result?.failure;
@@ -123,64 +143,54 @@ export function createCursorStreamReader(
     const exitCode = outcome.exitCode;
     const isError = error !== undefined || isDenied || (typeof exitCode === 'number' && exitCode !== 0);
     const content = toOutput(error ?? outcome);
-    return [kit.toToolResultMessage({ id: line.call_id, content, isError, isDenied }, { timestampMs })];
-  };
+    return [this.#kit.toToolResultMessage({ id: line.call_id, content, isError, isDenied }, { timestampMs })];
+  }
 
-  const readResult = (line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
-    const tokens = kit.toUsagePart(line, 'usage');
-    state.runCount++;
-    reportUnknownCounts(tokens, USAGE_FIELDS, context);
+  #readResult(line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] {
+    const tokens = this.#kit.toUsagePart(line, 'usage');
+    this.state.runCount++;
+    reportUnknownCounts(tokens, USAGE_FIELDS, this.#context);
     const usage =
       tokens &&
       toUsageIfAny({
-        inputTokens: kit.toCount(tokens, 'inputTokens'),
-        outputTokens: kit.toCount(tokens, 'outputTokens'),
-        cacheReadTokens: kit.toCount(tokens, 'cacheReadTokens'),
-        cacheWriteTokens: kit.toCount(tokens, 'cacheWriteTokens'),
+        inputTokens: this.#kit.toCount(tokens, 'inputTokens'),
+        outputTokens: this.#kit.toCount(tokens, 'outputTokens'),
+        cacheReadTokens: this.#kit.toCount(tokens, 'cacheReadTokens'),
+        cacheWriteTokens: this.#kit.toCount(tokens, 'cacheWriteTokens'),
       });
     if (usage === undefined) return [];
     if (typeof tokens?.totalTokens === 'number') {
       const counted = usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-      compareTotal('Tokens of a run', kit.toCount(tokens, 'totalTokens'), counted, context);
+      compareTotal('Tokens of a run', this.#kit.toCount(tokens, 'totalTokens'), counted, this.#context);
     }
-    const responseId = `cursor-run/${state.sessionId ?? ''}/${readText(line.request_id) ?? state.runCount}`;
-    return [newUsageRecord({ usage, responseId, timestampMs, model: state.model, stopReason: 'stop' })];
-  };
+    const responseId = `cursor-run/${this.state.sessionId ?? ''}/${readText(line.request_id) ?? this.state.runCount}`;
+    return [newUsageRecord({ usage, responseId, timestampMs, model: this.state.model, stopReason: 'stop' })];
+  }
 
-  const readLine = (type: string, line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+  #readLine(type: string, line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] {
     const content = readObject(line.message)?.content;
     switch (type) {
       case 'system': {
-        state.sessionId = kit.toId(line.session_id);
-        state.model = kit.toId(line.model);
-        return [toSessionRecord({ sessionId: state.sessionId, cwd: kit.toId(line.cwd) }) ?? []].flat();
+        this.state.sessionId = this.#kit.toId(line.session_id);
+        this.state.model = this.#kit.toId(line.model);
+        return [toSessionRecord({ sessionId: this.state.sessionId, cwd: this.#kit.toId(line.cwd) }) ?? []].flat();
       }
       case 'user':
-        return readUser(content, { timestampMs }, kit);
+        return readUser(content, { timestampMs }, this.#kit);
       case 'assistant': {
-        const { model } = state;
-        return [newMessage('assistant', { timestampMs, model, blocks: toBlocks(content, kit, timestampMs) })];
+        const { model } = this.state;
+        return [newMessage('assistant', { timestampMs, model, blocks: toBlocks(content, this.#kit, timestampMs) })];
       }
       case 'thinking':
-        return readThinking(line, timestampMs);
+        return this.#readThinking(line, timestampMs);
       case 'tool_call':
-        return readToolCall(line, timestampMs);
+        return this.#readToolCall(line, timestampMs);
       case 'result':
-        return readResult(line, timestampMs);
+        return this.#readResult(line, timestampMs);
       default:
-        return unread.read(type, line);
+        return this.#unread.read(type, line);
     }
-  };
-
-  return {
-    state,
-    read(line, { arrivalMs }) {
-      const type = readType(line.type);
-      if (type === undefined) return { type, timestampMs: undefined, records: [] };
-      const timestampMs = kit.toTimeMs(line.timestamp_ms ?? line.timestamp) ?? arrivalMs;
-      return { type, timestampMs, records: readLine(type, line, timestampMs) };
-    },
-  };
+  }
 }
 
 /** Context that Cursor added is a message of its own, before what a person typed. */

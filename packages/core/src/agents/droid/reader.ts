@@ -3,7 +3,7 @@ import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
 import { MAX_TOKENS_PER_SESSION } from '../../records/usage.ts';
-import type { Reader, ReaderContext } from '../agent.ts';
+import type { Reader, ReaderContext, ReaderLine, ReadLine } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import {
   createReaderKit,
@@ -194,48 +194,67 @@ export function createDroidStreamReader(
   context: ReaderContext,
   state = { sessionId: null as string | null, model: null as string | null, runCount: 0 },
 ): Reader {
-  const kit = createReaderKit(context, TOOLS);
+  return new DroidStreamReader(context, state);
+}
 
-  const readCompletion = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
-    const tokens = kit.toUsagePart(line, 'usage');
-    state.runCount++;
+class DroidStreamReader implements Reader {
+  readonly state: { sessionId: string | null; model: string | null; runCount: number };
+  readonly #kit: ReturnType<typeof createReaderKit>;
+
+  constructor(context: ReaderContext, state: { sessionId: string | null; model: string | null; runCount: number }) {
+    this.state = state;
+    this.#kit = createReaderKit(context, TOOLS);
+  }
+
+  read(line: JsonObject, { arrivalMs }: ReaderLine): ReadLine {
+    const type = readType(line.type);
+    if (type === undefined) return { type, timestampMs: undefined, records: [] };
+    const timestampMs = this.#kit.toTimeMs(line.timestamp) ?? arrivalMs;
+    this.state.sessionId ??= this.#kit.toId(line.sessionId ?? line.session_id);
+    const records = this.#readLine(type, line, { timestampMs }) ?? [newUnknown(type, line)];
+    return { type, timestampMs, records };
+  }
+
+  #readCompletion(line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] {
+    const tokens = this.#kit.toUsagePart(line, 'usage');
+    this.state.runCount++;
     const usage =
       tokens &&
       toUsageIfAny({
-        inputTokens: kit.toCount(tokens, 'input_tokens'),
-        outputTokens: kit.toCount(tokens, 'output_tokens'),
-        cacheReadTokens: kit.toCount(tokens, 'cache_read_input_tokens'),
-        cacheWriteTokens: kit.toCount(tokens, 'cache_creation_input_tokens'),
+        inputTokens: this.#kit.toCount(tokens, 'input_tokens'),
+        outputTokens: this.#kit.toCount(tokens, 'output_tokens'),
+        cacheReadTokens: this.#kit.toCount(tokens, 'cache_read_input_tokens'),
+        cacheWriteTokens: this.#kit.toCount(tokens, 'cache_creation_input_tokens'),
       });
     if (usage === undefined) return [];
-    const responseId = `droid-run/${state.sessionId ?? ''}/${base.timestampMs ?? state.runCount}`;
+    const responseId = `droid-run/${this.state.sessionId ?? ''}/${base.timestampMs ?? this.state.runCount}`;
     const { timestampMs } = base;
-    return [newUsageRecord({ usage, responseId, model: state.model, timestampMs, stopReason: 'stop' })];
-  };
+    return [newUsageRecord({ usage, responseId, model: this.state.model, timestampMs, stopReason: 'stop' })];
+  }
 
-  const readLine = (type: string, line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] | undefined => {
-    const { model } = state;
+  #readLine(type: string, line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] | undefined {
+    const { model } = this.state;
     switch (type) {
       case 'system': {
-        state.model = toRealModel(kit.toId(line.model)) ?? model;
-        const sessionId = kit.toId(line.sessionId ?? line.session_id);
-        state.sessionId = sessionId ?? state.sessionId;
-        return [toSessionRecord({ sessionId, cwd: kit.toId(line.cwd) }) ?? []].flat();
+        this.state.model = toRealModel(this.#kit.toId(line.model)) ?? model;
+        const sessionId = this.#kit.toId(line.sessionId ?? line.session_id);
+        this.state.sessionId = sessionId ?? this.state.sessionId;
+        return [toSessionRecord({ sessionId, cwd: this.#kit.toId(line.cwd) }) ?? []].flat();
       }
       case 'message':
-        if (line.role === 'user') return readUser({ content: line.text ?? null }, base, kit);
-        return [newMessage('assistant', { ...base, model, blocks: kit.toBlocks(line.text) })];
+        if (line.role === 'user') return readUser({ content: line.text ?? null }, base, this.#kit);
+        return [newMessage('assistant', { ...base, model, blocks: this.#kit.toBlocks(line.text) })];
       case 'reasoning':
         return [
           newMessage('assistant', {
             ...base,
             model,
-            blocks: kit.toBlocks([{ type: 'thinking', thinking: line.text ?? '' }]),
+            blocks: this.#kit.toBlocks([{ type: 'thinking', thinking: line.text ?? '' }]),
           }),
         ];
       case 'tool_call': {
         const source = { id: line.toolCallId ?? line.id, name: line.toolName ?? line.toolId, input: line.parameters };
-        return [newMessage('assistant', { ...base, model, blocks: kit.toToolUseBlocks(source) })];
+        return [newMessage('assistant', { ...base, model, blocks: this.#kit.toToolUseBlocks(source) })];
       }
       case 'tool_result': {
         const value = readObject(line.value);
@@ -244,32 +263,24 @@ export function createDroidStreamReader(
         const texts = [value?.stdout, value?.stderr].filter((text) => typeof text === 'string' && text !== '');
         const shown = texts.length > 0 ? texts.join('\n') : JSON.stringify(value);
         const content = value === undefined ? line.value : 'stdout' in value ? texts.join('\n') : shown;
-        return [kit.toToolResultMessage({ id: line.toolCallId ?? line.id, content, isError }, base)];
+        return [this.#kit.toToolResultMessage({ id: line.toolCallId ?? line.id, content, isError }, base)];
       }
       case 'completion':
         // The final text repeats the last message.
-        return readCompletion(line, base);
+        return this.#readCompletion(line, base);
       case 'error':
         return [
-          kit.toEvent({ kind: 'api_error', name: kit.toId(line.source), details: {} }, null, base.timestampMs),
-          ...kit.toSystemMessages(line.message ?? line.error, base),
+          this.#kit.toEvent(
+            { kind: 'api_error', name: this.#kit.toId(line.source), details: {} },
+            null,
+            base.timestampMs,
+          ),
+          ...this.#kit.toSystemMessages(line.message ?? line.error, base),
         ];
       default:
         return undefined;
     }
-  };
-
-  return {
-    state,
-    read(line, { arrivalMs }) {
-      const type = readType(line.type);
-      if (type === undefined) return { type, timestampMs: undefined, records: [] };
-      const timestampMs = kit.toTimeMs(line.timestamp) ?? arrivalMs;
-      state.sessionId ??= kit.toId(line.sessionId ?? line.session_id);
-      const records = readLine(type, line, { timestampMs }) ?? [newUnknown(type, line)];
-      return { type, timestampMs, records };
-    },
-  };
+  }
 }
 
 function readUser(message: JsonObject, base: Partial<MessageRecord>, kit: ReaderKit): TranscriptRecord[] {

@@ -4,7 +4,7 @@ import { cutCharacters, isJsonObject, readObject, readText } from '../../records
 import { newMessage } from '../../records/new-records.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
 import { MAX_TOKENS_PER_FIELD, type Usage } from '../../records/usage.ts';
-import type { Reader, ReaderContext } from '../agent.ts';
+import type { Reader, ReaderContext, ReadLine } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import {
   createReaderKit,
@@ -14,7 +14,13 @@ import {
   toSessionRecord,
   toUsageIfAny,
 } from '../reader-kit.ts';
-import { createUnreadLines, newUnknown, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
+import {
+  createUnreadLines,
+  newUnknown,
+  reportUnknownCounts,
+  type UnreadLines,
+  type UnreadTypes,
+} from '../unread-lines.ts';
 import { readStoredParts, readTitle, toApiBlocks, toParts, toText } from './parts.ts';
 
 export const GEMINI_TOOLS: ToolVocabulary = {
@@ -90,124 +96,133 @@ export function createGeminiReader(
     totals: { stated: 0, counted: 0 },
   },
 ): Reader {
-  const kit = createReaderKit(context, GEMINI_TOOLS);
-  const unread = createUnreadLines(UNREAD_MEMBERS, context);
+  return new GeminiReader(context, state);
+}
 
-  const recall = (id: string): KnownMessage => {
-    const known = state.messages.get(id) ?? {
+class GeminiReader implements Reader {
+  readonly #context: ReaderContext;
+  readonly state: GeminiReaderState;
+  readonly #kit: ReturnType<typeof createReaderKit>;
+  readonly #unread: UnreadLines;
+
+  constructor(context: ReaderContext, state: GeminiReaderState) {
+    this.#context = context;
+    this.state = state;
+    this.#kit = createReaderKit(context, GEMINI_TOOLS);
+    this.#unread = createUnreadLines(UNREAD_MEMBERS, context);
+  }
+
+  read(line: JsonObject): ReadLine {
+    const set = readObject(line.$set);
+    const message = readObject(line.messages) ?? (typeof line.type === 'string' ? line : undefined);
+    if (message !== undefined) {
+      this.#rememberText(message);
+      return { type: readText(message.type) ?? 'message', ...this.#readMessage(message) };
+    }
+    // A header may hold the messages of an older file; a patch may hold all that remain after a compression.
+    const header = set ?? line;
+    const messages = Array.isArray(header.messages) ? header.messages.filter(isJsonObject) : [];
+    const records = [...this.#readHeader(header), ...messages.flatMap(this.#readKept)];
+    if (set !== undefined) return { type: '$set', timestampMs: undefined, records };
+    if ('$rewindTo' in line) return { type: '$rewindTo', timestampMs: undefined, records };
+    return { type: 'header', timestampMs: this.#kit.toTimeMs(line.startTime ?? line.lastUpdated), records };
+  }
+
+  finish(): void {
+    compareTotal('Tokens of all responses', this.state.totals.stated, this.state.totals.counted, this.#context);
+  }
+
+  #recall(id: string): KnownMessage {
+    const known = this.state.messages.get(id) ?? {
       textLength: 0,
       thoughtCount: 0,
       hasTotal: false,
       calls: new Map(),
       isKept: false,
     };
-    state.messages.delete(id);
-    state.messages.set(id, known);
-    const [oldest] = state.messages.keys();
-    if (state.messages.size > MAX_REMEMBERED_MESSAGES && oldest !== undefined) state.messages.delete(oldest);
+    this.state.messages.delete(id);
+    this.state.messages.set(id, known);
+    const [oldest] = this.state.messages.keys();
+    if (this.state.messages.size > MAX_REMEMBERED_MESSAGES && oldest !== undefined) this.state.messages.delete(oldest);
     return known;
-  };
+  }
 
-  const rememberText = (message: JsonObject): void => {
+  #rememberText(message: JsonObject): void {
     const key = toTextKey(message);
     if (key === undefined) return;
-    state.texts.add(key);
-    const [oldest] = state.texts;
-    if (state.texts.size > MAX_REMEMBERED_MESSAGES && oldest !== undefined) state.texts.delete(oldest);
-  };
+    this.state.texts.add(key);
+    const [oldest] = this.state.texts;
+    if (this.state.texts.size > MAX_REMEMBERED_MESSAGES && oldest !== undefined) this.state.texts.delete(oldest);
+  }
 
-  /**
-   * A message of `$set` that has had no line of its own. A compression writes the messages that it keeps under new ids:
-   * those are copies, and the rest is its summary. What a person types always has a line first.
-   */
-  const readKept = (message: JsonObject): TranscriptRecord[] => {
-    const known = recall(toMessageKey(message));
-    if (known.isKept) return [];
-    const isNew = known.textLength === 0 && known.thoughtCount === 0 && known.calls.size === 0;
-    if (!isNew || state.texts.size === 0) return readMessage(message).records;
-    const key = toTextKey(message);
-    if (key === undefined) return readMessage(message).records;
-    const content = readStoredParts(message.content ?? message.parts);
-    known.isKept = true;
-    if (state.texts.has(key)) return [];
-    const timestampMs = kit.toTimeMs(message.timestamp);
-    const base = { timestampMs, uuid: kit.toId(message.id), isSidechain: state.isSubagent };
-    const type = message.type === 'user' ? 'user' : 'assistant';
-    return [newMessage(type, { ...base, metadata: { isMeta: true }, blocks: kit.toBlocks(toApiBlocks(content)) })];
-  };
-
-  const readHeader = (line: JsonObject): TranscriptRecord[] => {
-    if (line.kind === 'subagent') state.isSubagent = true;
+  #readHeader(line: JsonObject): TranscriptRecord[] {
+    if (line.kind === 'subagent') this.state.isSubagent = true;
     // The entries of a document have one directory each.
     const [directory] = [line.directories].flat();
-    const session = toSessionRecord({ sessionId: kit.toId(line.sessionId), cwd: kit.toId(directory) });
+    const session = toSessionRecord({ sessionId: this.#kit.toId(line.sessionId), cwd: this.#kit.toId(directory) });
     const summary = readTitle(line.summary);
     const others = Object.entries(line).filter(([name]) => !READ_MEMBERS.has(name) && !name.startsWith('$'));
     return [
       session ?? [],
       summary === null ? [] : toCutTitle('summary', summary),
-      others.flatMap(([name, value]) => unread.read(name, { [name]: value })),
+      others.flatMap(([name, value]) => this.#unread.read(name, { [name]: value })),
     ].flat();
-  };
+  }
 
   /** `tokens.total` is the sum of the classes, without `cached`, which `input` contains. */
-  const observeTotal = (tokens: JsonObject, usage: Usage | undefined, known: KnownMessage): void => {
-    const stated = kit.toCount(tokens, 'total', MAX_TOKENS_PER_FIELD);
-    reportUnknownCounts(tokens, USAGE_FIELDS, context);
+  #observeTotal(tokens: JsonObject, usage: Usage | undefined, known: KnownMessage): void {
+    const stated = this.#kit.toCount(tokens, 'total', MAX_TOKENS_PER_FIELD);
+    reportUnknownCounts(tokens, USAGE_FIELDS, this.#context);
     if (known.hasTotal || stated === 0 || usage === undefined) return;
     known.hasTotal = true;
-    state.totals.stated += stated;
-    state.totals.counted += usage.inputTokens + usage.cacheReadTokens + usage.outputTokens;
-  };
+    this.state.totals.stated += stated;
+    this.state.totals.counted += usage.inputTokens + usage.cacheReadTokens + usage.outputTokens;
+  }
 
-  const readAssistant = (
-    message: JsonObject,
-    base: Partial<MessageRecord>,
-    known: KnownMessage,
-  ): TranscriptRecord[] => {
+  #readAssistant(message: JsonObject, base: Partial<MessageRecord>, known: KnownMessage): TranscriptRecord[] {
     const thoughts = (Array.isArray(message.thoughts) ? message.thoughts : []).filter(isJsonObject);
     const blocks: BlockContent[] = thoughts.slice(known.thoughtCount).flatMap(({ subject, description }) => {
       const thinking = [readText(subject) ?? [], readText(description) ?? []].flat().join('\n');
-      return kit.toBlocks([{ type: 'thinking', thinking }]);
+      return this.#kit.toBlocks([{ type: 'thinking', thinking }]);
     });
     known.thoughtCount = Math.max(known.thoughtCount, thoughts.length);
     const text = toText(message.content ?? message.parts);
-    if (text.length > known.textLength) blocks.push(...kit.toBlocks(text.slice(known.textLength)));
+    if (text.length > known.textLength) blocks.push(...this.#kit.toBlocks(text.slice(known.textLength)));
     known.textLength = Math.max(known.textLength, text.length);
     const results: TranscriptRecord[] = [];
     for (const call of (Array.isArray(message.toolCalls) ? message.toolCalls : []).filter(isJsonObject)) {
       const id = readText(call.id) ?? '';
       if (!known.calls.has(id)) {
-        blocks.push(...kit.toToolUseBlocks({ id: call.id, name: call.name, input: call.args }));
+        blocks.push(...this.#kit.toToolUseBlocks({ id: call.id, name: call.name, input: call.args }));
         known.calls.set(id, false);
       }
-      const result = known.calls.get(id) === true ? undefined : toResult(call, base);
+      const result = known.calls.get(id) === true ? undefined : this.#toResult(call, base);
       if (result !== undefined) {
         known.calls.set(id, true);
         results.push(result);
       }
     }
-    const tokens = kit.toUsagePart(message, 'tokens');
-    const usage = tokens && toGeminiUsage(tokens, kit);
-    if (tokens !== undefined) observeTotal(tokens, usage, known);
+    const tokens = this.#kit.toUsagePart(message, 'tokens');
+    const usage = tokens && toGeminiUsage(tokens, this.#kit);
+    if (tokens !== undefined) this.#observeTotal(tokens, usage, known);
     const response = {
       ...{ responseId: toResponseId(message), usage, stopReason: 'stop' },
-      ...{ model: kit.toId(message.model), blocks },
+      ...{ model: this.#kit.toId(message.model), blocks },
     };
     return [newMessage('assistant', { ...base, ...response }), ...results];
-  };
+  }
 
-  const toResult = (call: JsonObject, base: Partial<MessageRecord>): MessageRecord | undefined => {
+  #toResult(call: JsonObject, base: Partial<MessageRecord>): MessageRecord | undefined {
     const { id, status, result } = call;
     if (status !== 'success' && status !== 'error' && status !== 'cancelled') return undefined;
-    const timestampMs = kit.toTimeMs(call.timestamp) ?? base.timestampMs;
+    const timestampMs = this.#kit.toTimeMs(call.timestamp) ?? base.timestampMs;
     const source = { id, content: toOutput(result) ?? call.resultDisplay, isError: status !== 'success' };
     const { isSidechain = false } = base;
-    const about = { isDenied: status === 'cancelled', subagentId: kit.toId(call.agentId) };
-    return kit.toToolResultMessage({ ...source, ...about }, { timestampMs, isSidechain });
-  };
+    const about = { isDenied: status === 'cancelled', subagentId: this.#kit.toId(call.agentId) };
+    return this.#kit.toToolResultMessage({ ...source, ...about }, { timestampMs, isSidechain });
+  }
 
-  const readUser = (message: JsonObject, base: Partial<MessageRecord>, known: KnownMessage): TranscriptRecord[] => {
+  #readUser(message: JsonObject, base: Partial<MessageRecord>, known: KnownMessage): TranscriptRecord[] {
     const content = readStoredParts(message.content ?? message.parts);
     const text = toText(content);
     // Results are in the calls of the previous message.
@@ -216,43 +231,43 @@ export function createGeminiReader(
     known.textLength = Math.max(1, text.length);
     if (NO_PROMPT.test(text) && blocks.every(({ type }) => type === 'text')) {
       const command = /^\s*(\/[\w-]+)/.exec(text)?.[1];
-      const cwd = kit.toId(WORKSPACE.exec(text)?.[1]?.trim());
+      const cwd = this.#kit.toId(WORKSPACE.exec(text)?.[1]?.trim());
       const session = toSessionRecord({ cwd });
       const event = { kind: 'slash_command', name: command ?? null, details: {} } as const;
-      const said = newMessage('user', { ...base, metadata: { isMeta: true }, blocks: kit.toBlocks(text) });
-      const used = command === undefined ? [] : [kit.toEvent(event, base.uuid ?? null, base.timestampMs, base)];
+      const said = newMessage('user', { ...base, metadata: { isMeta: true }, blocks: this.#kit.toBlocks(text) });
+      const used = command === undefined ? [] : [this.#kit.toEvent(event, base.uuid ?? null, base.timestampMs, base)];
       return [session ?? [], used, said].flat();
     }
     // The content holds the files that the person referred to as well.
     const typed = toText(readStoredParts(message.displayContent)).trim();
-    return kit
+    return this.#kit
       .toPromptRecords(blocks, base, base.uuid ?? null)
       .map((record) =>
-        record.kind === 'message' && typed !== '' ? { ...record, promptText: kit.toPromptText(typed) } : record,
+        record.kind === 'message' && typed !== '' ? { ...record, promptText: this.#kit.toPromptText(typed) } : record,
       );
-  };
+  }
 
-  const readMessage = (message: JsonObject): { timestampMs: number | undefined; records: TranscriptRecord[] } => {
-    const timestampMs = kit.toTimeMs(message.timestamp);
-    const base = { timestampMs, uuid: kit.toId(message.id), isSidechain: state.isSubagent };
-    const known = recall(toMessageKey(message));
+  #readMessage(message: JsonObject): { timestampMs: number | undefined; records: TranscriptRecord[] } {
+    const timestampMs = this.#kit.toTimeMs(message.timestamp);
+    const base = { timestampMs, uuid: this.#kit.toId(message.id), isSidechain: this.state.isSubagent };
+    const known = this.#recall(toMessageKey(message));
     const isNew = known.textLength === 0;
     switch (message.type) {
       case 'user':
-        return { timestampMs, records: readUser(message, base, known) };
+        return { timestampMs, records: this.#readUser(message, base, known) };
       case 'gemini':
       case 'model':
-        return { timestampMs, records: readAssistant(message, base, known) };
+        return { timestampMs, records: this.#readAssistant(message, base, known) };
       case 'info':
       case 'warning':
       case 'error': {
         known.textLength = 1;
         const event = { kind: 'api_error', name: null, details: {} } as const;
-        const error = kit.toEvent(event, base.uuid, timestampMs, base);
+        const error = this.#kit.toEvent(event, base.uuid, timestampMs, base);
         const said = newMessage('system', {
           ...base,
           metadata: { level: message.type },
-          blocks: kit.toBlocks(toText(message.content)),
+          blocks: this.#kit.toBlocks(toText(message.content)),
         });
         if (!isNew) return { timestampMs, records: [] };
         return { timestampMs, records: message.type === 'error' ? [error, said] : [said] };
@@ -262,28 +277,28 @@ export function createGeminiReader(
         return { timestampMs, records: [newUnknown(type, message)] };
       }
     }
-  };
+  }
 
-  return {
-    state,
-    read(line) {
-      const set = readObject(line.$set);
-      const message = readObject(line.messages) ?? (typeof line.type === 'string' ? line : undefined);
-      if (message !== undefined) {
-        rememberText(message);
-        return { type: readText(message.type) ?? 'message', ...readMessage(message) };
-      }
-      // A header may hold the messages of an older file; a patch may hold all that remain after a compression.
-      const header = set ?? line;
-      const messages = Array.isArray(header.messages) ? header.messages.filter(isJsonObject) : [];
-      const records = [...readHeader(header), ...messages.flatMap(readKept)];
-      if (set !== undefined) return { type: '$set', timestampMs: undefined, records };
-      if ('$rewindTo' in line) return { type: '$rewindTo', timestampMs: undefined, records };
-      return { type: 'header', timestampMs: kit.toTimeMs(line.startTime ?? line.lastUpdated), records };
-    },
-    finish() {
-      compareTotal('Tokens of all responses', state.totals.stated, state.totals.counted, context);
-    },
+  /**
+   * A message of `$set` that has had no line of its own. A compression writes the messages that it keeps under new ids:
+   * those are copies, and the rest is its summary. What a person types always has a line first.
+   */
+  readonly #readKept = (message: JsonObject): TranscriptRecord[] => {
+    const known = this.#recall(toMessageKey(message));
+    if (known.isKept) return [];
+    const isNew = known.textLength === 0 && known.thoughtCount === 0 && known.calls.size === 0;
+    if (!isNew || this.state.texts.size === 0) return this.#readMessage(message).records;
+    const key = toTextKey(message);
+    if (key === undefined) return this.#readMessage(message).records;
+    const content = readStoredParts(message.content ?? message.parts);
+    known.isKept = true;
+    if (this.state.texts.has(key)) return [];
+    const timestampMs = this.#kit.toTimeMs(message.timestamp);
+    const base = { timestampMs, uuid: this.#kit.toId(message.id), isSidechain: this.state.isSubagent };
+    const type = message.type === 'user' ? 'user' : 'assistant';
+    return [
+      newMessage(type, { ...base, metadata: { isMeta: true }, blocks: this.#kit.toBlocks(toApiBlocks(content)) }),
+    ];
   };
 }
 

@@ -66,152 +66,170 @@ export function createGooseReader(
   context: ReaderContext,
   state: GooseReaderState = { model: null, lastKey: '', repeats: 0, statedTokens: 0, countedTokens: 0 },
 ): Reader {
-  const kit = createReaderKit(context, TOOLS);
+  return new GooseReader(context, state);
+}
 
-  const readSession = (row: JsonObject): TranscriptRecord[] => {
+class GooseReader implements Reader {
+  readonly #context: ReaderContext;
+  readonly state: GooseReaderState;
+  readonly #kit: ReturnType<typeof createReaderKit>;
+
+  constructor(context: ReaderContext, state: GooseReaderState) {
+    this.#context = context;
+    this.state = state;
+    this.#kit = createReaderKit(context, TOOLS);
+  }
+
+  finish(): void {
+    compareTotal('Tokens of the ledger', this.state.statedTokens, this.state.countedTokens, this.#context);
+  }
+
+  read(line: JsonObject): ReadLine {
+    if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
+    if (isGooseMessage(line) || 'message_count' in line) return this.#readOldLine(line);
+    const row = readCanonicalRow(line);
+    const role = readType(line.role);
+    const type = row?.table ?? (role === undefined ? 'unknown' : `role/${role}`);
+    const timestampMs = row === undefined ? undefined : this.#toTimeOf(row.row);
+    const records = row && this.#readRow(row, timestampMs);
+    const value = row === undefined ? line : toUnreadRow(row);
+    return { type, timestampMs, records: records ?? [newUnknown(type, value)] };
+  }
+
+  #readSession(row: JsonObject): TranscriptRecord[] {
     const config = readObject(readJsonColumn(row.model_config_json));
-    state.model = kit.toId(config?.model_name) ?? state.model;
-    const session = toSessionRecord({ sessionId: kit.toId(row.id), cwd: kit.toId(row.working_dir) });
+    this.state.model = this.#kit.toId(config?.model_name) ?? this.state.model;
+    const session = toSessionRecord({ sessionId: this.#kit.toId(row.id), cwd: this.#kit.toId(row.working_dir) });
     const isCustom = row.user_set_name === 1;
     const text = readText(row.name) ?? readText(row.description);
     const title = text === null ? [] : [toTitle(isCustom ? 'custom' : 'generated', text)];
-    return [session ?? [], title, readAccumulated(row)].flat();
-  };
+    return [session ?? [], title, this.#readAccumulated(row)].flat();
+  }
 
   /** Versions without a ledger have only the session's totals. If there is a ledger, the totals are ignored. */
-  const readAccumulated = (row: JsonObject): TranscriptRecord[] => {
-    const usage = toGooseUsage('accumulated_', row);
+  #readAccumulated(row: JsonObject): TranscriptRecord[] {
+    const usage = this.#toGooseUsage('accumulated_', row);
     if (usage === undefined) return [];
-    const reportedCostUsd = toReportedCost(kit.toDollars(row, 'accumulated_cost'));
-    const timestampMs = kit.toTimeMs(toUtc(row.updated_at));
+    const reportedCostUsd = toReportedCost(this.#kit.toDollars(row, 'accumulated_cost'));
+    const timestampMs = this.#kit.toTimeMs(toUtc(row.updated_at));
     const responseId = `goose/session-total/${readText(row.id) ?? ''}`;
     return [
-      newUsageRecord({ responseId, usage, reportedCostUsd, timestampMs, model: state.model, stopReason: 'stop' }),
+      newUsageRecord({ responseId, usage, reportedCostUsd, timestampMs, model: this.state.model, stopReason: 'stop' }),
     ];
-  };
+  }
 
   /** Input includes cache reads and writes. */
-  const toGooseUsage = (prefix: string, row: JsonObject) => {
+  #toGooseUsage(prefix: string, row: JsonObject) {
     const max = prefix === '' ? undefined : MAX_TOKENS_PER_SESSION;
-    const count = (name: string): number => kit.toCount(row, `${prefix}${name}`, max);
+    const count = (name: string): number => this.#kit.toCount(row, `${prefix}${name}`, max);
     const cacheReadTokens = count('cache_read_tokens');
     const cacheWriteTokens = count('cache_write_tokens');
     const inputTokens = Math.max(0, count('input_tokens') - cacheReadTokens - cacheWriteTokens);
     return toUsageIfAny({ inputTokens, outputTokens: count('output_tokens'), cacheReadTokens, cacheWriteTokens });
-  };
+  }
 
-  const readLedger = (row: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
-    const usage = toGooseUsage('', row);
-    const model = kit.toId(row.model) ?? state.model;
+  #readLedger(row: JsonObject, timestampMs: number | undefined): TranscriptRecord[] {
+    const usage = this.#toGooseUsage('', row);
+    const model = this.#kit.toId(row.model) ?? this.state.model;
     const isCompaction = row.is_compaction === 1;
     const event = { kind: 'compaction', name: null, details: {} } as const;
-    const events = isCompaction ? [kit.toEvent(event, `goose/${timestampMs}`, timestampMs)] : [];
+    const events = isCompaction ? [this.#kit.toEvent(event, `goose/${timestampMs}`, timestampMs)] : [];
     if (usage === undefined) return events;
     const { total_tokens: total, input_tokens: input, output_tokens: output } = row;
     // A row that lacks a class does not say what its total is made of.
     if (typeof total === 'number' && typeof input === 'number' && typeof output === 'number') {
-      state.statedTokens += total;
-      state.countedTokens += usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+      this.state.statedTokens += total;
+      this.state.countedTokens +=
+        usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
     }
     const counts = [usage.inputTokens, usage.outputTokens, usage.cacheReadTokens, usage.cacheWriteTokens].join('.');
     const key = cutCharacters(`goose/${timestampMs ?? ''}/${model ?? ''}/${counts}`, 400);
-    state.repeats = key === state.lastKey ? state.repeats + 1 : 0;
-    state.lastKey = key;
-    const responseId = state.repeats === 0 ? key : `${key}/${state.repeats}`;
-    const reportedCostUsd = toReportedCost(kit.toDollars(row, 'cost'));
+    this.state.repeats = key === this.state.lastKey ? this.state.repeats + 1 : 0;
+    this.state.lastKey = key;
+    const responseId = this.state.repeats === 0 ? key : `${key}/${this.state.repeats}`;
+    const reportedCostUsd = toReportedCost(this.#kit.toDollars(row, 'cost'));
     return [...events, newUsageRecord({ responseId, usage, reportedCostUsd, timestampMs, model, stopReason: 'stop' })];
-  };
+  }
 
-  const readMessage = (row: JsonObject, timestampMs: number | undefined): TranscriptRecord[] | undefined => {
+  #readMessage(row: JsonObject, timestampMs: number | undefined): TranscriptRecord[] | undefined {
     const { role } = row;
     if (role !== 'user' && role !== 'assistant') return undefined;
     const content = readJsonColumn(row.content_json);
     if (!Array.isArray(content)) return undefined;
     const elements = content.filter(isJsonObject).map(withActionType);
     const others = elements.filter(({ type }) => type !== 'toolResponse' && !isUnread(type));
-    for (const element of others) reportUnknown(element);
-    const errors = elements.filter(({ type }) => type === 'error').map(({ kind }) => toErrorEvent(kind, timestampMs));
+    for (const element of others) this.#reportUnknown(element);
+    const errors = elements
+      .filter(({ type }) => type === 'error')
+      .map(({ kind }) => this.#toErrorEvent(kind, timestampMs));
     const metadata = readObject(readJsonColumn(row.metadata_json));
-    const entry = { timestampMs, uuid: kit.toId(row.message_id) ?? kit.toId(row.id) };
+    const entry = { timestampMs, uuid: this.#kit.toId(row.message_id) ?? this.#kit.toId(row.id) };
     const results = elements.filter(({ type }) => type === 'toolResponse');
-    const answers = [...results.map((element) => kit.toToolResultMessage(toResult(element), entry)), ...errors];
+    const answers = [...results.map((element) => this.#kit.toToolResultMessage(toResult(element), entry)), ...errors];
     if (others.length === 0) return answers;
     if (role === 'assistant') {
-      const blocks = others.flatMap(toBlocks);
-      return [...answers, newMessage('assistant', { ...entry, model: state.model, stopReason: 'stop', blocks })];
+      const blocks = others.flatMap(this.#toBlocks);
+      return [...answers, newMessage('assistant', { ...entry, model: this.state.model, stopReason: 'stop', blocks })];
     }
     if (metadata?.userVisible === false) {
       return [
         ...answers,
-        newMessage('user', { ...entry, metadata: { isMeta: true }, blocks: others.flatMap(toBlocks) }),
+        newMessage('user', { ...entry, metadata: { isMeta: true }, blocks: others.flatMap(this.#toBlocks) }),
       ];
     }
     const identity = `goose/prompt/${timestampMs}/${entry.uuid ?? ''}`;
-    return [...answers, ...kit.toPromptRecords(others.map(toApiElement), entry, identity)];
-  };
+    return [...answers, ...this.#kit.toPromptRecords(others.map(toApiElement), entry, identity)];
+  }
 
   /** Blocks of unknown types are kept, and named. */
-  const reportUnknown = (element: JsonObject): void => {
+  #reportUnknown(element: JsonObject): void {
     const { type } = element;
     if (!READ_BLOCKS.has(type) && !isUnread(type)) {
-      reportUnreadContent(`block/${readType(type) ?? 'unknown'}`, element, context);
+      reportUnreadContent(`block/${readType(type) ?? 'unknown'}`, element, this.#context);
     }
-  };
+  }
 
-  const toErrorEvent = (kind: JsonValue | undefined, timestampMs: number | undefined): TranscriptRecord =>
-    kit.toEvent({ kind: 'api_error', name: kit.toId(kind), details: {} }, `goose/error/${timestampMs}`, timestampMs);
+  #toErrorEvent(kind: JsonValue | undefined, timestampMs: number | undefined): TranscriptRecord {
+    return this.#kit.toEvent(
+      { kind: 'api_error', name: this.#kit.toId(kind), details: {} },
+      `goose/error/${timestampMs}`,
+      timestampMs,
+    );
+  }
 
-  const toBlocks = (element: JsonObject): BlockContent[] => {
+  #toTimeOf(row: JsonObject): number | undefined {
+    const time = row.created_timestamp;
+    return this.#kit.toTimeMs(typeof time === 'number' && time < 1e11 ? time * 1000 : time);
+  }
+
+  #readRow({ table, row }: CanonicalRow, timestampMs: number | undefined): TranscriptRecord[] | undefined {
+    if (table === 'sessions') return this.#readSession(row);
+    if (table === 'messages') return this.#readMessage(row, timestampMs);
+    return table === 'usage_ledger' ? this.#readLedger(row, timestampMs) : undefined;
+  }
+
+  #readOldLine(line: JsonObject): ReadLine {
+    if (!isGooseMessage(line)) {
+      const records = this.#readSession({ ...line, id: this.#context.sessionId ?? null });
+      return { type: 'sessions', timestampMs: undefined, records };
+    }
+    const timestampMs = this.#toTimeOf({ created_timestamp: line.created ?? null });
+    const records = this.#readMessage(
+      { role: line.role ?? null, content_json: line.content ?? null, message_id: null },
+      timestampMs,
+    );
+    return { type: 'messages', timestampMs, records: records ?? [] };
+  }
+
+  readonly #toBlocks = (element: JsonObject): BlockContent[] => {
     if (element.type !== 'toolRequest' && element.type !== 'frontendToolRequest') {
-      return kit.toBlocks([toApiElement(element)]);
+      return this.#kit.toBlocks([toApiElement(element)]);
     }
     const call = readObject(readObject(element.toolCall)?.value);
     const name = readText(call?.name);
     const extension = /^(.+?)__/.exec(name ?? '')?.[1];
     const mcpServer = extension === undefined || OWN_EXTENSIONS.has(extension) ? null : extension;
-    return kit.toToolUseBlocks({ id: element.id, name, input: call?.arguments, mcpServer });
-  };
-
-  const toTimeOf = (row: JsonObject): number | undefined => {
-    const time = row.created_timestamp;
-    return kit.toTimeMs(typeof time === 'number' && time < 1e11 ? time * 1000 : time);
-  };
-
-  const readRow = ({ table, row }: CanonicalRow, timestampMs: number | undefined): TranscriptRecord[] | undefined => {
-    if (table === 'sessions') return readSession(row);
-    if (table === 'messages') return readMessage(row, timestampMs);
-    return table === 'usage_ledger' ? readLedger(row, timestampMs) : undefined;
-  };
-
-  const readOldLine = (line: JsonObject): ReadLine => {
-    if (!isGooseMessage(line)) {
-      const records = readSession({ ...line, id: context.sessionId ?? null });
-      return { type: 'sessions', timestampMs: undefined, records };
-    }
-    const timestampMs = toTimeOf({ created_timestamp: line.created ?? null });
-    const records = readMessage(
-      { role: line.role ?? null, content_json: line.content ?? null, message_id: null },
-      timestampMs,
-    );
-    return { type: 'messages', timestampMs, records: records ?? [] };
-  };
-
-  return {
-    state,
-    finish() {
-      compareTotal('Tokens of the ledger', state.statedTokens, state.countedTokens, context);
-    },
-    read(line) {
-      if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
-      if (isGooseMessage(line) || 'message_count' in line) return readOldLine(line);
-      const row = readCanonicalRow(line);
-      const role = readType(line.role);
-      const type = row?.table ?? (role === undefined ? 'unknown' : `role/${role}`);
-      const timestampMs = row === undefined ? undefined : toTimeOf(row.row);
-      const records = row && readRow(row, timestampMs);
-      const value = row === undefined ? line : toUnreadRow(row);
-      return { type, timestampMs, records: records ?? [newUnknown(type, value)] };
-    },
+    return this.#kit.toToolUseBlocks({ id: element.id, name, input: call?.arguments, mcpServer });
   };
 }
 

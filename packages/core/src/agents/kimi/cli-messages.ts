@@ -4,7 +4,7 @@ import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
 import type { ReaderContext } from '../agent.ts';
 import { parseJsonText, type ReaderKit } from '../reader-kit.ts';
-import { createUnreadLines } from '../unread-lines.ts';
+import { createUnreadLines, type UnreadLines } from '../unread-lines.ts';
 import { toSignature } from './mirrors.ts';
 import { KIMI_CLI_UNREAD } from './unread-types.ts';
 import { readCliUsage } from './usage.ts';
@@ -51,152 +51,175 @@ export function createKimiCliState(): KimiCliState {
  * message; its usage and id come at the end of the step, with `StatusUpdate`. Events of sub-agents stand within
  * `SubagentEvent`.
  */
-export function createCliMessageReader(kit: ReaderKit, context: ReaderContext, state: KimiCliState) {
-  const unread = createUnreadLines(KIMI_CLI_UNREAD, context);
-  const rootSession = context.sessionId?.split(':')[0] ?? '';
+export function createCliMessageReader(kit: ReaderKit, context: ReaderContext, state: KimiCliState): CliMessages {
+  return new CliMessages(kit, context, state);
+}
 
-  const streamOf = (name: string): CliStream => {
-    const known = state.streams.get(name) ?? { group: null, call: null };
-    state.streams.delete(name);
-    state.streams.set(name, known);
-    if (state.streams.size > MAX_STREAMS) state.streams.delete(state.streams.keys().next().value ?? name);
+export class CliMessages {
+  readonly #kit: ReaderKit;
+  readonly #state: KimiCliState;
+  readonly #unread: UnreadLines;
+  readonly #rootSession: string;
+
+  constructor(kit: ReaderKit, context: ReaderContext, state: KimiCliState) {
+    this.#kit = kit;
+    this.#state = state;
+    this.#unread = createUnreadLines(KIMI_CLI_UNREAD, context);
+    this.#rootSession = context.sessionId?.split(':')[0] ?? '';
+  }
+
+  read(type: string, payload: JsonObject, base: Base, model: string | null): TranscriptRecord[] {
+    return this.#read(type, payload, base, model);
+  }
+
+  /** Calls whose arguments never ended. */
+  readEnd(): TranscriptRecord[] {
+    return [...this.#state.streams.values()].flatMap((stream) => this.#flushCall(stream, {}));
+  }
+
+  #streamOf(name: string): CliStream {
+    const known = this.#state.streams.get(name) ?? { group: null, call: null };
+    this.#state.streams.delete(name);
+    this.#state.streams.set(name, known);
+    if (this.#state.streams.size > MAX_STREAMS)
+      this.#state.streams.delete(this.#state.streams.keys().next().value ?? name);
     return known;
-  };
+  }
 
-  const toAnswer = (stream: CliStream, base: Base, blocks: readonly BlockContent[]): TranscriptRecord => {
-    stream.group ??= `kimi-step-${++state.stepCount}`;
+  #toAnswer(stream: CliStream, base: Base, blocks: readonly BlockContent[]): TranscriptRecord {
+    stream.group ??= `kimi-step-${++this.#state.stepCount}`;
     return newMessage('assistant', { ...base, group: stream.group, blocks });
-  };
+  }
 
   /** The call that waits for more of its arguments, as it is. */
-  const flushCall = (stream: CliStream, base: Base): TranscriptRecord[] => {
+  #flushCall(stream: CliStream, base: Base): TranscriptRecord[] {
     const { call } = stream;
     if (call === null) return [];
     stream.call = null;
     const input = parseJsonText(call.text) ?? (call.text === '' ? null : call.text);
-    return [toAnswer(stream, base, kit.toToolUseBlocks({ id: call.id, name: call.name, input }))];
-  };
+    return [this.#toAnswer(stream, base, this.#kit.toToolUseBlocks({ id: call.id, name: call.name, input }))];
+  }
 
-  const readCall = (payload: JsonObject, stream: CliStream, base: Base): TranscriptRecord[] => {
+  #readCall(payload: JsonObject, stream: CliStream, base: Base): TranscriptRecord[] {
     const called = readObject(payload.function);
     const given = called?.arguments;
     if (isJsonObject(given)) {
-      return [toAnswer(stream, base, kit.toToolUseBlocks({ id: payload.id, name: called?.name, input: given }))];
+      return [
+        this.#toAnswer(stream, base, this.#kit.toToolUseBlocks({ id: payload.id, name: called?.name, input: given })),
+      ];
     }
-    stream.call = { id: kit.toId(payload.id), name: kit.toId(called?.name), text: readText(given) ?? '' };
-    return isComplete(stream.call.text) ? flushCall(stream, base) : [];
-  };
+    stream.call = { id: this.#kit.toId(payload.id), name: this.#kit.toId(called?.name), text: readText(given) ?? '' };
+    return isComplete(stream.call.text) ? this.#flushCall(stream, base) : [];
+  }
 
-  const readCallPart = (payload: JsonObject, stream: CliStream, base: Base): TranscriptRecord[] => {
+  #readCallPart(payload: JsonObject, stream: CliStream, base: Base): TranscriptRecord[] {
     const { call } = stream;
     if (call === null) return [];
     call.text = `${call.text}${readText(payload.arguments_part) ?? ''}`.slice(0, MAX_ARGUMENTS);
-    return isComplete(call.text) ? flushCall(stream, base) : [];
-  };
+    return isComplete(call.text) ? this.#flushCall(stream, base) : [];
+  }
 
-  const readResult = (payload: JsonObject, base: Base): TranscriptRecord[] => {
+  #readResult(payload: JsonObject, base: Base): TranscriptRecord[] {
     const value = readObject(payload.return_value);
     const content = toOutput(value?.output, value?.message);
-    return [kit.toToolResultMessage({ id: payload.tool_call_id, content, isError: value?.is_error === true }, base)];
-  };
+    return [
+      this.#kit.toToolResultMessage({ id: payload.tool_call_id, content, isError: value?.is_error === true }, base),
+    ];
+  }
 
-  const readStatus = (payload: JsonObject, stream: CliStream, base: Base, model: string | null): TranscriptRecord[] => {
-    const usage = readCliUsage(kit, kit.toUsagePart(payload, 'token_usage'));
+  #readStatus(payload: JsonObject, stream: CliStream, base: Base, model: string | null): TranscriptRecord[] {
+    const usage = readCliUsage(this.#kit, this.#kit.toUsagePart(payload, 'token_usage'));
     if (usage === undefined) return [];
-    const id = kit.toId(payload.message_id);
+    const id = this.#kit.toId(payload.message_id);
     // A sub-agent's own file names the same responses: short ids are made unique by the session that both belong to.
     const isShort = id !== null && `kimi/${id}`.length < MIN_UNIQUE_ID;
-    const named = isShort ? `${rootSession}/${id}` : id;
+    const named = isShort ? `${this.#rootSession}/${id}` : id;
     const responseId = `kimi/${named ?? `${base.timestampMs ?? ''}/${toSignature(usage)}`}`;
     const { timestampMs, agentId = null, isSidechain: isSubagent = false } = base;
     const group = stream.group ?? undefined;
     stream.group = null;
     return [newUsageRecord({ usage, responseId, group, model, timestampMs, agentId, isSubagent, stopReason: 'stop' })];
-  };
+  }
 
-  const readSubagent = (payload: JsonObject, base: Base, model: string | null): TranscriptRecord[] => {
+  #readSubagent(payload: JsonObject, base: Base, model: string | null): TranscriptRecord[] {
     const event = readObject(payload.event) ?? {};
     const type = readText(event.type);
-    const parentToolUseId = kit.toId(payload.parent_tool_call_id) ?? kit.toId(payload.task_tool_call_id);
-    const agentId = kit.toId(payload.agent_id);
+    const parentToolUseId = this.#kit.toId(payload.parent_tool_call_id) ?? this.#kit.toId(payload.task_tool_call_id);
+    const agentId = this.#kit.toId(payload.agent_id);
     const name = agentId ?? parentToolUseId ?? 'sub-agent';
     const known = { ...base, parentToolUseId, agentId, isSidechain: true };
-    if (type === null) return unread.read('SubagentEvent', { message: { payload } });
-    return read(type, readObject(event.payload) ?? {}, known, model, name);
-  };
+    if (type === null) return this.#unread.read('SubagentEvent', { message: { payload } });
+    return this.#read(type, readObject(event.payload) ?? {}, known, model, name);
+  }
 
-  const toNote = (text: string | null, base: Base): TranscriptRecord[] =>
-    text === null ? [] : [newMessage('system', { ...base, blocks: kit.toBlocks(text) })];
+  #toNote(text: string | null, base: Base): TranscriptRecord[] {
+    return text === null ? [] : [newMessage('system', { ...base, blocks: this.#kit.toBlocks(text) })];
+  }
 
-  const readPrompt = (input: JsonValue | undefined, base: Base): TranscriptRecord[] =>
-    base.isSidechain === true
-      ? [newMessage('user', { ...base, metadata: { isMeta: true }, blocks: kit.toBlocks(input) })]
-      : kit.toPromptRecords(input, base, null);
+  #readPrompt(input: JsonValue | undefined, base: Base): TranscriptRecord[] {
+    return base.isSidechain === true
+      ? [newMessage('user', { ...base, metadata: { isMeta: true }, blocks: this.#kit.toBlocks(input) })]
+      : this.#kit.toPromptRecords(input, base, null);
+  }
 
-  const readOther = (
+  #readOther(
     type: string,
     payload: JsonObject,
     stream: CliStream,
     base: Base,
     model: string | null,
-  ): TranscriptRecord[] => {
+  ): TranscriptRecord[] {
     switch (type) {
       case 'TurnBegin':
         stream.group = null;
-        return readPrompt(payload.user_input, base);
+        return this.#readPrompt(payload.user_input, base);
       case 'SteerInput':
-        return readPrompt(payload.user_input, base);
+        return this.#readPrompt(payload.user_input, base);
       case 'BtwBegin':
-        return readPrompt(payload.question, base);
+        return this.#readPrompt(payload.question, base);
       case 'BtwEnd': {
         const text = readText(payload.response) ?? readText(payload.error);
-        return text === null ? [] : [newMessage('assistant', { ...base, model, blocks: kit.toBlocks(text) })];
+        return text === null ? [] : [newMessage('assistant', { ...base, model, blocks: this.#kit.toBlocks(text) })];
       }
       case 'StepBegin':
         stream.group = null;
         return [];
       case 'ContentPart': {
         const thinking = payload.think ?? '';
-        const blocks = kit.toBlocks([payload.type === 'think' ? { type: 'thinking', thinking } : payload]);
-        return [toAnswer(stream, base, blocks)];
+        const blocks = this.#kit.toBlocks([payload.type === 'think' ? { type: 'thinking', thinking } : payload]);
+        return [this.#toAnswer(stream, base, blocks)];
       }
       case 'ToolCall':
-        return readCall(payload, stream, base);
+        return this.#readCall(payload, stream, base);
       case 'ToolResult':
-        return readResult(payload, base);
+        return this.#readResult(payload, base);
       case 'StatusUpdate':
-        return readStatus(payload, stream, base, model);
+        return this.#readStatus(payload, stream, base, model);
       case 'SubagentEvent':
-        return readSubagent(payload, base, model);
+        return this.#readSubagent(payload, base, model);
       case 'QuestionRequest':
-        return toNote(toQuestions(payload.questions), base);
+        return this.#toNote(toQuestions(payload.questions), base);
       case 'ApprovalRequest':
-        return toNote(join(': ', payload.action, payload.description), base);
+        return this.#toNote(join(': ', payload.action, payload.description), base);
       case 'ApprovalResponse':
       case 'ApprovalRequestResolved':
-        return toNote(join(': ', payload.response, payload.feedback), base);
+        return this.#toNote(join(': ', payload.response, payload.feedback), base);
       case 'Notification':
-        return toNote(join('\n', payload.title, payload.body), base);
+        return this.#toNote(join('\n', payload.title, payload.body), base);
       case 'CompactionBegin':
-        return [kit.toEvent({ kind: 'compaction', name: null, details: {} }, null, base.timestampMs, base)];
+        return [this.#kit.toEvent({ kind: 'compaction', name: null, details: {} }, null, base.timestampMs, base)];
       default:
-        return unread.read(type, { message: { type, payload } });
+        return this.#unread.read(type, { message: { type, payload } });
     }
-  };
+  }
 
-  const read = (type: string, payload: JsonObject, base: Base, model: string | null, name = ''): TranscriptRecord[] => {
-    const stream = streamOf(name);
-    if (type === 'ToolCallPart') return readCallPart(payload, stream, base);
+  #read(type: string, payload: JsonObject, base: Base, model: string | null, name = ''): TranscriptRecord[] {
+    const stream = this.#streamOf(name);
+    if (type === 'ToolCallPart') return this.#readCallPart(payload, stream, base);
     const isAnswered = stream.call !== null && payload.tool_call_id === stream.call.id;
-    const ended = isAnswered || ENDS_CALL.has(type) ? flushCall(stream, base) : [];
-    return [...ended, ...readOther(type, payload, stream, base, model)];
-  };
-
-  return {
-    read: (type: string, payload: JsonObject, base: Base, model: string | null) => read(type, payload, base, model),
-    /** Calls whose arguments never ended. */
-    readEnd: (): TranscriptRecord[] => [...state.streams.values()].flatMap((stream) => flushCall(stream, {})),
-  };
+    const ended = isAnswered || ENDS_CALL.has(type) ? this.#flushCall(stream, base) : [];
+    return [...ended, ...this.#readOther(type, payload, stream, base, model)];
+  }
 }
 
 /** What a tool gave back: its output, or else the program's words about it. */

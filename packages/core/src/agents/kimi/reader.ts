@@ -2,11 +2,17 @@ import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { MessageRecord, TranscriptRecord } from '../../records/records.ts';
-import type { Reader, ReaderContext } from '../agent.ts';
+import type { Reader, ReaderContext, ReadLine } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import { createReaderKit, parseJsonText, readType, toSessionRecord } from '../reader-kit.ts';
-import { createUnreadLines } from '../unread-lines.ts';
-import { createCliMessageReader, createKimiCliState, type KimiCliState, toOutput } from './cli-messages.ts';
+import { createUnreadLines, type UnreadLines } from '../unread-lines.ts';
+import {
+  type CliMessages,
+  createCliMessageReader,
+  createKimiCliState,
+  type KimiCliState,
+  toOutput,
+} from './cli-messages.ts';
 import { beginStep, createKimiMirrors, endStep, type KimiMirrors, matchRecord, toSignature } from './mirrors.ts';
 import { KIMI_TOOLS } from './tools.ts';
 import { KIMI_CODE_UNREAD } from './unread-types.ts';
@@ -51,207 +57,239 @@ function createState(): KimiReaderState {
  * the older Kimi CLI, for which see createCliMessageReader.
  */
 export function createKimiReader(context: ReaderContext, state = createState()): Reader {
-  const kit = createReaderKit(context, KIMI_TOOLS);
-  const unread = createUnreadLines(KIMI_CODE_UNREAD, context);
-  const cli = createCliMessageReader(kit, context, state.cli);
-  const { mirrors } = state;
+  return new KimiReader(context, state);
+}
 
-  const toModel = (name: string | null): string | null => (name === null ? null : (state.aliases.get(name) ?? name));
-  const toAnswer = (known: Partial<MessageRecord>): TranscriptRecord[] => [
-    newMessage('assistant', { model: toModel(state.stepModel ?? state.model), ...known }),
-  ];
-  const compareMirrors = (one: string, other: string): void => {
+class KimiReader implements Reader {
+  readonly #context: ReaderContext;
+  readonly state: KimiReaderState;
+  readonly #kit: ReturnType<typeof createReaderKit>;
+  readonly #unread: UnreadLines;
+  readonly #cli: CliMessages;
+  readonly #mirrors: KimiMirrors;
+
+  constructor(context: ReaderContext, state: KimiReaderState) {
+    this.#context = context;
+    this.state = state;
+    this.#kit = createReaderKit(context, KIMI_TOOLS);
+    this.#unread = createUnreadLines(KIMI_CODE_UNREAD, context);
+    this.#cli = createCliMessageReader(this.#kit, context, state.cli);
+    this.#mirrors = state.mirrors;
+  }
+
+  read(line: JsonObject): ReadLine {
+    const message = readObject(line.message);
+    const isOld = typeof message?.type === 'string' && line.type === undefined;
+    const type = readType(isOld ? message.type : line.type);
+    if (type === undefined) return { type, timestampMs: undefined, records: [] };
+    const timestampMs = this.#kit.toTimeMs(line.time ?? line.timestamp ?? line.created_at);
+    const base = { timestampMs };
+    const records = isOld
+      ? this.#cli.read(type, readObject(message.payload) ?? {}, base, this.state.model)
+      : this.#readRecord(type, line, base);
+    return { type, timestampMs, records };
+  }
+
+  readEnd(): TranscriptRecord[] {
+    return this.#cli.readEnd();
+  }
+
+  #toModel(name: string | null): string | null {
+    return name === null ? null : (this.state.aliases.get(name) ?? name);
+  }
+
+  #toAnswer(known: Partial<MessageRecord>): TranscriptRecord[] {
+    return [newMessage('assistant', { model: this.#toModel(this.state.stepModel ?? this.state.model), ...known })];
+  }
+
+  #compareMirrors(one: string, other: string): void {
     const [input = 0, output = 0, read = 0, written = 0] = one.split('.').map(Number);
     const [otherInput = 0, otherOutput = 0, otherRead = 0, otherWritten = 0] = other.split('.').map(Number);
-    compareTotal('Output tokens of a step and of its usage.record', output, otherOutput, context);
+    compareTotal('Output tokens of a step and of its usage.record', output, otherOutput, this.#context);
     const sum = otherInput + otherRead + otherWritten;
-    compareTotal('Input tokens with caches of a step and of its usage.record', input + read + written, sum, context);
-  };
+    compareTotal(
+      'Input tokens with caches of a step and of its usage.record',
+      input + read + written,
+      sum,
+      this.#context,
+    );
+  }
 
-  const readPrompt = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
-    state.prompts.push(toTextKey(line.input));
-    if (state.prompts.length > MAX_PROMPTS) state.prompts.shift();
+  #readPrompt(line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] {
+    this.state.prompts.push(toTextKey(line.input));
+    if (this.state.prompts.length > MAX_PROMPTS) this.state.prompts.shift();
     const isByUser = (readText(readObject(line.origin)?.kind) ?? 'user') === 'user';
-    if (isByUser) return kit.toPromptRecords(line.input, base, null);
-    return [newMessage('user', { ...base, metadata: { isMeta: true }, blocks: kit.toBlocks(line.input) })];
-  };
+    if (isByUser) return this.#kit.toPromptRecords(line.input, base, null);
+    return [newMessage('user', { ...base, metadata: { isMeta: true }, blocks: this.#kit.toBlocks(line.input) })];
+  }
 
   /**
    * `context.append_message`: prompts and reminders, which the file or the program has already; else what an imported
    * session holds, or what commands, hooks and tasks have told the model.
    */
-  const readContextMessage = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
+  #readContextMessage(line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] {
     const message = readObject(line.message) ?? {};
     const origin = readText(readObject(message.origin)?.kind);
     if (message.role === 'assistant') {
       const calls = (Array.isArray(message.toolCalls) ? message.toolCalls : []).filter(isJsonObject);
       const called = calls.flatMap(({ id, name, arguments: input }) =>
-        kit.toToolUseBlocks({ id, name, input: parseJsonText(readText(input) ?? '') ?? input }),
+        this.#kit.toToolUseBlocks({ id, name, input: parseJsonText(readText(input) ?? '') ?? input }),
       );
-      return toAnswer({ ...base, blocks: [...toPartBlocks(message.content), ...called] });
+      return this.#toAnswer({ ...base, blocks: [...this.#toPartBlocks(message.content), ...called] });
     }
     if (message.role === 'tool') {
       const isError = message.isError === true;
-      return [kit.toToolResultMessage({ id: message.toolCallId, content: message.content, isError }, base)];
+      return [this.#kit.toToolResultMessage({ id: message.toolCallId, content: message.content, isError }, base)];
     }
     const key = toTextKey(message.content);
-    if (origin === 'injection' || key === '' || state.prompts.includes(key)) return [];
-    return [newMessage('user', { ...base, metadata: { isMeta: true }, blocks: kit.toBlocks(message.content) })];
-  };
+    if (origin === 'injection' || key === '' || this.state.prompts.includes(key)) return [];
+    return [newMessage('user', { ...base, metadata: { isMeta: true }, blocks: this.#kit.toBlocks(message.content) })];
+  }
 
-  const toPartBlocks = (content: JsonValue | undefined) =>
-    (Array.isArray(content) ? content : [content ?? '']).flatMap((part) =>
+  #toPartBlocks(content: JsonValue | undefined) {
+    return (Array.isArray(content) ? content : [content ?? '']).flatMap((part) =>
       isJsonObject(part) && part.type === 'think'
-        ? kit.toBlocks([{ type: 'thinking', thinking: part.think ?? '' }])
-        : kit.toBlocks(typeof part === 'string' ? part : [part]),
+        ? this.#kit.toBlocks([{ type: 'thinking', thinking: part.think ?? '' }])
+        : this.#kit.toBlocks(typeof part === 'string' ? part : [part]),
     );
+  }
 
-  const readStepEnd = (event: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
-    const uuid = kit.toId(event.uuid);
-    const usage = readCodeUsage(kit, kit.toUsagePart(event, 'usage'));
+  #readStepEnd(event: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] {
+    const uuid = this.#kit.toId(event.uuid);
+    const usage = readCodeUsage(this.#kit, this.#kit.toUsagePart(event, 'usage'));
     if (usage === undefined) {
-      beginStep(mirrors, null);
+      beginStep(this.#mirrors, null);
       return [];
     }
-    const match = endStep(mirrors, uuid, usage);
-    if (match.other !== undefined) compareMirrors(toSignature(usage), match.other);
-    const stopReason = kit.toId(event.finishReason) ?? 'stop';
+    const match = endStep(this.#mirrors, uuid, usage);
+    if (match.other !== undefined) this.#compareMirrors(toSignature(usage), match.other);
+    const stopReason = this.#kit.toId(event.finishReason) ?? 'stop';
     // A record that counts under a key of its own has counted it.
     const isCounted = match.isMirror && match.responseId !== uuid;
-    return toAnswer({ ...base, responseId: uuid, stopReason, usage: isCounted ? undefined : usage });
-  };
+    return this.#toAnswer({ ...base, responseId: uuid, stopReason, usage: isCounted ? undefined : usage });
+  }
 
-  const readLoopEvent = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
+  #readLoopEvent(line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] {
     const event = readObject(line.event) ?? {};
-    const responseId = kit.toId(event.stepUuid ?? event.uuid);
+    const responseId = this.#kit.toId(event.stepUuid ?? event.uuid);
     switch (event.type) {
       case 'step.begin':
-        beginStep(mirrors, responseId);
-        state.stepModel = null;
+        beginStep(this.#mirrors, responseId);
+        this.state.stepModel = null;
         return [];
       case 'content.part':
-        return toAnswer({ ...base, responseId, blocks: toPartBlocks([event.part ?? {}]) });
+        return this.#toAnswer({ ...base, responseId, blocks: this.#toPartBlocks([event.part ?? {}]) });
       case 'tool.call': {
-        const blocks = kit.toToolUseBlocks({ id: event.toolCallId, name: event.name, input: event.args });
-        return toAnswer({ ...base, responseId, blocks });
+        const blocks = this.#kit.toToolUseBlocks({ id: event.toolCallId, name: event.name, input: event.args });
+        return this.#toAnswer({ ...base, responseId, blocks });
       }
       case 'tool.result': {
         const result = readObject(event.result);
         const content = toOutput(result?.output, result?.message, result?.note);
-        return [kit.toToolResultMessage({ id: event.toolCallId, content, isError: result?.isError === true }, base)];
+        return [
+          this.#kit.toToolResultMessage({ id: event.toolCallId, content, isError: result?.isError === true }, base),
+        ];
       }
       case 'step.end':
-        return readStepEnd(event, base);
+        return this.#readStepEnd(event, base);
       default: {
         const type = readType(event.type);
-        return unread.read(LOOP_EVENT, line, type === undefined ? LOOP_EVENT : `${LOOP_EVENT}/${type}`);
+        return this.#unread.read(LOOP_EVENT, line, type === undefined ? LOOP_EVENT : `${LOOP_EVENT}/${type}`);
       }
     }
-  };
+  }
 
   /** Repeats a step's usage, except for requests outside the loop, which are only recorded here. */
-  const readUsageRecord = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
-    const usage = readCodeUsage(kit, kit.toUsagePart(line, 'usage'));
+  #readUsageRecord(line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] {
+    const usage = readCodeUsage(this.#kit, this.#kit.toUsagePart(line, 'usage'));
     if (usage === undefined) return [];
     const { timestampMs } = base;
-    const { responseId, isMirror, other } = matchRecord(mirrors, usage, readText(line.usageScope));
-    const named = kit.toId(line.model);
-    const model = toModel(named ?? state.model);
-    const isFirstName = state.model === null && model !== null;
-    state.model ??= named;
+    const { responseId, isMirror, other } = matchRecord(this.#mirrors, usage, readText(line.usageScope));
+    const named = this.#kit.toId(line.model);
+    const model = this.#toModel(named ?? this.state.model);
+    const isFirstName = this.state.model === null && model !== null;
+    this.state.model ??= named;
     if (isMirror && other === undefined) return isFirstName ? [newMessage('assistant', { responseId, model })] : [];
     if (other !== undefined) {
-      compareMirrors(other, toSignature(usage));
+      this.#compareMirrors(other, toSignature(usage));
       return [newMessage('assistant', { responseId, model, usage })];
     }
-    if (responseId !== null) state.stepModel ??= named;
+    if (responseId !== null) this.state.stepModel ??= named;
     const key = responseId ?? `kimi/${timestampMs ?? ''}/${toSignature(usage)}`;
     return [newUsageRecord({ usage, responseId: key, model, timestampMs, stopReason: 'stop' })];
-  };
+  }
 
-  const readCompaction = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
-    const preTokens = kit.toCount(line, 'tokensBefore');
+  #readCompaction(line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] {
+    const preTokens = this.#kit.toCount(line, 'tokensBefore');
     const details = preTokens > 0 ? { preTokens } : {};
-    const event = kit.toEvent({ kind: 'compaction', name: null, details }, null, base.timestampMs);
+    const event = this.#kit.toEvent({ kind: 'compaction', name: null, details }, null, base.timestampMs);
     const summary = readObject(line.summary)?.content ?? line.contextSummary ?? line.summary;
-    const blocks = toPartBlocks(summary);
+    const blocks = this.#toPartBlocks(summary);
     return blocks.length === 0 ? [event] : [event, newMessage('summary', { ...base, blocks })];
-  };
+  }
 
-  const readTurnEnd = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
+  #readTurnEnd(line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] {
     const error = readObject(line.error);
     const text = readText(error?.message);
     if (text === null) return [];
-    const event = { kind: 'api_error', name: kit.toId(error?.code), details: {} } as const;
-    return [kit.toEvent(event, null, base.timestampMs), newMessage('system', { ...base, blocks: kit.toBlocks(text) })];
-  };
+    const event = { kind: 'api_error', name: this.#kit.toId(error?.code), details: {} } as const;
+    return [
+      this.#kit.toEvent(event, null, base.timestampMs),
+      newMessage('system', { ...base, blocks: this.#kit.toBlocks(text) }),
+    ];
+  }
 
   /** Model and folder of the session: `config.update`, from protocol 1.5 on `profile.bind`. */
-  const readProfile = (line: JsonObject): TranscriptRecord[] => {
-    state.model = kit.toId(line.modelAlias) ?? state.model;
-    state.stepModel = null;
-    const cwd = kit.toId(line.cwd) ?? kit.toId(readObject(line.environmentDisclosure)?.cwd);
+  #readProfile(line: JsonObject): TranscriptRecord[] {
+    this.state.model = this.#kit.toId(line.modelAlias) ?? this.state.model;
+    this.state.stepModel = null;
+    const cwd = this.#kit.toId(line.cwd) ?? this.#kit.toId(readObject(line.environmentDisclosure)?.cwd);
     return [toSessionRecord({ cwd }) ?? []].flat();
-  };
+  }
 
-  const rememberAlias = (line: JsonObject): void => {
-    const alias = kit.toId(line.modelAlias);
-    const model = kit.toId(line.model);
+  #rememberAlias(line: JsonObject): void {
+    const alias = this.#kit.toId(line.modelAlias);
+    const model = this.#kit.toId(line.model);
     // `moonshot-ai/kimi-k3` names its model, and its provider besides.
     if (alias === null || model === null || alias.endsWith(model)) return;
-    state.aliases.set(alias, model);
-    if (state.aliases.size > MAX_ALIASES) state.aliases.delete(state.aliases.keys().next().value ?? alias);
-  };
+    this.state.aliases.set(alias, model);
+    if (this.state.aliases.size > MAX_ALIASES)
+      this.state.aliases.delete(this.state.aliases.keys().next().value ?? alias);
+  }
 
-  const readRecord = (type: string, line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
+  #readRecord(type: string, line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] {
     switch (type) {
       case 'config.update':
       case 'profile.bind':
-        return readProfile(line);
+        return this.#readProfile(line);
       case 'llm.request':
-        rememberAlias(line);
-        if (mirrors.openStep !== null) state.stepModel = kit.toId(line.modelAlias) ?? state.stepModel;
+        this.#rememberAlias(line);
+        if (this.#mirrors.openStep !== null)
+          this.state.stepModel = this.#kit.toId(line.modelAlias) ?? this.state.stepModel;
         return [];
       case 'turn.prompt':
       case 'turn.steer':
-        return readPrompt(line, base);
+        return this.#readPrompt(line, base);
       case 'turn.ended':
-        return readTurnEnd(line, base);
+        return this.#readTurnEnd(line, base);
       case 'context.append_message':
-        return readContextMessage(line, base);
+        return this.#readContextMessage(line, base);
       case LOOP_EVENT:
-        return readLoopEvent(line, base);
+        return this.#readLoopEvent(line, base);
       case 'usage.record':
-        return readUsageRecord(line, base);
+        return this.#readUsageRecord(line, base);
       case 'context.apply_compaction':
-        state.isCompacted = true;
-        return readCompaction(line, base);
+        this.state.isCompacted = true;
+        return this.#readCompaction(line, base);
       case 'full_compaction.complete': {
-        const isTold = state.isCompacted;
-        state.isCompacted = false;
-        return isTold ? [] : readCompaction(line, base);
+        const isTold = this.state.isCompacted;
+        this.state.isCompacted = false;
+        return isTold ? [] : this.#readCompaction(line, base);
       }
       default:
-        return unread.read(type, line);
+        return this.#unread.read(type, line);
     }
-  };
-
-  return {
-    state,
-    read(line) {
-      const message = readObject(line.message);
-      const isOld = typeof message?.type === 'string' && line.type === undefined;
-      const type = readType(isOld ? message.type : line.type);
-      if (type === undefined) return { type, timestampMs: undefined, records: [] };
-      const timestampMs = kit.toTimeMs(line.time ?? line.timestamp ?? line.created_at);
-      const base = { timestampMs };
-      const records = isOld
-        ? cli.read(type, readObject(message.payload) ?? {}, base, state.model)
-        : readRecord(type, line, base);
-      return { type, timestampMs, records };
-    },
-    readEnd: cli.readEnd,
-  };
+  }
 }
 
 /** The texts of a content, by which it is recognised when it is repeated; empty if it has none. */

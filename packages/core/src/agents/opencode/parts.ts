@@ -4,7 +4,7 @@ import { newBlock, newMessage, newUsageRecord } from '../../records/new-records.
 import type { BlockContent, TranscriptRecord } from '../../records/records.ts';
 import type { ReaderContext } from '../agent.ts';
 import { type ReaderKit, readType, toReportedCost } from '../reader-kit.ts';
-import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
+import { createUnreadLines, reportUnknownCounts, type UnreadLines, type UnreadTypes } from '../unread-lines.ts';
 import { isCopy, type SessionMessageState } from './session-message.ts';
 import { addStatedTotal, OPENCODE_USAGE_FIELDS, type StatedTotals, toOpencodeUsage, toResponseId } from './usage.ts';
 
@@ -38,7 +38,7 @@ export interface PartsState extends SessionMessageState {
   totals: StatedTotals;
 }
 
-interface PartReader {
+export interface PartReader {
   readUserParts(parts: readonly JsonObject[]): TranscriptRecord[];
   toWrittenBlocks(parts: readonly JsonObject[]): BlockContent[];
   readAssistantPart(part: JsonObject, isWithMessage: boolean, index?: number): TranscriptRecord[];
@@ -46,78 +46,82 @@ interface PartReader {
 
 /** Reads the parts of version 1's messages, of which `state` has the most recent one. */
 export function createPartReader(kit: ReaderKit, context: ReaderContext, state: PartsState): PartReader {
-  const unread = createUnreadLines(UNREAD_PARTS, context);
+  return new OpencodePartReader(kit, context, state);
+}
+
+class OpencodePartReader implements PartReader {
+  readonly #kit: ReaderKit;
+  readonly #context: ReaderContext;
+  readonly #state: PartsState;
+  readonly #unread: UnreadLines;
+
+  constructor(kit: ReaderKit, context: ReaderContext, state: PartsState) {
+    this.#kit = kit;
+    this.#context = context;
+    this.#state = state;
+    this.#unread = createUnreadLines(UNREAD_PARTS, context);
+  }
 
   /** All parts of a user message form one message. Parts that opencode generated are not what the user typed. */
-  const readUserParts = (parts: readonly JsonObject[]): TranscriptRecord[] => {
-    const { message } = state;
+  readUserParts(parts: readonly JsonObject[]): TranscriptRecord[] {
+    const { message } = this.#state;
     if (message === undefined || parts.length === 0) return [];
     const entry = { timestampMs: message.timestampMs, uuid: message.id };
-    const unknown = parts.flatMap(readOtherPart);
+    const unknown = parts.flatMap(this.#readOtherPart);
     const isTyped = (part: JsonObject): boolean => part.type === 'text' && part.synthetic !== true;
-    const compactions = parts.filter(({ type }) => type === 'compaction').map((part) => toCompaction(part, message));
+    const compactions = parts
+      .filter(({ type }) => type === 'compaction')
+      .map((part) => this.#toCompaction(part, message));
     const events = [...unknown, ...compactions];
     const typed = parts.filter(isTyped).map(({ text }) => ({ type: 'text', text: text ?? '' }));
-    const others = parts.filter((part) => !isTyped(part)).flatMap(toUserBlocks);
+    const others = parts.filter((part) => !isTyped(part)).flatMap(this.#toUserBlocks);
     if (typed.length === 0) {
       return others.length === 0
         ? events
         : [...events, newMessage('user', { ...entry, metadata: { isMeta: true }, blocks: others })];
     }
-    const records = kit.toPromptRecords(typed, entry, toCopyIdentity(message, 'prompt'));
+    const records = this.#kit.toPromptRecords(typed, entry, toCopyIdentity(message, 'prompt'));
     for (const record of records) if (record.kind === 'message') record.blocks = [...record.blocks, ...others];
     return [...events, ...records];
-  };
+  }
 
-  const readOtherPart = (part: JsonObject): TranscriptRecord[] =>
-    READ_PARTS.has(part.type) ? [] : unread.read('part', part, `part/${readType(part.type) ?? 'unknown'}`);
-
-  const toUserBlocks = (part: JsonObject): BlockContent[] => {
-    if (part.type === 'text') return kit.toBlocks([{ type: 'text', text: part.text ?? '' }]);
-    if (part.type === 'subtask') return kit.toBlocks([{ type: 'text', text: part.prompt ?? '' }]);
-    if (part.type !== 'file') return [];
-    const { mime, filename, url } = part;
-    const isInline = typeof url === 'string' && url.startsWith('data:');
-    const metadata = { mime: mime ?? null, filename: filename ?? null, ...(!isInline && { url: url ?? null }) };
-    return [newBlock(typeof mime === 'string' && mime.startsWith('image/') ? 'image' : 'document', { metadata })];
-  };
-
-  const toCompaction = (part: JsonObject, message: OpenMessage): TranscriptRecord => {
+  #toCompaction(part: JsonObject, message: OpenMessage): TranscriptRecord {
     const event = { kind: 'compaction', name: part.auto === false ? 'manual' : 'auto', details: {} } as const;
-    return kit.toEvent(event, toCopyIdentity(message, 'compaction'), message.timestampMs);
-  };
+    return this.#kit.toEvent(event, toCopyIdentity(message, 'compaction'), message.timestampMs);
+  }
 
-  const toWrittenBlocks = (parts: readonly JsonObject[]): BlockContent[] =>
-    parts.flatMap((part, index): BlockContent[] => {
-      if (part.type === 'text') return kit.toBlocks([{ type: 'text', text: part.text ?? '' }]);
-      if (part.type === 'reasoning') return kit.toBlocks([{ type: 'thinking', thinking: part.text ?? '' }]);
-      if (part.type === 'file') return toUserBlocks(part);
+  toWrittenBlocks(parts: readonly JsonObject[]): BlockContent[] {
+    return parts.flatMap((part, index): BlockContent[] => {
+      if (part.type === 'text') return this.#kit.toBlocks([{ type: 'text', text: part.text ?? '' }]);
+      if (part.type === 'reasoning') return this.#kit.toBlocks([{ type: 'thinking', thinking: part.text ?? '' }]);
+      if (part.type === 'file') return this.#toUserBlocks(part);
       if (part.type !== 'tool') return [];
       const input = readObject(part.state)?.input;
-      return kit.toToolUseBlocks({ id: toCallId(part, index), name: part.tool, input });
+      return this.#kit.toToolUseBlocks({ id: toCallId(part, index), name: part.tool, input });
     });
+  }
 
   /** What a part of an assistant message adds to the blocks that the model wrote. */
-  const readAssistantPart = (part: JsonObject, isWithMessage: boolean, index = 0): TranscriptRecord[] => {
-    const { message } = state;
+  readAssistantPart(part: JsonObject, isWithMessage: boolean, index = 0): TranscriptRecord[] {
+    const { message } = this.#state;
     if (message === undefined) return [];
     const records: TranscriptRecord[] = [];
     if (!isWithMessage) {
-      const blocks = toWrittenBlocks([part]);
+      const blocks = this.toWrittenBlocks([part]);
       const { responseId, model, timestampMs, id: uuid } = message;
       if (blocks.length > 0) records.push(newMessage('assistant', { responseId, model, timestampMs, uuid, blocks }));
     }
-    records.push(...readOtherPart(part));
-    if (part.type === 'tool') records.push(...toToolResult(part, message, index));
-    if (isStep(part)) records.push(...toStep(part, message));
+    records.push(...this.#readOtherPart(part));
+    if (part.type === 'tool') records.push(...this.#toToolResult(part, message, index));
+    if (isStep(part)) records.push(...this.#toStep(part, message));
     if (part.type === 'retry') {
-      const event = { kind: 'api_retry', name: kit.toId(readObject(part.error)?.name), details: {} } as const;
-      records.push(kit.toEvent(event, toCopyIdentity(message, 'retry'), message.timestampMs));
+      const event = { kind: 'api_retry', name: this.#kit.toId(readObject(part.error)?.name), details: {} } as const;
+      records.push(this.#kit.toEvent(event, toCopyIdentity(message, 'retry'), message.timestampMs));
     }
     return records;
-  };
+  }
 
-  const toToolResult = (part: JsonObject, message: OpenMessage, index: number): TranscriptRecord[] => {
+  #toToolResult(part: JsonObject, message: OpenMessage, index: number): TranscriptRecord[] {
     const call = readObject(part.state);
     const status = readText(call?.status);
     if (call === undefined || (status !== 'completed' && status !== 'error')) return [];
@@ -130,29 +134,42 @@ export function createPartReader(kit: ReaderKit, context: ReaderContext, state: 
     const content = status === 'error' ? call.error : call.output;
     const isDenied = status === 'error' && /rejected permission|permission.*(denied|rejected)/i.test(String(content));
     const subagentId =
-      part.tool === 'task' || part.tool === 'subagent' ? kit.toId(metadata?.sessionId ?? metadata?.sessionID) : null;
-    const timestampMs = kit.toTimeMs(readObject(call.time)?.end) ?? message.timestampMs;
+      part.tool === 'task' || part.tool === 'subagent'
+        ? this.#kit.toId(metadata?.sessionId ?? metadata?.sessionID)
+        : null;
+    const timestampMs = this.#kit.toTimeMs(readObject(call.time)?.end) ?? message.timestampMs;
     const result = { id: toCallId(part, index), content, isError, isDenied, subagentId };
-    return [kit.toToolResultMessage(result, { timestampMs })];
-  };
+    return [this.#kit.toToolResultMessage(result, { timestampMs })];
+  }
 
   /** A step is an API response. The last step of a message has the message's usage. */
-  const toStep = (part: JsonObject, message: OpenMessage): TranscriptRecord[] => {
-    const tokens = kit.toUsagePart(part, 'tokens');
-    reportUnknownCounts(tokens, OPENCODE_USAGE_FIELDS, context);
-    const usage = toOpencodeUsage(tokens, kit, message.timestampMs);
-    addStatedTotal(state.totals, tokens, usage);
-    if (message.hasStatedCost && typeof part.cost === 'number') state.totals.countedCost += part.cost;
+  #toStep(part: JsonObject, message: OpenMessage): TranscriptRecord[] {
+    const tokens = this.#kit.toUsagePart(part, 'tokens');
+    reportUnknownCounts(tokens, OPENCODE_USAGE_FIELDS, this.#context);
+    const usage = toOpencodeUsage(tokens, this.#kit, message.timestampMs);
+    addStatedTotal(this.#state.totals, tokens, usage);
+    if (message.hasStatedCost && typeof part.cost === 'number') this.#state.totals.countedCost += part.cost;
     if (usage === undefined) return [];
     const responseId = toResponseId(message.responsePrefix, usage);
-    const reportedCostUsd = toReportedCost(kit.toDollars(part, 'cost'));
+    const reportedCostUsd = toReportedCost(this.#kit.toDollars(part, 'cost'));
     const { timestampMs, model } = message;
-    const stopReason = kit.toId(part.reason);
-    const isMarkedCopy = isCopy(state, timestampMs);
+    const stopReason = this.#kit.toId(part.reason);
+    const isMarkedCopy = isCopy(this.#state, timestampMs);
     return [newUsageRecord({ responseId, usage, reportedCostUsd, timestampMs, model, stopReason, isMarkedCopy })];
-  };
+  }
 
-  return { readUserParts, toWrittenBlocks, readAssistantPart };
+  readonly #readOtherPart = (part: JsonObject): TranscriptRecord[] =>
+    READ_PARTS.has(part.type) ? [] : this.#unread.read('part', part, `part/${readType(part.type) ?? 'unknown'}`);
+
+  readonly #toUserBlocks = (part: JsonObject): BlockContent[] => {
+    if (part.type === 'text') return this.#kit.toBlocks([{ type: 'text', text: part.text ?? '' }]);
+    if (part.type === 'subtask') return this.#kit.toBlocks([{ type: 'text', text: part.prompt ?? '' }]);
+    if (part.type !== 'file') return [];
+    const { mime, filename, url } = part;
+    const isInline = typeof url === 'string' && url.startsWith('data:');
+    const metadata = { mime: mime ?? null, filename: filename ?? null, ...(!isInline && { url: url ?? null }) };
+    return [newBlock(typeof mime === 'string' && mime.startsWith('image/') ? 'image' : 'document', { metadata })];
+  };
 }
 
 /** A message's cost is the sum of its steps; its usage is the last step's. */

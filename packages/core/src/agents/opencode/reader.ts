@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
 import { newMessage } from '../../records/new-records.ts';
 import type { TranscriptRecord } from '../../records/records.ts';
-import type { Reader, ReaderContext } from '../agent.ts';
+import type { Reader, ReaderContext, ReaderLine, ReadLine } from '../agent.ts';
 import {
   type CanonicalFile,
   type CanonicalRow,
@@ -23,8 +23,8 @@ import {
   toSoldModel,
 } from '../reader-kit.ts';
 import { newUnknown } from '../unread-lines.ts';
-import { createPartReader, isStep, type PartsState, toCopyIdentity } from './parts.ts';
-import { createSessionMessageReader, isCopy } from './session-message.ts';
+import { createPartReader, isStep, type PartReader, type PartsState, toCopyIdentity } from './parts.ts';
+import { createSessionMessageReader, isCopy, type RowReader } from './session-message.ts';
 import { type StatedTotals, toOpencodeUsage, toResponseId } from './usage.ts';
 
 const TOOLS: ToolVocabulary = {
@@ -59,17 +59,54 @@ export function createOpencodeReader(
     totals: newTotals(),
   },
 ): Reader {
-  const kit = createReaderKit(context, TOOLS);
-  const { readUserParts, toWrittenBlocks, readAssistantPart } = createPartReader(kit, context, state);
-  const later = createSessionMessageReader(kit, context, state);
-  const go = createCrushReader(context);
+  return new OpencodeReader(context, state);
+}
 
-  const readSession = (info: JsonObject): TranscriptRecord[] => {
-    state.createdMs ??= kit.toTimeMs(info.time_created ?? readObject(info.time)?.created);
+class OpencodeReader implements Reader {
+  readonly #context: ReaderContext;
+  readonly state: PartsState;
+  readonly #kit: ReturnType<typeof createReaderKit>;
+  readonly #partReader: PartReader;
+  readonly #later: RowReader;
+  readonly #go: Reader;
+
+  constructor(context: ReaderContext, state: PartsState) {
+    this.#context = context;
+    this.state = state;
+    this.#kit = createReaderKit(context, TOOLS);
+    this.#partReader = createPartReader(this.#kit, context, state);
+    this.#later = createSessionMessageReader(this.#kit, context, state);
+    this.#go = createCrushReader(context);
+  }
+
+  finish(): void {
+    const { stated, counted, statedCost, countedCost } = this.state.totals;
+    compareTotal('Tokens of all steps', stated, counted, this.#context);
+    const toMicros = (dollars: number): number => Math.round(dollars * 1e6);
+    compareTotal(
+      'Cost of all messages and of their steps, in millionths of a dollar',
+      toMicros(statedCost),
+      toMicros(countedCost),
+      this.#context,
+    );
+  }
+
+  read(line: JsonObject, place: ReaderLine): ReadLine {
+    // Rows of the store of 2025, which are Crush's.
+    if (line.table === 'sessions' || line.table === 'messages') return this.#go.read(line, place);
+    const { type, records } = this.#readLine(line);
+    const isMessage = type === 'message' || type === 'part' || type === 'file';
+    const isLater = type === 'session_message' || type === 'event';
+    const timestampMs = isMessage ? this.state.message?.timestampMs : isLater ? findTimeMs(records) : undefined;
+    return { type, timestampMs, records };
+  }
+
+  #readSession(info: JsonObject): TranscriptRecord[] {
+    this.state.createdMs ??= this.#kit.toTimeMs(info.time_created ?? readObject(info.time)?.created);
     const session = toSessionRecord({
-      sessionId: kit.toId(info.id),
-      cwd: kit.toId(info.directory ?? readObject(info.location)?.directory),
-      version: kit.toId(info.version),
+      sessionId: this.#kit.toId(info.id),
+      cwd: this.#kit.toId(info.directory ?? readObject(info.location)?.directory),
+      version: this.#kit.toId(info.version),
     });
     const title = readText(info.title);
     // The placeholder title states when the session began.
@@ -78,102 +115,102 @@ export function createOpencodeReader(
       ? []
       : [{ kind: 'session', title: { source: 'generated', text: cutCharacters(title, 512) } } as const];
     return [session ?? [], titleRecord].flat();
-  };
+  }
 
-  const readMessage = ({ info, parts }: MessageSource): TranscriptRecord[] | undefined => {
+  #readMessage({ info, parts }: MessageSource): TranscriptRecord[] | undefined {
     const role = readText(info.role);
     if (role !== 'user' && role !== 'assistant') return undefined;
     const time = readObject(info.time);
-    const timestampMs = kit.toTimeMs(time?.created);
-    const modelId = kit.toId(info.modelID) ?? kit.toId(readObject(info.model)?.modelID);
-    const provider = kit.toId(info.providerID) ?? kit.toId(readObject(info.model)?.providerID);
+    const timestampMs = this.#kit.toTimeMs(time?.created);
+    const modelId = this.#kit.toId(info.modelID) ?? this.#kit.toId(readObject(info.model)?.modelID);
+    const provider = this.#kit.toId(info.providerID) ?? this.#kit.toId(readObject(info.model)?.providerID);
     const model = toSoldModel(modelId, provider);
     const responsePrefix = `opencode/${timestampMs ?? ''}/${provider ?? ''}/${modelId ?? ''}`;
-    const usage = toOpencodeUsage(kit.toUsagePart(info, 'tokens'), kit, timestampMs);
+    const usage = toOpencodeUsage(this.#kit.toUsagePart(info, 'tokens'), this.#kit, timestampMs);
     const responseId = usage === undefined ? null : toResponseId(responsePrefix, usage);
-    const id = kit.toId(info.id);
+    const id = this.#kit.toId(info.id);
     // Steps of a long message are on lines of their own; files of the old store are read one by one.
     const hasStatedCost = typeof info.cost === 'number' && parts.some(isStep);
-    state.message = { id, role, timestampMs, model, responseId, responsePrefix, hasStatedCost };
-    if (id !== null && timestampMs !== undefined) state.lastCopied = { id, timestampMs };
-    if (role === 'user') return readUserParts(parts);
-    if (hasStatedCost) state.totals.statedCost += Number(info.cost);
-    const blocks = toWrittenBlocks(parts);
+    this.state.message = { id, role, timestampMs, model, responseId, responsePrefix, hasStatedCost };
+    if (id !== null && timestampMs !== undefined) this.state.lastCopied = { id, timestampMs };
+    if (role === 'user') return this.#partReader.readUserParts(parts);
+    if (hasStatedCost) this.state.totals.statedCost += Number(info.cost);
+    const blocks = this.#partReader.toWrittenBlocks(parts);
     const message = newMessage('assistant', {
       timestampMs,
       uuid: id,
-      parentUuid: kit.toId(info.parentID),
+      parentUuid: this.#kit.toId(info.parentID),
       responseId,
       model,
       usage,
-      stopReason: kit.toId(info.finish) ?? (time?.completed === undefined ? null : 'stop'),
-      reportedCostUsd: toReportedCost(kit.toDollars(parts.findLast(isStep) ?? info, 'cost')),
-      isMarkedCopy: isCopy(state, timestampMs),
+      stopReason: this.#kit.toId(info.finish) ?? (time?.completed === undefined ? null : 'stop'),
+      reportedCostUsd: toReportedCost(this.#kit.toDollars(parts.findLast(isStep) ?? info, 'cost')),
+      isMarkedCopy: isCopy(this.state, timestampMs),
       metadata: provider === null ? {} : { provider },
       blocks,
     });
-    return [message, ...readError(info.error), ...parts.flatMap((part, index) => readAssistantPart(part, true, index))];
-  };
+    return [
+      message,
+      ...this.#readError(info.error),
+      ...parts.flatMap((part, index) => this.#partReader.readAssistantPart(part, true, index)),
+    ];
+  }
 
-  const readError = (value: JsonValue | undefined): TranscriptRecord[] => {
+  #readError(value: JsonValue | undefined): TranscriptRecord[] {
     const error = readObject(value);
-    const { message } = state;
+    const { message } = this.state;
     if (error === undefined || message === undefined) return [];
-    const event = { kind: 'api_error', name: kit.toId(error.name), details: {} } as const;
+    const event = { kind: 'api_error', name: this.#kit.toId(error.name), details: {} } as const;
     const text = readText(readObject(error.data)?.message);
     const { timestampMs } = message;
-    const shown = text === null ? [] : [newMessage('system', { timestampMs, blocks: kit.toBlocks(text) })];
-    return [kit.toEvent(event, toCopyIdentity(message, 'error'), timestampMs), ...shown];
-  };
+    const shown = text === null ? [] : [newMessage('system', { timestampMs, blocks: this.#kit.toBlocks(text) })];
+    return [this.#kit.toEvent(event, toCopyIdentity(message, 'error'), timestampMs), ...shown];
+  }
 
   /** A part on a line of its own, belonging to an earlier message. */
-  const readPart = (part: JsonObject): TranscriptRecord[] | undefined => {
-    const messageId = kit.toId(part.messageID);
-    if (state.message === undefined || state.message.id !== messageId) return undefined;
-    return state.message.role === 'user' ? readUserParts([part]) : readAssistantPart(part, false);
-  };
+  #readPart(part: JsonObject): TranscriptRecord[] | undefined {
+    const messageId = this.#kit.toId(part.messageID);
+    if (this.state.message === undefined || this.state.message.id !== messageId) return undefined;
+    return this.state.message.role === 'user'
+      ? this.#partReader.readUserParts([part])
+      : this.#partReader.readAssistantPart(part, false);
+  }
 
   /** The fields that opencode keeps as JSON. */
-  const toData = ({ row }: CanonicalRow): JsonObject => {
+  #toData({ row }: CanonicalRow): JsonObject {
     const data = readObject(readJsonColumn(row.data));
-    if (data === undefined) context.report('invalid_json', 'error', 'A row of the session is not a JSON object');
+    if (data === undefined) this.#context.report('invalid_json', 'error', 'A row of the session is not a JSON object');
     return data ?? {};
-  };
+  }
 
-  /** The same with the ids of the row's columns. */
-  const toInfo = (row: CanonicalRow): JsonObject => ({
-    ...toData(row),
-    ...{ id: row.row.id ?? null, messageID: row.row.message_id ?? null },
-  });
-
-  const readRow = (row: CanonicalRow): TranscriptRecord[] | undefined => {
+  #readRow(row: CanonicalRow): TranscriptRecord[] | undefined {
     switch (row.table) {
       case 'session':
       case 'session_v2':
-        return readSession(row.row);
+        return this.#readSession(row.row);
       case 'message':
-        return readMessage({ info: toInfo(row), parts: row.children.map(toInfo) });
+        return this.#readMessage({ info: this.#toInfo(row), parts: row.children.map(this.#toInfo) });
       case 'part':
-        return readPart(toInfo(row));
+        return this.#readPart(this.#toInfo(row));
       case 'session_message':
-        return later.readMessage(row.row, toData(row));
+        return this.#later.readMessage(row.row, this.#toData(row));
       case 'event':
-        return later.readEvent(row.row, toData(row));
+        return this.#later.readEvent(row.row, this.#toData(row));
       default:
         return undefined;
     }
-  };
+  }
 
-  const readFile = ({ file, value, children }: CanonicalFile): TranscriptRecord[] | undefined => {
-    if (/(^|\/)session\//.test(file)) return readSession(value);
+  #readFile({ file, value, children }: CanonicalFile): TranscriptRecord[] | undefined {
+    if (/(^|\/)session\//.test(file)) return this.#readSession(value);
     if (/(^|\/)message\//.test(file)) {
       const parts = [...toObjects(value.parts), ...children.map((part) => part.value)];
-      return readMessage({ info: value, parts });
+      return this.#readMessage({ info: value, parts });
     }
-    return /(^|\/)part\//.test(file) ? readPart(value) : undefined;
-  };
+    return /(^|\/)part\//.test(file) ? this.#readPart(value) : undefined;
+  }
 
-  const readLine = (line: JsonObject): { type: string | undefined; records: TranscriptRecord[] } => {
+  #readLine(line: JsonObject): { type: string | undefined; records: TranscriptRecord[] } {
     const readAs = (type: string | undefined, value: JsonObject, records: TranscriptRecord[] | undefined) => ({
       type,
       records: records ?? [newUnknown(type ?? 'unknown', value)],
@@ -181,48 +218,30 @@ export function createOpencodeReader(
     if (line.recount === 'session') return { type: 'header', records: [] };
     const lost = countUnreadableFiles(line);
     for (let index = 0; index < lost; index++) {
-      context.report('invalid_json', 'error', 'A file of the session is not a JSON object');
+      this.#context.report('invalid_json', 'error', 'A file of the session is not a JSON object');
     }
     const row = readCanonicalRow(line);
-    if (row !== undefined) return readAs(row.table, toUnreadRow(row), readRow(row));
+    if (row !== undefined) return readAs(row.table, toUnreadRow(row), this.#readRow(row));
     const file = readCanonicalFile(line);
-    if (file !== undefined) return readAs('file', line, readFile(file));
+    if (file !== undefined) return readAs('file', line, this.#readFile(file));
     if (lost > 0) return { type: 'file', records: [] };
     const info = readObject(line.info);
-    if (info !== undefined) return { type: 'session', records: readSession(info) };
+    if (info !== undefined) return { type: 'session', records: this.#readSession(info) };
     const message = readObject(line.messages);
     // An export of version 2 has messages as its rows have them.
     if (message !== undefined && message.info === undefined && typeof message.type === 'string') {
-      return readAs('session_message', message, later.readMessage(message, message));
+      return readAs('session_message', message, this.#later.readMessage(message, message));
     }
     if (message === undefined) return readAs(readType(Object.keys(line)[0]), line, undefined);
     const parts = toObjects(message.parts);
-    return readAs('message', message, readMessage({ info: readObject(message.info) ?? {}, parts }));
-  };
+    return readAs('message', message, this.#readMessage({ info: readObject(message.info) ?? {}, parts }));
+  }
 
-  return {
-    state,
-    finish() {
-      const { stated, counted, statedCost, countedCost } = state.totals;
-      compareTotal('Tokens of all steps', stated, counted, context);
-      const toMicros = (dollars: number): number => Math.round(dollars * 1e6);
-      compareTotal(
-        'Cost of all messages and of their steps, in millionths of a dollar',
-        toMicros(statedCost),
-        toMicros(countedCost),
-        context,
-      );
-    },
-    read(line, place) {
-      // Rows of the store of 2025, which are Crush's.
-      if (line.table === 'sessions' || line.table === 'messages') return go.read(line, place);
-      const { type, records } = readLine(line);
-      const isMessage = type === 'message' || type === 'part' || type === 'file';
-      const isLater = type === 'session_message' || type === 'event';
-      const timestampMs = isMessage ? state.message?.timestampMs : isLater ? findTimeMs(records) : undefined;
-      return { type, timestampMs, records };
-    },
-  };
+  /** The same with the ids of the row's columns. */
+  readonly #toInfo = (row: CanonicalRow): JsonObject => ({
+    ...this.#toData(row),
+    ...{ id: row.row.id ?? null, messageID: row.row.message_id ?? null },
+  });
 }
 
 function findTimeMs(records: readonly TranscriptRecord[]): number | undefined {

@@ -5,7 +5,13 @@ import type { BlockContent, MessageRecord, TranscriptRecord } from '../../record
 import type { Usage } from '../../records/usage.ts';
 import type { ReaderContext } from '../agent.ts';
 import { type ReaderKit, readType, toReportedCost, toSoldModel } from '../reader-kit.ts';
-import { createUnreadLines, newUnknown, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
+import {
+  createUnreadLines,
+  newUnknown,
+  reportUnknownCounts,
+  type UnreadLines,
+  type UnreadTypes,
+} from '../unread-lines.ts';
 import { OPENCODE_USAGE_FIELDS, toOpencodeUsage, toResponseId } from './usage.ts';
 
 /** Rows of `session_message` that are not read, by their `type`. */
@@ -37,7 +43,7 @@ interface Entry {
   data: JsonObject;
 }
 
-interface RowReader {
+export interface RowReader {
   /** A row of `session_message`; undefined if it has no message. */
   readMessage(row: JsonObject, data: JsonObject): TranscriptRecord[] | undefined;
   /** A row of `event`. */
@@ -54,41 +60,70 @@ export function createSessionMessageReader(
   context: ReaderContext,
   state: SessionMessageState,
 ): RowReader {
-  const unread = createUnreadLines(UNREAD_TYPES, context);
+  return new SessionMessageReader(kit, context, state);
+}
 
-  const readMessage = (row: JsonObject, data: JsonObject): TranscriptRecord[] | undefined => {
+class SessionMessageReader implements RowReader {
+  readonly #kit: ReaderKit;
+  readonly #context: ReaderContext;
+  readonly #state: SessionMessageState;
+  readonly #unread: UnreadLines;
+
+  constructor(kit: ReaderKit, context: ReaderContext, state: SessionMessageState) {
+    this.#kit = kit;
+    this.#context = context;
+    this.#state = state;
+    this.#unread = createUnreadLines(UNREAD_TYPES, context);
+  }
+
+  /** `session.usage.recorded.1`: `{source: 'title' | 'compaction', cost, tokens}`. Names no model. */
+  readEvent(row: JsonObject, data: JsonObject): TranscriptRecord[] {
+    const timestampMs = this.#kit.toTimeMs(row.created);
+    const usage = this.#toUsage(data, timestampMs);
+    if (usage === undefined) return [];
+    const known = data.source === 'compaction' ? this.#state.compactions.indexOf(toCounts(usage)) : -1;
+    if (known !== -1) {
+      this.#state.compactions = this.#state.compactions.toSpliced(known, 1);
+      return [];
+    }
+    const responseId = `opencode-event/${this.#kit.toId(row.id) ?? timestampMs}`;
+    const reportedCostUsd = toReportedCost(this.#kit.toDollars(data, 'cost'));
+    return [newUsageRecord({ responseId, usage, reportedCostUsd, timestampMs, stopReason: 'stop' })];
+  }
+
+  readMessage(row: JsonObject, data: JsonObject): TranscriptRecord[] | undefined {
     const type = readType(row.type) ?? readType(data.type);
     if (type === undefined) return undefined;
-    const timestampMs = kit.toTimeMs(readObject(data.time)?.created ?? row.time_created);
-    const entry = { id: kit.toId(row.id), timestampMs, data };
+    const timestampMs = this.#kit.toTimeMs(readObject(data.time)?.created ?? row.time_created);
+    const entry = { id: this.#kit.toId(row.id), timestampMs, data };
     switch (type) {
       case 'user':
-        return readUser(entry);
+        return this.#readUser(entry);
       case 'assistant':
-        return readAssistant(entry);
+        return this.#readAssistant(entry);
       case 'synthetic':
       case 'system':
       case 'skill':
-        return isMigrated(entry) ? [] : [toGenerated(entry, type === 'system' ? 'system' : 'user')];
+        return this.#isMigrated(entry) ? [] : [this.#toGenerated(entry, type === 'system' ? 'system' : 'user')];
       case 'shell':
-        return readShell(entry);
+        return this.#readShell(entry);
       case 'compaction':
-        return readCompaction(entry);
+        return this.#readCompaction(entry);
       default:
-        return unread.read('session_message', data, type);
+        return this.#unread.read('session_message', data, type);
     }
-  };
+  }
 
   /**
    * Version 2 makes rows of their own of what it finds in a message of version 1, with its time and the first 16
    * characters of its id: the message itself has been read.
    */
-  const isMigrated = ({ id, timestampMs }: Entry): boolean => {
-    const { lastCopied: message } = state;
+  #isMigrated({ id, timestampMs }: Entry): boolean {
+    const { lastCopied: message } = this.#state;
     return message !== undefined && message.timestampMs === timestampMs && message.id.slice(0, 16) === id?.slice(0, 16);
-  };
+  }
 
-  const readUser = ({ id, timestampMs, data }: Entry): TranscriptRecord[] => {
+  #readUser({ id, timestampMs, data }: Entry): TranscriptRecord[] {
     const known = { timestampMs, uuid: id };
     const files = toObjects(data.files).map(toFileBlock);
     const text = readText(data.text) ?? '';
@@ -96,99 +131,88 @@ export function createSessionMessageReader(
       return files.length === 0 ? [] : [newMessage('user', { ...known, metadata: { isMeta: true }, blocks: files })];
     }
     const identity = timestampMs === undefined ? id : `prompt/user/${timestampMs}`;
-    const records = kit.toPromptRecords([{ type: 'text', text }], known, identity);
+    const records = this.#kit.toPromptRecords([{ type: 'text', text }], known, identity);
     for (const record of records) if (record.kind === 'message') record.blocks = [...record.blocks, ...files];
     return records;
-  };
+  }
 
-  const toGenerated = ({ id, timestampMs, data }: Entry, type: 'user' | 'system'): MessageRecord =>
-    newMessage(type, {
-      ...{ timestampMs, uuid: id, blocks: kit.toBlocks([{ type: 'text', text: data.text ?? '' }]) },
+  #toGenerated({ id, timestampMs, data }: Entry, type: 'user' | 'system'): MessageRecord {
+    return newMessage(type, {
+      ...{ timestampMs, uuid: id, blocks: this.#kit.toBlocks([{ type: 'text', text: data.text ?? '' }]) },
       ...(type === 'user' && { metadata: { isMeta: true } }),
     });
+  }
 
   /** A command that the user ran: no prompt, as no model answers. */
-  const readShell = ({ id, timestampMs, data }: Entry): TranscriptRecord[] => {
+  #readShell({ id, timestampMs, data }: Entry): TranscriptRecord[] {
     const output = readText(data.output) ?? readText(readObject(data.output)?.output) ?? '';
     const text = `! ${readText(data.command) ?? ''}\n${output}`;
-    return [toGenerated({ id, timestampMs, data: { text } }, 'user')];
-  };
+    return [this.#toGenerated({ id, timestampMs, data: { text } }, 'user')];
+  }
 
-  const readAssistant = ({ id, timestampMs, data }: Entry): TranscriptRecord[] => {
-    const { model, provider, prefix } = toModel(data, timestampMs);
-    const usage = toUsage(data, timestampMs);
+  #readAssistant({ id, timestampMs, data }: Entry): TranscriptRecord[] {
+    const { model, provider, prefix } = this.#toModel(data, timestampMs);
+    const usage = this.#toUsage(data, timestampMs);
     const content = toObjects(data.content);
     const isDone = readObject(data.time)?.completed !== undefined;
     const message = newMessage('assistant', {
       ...{ timestampMs, uuid: id, model, usage },
       responseId: usage === undefined ? null : toResponseId(prefix, usage),
-      stopReason: kit.toId(data.finish) ?? (isDone ? 'stop' : null),
-      isMarkedCopy: isCopy(state, timestampMs),
-      reportedCostUsd: toReportedCost(kit.toDollars(data, 'cost')),
+      stopReason: this.#kit.toId(data.finish) ?? (isDone ? 'stop' : null),
+      isMarkedCopy: isCopy(this.#state, timestampMs),
+      reportedCostUsd: toReportedCost(this.#kit.toDollars(data, 'cost')),
       metadata: provider === null ? {} : { provider },
-      blocks: content.flatMap(toBlocks),
+      blocks: content.flatMap(this.#toBlocks),
     });
-    const results = content.flatMap((element, index) => toResult(element, index, timestampMs));
+    const results = content.flatMap((element, index) => this.#toResult(element, index, timestampMs));
     const retry = readObject(data.retry);
     return [
       message,
       ...results,
       ...content.filter(({ type }) => !isContentType(type)).map((element) => toUnknownContent(element)),
-      ...(retry === undefined ? [] : [toEvent('api_retry', readObject(retry.error), timestampMs, id)]),
-      ...readError(readObject(data.error), timestampMs, id),
+      ...(retry === undefined ? [] : [this.#toEvent('api_retry', readObject(retry.error), timestampMs, id)]),
+      ...this.#readError(readObject(data.error), timestampMs, id),
     ];
-  };
+  }
 
-  const toModel = (data: JsonObject, timestampMs: number | undefined) => {
+  #toModel(data: JsonObject, timestampMs: number | undefined) {
     const source = readObject(data.model);
-    const model = kit.toId(source?.id) ?? kit.toId(source?.modelID);
-    const provider = kit.toId(source?.providerID);
+    const model = this.#kit.toId(source?.id) ?? this.#kit.toId(source?.modelID);
+    const provider = this.#kit.toId(source?.providerID);
     // As for messages of version 1, so that both forms of one response have one key.
     const prefix = `opencode/${timestampMs ?? ''}/${provider ?? ''}/${model ?? ''}`;
     return { model: toSoldModel(model, provider), provider, prefix };
-  };
+  }
 
-  const toUsage = (data: JsonObject, timestampMs: number | undefined): Usage | undefined => {
-    const tokens = kit.toUsagePart(data, 'tokens');
-    reportUnknownCounts(tokens, OPENCODE_USAGE_FIELDS, context);
-    return toOpencodeUsage(tokens, kit, timestampMs);
-  };
+  #toUsage(data: JsonObject, timestampMs: number | undefined): Usage | undefined {
+    const tokens = this.#kit.toUsagePart(data, 'tokens');
+    reportUnknownCounts(tokens, OPENCODE_USAGE_FIELDS, this.#context);
+    return toOpencodeUsage(tokens, this.#kit, timestampMs);
+  }
 
-  const readError = (
-    error: JsonObject | undefined,
-    timestampMs: number | undefined,
-    id: string | null,
-  ): TranscriptRecord[] => {
+  #readError(error: JsonObject | undefined, timestampMs: number | undefined, id: string | null): TranscriptRecord[] {
     if (error === undefined) return [];
     const text = readText(error.message);
-    const shown = text === null ? [] : [newMessage('system', { timestampMs, blocks: kit.toBlocks(text) })];
-    return [toEvent('api_error', error, timestampMs, id), ...shown];
-  };
+    const shown = text === null ? [] : [newMessage('system', { timestampMs, blocks: this.#kit.toBlocks(text) })];
+    return [this.#toEvent('api_error', error, timestampMs, id), ...shown];
+  }
 
-  const toEvent = (
+  #toEvent(
     kind: 'api_error' | 'api_retry',
     error: JsonObject | undefined,
     timestampMs: number | undefined,
     id: string | null,
-  ): TranscriptRecord => {
+  ): TranscriptRecord {
     const identity =
       timestampMs === undefined ? id : `${kind === 'api_error' ? 'error' : 'retry'}/assistant/${timestampMs}`;
-    return kit.toEvent(
-      { kind, name: kit.toId(error?.type) ?? kit.toId(error?.name), details: {} },
+    return this.#kit.toEvent(
+      { kind, name: this.#kit.toId(error?.type) ?? this.#kit.toId(error?.name), details: {} },
       identity,
       timestampMs,
     );
-  };
+  }
 
-  const toBlocks = (element: JsonObject, index: number): BlockContent[] => {
-    if (element.type === 'text') return kit.toBlocks([{ type: 'text', text: element.text ?? '' }]);
-    if (element.type === 'reasoning') return kit.toBlocks([{ type: 'thinking', thinking: element.text ?? '' }]);
-    if (element.type !== 'tool') return [];
-    const input = readObject(element.state)?.input;
-    return kit.toToolUseBlocks({ id: toCallId(element, index), name: element.name, input });
-  };
-
-  const toResult = (element: JsonObject, index: number, messageMs: number | undefined): TranscriptRecord[] => {
+  #toResult(element: JsonObject, index: number, messageMs: number | undefined): TranscriptRecord[] {
     const call = readObject(element.state);
     const status = readText(call?.status);
     if (element.type !== 'tool' || call === undefined || (status !== 'completed' && status !== 'error')) return [];
@@ -200,47 +224,37 @@ export function createSessionMessageReader(
     const isDenied = status === 'error' && /rejected permission|permission.*(denied|rejected)/i.test(error ?? '');
     const subagentId =
       element.name === 'subagent' || element.name === 'task'
-        ? kit.toId(metadata?.sessionID ?? metadata?.sessionId)
+        ? this.#kit.toId(metadata?.sessionID ?? metadata?.sessionId)
         : null;
-    const timestampMs = kit.toTimeMs(readObject(element.time)?.completed) ?? messageMs;
+    const timestampMs = this.#kit.toTimeMs(readObject(element.time)?.completed) ?? messageMs;
     const result = { id: toCallId(element, index), content, isError, isDenied, subagentId };
-    return [kit.toToolResultMessage(result, { timestampMs })];
-  };
+    return [this.#kit.toToolResultMessage(result, { timestampMs })];
+  }
 
-  const readCompaction = ({ id, timestampMs, data }: Entry): TranscriptRecord[] => {
-    const { model, prefix } = toModel(data, timestampMs);
-    const usage = toUsage(data, timestampMs);
+  #readCompaction({ id, timestampMs, data }: Entry): TranscriptRecord[] {
+    const { model, prefix } = this.#toModel(data, timestampMs);
+    const usage = this.#toUsage(data, timestampMs);
     const event = { kind: 'compaction', name: data.reason === 'manual' ? 'manual' : 'auto', details: {} } as const;
     const records: TranscriptRecord[] = [
-      kit.toEvent(event, timestampMs === undefined ? id : `compaction/user/${timestampMs}`, timestampMs),
+      this.#kit.toEvent(event, timestampMs === undefined ? id : `compaction/user/${timestampMs}`, timestampMs),
     ];
     const summary = readText(data.summary) ?? '';
-    const blocks = summary === '' ? [] : kit.toBlocks([{ type: 'text', text: summary }]);
+    const blocks = summary === '' ? [] : this.#kit.toBlocks([{ type: 'text', text: summary }]);
     if (blocks.length > 0) records.push(newMessage('summary', { timestampMs, uuid: id, blocks }));
-    records.push(...readError(readObject(data.error), timestampMs, id));
+    records.push(...this.#readError(readObject(data.error), timestampMs, id));
     if (usage === undefined) return records;
-    state.compactions = [...state.compactions, toCounts(usage)].slice(-MAX_COMPACTIONS);
-    const reportedCostUsd = toReportedCost(kit.toDollars(data, 'cost'));
+    this.#state.compactions = [...this.#state.compactions, toCounts(usage)].slice(-MAX_COMPACTIONS);
+    const reportedCostUsd = toReportedCost(this.#kit.toDollars(data, 'cost'));
     const responseId = toResponseId(prefix, usage);
     return [...records, newUsageRecord({ responseId, usage, reportedCostUsd, timestampMs, model, stopReason: 'stop' })];
-  };
+  }
 
-  return {
-    readMessage,
-    /** `session.usage.recorded.1`: `{source: 'title' | 'compaction', cost, tokens}`. Names no model. */
-    readEvent(row, data) {
-      const timestampMs = kit.toTimeMs(row.created);
-      const usage = toUsage(data, timestampMs);
-      if (usage === undefined) return [];
-      const known = data.source === 'compaction' ? state.compactions.indexOf(toCounts(usage)) : -1;
-      if (known !== -1) {
-        state.compactions = state.compactions.toSpliced(known, 1);
-        return [];
-      }
-      const responseId = `opencode-event/${kit.toId(row.id) ?? timestampMs}`;
-      const reportedCostUsd = toReportedCost(kit.toDollars(data, 'cost'));
-      return [newUsageRecord({ responseId, usage, reportedCostUsd, timestampMs, stopReason: 'stop' })];
-    },
+  readonly #toBlocks = (element: JsonObject, index: number): BlockContent[] => {
+    if (element.type === 'text') return this.#kit.toBlocks([{ type: 'text', text: element.text ?? '' }]);
+    if (element.type === 'reasoning') return this.#kit.toBlocks([{ type: 'thinking', thinking: element.text ?? '' }]);
+    if (element.type !== 'tool') return [];
+    const input = readObject(element.state)?.input;
+    return this.#kit.toToolUseBlocks({ id: toCallId(element, index), name: element.name, input });
   };
 }
 

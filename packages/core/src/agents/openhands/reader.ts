@@ -3,7 +3,7 @@ import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { TranscriptRecord } from '../../records/records.ts';
 import { MAX_TOKENS_PER_SESSION, type Usage } from '../../records/usage.ts';
-import type { Reader, ReaderContext } from '../agent.ts';
+import type { Reader, ReaderContext, ReadLine } from '../agent.ts';
 import { countUnreadableFiles, readCanonicalFile } from '../canonical-lines.ts';
 import { compareTotal } from '../compare-total.ts';
 import {
@@ -14,7 +14,13 @@ import {
   toSessionRecord,
   toUsageIfAny,
 } from '../reader-kit.ts';
-import { createUnreadLines, newUnknown, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
+import {
+  createUnreadLines,
+  newUnknown,
+  reportUnknownCounts,
+  type UnreadLines,
+  type UnreadTypes,
+} from '../unread-lines.ts';
 
 const TOOLS: ToolVocabulary = {
   edit: ['file_editor', 'str_replace_editor', 'apply_patch', 'planning_file_editor', 'edit', 'write_file'],
@@ -65,138 +71,173 @@ export function createOpenHandsReader(
   context: ReaderContext,
   state: OpenHandsReaderState = { sessionId: null, model: null },
 ): Reader {
-  const kit = createReaderKit(context, TOOLS);
-  const unread = createUnreadLines(UNREAD, context);
+  return new OpenHandsReader(context, state);
+}
 
-  const readState = (value: JsonObject): TranscriptRecord[] => {
-    state.sessionId = kit.toId(value.id);
-    state.model = toModelName(kit.toId(readObject(readObject(value.agent)?.llm)?.model));
-    const cwd = kit.toId(readObject(value.workspace)?.working_dir);
-    const session = toSessionRecord({ sessionId: state.sessionId, cwd });
-    const metrics = kit.toUsagePart(kit.toUsagePart(value, 'stats'), 'usage_to_metrics');
-    if (metrics === undefined) context.report('invalid_usage', 'warning', 'The state has no usage_to_metrics');
+class OpenHandsReader implements Reader {
+  readonly #context: ReaderContext;
+  readonly state: OpenHandsReaderState;
+  readonly #kit: ReturnType<typeof createReaderKit>;
+  readonly #unread: UnreadLines;
+
+  constructor(context: ReaderContext, state: OpenHandsReaderState) {
+    this.#context = context;
+    this.state = state;
+    this.#kit = createReaderKit(context, TOOLS);
+    this.#unread = createUnreadLines(UNREAD, context);
+  }
+
+  read(line: JsonObject): ReadLine {
+    if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
+    const file = readCanonicalFile(line);
+    if (file === undefined) {
+      if (countUnreadableFiles(line) === 0) {
+        return { type: 'file', timestampMs: undefined, records: [newUnknown('file', line)] };
+      }
+      this.#context.report('invalid_json', 'error', 'A file of the session is not a JSON object');
+      return { type: 'file', timestampMs: undefined, records: [] };
+    }
+    if (file.file.endsWith('base_state.json')) {
+      return { type: 'state', timestampMs: undefined, records: this.#readState(file.value) };
+    }
+    const timestampMs = this.#kit.toTimeMs(file.value.timestamp);
+    return { type: 'event', timestampMs, records: this.#readEvent(file.value, timestampMs) };
+  }
+
+  #readState(value: JsonObject): TranscriptRecord[] {
+    this.state.sessionId = this.#kit.toId(value.id);
+    this.state.model = toModelName(this.#kit.toId(readObject(readObject(value.agent)?.llm)?.model));
+    const cwd = this.#kit.toId(readObject(value.workspace)?.working_dir);
+    const session = toSessionRecord({ sessionId: this.state.sessionId, cwd });
+    const metrics = this.#kit.toUsagePart(this.#kit.toUsagePart(value, 'stats'), 'usage_to_metrics');
+    if (metrics === undefined) this.#context.report('invalid_usage', 'warning', 'The state has no usage_to_metrics');
     const usage = Object.keys(metrics ?? {}).flatMap((name) => {
       const figures = readObject(metrics?.[name]);
-      if (figures !== undefined) return readMetrics(name, figures);
-      context.report('invalid_usage', 'warning', 'Usage of a model is no plausible figure');
+      if (figures !== undefined) return this.#readMetrics(name, figures);
+      this.#context.report('invalid_usage', 'warning', 'Usage of a model is no plausible figure');
       return [];
     });
     return [session ?? [], usage].flat();
-  };
+  }
 
   /** Usage of one of the conversation's models: each response, or, in versions without a list, the sum. */
-  const readMetrics = (name: string, metrics: JsonObject): TranscriptRecord[] => {
-    const responses = toEntries(metrics, 'token_usages');
-    const costs = toEntries(metrics, 'costs');
+  #readMetrics(name: string, metrics: JsonObject): TranscriptRecord[] {
+    const responses = this.#toEntries(metrics, 'token_usages');
+    const costs = this.#toEntries(metrics, 'costs');
     // Free responses have no cost entry, so costs cannot be matched with responses.
     const isAligned = costs.length === responses.length;
-    compareSums(metrics, responses, costs);
+    this.#compareSums(metrics, responses, costs);
     if (responses.length === 0) {
-      const total = kit.toUsagePart(metrics, 'accumulated_token_usage');
-      const usage = toOpenHandsUsage(total, MAX_TOKENS_PER_SESSION);
+      const total = this.#kit.toUsagePart(metrics, 'accumulated_token_usage');
+      const usage = this.#toOpenHandsUsage(total, MAX_TOKENS_PER_SESSION);
       if (usage === undefined) return [];
-      const model = toModelName(kit.toId(metrics.model_name)) ?? state.model;
-      const responseId = `openhands/conversation-total/${state.sessionId ?? ''}/${name}`;
-      const reportedCostUsd = toReportedCost(kit.toDollars(metrics, 'accumulated_cost'));
+      const model = toModelName(this.#kit.toId(metrics.model_name)) ?? this.state.model;
+      const responseId = `openhands/conversation-total/${this.state.sessionId ?? ''}/${name}`;
+      const reportedCostUsd = toReportedCost(this.#kit.toDollars(metrics, 'accumulated_cost'));
       return [newUsageRecord({ responseId, usage, model, reportedCostUsd, stopReason: 'stop' })];
     }
     return responses.flatMap((response, index) => {
-      const usage = toOpenHandsUsage(response);
+      const usage = this.#toOpenHandsUsage(response);
       if (usage === undefined) return [];
-      const id = kit.toId(response.response_id) || `openhands/${state.sessionId ?? ''}/${name}/${index}`;
+      const id = this.#kit.toId(response.response_id) || `openhands/${this.state.sessionId ?? ''}/${name}/${index}`;
       const cost = isAligned ? costs[index] : undefined;
       const known = {
-        timestampMs: kit.toTimeMs(cost?.timestamp),
-        reportedCostUsd: toReportedCost(kit.toDollars(cost, 'cost')),
-        model: toModelName(kit.toId(response.model)) ?? state.model,
+        timestampMs: this.#kit.toTimeMs(cost?.timestamp),
+        reportedCostUsd: toReportedCost(this.#kit.toDollars(cost, 'cost')),
+        model: toModelName(this.#kit.toId(response.model)) ?? this.state.model,
       };
       return [newUsageRecord({ responseId: id, usage, ...known, stopReason: 'stop' })];
     });
-  };
+  }
 
-  const toEntries = (metrics: JsonObject, field: string): JsonObject[] => {
+  #toEntries(metrics: JsonObject, field: string): JsonObject[] {
     const list = metrics[field] ?? [];
     const entries = toObjects(list);
     const isWhole = Array.isArray(list) && list.length === entries.length;
-    if (!isWhole) context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
+    if (!isWhole) this.#context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
     return entries;
-  };
+  }
 
   /** The state's own sums, which are kept beside the lists. */
-  const compareSums = (metrics: JsonObject, responses: JsonObject[], costs: JsonObject[]): void => {
+  #compareSums(metrics: JsonObject, responses: JsonObject[], costs: JsonObject[]): void {
     const stated = readObject(metrics.accumulated_token_usage);
     const fields = ['prompt_tokens', 'completion_tokens', 'cache_read_tokens', 'cache_write_tokens'] as const;
     for (const field of stated !== undefined && responses.length > 0 ? fields : []) {
-      const counted = responses.reduce((sum, response) => sum + kit.toCount(response, field), 0);
+      const counted = responses.reduce((sum, response) => sum + this.#kit.toCount(response, field), 0);
       const what = `Sum of ${field} of a use of a model`;
-      compareTotal(what, kit.toCount(stated, field, MAX_TOKENS_PER_SESSION), counted, context);
+      compareTotal(what, this.#kit.toCount(stated, field, MAX_TOKENS_PER_SESSION), counted, this.#context);
     }
-    const cost = kit.toDollars(metrics, 'accumulated_cost');
-    const sum = costs.reduce((all, each) => all + (kit.toDollars(each, 'cost') ?? 0), 0);
+    const cost = this.#kit.toDollars(metrics, 'accumulated_cost');
+    const sum = costs.reduce((all, each) => all + (this.#kit.toDollars(each, 'cost') ?? 0), 0);
     if (cost === null || costs.length === 0 || Math.abs(cost - sum) <= COST_TOLERANCE * cost) return;
-    compareTotal('Millionths of a dollar of a use of a model', Math.round(cost * 1e6), Math.round(sum * 1e6), context);
-  };
+    compareTotal(
+      'Millionths of a dollar of a use of a model',
+      Math.round(cost * 1e6),
+      Math.round(sum * 1e6),
+      this.#context,
+    );
+  }
 
   /**
    * With LiteLLM, prompt tokens include the cache. Agents behind the ACP count it separately, which shows if it exceeds
    * the prompt.
    */
-  const toOpenHandsUsage = (tokens: JsonObject | undefined, max?: number): Usage | undefined => {
-    reportUnknownCounts(tokens, USAGE_FIELDS, context);
-    const prompt = kit.toCount(tokens, 'prompt_tokens', max);
-    const cacheReadTokens = kit.toCount(tokens, 'cache_read_tokens', max);
-    const cacheWriteTokens = kit.toCount(tokens, 'cache_write_tokens', max);
+  #toOpenHandsUsage(tokens: JsonObject | undefined, max?: number): Usage | undefined {
+    reportUnknownCounts(tokens, USAGE_FIELDS, this.#context);
+    const prompt = this.#kit.toCount(tokens, 'prompt_tokens', max);
+    const cacheReadTokens = this.#kit.toCount(tokens, 'cache_read_tokens', max);
+    const cacheWriteTokens = this.#kit.toCount(tokens, 'cache_write_tokens', max);
     const cached = cacheReadTokens + cacheWriteTokens;
     return toUsageIfAny({
       inputTokens: cached > prompt ? prompt : prompt - cached,
-      outputTokens: kit.toCount(tokens, 'completion_tokens', max),
+      outputTokens: this.#kit.toCount(tokens, 'completion_tokens', max),
       cacheReadTokens,
       cacheWriteTokens,
-      thinkingTokens: kit.toCount(tokens, 'reasoning_tokens', max),
+      thinkingTokens: this.#kit.toCount(tokens, 'reasoning_tokens', max),
     });
-  };
+  }
 
-  const readAction = (event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+  #readAction(event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] {
     const call = readObject(event.tool_call);
     const text = readText(call?.arguments);
     const input = text === null ? (event.action ?? null) : (parseJsonText(text) ?? text);
     const id = event.tool_call_id ?? call?.id;
     const blocks = [
-      ...toThoughts(event),
-      ...kit.toBlocks(toParts(event.thought)),
-      ...kit.toToolUseBlocks({ id, name: event.tool_name ?? call?.name, input }),
+      ...this.#toThoughts(event),
+      ...this.#kit.toBlocks(toParts(event.thought)),
+      ...this.#kit.toToolUseBlocks({ id, name: event.tool_name ?? call?.name, input }),
     ];
-    const entry = { timestampMs, uuid: kit.toId(event.id), responseId: kit.toId(event.llm_response_id) };
-    return [newMessage('assistant', { ...entry, model: state.model, blocks })];
-  };
+    const entry = { timestampMs, uuid: this.#kit.toId(event.id), responseId: this.#kit.toId(event.llm_response_id) };
+    return [newMessage('assistant', { ...entry, model: this.state.model, blocks })];
+  }
 
-  const toThoughts = (source: JsonObject) => {
+  #toThoughts(source: JsonObject) {
     const blocks = toObjects(source.thinking_blocks);
     const { summary, content } = readObject(source.responses_reasoning_item) ?? {};
     const texts = [content, summary].find((list) => Array.isArray(list) && list.length > 0);
     const ofItem = Array.isArray(texts) ? texts.filter((text) => typeof text === 'string').join('\n') : '';
     const reasoning = readText(source.reasoning_content) ?? readText(ofItem);
-    if (blocks.length > 0) return kit.toBlocks(blocks);
-    return reasoning === null ? [] : kit.toBlocks([{ type: 'thinking', thinking: reasoning }]);
-  };
+    if (blocks.length > 0) return this.#kit.toBlocks(blocks);
+    return reasoning === null ? [] : this.#kit.toBlocks([{ type: 'thinking', thinking: reasoning }]);
+  }
 
-  const readMessage = (event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+  #readMessage(event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] {
     const message = readObject(event.llm_message) ?? {};
-    const entry = { timestampMs, uuid: kit.toId(event.id) };
+    const entry = { timestampMs, uuid: this.#kit.toId(event.id) };
     const parts = toParts(message.content);
     if (event.source === 'user') {
-      const added = kit.toBlocks(toParts(event.extended_content));
+      const added = this.#kit.toBlocks(toParts(event.extended_content));
       const meta = newMessage('user', { timestampMs, metadata: { isMeta: true }, blocks: added });
-      const prompt = kit.toPromptRecords(parts, entry, `openhands/prompt/${entry.uuid ?? ''}`);
+      const prompt = this.#kit.toPromptRecords(parts, entry, `openhands/prompt/${entry.uuid ?? ''}`);
       return added.length === 0 ? prompt : [...prompt, meta];
     }
-    const blocks = [...toThoughts(message), ...kit.toBlocks(parts)];
+    const blocks = [...this.#toThoughts(message), ...this.#kit.toBlocks(parts)];
     if (event.source !== 'agent') return [newMessage('system', { ...entry, blocks })];
-    const responseId = kit.toId(event.llm_response_id);
-    return [newMessage('assistant', { ...entry, responseId, model: state.model, blocks })];
-  };
+    const responseId = this.#kit.toId(event.llm_response_id);
+    return [newMessage('assistant', { ...entry, responseId, model: this.state.model, blocks })];
+  }
 
-  const readResult = (event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+  #readResult(event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] {
     const observation = readObject(event.observation);
     const error = readText(event.error) ?? readText(event.rejection_reason);
     const exitCode = observation?.exit_code ?? readObject(observation?.metadata)?.exit_code;
@@ -205,82 +246,70 @@ export function createOpenHandsReader(
     const content = error ?? [...shown, ...toParts(event.extended_content)];
     const isError = error !== null || observation?.is_error === true || hasFailed;
     const isDenied = event.kind === 'UserRejectObservation';
-    return [kit.toToolResultMessage({ id: event.tool_call_id, content, isError, isDenied }, { timestampMs })];
-  };
+    return [this.#kit.toToolResultMessage({ id: event.tool_call_id, content, isError, isDenied }, { timestampMs })];
+  }
 
   /** A call of an agent behind the ACP, with its result; each change of its status is an event of its own. */
-  const readAcpCall = (event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+  #readAcpCall(event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] {
     if (event.status === 'pending' || event.status === 'in_progress') return [];
     const id = event.tool_call_id ?? null;
-    const blocks = kit.toToolUseBlocks({ id, name: event.title ?? event.tool_kind, input: event.raw_input ?? null });
+    const blocks = this.#kit.toToolUseBlocks({
+      id,
+      name: event.title ?? event.tool_kind,
+      input: event.raw_input ?? null,
+    });
     const output = event.raw_output ?? event.content ?? null;
     const content = typeof output === 'string' ? output : output === null ? null : JSON.stringify(output);
     return [
-      newMessage('assistant', { timestampMs, uuid: kit.toId(event.id), model: state.model, blocks }),
-      kit.toToolResultMessage({ id, content, isError: event.is_error === true }, { timestampMs }),
+      newMessage('assistant', { timestampMs, uuid: this.#kit.toId(event.id), model: this.state.model, blocks }),
+      this.#kit.toToolResultMessage({ id, content, isError: event.is_error === true }, { timestampMs }),
     ];
-  };
+  }
 
-  const readCondensation = (event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
-    const blocks = kit.toBlocks(readText(event.summary));
+  #readCondensation(event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] {
+    const blocks = this.#kit.toBlocks(readText(event.summary));
     return [
-      kit.toEvent({ kind: 'compaction', name: 'auto', details: {} }, kit.toId(event.id), timestampMs),
+      this.#kit.toEvent({ kind: 'compaction', name: 'auto', details: {} }, this.#kit.toId(event.id), timestampMs),
       ...(blocks.length === 0 ? [] : [newMessage('summary', { timestampMs, blocks })]),
     ];
-  };
+  }
 
-  const readEvent = (event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+  #readEvent(event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] {
     const kind = readText(event.kind) ?? '';
     switch (kind) {
       case 'MessageEvent':
-        return readMessage(event, timestampMs);
+        return this.#readMessage(event, timestampMs);
       case 'ActionEvent':
-        return readAction(event, timestampMs);
+        return this.#readAction(event, timestampMs);
       case 'ObservationEvent':
       case 'AgentErrorEvent':
       case 'UserRejectObservation':
-        return readResult(event, timestampMs);
+        return this.#readResult(event, timestampMs);
       case 'Condensation':
       case 'CondensationSummaryEvent':
-        return readCondensation(event, timestampMs);
+        return this.#readCondensation(event, timestampMs);
       case 'ConversationErrorEvent':
         return [
-          kit.toEvent({ kind: 'api_error', name: kit.toId(event.code), details: {} }, kit.toId(event.id), timestampMs),
-          ...kit.toSystemMessages(event.detail, { timestampMs }),
+          this.#kit.toEvent(
+            { kind: 'api_error', name: this.#kit.toId(event.code), details: {} },
+            this.#kit.toId(event.id),
+            timestampMs,
+          ),
+          ...this.#kit.toSystemMessages(event.detail, { timestampMs }),
         ];
       case 'SystemPromptEvent': {
         const parts = [event.system_prompt, event.dynamic_context].flatMap(
           (part) => readText(readObject(part)?.text) ?? [],
         );
-        const blocks = kit.toBlocks(parts);
+        const blocks = this.#kit.toBlocks(parts);
         return blocks.length === 0 ? [] : [newMessage('system', { timestampMs, blocks })];
       }
       case 'ACPToolCallEvent':
-        return readAcpCall(event, timestampMs);
+        return this.#readAcpCall(event, timestampMs);
       default:
-        return unread.read(kind, event, kind === '' ? 'event' : kind);
+        return this.#unread.read(kind, event, kind === '' ? 'event' : kind);
     }
-  };
-
-  return {
-    state,
-    read(line) {
-      if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
-      const file = readCanonicalFile(line);
-      if (file === undefined) {
-        if (countUnreadableFiles(line) === 0) {
-          return { type: 'file', timestampMs: undefined, records: [newUnknown('file', line)] };
-        }
-        context.report('invalid_json', 'error', 'A file of the session is not a JSON object');
-        return { type: 'file', timestampMs: undefined, records: [] };
-      }
-      if (file.file.endsWith('base_state.json')) {
-        return { type: 'state', timestampMs: undefined, records: readState(file.value) };
-      }
-      const timestampMs = kit.toTimeMs(file.value.timestamp);
-      return { type: 'event', timestampMs, records: readEvent(file.value, timestampMs) };
-    },
-  };
+  }
 }
 
 /** Strips LiteLLM's provider prefix, which does not name a host: `litellm_proxy/…`, `openhands/…`. */

@@ -3,7 +3,7 @@ import { cutCharacters, readObject, readText } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { MessageRecord, ResponseRecord, TranscriptRecord } from '../../records/records.ts';
 import type { Usage } from '../../records/usage.ts';
-import type { Reader, ReaderContext } from '../agent.ts';
+import type { Reader, ReaderContext, ReadLine } from '../agent.ts';
 import {
   createReaderKit,
   readType,
@@ -14,7 +14,7 @@ import {
   toSoldModel,
 } from '../reader-kit.ts';
 import { toStem } from '../transcript-path.ts';
-import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
+import { createUnreadLines, reportUnknownCounts, type UnreadLines, type UnreadTypes } from '../unread-lines.ts';
 import { toApiContent, toInstructions } from './content.ts';
 import { readServiceTiers, type ServiceTiers, toTerms } from './service-tier.ts';
 import {
@@ -84,174 +84,203 @@ export function createPiReader(
     unexplained: structuredClone(NO_UNEXPLAINED_TOTALS),
   },
 ): Reader {
-  const kit = createReaderKit(context, TOOLS);
-  const unread = createUnreadLines(UNREAD, context);
+  return new PiReader(context, state);
+}
 
-  const toHeader = (line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+class PiReader implements Reader {
+  readonly #context: ReaderContext;
+  readonly state: PiReaderState;
+  readonly #kit: ReturnType<typeof createReaderKit>;
+  readonly #unread: UnreadLines;
+
+  constructor(context: ReaderContext, state: PiReaderState) {
+    this.#context = context;
+    this.state = state;
+    this.#kit = createReaderKit(context, TOOLS);
+    this.#unread = createUnreadLines(UNREAD, context);
+  }
+
+  read(line: JsonObject): ReadLine {
+    const type = readType(line.type);
+    if (type === undefined) return { type, timestampMs: undefined, records: [] };
+    const timestampMs = this.#kit.toTimeMs(line.timestamp ?? readObject(line.message)?.timestamp);
+    const entry = {
+      timestampMs,
+      uuid: this.#kit.toId(line.id),
+      parentUuid: this.#kit.toId(line.parentId),
+      isSidechain: false,
+    };
+    const records = this.#readEntry(type, line, entry) ?? this.#unread.read(type, line, toName(type, line));
+    return { type, timestampMs, records };
+  }
+
+  finish(): void {
+    compareUnexplained(this.state.unexplained, this.#context);
+  }
+
+  #toHeader(line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] {
     const parent = readText(line.parentSession) ?? readText(line.branchedFrom);
-    if (parent !== null) state.forkedAtMs = timestampMs;
-    state.model = toSoldModel(kit.toId(line.modelId), kit.toId(line.provider)) ?? state.model;
+    if (parent !== null) this.state.forkedAtMs = timestampMs;
+    this.state.model = toSoldModel(this.#kit.toId(line.modelId), this.#kit.toId(line.provider)) ?? this.state.model;
     const session = toSessionRecord({
-      sessionId: kit.toId(line.id),
-      cwd: kit.toId(line.cwd),
+      sessionId: this.#kit.toId(line.id),
+      cwd: this.#kit.toId(line.cwd),
       forkedFromSessionId: parent === null ? null : toPiSessionId(parent),
     });
     const title = readText(line.title);
     return [session ?? [], title === null ? [] : toCutTitle('generated', title)].flat();
-  };
+  }
 
-  const toMessages = (line: JsonObject, entry: Entry): TranscriptRecord[] | undefined => {
+  #toMessages(line: JsonObject, entry: Entry): TranscriptRecord[] | undefined {
     const message = readObject(line.message);
     const role = readText(message?.role);
     if (message === undefined || role === null) return undefined;
     switch (role) {
       case 'user':
-        return kit.toPromptRecords(toApiContent(message.content), entry, toIdentity(line));
+        return this.#kit.toPromptRecords(toApiContent(message.content), entry, toIdentity(line));
       case 'assistant':
-        return toAssistant(message, line, entry);
+        return this.#toAssistant(message, line, entry);
       case 'toolResult': {
         const { toolCallId: id, content, isError } = message;
         const result = { id, content: toApiContent(content), isError: isError === true };
-        const usage = toNestedUsage(message, line, `tool/${readText(id) ?? ''}`, entry);
-        return [kit.toToolResultMessage(result, entry), ...usage];
+        const usage = this.#toNestedUsage(message, line, `tool/${readText(id) ?? ''}`, entry);
+        return [this.#kit.toToolResultMessage(result, entry), ...usage];
       }
       case 'bashExecution': {
         const text = `! ${readText(message.command) ?? ''}\n${readText(message.output) ?? ''}`;
-        return [newMessage('user', { ...entry, metadata: { bash_execution: true }, blocks: kit.toBlocks(text) })];
+        return [newMessage('user', { ...entry, metadata: { bash_execution: true }, blocks: this.#kit.toBlocks(text) })];
       }
       case 'branchSummary':
       case 'compactionSummary':
-        return [newMessage('summary', { ...entry, blocks: kit.toBlocks(message.summary) })];
+        return [newMessage('summary', { ...entry, blocks: this.#kit.toBlocks(message.summary) })];
       case 'system':
       case 'developer':
-        return [newMessage('system', { ...entry, blocks: kit.toBlocks(toInstructions(message)) })];
+        return [newMessage('system', { ...entry, blocks: this.#kit.toBlocks(toInstructions(message)) })];
       case 'custom':
       case 'hookMessage':
       case 'fileMention':
       case 'pythonExecution':
-        return [toInjected(message, entry)];
+        return [this.#toInjected(message, entry)];
       default:
         return undefined;
     }
-  };
+  }
 
-  const toInjected = (message: JsonObject, entry: Entry): MessageRecord => {
-    const customType = kit.toId(message.customType);
+  #toInjected(message: JsonObject, entry: Entry): MessageRecord {
+    const customType = this.#kit.toId(message.customType);
     const metadata = { isMeta: true, ...(customType !== null && { custom_type: customType }) };
-    return newMessage('user', { ...entry, metadata, blocks: kit.toBlocks(toApiContent(message.content)) });
-  };
+    return newMessage('user', { ...entry, metadata, blocks: this.#kit.toBlocks(toApiContent(message.content)) });
+  }
 
-  const toAssistant = (message: JsonObject, line: JsonObject, entry: Entry): TranscriptRecord[] => {
-    const provider = kit.toId(message.provider);
-    const named = kit.toId(message.responseModel) ?? kit.toId(message.model);
-    const model = toSoldModel(named, provider) ?? state.model;
-    state.model = model;
-    const stopReason = kit.toId(message.stopReason) ?? 'stop';
+  #toAssistant(message: JsonObject, line: JsonObject, entry: Entry): TranscriptRecord[] {
+    const provider = this.#kit.toId(message.provider);
+    const named = this.#kit.toId(message.responseModel) ?? this.#kit.toId(message.model);
+    const model = toSoldModel(named, provider) ?? this.state.model;
+    this.state.model = model;
+    const stopReason = this.#kit.toId(message.stopReason) ?? 'stop';
     const elements = Array.isArray(message.content) ? message.content : [message.content ?? null];
     const blocks = elements.flatMap((element) => {
       const call = readObject(element);
-      if (call?.type !== 'toolCall') return kit.toBlocks(toApiContent([element]));
-      return kit.toToolUseBlocks({ id: call.id, name: call.name, input: call.arguments });
+      if (call?.type !== 'toolCall') return this.#kit.toBlocks(toApiContent([element]));
+      return this.#kit.toToolUseBlocks({ id: call.id, name: call.name, input: call.arguments });
     });
-    const response = toResponse(kit.toUsagePart(message, 'usage'), message, line, entry);
+    const response = this.#toResponse(this.#kit.toUsagePart(message, 'usage'), message, line, entry);
     const metadata = provider === null ? {} : { provider };
-    const usage = response.usage && { ...response.usage, ...toTerms(state.serviceTiers, model, provider) };
+    const usage = response.usage && { ...response.usage, ...toTerms(this.state.serviceTiers, model, provider) };
     const records: TranscriptRecord[] = [
       newMessage('assistant', { ...entry, ...response, usage, model, stopReason, metadata, blocks }),
     ];
     if (stopReason !== 'error') return records;
-    return [...toApiError(provider, message.errorMessage, line, entry), ...records];
-  };
+    return [...this.#toApiError(provider, message.errorMessage, line, entry), ...records];
+  }
 
   /** A request that failed, and what the provider said. */
-  const toApiError = (
-    name: string | null,
-    text: JsonValue | undefined,
-    line: JsonObject,
-    entry: Entry,
-  ): TranscriptRecord[] => {
+  #toApiError(name: string | null, text: JsonValue | undefined, line: JsonObject, entry: Entry): TranscriptRecord[] {
     const event = { kind: 'api_error', name, details: {} } as const;
-    return [kit.toEvent(event, toIdentity(line), entry.timestampMs, entry), ...kit.toSystemMessages(text, entry)];
-  };
+    return [
+      this.#kit.toEvent(event, toIdentity(line), entry.timestampMs, entry),
+      ...this.#kit.toSystemMessages(text, entry),
+    ];
+  }
 
   /** The response fields of an entry that carries an API response. */
-  const toResponse = (
+  #toResponse(
     usage: JsonObject | undefined,
     message: JsonObject,
     line: JsonObject,
     { timestampMs }: Entry,
     name?: string,
-  ) => {
-    reportUnknownCounts(usage, PI_USAGE_FIELDS, context);
-    const counted = usage && readPiUsage(usage, kit);
-    if (usage !== undefined && counted !== undefined) addUnexplained(state.unexplained, usage, counted, kit);
-    const { forkedAtMs } = state;
+  ) {
+    reportUnknownCounts(usage, PI_USAGE_FIELDS, this.#context);
+    const counted = usage && readPiUsage(usage, this.#kit);
+    if (usage !== undefined && counted !== undefined) addUnexplained(this.state.unexplained, usage, counted, this.#kit);
+    const { forkedAtMs } = this.state;
     return {
       responseId: counted === undefined ? null : toResponseId(message, line, counted, name),
       usage: counted,
-      reportedCostUsd: counted ? toReportedCost(kit.toDollars(readObject(usage?.cost), 'total')) : null,
+      reportedCostUsd: counted ? toReportedCost(this.#kit.toDollars(readObject(usage?.cost), 'total')) : null,
       isMarkedCopy: forkedAtMs !== undefined && timestampMs !== undefined && timestampMs < forkedAtMs,
     } satisfies Partial<ResponseRecord>;
-  };
+  }
 
   /**
    * Usage of a model that a tool, a compaction or Pi itself called; it belongs to no message of the session. If the
    * entry does not name the model, it is the session's.
    */
-  const toNestedUsage = (source: JsonObject, line: JsonObject, name: string, entry: Entry): TranscriptRecord[] => {
-    const response = toResponse(kit.toUsagePart(source, 'usage'), source, line, entry, name);
+  #toNestedUsage(source: JsonObject, line: JsonObject, name: string, entry: Entry): TranscriptRecord[] {
+    const response = this.#toResponse(this.#kit.toUsagePart(source, 'usage'), source, line, entry, name);
     if (response.usage === undefined) return [];
     const { timestampMs } = entry;
-    const model = toSoldModel(kit.toId(source.model), kit.toId(source.provider)) ?? state.model;
+    const model = toSoldModel(this.#kit.toId(source.model), this.#kit.toId(source.provider)) ?? this.state.model;
     return [newUsageRecord({ ...response, usage: response.usage, timestampMs, model, stopReason: 'stop' })];
-  };
+  }
 
-  const toModelUsage = (line: JsonObject, entry: Entry): TranscriptRecord[] => {
-    const usage = toNestedUsage(line, line, `usage/${cutCharacters(readText(line.purpose) ?? '', 64)}`, entry);
+  #toModelUsage(line: JsonObject, entry: Entry): TranscriptRecord[] {
+    const usage = this.#toNestedUsage(line, line, `usage/${cutCharacters(readText(line.purpose) ?? '', 64)}`, entry);
     if (line.stopReason !== 'error') return usage;
-    return [...toApiError(kit.toId(line.provider), line.errorMessage, line, entry), ...usage];
-  };
+    return [...this.#toApiError(this.#kit.toId(line.provider), line.errorMessage, line, entry), ...usage];
+  }
 
-  const toSummary = (line: JsonObject, entry: Entry): TranscriptRecord[] => {
-    const records: TranscriptRecord[] = [newMessage('summary', { ...entry, blocks: kit.toBlocks(line.summary) })];
+  #toSummary(line: JsonObject, entry: Entry): TranscriptRecord[] {
+    const records: TranscriptRecord[] = [newMessage('summary', { ...entry, blocks: this.#kit.toBlocks(line.summary) })];
     if (line.type === 'compaction') {
-      const tokens = kit.toCount(line, 'tokensBefore');
+      const tokens = this.#kit.toCount(line, 'tokensBefore');
       const name = line.fromHook === true ? 'hook' : null;
       const event = { kind: 'compaction', name, details: tokens > 0 ? { preTokens: tokens } : {} } as const;
-      records.unshift(kit.toEvent(event, toIdentity(line), entry.timestampMs, entry));
+      records.unshift(this.#kit.toEvent(event, toIdentity(line), entry.timestampMs, entry));
     }
-    return [...records, ...toNestedUsage(line, line, String(line.type), entry)];
-  };
+    return [...records, ...this.#toNestedUsage(line, line, String(line.type), entry)];
+  }
 
-  const readEntry = (type: string, line: JsonObject, entry: Entry): TranscriptRecord[] | undefined => {
+  #readEntry(type: string, line: JsonObject, entry: Entry): TranscriptRecord[] | undefined {
     switch (type) {
       case 'session':
-        return toHeader(line, entry.timestampMs);
+        return this.#toHeader(line, entry.timestampMs);
       case 'message':
-        return toMessages(line, entry);
+        return this.#toMessages(line, entry);
       case 'compaction':
       case 'branch_summary':
-        return toSummary(line, entry);
+        return this.#toSummary(line, entry);
       case 'custom_message':
-        return [toInjected(line, entry)];
+        return [this.#toInjected(line, entry)];
       // Requests without a message, such as `cache_warm`; every `kind` counts.
       case 'usage':
-        return toNestedUsage(line, line, `usage/${cutCharacters(readText(line.kind) ?? '', 64)}`, entry);
+        return this.#toNestedUsage(line, line, `usage/${cutCharacters(readText(line.kind) ?? '', 64)}`, entry);
       // The same of OMP, such as titles and memories.
       case 'model_usage':
-        return toModelUsage(line, entry);
+        return this.#toModelUsage(line, entry);
       // OMP: how a sub-agent was started. Its task is its first prompt.
       case 'session_init':
-        return [newMessage('system', { ...entry, blocks: kit.toBlocks(line.systemPrompt) })];
+        return [newMessage('system', { ...entry, blocks: this.#kit.toBlocks(line.systemPrompt) })];
       case 'model_change': {
-        const named = toSoldModel(kit.toId(line.modelId), kit.toId(line.provider));
-        state.model = named ?? kit.toId(line.model) ?? state.model;
+        const named = toSoldModel(this.#kit.toId(line.modelId), this.#kit.toId(line.provider));
+        this.state.model = named ?? this.#kit.toId(line.model) ?? this.state.model;
         return [];
       }
       case 'service_tier_change': {
         const tiers = readServiceTiers(line.serviceTier);
-        if (tiers === undefined) kit.reportInvalidUsage('serviceTier');
-        else state.serviceTiers = tiers;
+        if (tiers === undefined) this.#kit.reportInvalidUsage('serviceTier');
+        else this.state.serviceTiers = tiers;
         return undefined;
       }
       // OMP: a slot at the top of the file that is overwritten in place, and its changes.
@@ -265,33 +294,20 @@ export function createPiReader(
         return name === null ? [] : [toCutTitle('custom', name)];
       }
       case 'custom':
-        return toCustom(line, entry);
+        return this.#toCustom(line, entry);
       default:
         return undefined;
     }
-  };
+  }
 
-  const toCustom = (line: JsonObject, entry: Entry): TranscriptRecord[] | undefined => {
+  #toCustom(line: JsonObject, entry: Entry): TranscriptRecord[] | undefined {
     const data = readObject(line.data);
     if (line.customType === 'model-snapshot') {
-      state.model = toSoldModel(kit.toId(data?.modelId), kit.toId(data?.provider)) ?? state.model;
+      this.state.model = toSoldModel(this.#kit.toId(data?.modelId), this.#kit.toId(data?.provider)) ?? this.state.model;
     }
     if (line.customType !== 'openclaw:prompt-error') return undefined;
-    return toApiError(kit.toId(data?.provider), data?.error, line, entry);
-  };
-
-  return {
-    state,
-    read(line) {
-      const type = readType(line.type);
-      if (type === undefined) return { type, timestampMs: undefined, records: [] };
-      const timestampMs = kit.toTimeMs(line.timestamp ?? readObject(line.message)?.timestamp);
-      const entry = { timestampMs, uuid: kit.toId(line.id), parentUuid: kit.toId(line.parentId), isSidechain: false };
-      const records = readEntry(type, line, entry) ?? unread.read(type, line, toName(type, line));
-      return { type, timestampMs, records };
-    },
-    finish: () => compareUnexplained(state.unexplained, context),
-  };
+    return this.#toApiError(this.#kit.toId(data?.provider), data?.error, line, entry);
+  }
 }
 
 /** From `2026-05-12T01-02-27-657Z_019e19b4-….jsonl`, or from the id alone. */

@@ -3,11 +3,11 @@ import { readObject, readText } from '../../records/fields.ts';
 import { newMessage, newUsage, newUsageRecord } from '../../records/new-records.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
 import { MAX_TOKENS_PER_SESSION, type Usage } from '../../records/usage.ts';
-import type { Reader, ReaderContext } from '../agent.ts';
+import type { Reader, ReaderContext, ReaderLine, ReadLine } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import { GEMINI_TOOLS } from '../gemini/reader.ts';
 import { createReaderKit, readType, toSessionRecord } from '../reader-kit.ts';
-import { createUnreadLines, type UnreadTypes } from '../unread-lines.ts';
+import { createUnreadLines, type UnreadLines, type UnreadTypes } from '../unread-lines.ts';
 import { addUsage, NO_TOKENS, type QwenSum, toStreamUsage } from './usage.ts';
 
 const UNREAD: UnreadTypes = {
@@ -50,57 +50,91 @@ interface QwenStreamState {
  * https://github.com/QwenLM/qwen-code packages/cli/src/nonInteractive/io/BaseJsonOutputAdapter.ts
  */
 export function createQwenStreamReader(context: ReaderContext, state: QwenStreamState = createState()): Reader {
-  const kit = createReaderKit(context, GEMINI_TOOLS);
-  const unread = createUnreadLines(UNREAD, context);
+  return new QwenStreamReader(context, state);
+}
 
-  const toBlocks = (content: JsonValue | undefined, timestampMs: number | undefined): BlockContent[] =>
-    (Array.isArray(content) ? content : [content ?? null]).flatMap((element): BlockContent[] => {
+class QwenStreamReader implements Reader {
+  readonly #context: ReaderContext;
+  readonly state: QwenStreamState;
+  readonly #kit: ReturnType<typeof createReaderKit>;
+  readonly #unread: UnreadLines;
+
+  constructor(context: ReaderContext, state: QwenStreamState) {
+    this.#context = context;
+    this.state = state;
+    this.#kit = createReaderKit(context, GEMINI_TOOLS);
+    this.#unread = createUnreadLines(UNREAD, context);
+  }
+
+  read(line: JsonObject, { arrivalMs }: ReaderLine): ReadLine {
+    const type = readType(line.type);
+    if (type === undefined) return { type, timestampMs: undefined, records: [] };
+    const timestampMs = this.#kit.toTimeMs(line.timestamp) ?? arrivalMs;
+    const parentToolUseId = this.#kit.toId(line.parent_tool_use_id);
+    const isSidechain = parentToolUseId !== null;
+    const base = { timestampMs, uuid: this.#kit.toId(line.uuid), parentToolUseId, isSidechain };
+    const sessionId = this.#kit.toId(line.session_id);
+    const isNew = sessionId !== null && sessionId !== this.state.sessionId;
+    if (isNew) this.state.sessionId = sessionId;
+    const session = isNew ? toSessionRecord({ sessionId }) : undefined;
+    return { type, timestampMs, records: [session ?? [], this.#readEvent(type, line, base)].flat() };
+  }
+
+  #toBlocks(content: JsonValue | undefined, timestampMs: number | undefined): BlockContent[] {
+    return (Array.isArray(content) ? content : [content ?? null]).flatMap((element): BlockContent[] => {
       const block = readObject(element);
       if (block?.type === 'tool_use')
-        return kit.toToolUseBlocks({ id: block.id, name: block.name, input: block.input });
-      if (block?.type !== 'tool_result') return kit.toBlocks([element]);
+        return this.#kit.toToolUseBlocks({ id: block.id, name: block.name, input: block.input });
+      if (block?.type !== 'tool_result') return this.#kit.toBlocks([element]);
       const result = { id: block.tool_use_id, content: block.content, isError: block.is_error === true };
-      return kit.toToolResultBlocks(result, timestampMs);
+      return this.#kit.toToolResultBlocks(result, timestampMs);
     });
+  }
 
-  const readAssistant = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
+  #readAssistant(line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] {
     const message = readObject(line.message);
-    const tokens = kit.toUsagePart(message, 'usage');
-    const usage = tokens && toStreamUsage(tokens, kit);
-    if (base.isSidechain !== true) state.messages = addUsage(state.messages, usage);
-    const model = kit.toId(message?.model) ?? state.model;
-    const about = { responseId: kit.toId(message?.id), model, agentVersion: state.version, stopReason: 'stop' };
+    const tokens = this.#kit.toUsagePart(message, 'usage');
+    const usage = tokens && toStreamUsage(tokens, this.#kit);
+    if (base.isSidechain !== true) this.state.messages = addUsage(this.state.messages, usage);
+    const model = this.#kit.toId(message?.model) ?? this.state.model;
+    const about = {
+      responseId: this.#kit.toId(message?.id),
+      model,
+      agentVersion: this.state.version,
+      stopReason: 'stop',
+    };
     return [
-      newMessage('assistant', { ...base, ...about, usage, blocks: toBlocks(message?.content, base.timestampMs) }),
+      newMessage('assistant', { ...base, ...about, usage, blocks: this.#toBlocks(message?.content, base.timestampMs) }),
     ];
-  };
+  }
 
-  const readUser = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
+  #readUser(line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] {
     const content = readObject(line.message)?.content;
-    const blocks = toBlocks(content, base.timestampMs);
+    const blocks = this.#toBlocks(content, base.timestampMs);
     const text = blocks.find(({ content_text }) => content_text !== null)?.content_text ?? '';
     const isResult = blocks.some(({ toolResult }) => toolResult !== undefined);
     if (isResult || base.isSidechain === true || NO_PROMPT.test(text)) {
       return [newMessage('user', { ...base, metadata: isResult ? {} : { isMeta: true }, blocks })];
     }
-    return kit.toPromptRecords(content, base, base.uuid ?? null);
-  };
+    return this.#kit.toPromptRecords(content, base, base.uuid ?? null);
+  }
 
   /** The total of the session so far, with what earlier runs used if it was resumed. */
-  const readResult = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
-    const stated = kit.toUsagePart(line, 'usage');
-    const usage = stated && toStreamUsage(stated, kit, MAX_TOKENS_PER_SESSION);
+  #readResult(line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] {
+    const stated = this.#kit.toUsagePart(line, 'usage');
+    const usage = stated && toStreamUsage(stated, this.#kit, MAX_TOKENS_PER_SESSION);
     if (usage === undefined || base.isSidechain === true) return [];
     const total = addUsage(NO_TOKENS, usage);
     for (const [name, label] of CLASSES) {
-      if (total[name] < state.messages[name]) compareTotal(label, total[name], state.messages[name], context);
+      if (total[name] < this.state.messages[name])
+        compareTotal(label, total[name], this.state.messages[name], this.#context);
     }
-    return readSubagents(total, base);
-  };
+    return this.#readSubagents(total, base);
+  }
 
   /** If the rest of the total is what sub-agents say that they used together, it is theirs. */
-  const readSubagents = (total: QwenSum, base: Partial<MessageRecord>): TranscriptRecord[] => {
-    const { messages, countedSubagents: counted, subagentTokens } = state;
+  #readSubagents(total: QwenSum, base: Partial<MessageRecord>): TranscriptRecord[] {
+    const { messages, countedSubagents: counted, subagentTokens } = this.state;
     const rest: Partial<Usage> = {
       inputTokens: total.input - messages.input - counted.input,
       cacheReadTokens: total.cached - messages.cached - counted.cached,
@@ -112,70 +146,53 @@ export function createQwenStreamReader(context: ReaderContext, state: QwenStream
       inputTokens + cacheReadTokens + outputTokens !== subagentTokens ||
       Math.min(inputTokens, cacheReadTokens, outputTokens) < 0
     ) {
-      context.report('unread_content', 'notice', 'Usage of sub-agents, which the stream does not tell apart');
+      this.#context.report('unread_content', 'notice', 'Usage of sub-agents, which the stream does not tell apart');
       return [];
     }
-    state.subagentTokens = 0;
+    this.state.subagentTokens = 0;
     const { timestampMs, uuid = null } = base;
     const responseId = `qwen/${uuid ?? ''}/sub-agents`;
-    const about = { timestampMs, uuid, responseId, agentVersion: state.version, stopReason: 'stop' };
+    const about = { timestampMs, uuid, responseId, agentVersion: this.state.version, stopReason: 'stop' };
     const record = newUsageRecord({ ...about, isSubagent: true, usage: newUsage(rest) });
-    state.countedSubagents = addUsage(counted, record.usage);
+    this.state.countedSubagents = addUsage(counted, record.usage);
     return [record];
-  };
+  }
 
-  const readSystem = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
+  #readSystem(line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] {
     const data = readObject(line.data);
     switch (line.subtype) {
       case 'init':
-        state.model = kit.toId(line.model);
-        state.version = kit.toId(line.qwen_code_version);
-        return [toSessionRecord({ cwd: kit.toId(line.cwd), version: state.version }) ?? []].flat();
+        this.state.model = this.#kit.toId(line.model);
+        this.state.version = this.#kit.toId(line.qwen_code_version);
+        return [toSessionRecord({ cwd: this.#kit.toId(line.cwd), version: this.state.version }) ?? []].flat();
       case 'task_notification': {
-        state.subagentTokens += kit.toCount(readObject(data?.usage), 'total_tokens', MAX_TOKENS_PER_SESSION);
+        this.state.subagentTokens += this.#kit.toCount(readObject(data?.usage), 'total_tokens', MAX_TOKENS_PER_SESSION);
         const text = readText(data?.summary) ?? readText(data?.result);
-        return text === null ? [] : [newMessage('system', { ...base, blocks: kit.toBlocks(text) })];
+        return text === null ? [] : [newMessage('system', { ...base, blocks: this.#kit.toBlocks(text) })];
       }
       default:
-        return unread.read('system', line, `system/${readText(line.subtype) ?? 'none'}`);
+        return this.#unread.read('system', line, `system/${readText(line.subtype) ?? 'none'}`);
     }
-  };
+  }
 
-  const readEvent = (type: string, line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
+  #readEvent(type: string, line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] {
     switch (type) {
       case 'system':
-        return readSystem(line, base);
+        return this.#readSystem(line, base);
       case 'assistant':
-        return readAssistant(line, base);
+        return this.#readAssistant(line, base);
       case 'user':
-        return readUser(line, base);
+        return this.#readUser(line, base);
       case 'result': {
         const error = readText(readObject(line.error)?.message);
-        const records = readResult(line, base);
-        if (error !== null) records.push(newMessage('system', { ...base, blocks: kit.toBlocks(error) }));
+        const records = this.#readResult(line, base);
+        if (error !== null) records.push(newMessage('system', { ...base, blocks: this.#kit.toBlocks(error) }));
         return records;
       }
       default:
-        return unread.read(type, line);
+        return this.#unread.read(type, line);
     }
-  };
-
-  return {
-    state,
-    read(line, { arrivalMs }) {
-      const type = readType(line.type);
-      if (type === undefined) return { type, timestampMs: undefined, records: [] };
-      const timestampMs = kit.toTimeMs(line.timestamp) ?? arrivalMs;
-      const parentToolUseId = kit.toId(line.parent_tool_use_id);
-      const isSidechain = parentToolUseId !== null;
-      const base = { timestampMs, uuid: kit.toId(line.uuid), parentToolUseId, isSidechain };
-      const sessionId = kit.toId(line.session_id);
-      const isNew = sessionId !== null && sessionId !== state.sessionId;
-      if (isNew) state.sessionId = sessionId;
-      const session = isNew ? toSessionRecord({ sessionId }) : undefined;
-      return { type, timestampMs, records: [session ?? [], readEvent(type, line, base)].flat() };
-    },
-  };
+  }
 }
 
 function createState(): QwenStreamState {
