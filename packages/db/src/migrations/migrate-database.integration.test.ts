@@ -35,6 +35,13 @@ async function createMigratedDatabase() {
 }
 
 describe('migrateDatabase', () => {
+  it('runs one migration on a new database', async () => {
+    const { pool, database } = await createMigratedDatabase();
+    await checkSchemaVersion(database);
+    const { rows } = await pool.query('SELECT FROM drizzle.__drizzle_migrations');
+    expect(rows).toHaveLength(1);
+  });
+
   it('migrates once, however many processes call it at once', async () => {
     const { connectionString, pool, database } = await createEmptyDatabase();
     await expect(checkSchemaVersion(database)).rejects.toThrow(/needs \d+: run `recount migrate` first/);
@@ -101,38 +108,148 @@ describe('migrateDatabase', () => {
   });
 });
 
-/** A database with the first so many migrations. */
-async function createDatabaseAt(migrationCount: number) {
+/** A database as 0.3.0 left it: forks, diverged versions, a sub-agent, a session whose texts retention has deleted. */
+async function createDatabaseOf03() {
   const empty = await createEmptyDatabase();
+  await empty.pool.query(await readFile(new URL('./fixtures/database-of-0.3.sql', import.meta.url), 'utf8'));
+  return empty;
+}
+
+/** A database of 0.3 with the steps up to this schema version; 37 is the version of the baseline. */
+async function createDatabaseAt(version: number) {
+  const database = await createDatabaseOf03();
   const folder = await mkdtemp(join(tmpdir(), 'recount-migrations-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  await cp(fileURLToPath(new URL('../../../../drizzle', import.meta.url)), folder, { recursive: true });
-  const journal = JSON.parse(await readFile(`${folder}/meta/_journal.json`, 'utf8')) as { entries: unknown[] };
-  await writeFile(
-    `${folder}/meta/_journal.json`,
-    JSON.stringify({ ...journal, entries: journal.entries.slice(0, migrationCount) }),
-  );
-  await migrate(drizzle(empty.pool), { migrationsFolder: folder });
-  return empty;
+  await cp(fileURLToPath(new URL('../../../../drizzle/from-0.3', import.meta.url)), folder, { recursive: true });
+  const journal = JSON.parse(await readFile(`${folder}/meta/_journal.json`, 'utf8')) as { entries: { idx: number }[] };
+  const entries = journal.entries.filter(({ idx }) => idx < version);
+  await writeFile(`${folder}/meta/_journal.json`, JSON.stringify({ ...journal, entries }));
+  await migrate(drizzle(database.pool), { migrationsFolder: folder });
+  return database;
 }
 
-/** A database as 0.2.0 left it: forks, diverged versions, a sub-agent, a session whose texts retention has deleted. */
-async function createDatabaseOf020() {
-  const empty = await createDatabaseAt(8);
-  const fixture = await readFile(new URL('./fixtures/rows-of-0.2.0.json', import.meta.url), 'utf8');
-  const rowsByTable = JSON.parse(fixture) as Record<string, unknown[]>;
-  const { workspaces, transcripts, ...others } = rowsByTable;
-  for (const [table, rows] of Object.entries({ workspaces, transcripts, ...others })) {
-    await empty.pool.query(
-      `INSERT INTO recount.${table} SELECT * FROM jsonb_populate_recordset(NULL::recount.${table}, $1::jsonb)`,
-      [JSON.stringify(rows)],
-    );
-  }
-  return empty;
+const BASELINE_VERSION = 37;
+
+type Pool = Awaited<ReturnType<typeof createEmptyDatabase>>['pool'];
+
+const readVersion = async (pool: Pool) =>
+  (await pool.query<{ count: number }>('SELECT count(*)::int AS count FROM drizzle.__drizzle_migrations')).rows[0]
+    ?.count;
+
+/** All that the catalogs say of the two schemas, apart from who owns them and the names of NOT NULL constraints. */
+async function readCatalogs(pool: Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ line: string }>(`
+    WITH relation AS (
+      SELECT oid, oid::regclass AS name, relkind, reloptions FROM pg_class
+      WHERE relnamespace IN ('recount'::regnamespace, 'analytics'::regnamespace)
+    )
+    SELECT concat_ws(' ', relkind, name, reloptions) AS line FROM relation
+    UNION ALL SELECT concat_ws(' ', name, row_number() OVER (PARTITION BY name ORDER BY attnum), attname,
+        format_type(atttypid, atttypmod), attcollation::regcollation, attnotnull, attstorage, attcompression, attstattarget,
+        attoptions, pg_get_expr(adbin, adrelid))
+      FROM relation JOIN pg_attribute AS a ON a.attrelid = relation.oid AND attnum > 0 AND NOT attisdropped
+      LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+    UNION ALL SELECT pg_get_indexdef(oid) FROM relation WHERE relkind = 'i'
+    UNION ALL SELECT pg_get_viewdef(oid) FROM relation WHERE relkind = 'v'
+    UNION ALL SELECT concat_ws(' ', name, conname, pg_get_constraintdef(c.oid))
+      FROM relation JOIN pg_constraint AS c ON c.conrelid = relation.oid AND contype <> 'n'
+    UNION ALL SELECT pg_get_triggerdef(t.oid) FROM relation JOIN pg_trigger AS t ON t.tgrelid = relation.oid AND NOT tgisinternal
+    UNION ALL SELECT concat_ws(' ', p.oid::regprocedure, prosrc, provolatile, proparallel, aggtransfn, aggcombinefn, agginitval)
+      FROM pg_proc AS p LEFT JOIN pg_aggregate AS a ON a.aggfnoid = p.oid
+      WHERE pronamespace IN ('recount'::regnamespace, 'analytics'::regnamespace)
+    UNION ALL SELECT concat_ws(' ', object.identity, description)
+      FROM pg_description, pg_identify_object(classoid, objoid, objsubid) AS object
+      WHERE coalesce(object.schema, object.name) IN ('recount', 'analytics')
+    UNION ALL SELECT concat_ws(' ', relation.name, relacl, attacl) FROM relation JOIN pg_class AS c USING (oid)
+      JOIN pg_attribute AS a ON a.attrelid = c.oid AND attnum > 0 WHERE relacl IS NOT NULL OR attacl IS NOT NULL
+    UNION ALL SELECT concat_ws(' ', nspname, nspacl) FROM pg_namespace WHERE nspname IN ('recount', 'analytics')
+    UNION ALL SELECT pg_get_statisticsobjdef(oid) FROM pg_statistic_ext`);
+  return rows.map(({ line }) => line).sort();
 }
 
-it('migrates what 0.2.0 has ingested', async () => {
-  const { connectionString, pool, withSnapshot, withTransaction } = await createDatabaseOf020();
+describe('the baseline', () => {
+  it('makes the schema that the steps from 0.3 make', async () => {
+    const fresh = await createMigratedDatabase();
+    const upgraded = await createDatabaseOf03();
+    await migrateDatabase(upgraded.connectionString);
+    const catalogs = await readCatalogs(fresh.pool);
+    expect(catalogs.length).toBeGreaterThan(1000);
+    expect(await readCatalogs(upgraded.pool)).toEqual(catalogs);
+  });
+
+  it('runs nothing on a database that all steps have run on', async () => {
+    const { connectionString, pool, database, withSnapshot, withTransaction } =
+      await createDatabaseAt(BASELINE_VERSION);
+    const catalogs = await readCatalogs(pool);
+    await checkSchemaVersion(database);
+    await migrateDatabase(connectionString);
+    await checkSchemaVersion(database);
+    expect(await readVersion(pool)).toBe(BASELINE_VERSION);
+    expect(await readCatalogs(pool)).toEqual(catalogs);
+    const { rows } = await pool.query<{ id: string }>('SELECT id FROM recount.workspaces');
+    const workspaceId = rows[0]?.id ?? '';
+    await refreshTotals({ withTransaction }, workspaceId);
+    const checks = await withSnapshot((snapshot) => verifyUsage(snapshot, workspaceId));
+    expect(checks).toEqual(checks.map(({ table }) => expect.objectContaining({ table, missing: 0, surplus: 0 })));
+  });
+
+  it('is reached from a step in the middle', async () => {
+    const { connectionString, pool, database } = await createDatabaseAt(BASELINE_VERSION - 7);
+    await expect(checkSchemaVersion(database)).rejects.toThrow('version 30, this program needs');
+    await migrateDatabase(connectionString);
+    await checkSchemaVersion(database);
+    expect(await readCatalogs(pool)).toEqual(await readCatalogs((await createMigratedDatabase()).pool));
+  });
+
+  it('is reached once when many processes upgrade a database of 0.3', async () => {
+    const { connectionString, pool, database } = await createDatabaseOf03();
+    await Promise.all(Array.from({ length: 5 }, () => migrateDatabase(connectionString)));
+    await checkSchemaVersion(database);
+    expect(await readVersion(pool)).toBe(BASELINE_VERSION);
+  });
+
+  it('leaves a database of 0.3 as it was if the connection breaks in a late step, and the next call migrates', async () => {
+    const { connectionString, pool, database } = await createDatabaseOf03();
+    const catalogs = await readCatalogs(pool);
+    const reader = await pool.connect();
+    await reader.query('BEGIN');
+    // Step 35 is the first that needs this table for itself.
+    await reader.query('SELECT FROM recount.session_events');
+    try {
+      const expectation = expect(migrateDatabase(connectionString)).rejects.toThrow('Failed query');
+      await vi.waitFor(
+        async () => {
+          const { rowCount } = await pool.query(
+            `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND application_name = 'recount migrate' AND wait_event_type = 'Lock'`,
+          );
+          expect(rowCount).toBe(1);
+        },
+        { timeout: 60_000 },
+      );
+      await expectation;
+    } finally {
+      await reader.query('COMMIT');
+      reader.release();
+    }
+    expect(await readCatalogs(pool)).toEqual(catalogs);
+    await expect(checkSchemaVersion(database)).rejects.toThrow('version 11, this program needs');
+    await migrateDatabase(connectionString);
+    await checkSchemaVersion(database);
+  });
+
+  it('is not reached from a database before 0.3, which needs 0.3 first', async () => {
+    const { connectionString, pool, database } = await createDatabaseOf03();
+    await pool.query('DELETE FROM drizzle.__drizzle_migrations WHERE id > 8');
+    const message =
+      'The database has schema version 8, this program migrates from 11 on: run `recount migrate` of recount 0.3 first';
+    await expect(migrateDatabase(connectionString)).rejects.toThrow(message);
+    await expect(checkSchemaVersion(database)).rejects.toThrow(message);
+  });
+});
+
+it('migrates what 0.3 has ingested', async () => {
+  const { connectionString, pool, withSnapshot, withTransaction } = await createDatabaseOf03();
   const total = 'SELECT sum(total_messages) AS messages, sum(cost_estimate_usd) AS cost FROM recount.sessions';
   const before = await pool.query(total);
   await migrateDatabase(connectionString);
@@ -148,15 +265,17 @@ it('migrates what 0.2.0 has ingested', async () => {
 });
 
 it('turns costs that 0.3 and earlier showed as 0 for lack of a price into null, and leaves users’ own views alone', async () => {
-  const { connectionString, pool, withSnapshot } = await createDatabaseOf020();
+  const { connectionString, pool, withSnapshot } = await createDatabaseOf03();
   const costs = '_input _output _cache_read _cache_write _web_search'.split(' ');
   const setCosts = (suffix: string, value: string) =>
     ['', ...costs].map((part) => `cost${part}_${suffix} = ${value}`).join(', ');
   for (const table of ['usage_entries', 'usage_ledger']) {
     await pool.query(`UPDATE recount.${table} SET ${setCosts('usd', 'NULL')}, price_basis = 'unpriced'`);
   }
-  await pool.query(`UPDATE recount.usage_rollup SET ${setCosts('units', '0')}, unpriced_responses = responses,
-    unpriced_tokens = tokens_in + tokens_out + cache_read + cache_write, default_priced_responses = 0`);
+  for (const table of ['usage_rollup', 'usage_day_rollup']) {
+    await pool.query(`UPDATE recount.${table} SET ${setCosts('units', '0')}, unpriced_responses = responses,
+      unpriced_tokens = tokens_in + tokens_out + cache_read + cache_write, default_priced_responses = 0`);
+  }
   for (const table of ['transcripts', 'sessions']) {
     await pool.query(`UPDATE recount.${table} SET cost_estimate_usd = 0, unpriced_count = api_response_count`);
   }
@@ -187,7 +306,7 @@ const TOOL_NAMES = [
 ];
 
 it('sets the tool kinds of 0.3 and earlier as the parser does', async () => {
-  const { connectionString, pool } = await createDatabaseOf020();
+  const { connectionString, pool } = await createDatabaseOf03();
   const uses = TOOL_NAMES.map((name, index) => ({
     type: 'tool_use',
     id: `toolu_${String(index).padStart(18, '0')}`,
@@ -199,7 +318,7 @@ it('sets the tool kinds of 0.3 and earlier as the parser does', async () => {
   const line = JSON.stringify({ type: 'assistant', sessionId: 's', uuid: 'u', message });
   const { contentBlocks, toolCalls } = await parseTranscript('s', line);
   expect(toolCalls).toHaveLength(TOOL_NAMES.length + 1);
-  const key = { workspace_id: '01J00000000000000000000001', transcript_id: 't' };
+  const key = { workspace_id: '01J00000000000000000000001', row_set_id: 't' };
   const rows = {
     content_blocks: contentBlocks.map((block) => ({ ...key, ...block })),
     tool_calls: toolCalls.map((call, call_number) => ({ ...key, call_number, is_own: true, ...call })),
@@ -224,7 +343,7 @@ it('sets the tool kinds of 0.3 and earlier as the parser does', async () => {
 });
 
 it('recognises the streams of 0.3 and earlier, and counts files and sub-agents as before', async () => {
-  const { connectionString, pool, withSnapshot } = await createDatabaseOf020();
+  const { connectionString, pool, withSnapshot } = await createDatabaseOf03();
   const counts = `SELECT count(*) FILTER (WHERE tool_name = 'Read')::int AS reads,
     count(*) FILTER (WHERE tool_name IN ('Task', 'Agent'))::int AS subagents FROM recount.tool_calls`;
   const before = (await pool.query(counts)).rows;
@@ -293,7 +412,7 @@ it('counts a session for the machine that an upload names while totals by machin
     VALUES ('team', 'one', '2026-01-05T10:00Z', '2026-01-05T10:00Z', false, 3, 1)`);
   const upload = await pool.connect();
   await upload.query('BEGIN');
-  await upload.query(`UPDATE recount.sessions SET machine = 'desk'`);
+  await upload.query(`UPDATE recount.sessions SET machine = 'desk' WHERE workspace_id = 'team'`);
   const migrating = migrateDatabase(connectionString);
   const isWaiting = `SELECT FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = 'recount migrate' AND wait_event_type = 'Lock'`;

@@ -6,14 +6,21 @@ import { SET_SESSION } from '../database/session-settings.ts';
 import { drizzle, migrate, sql } from '../drizzle.cjs';
 import { distributeTables, isDistributed } from './distribute-tables.ts';
 
+/** The baseline, which is the whole schema of a new database, and the migrations after it. */
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../drizzle', import.meta.url));
+
+/** The steps from 0.3 to the baseline. The time of the last one is the baseline's, which drizzle then skips. */
+const STEPS_FOLDER = `${MIGRATIONS_FOLDER}/from-0.3`;
+
+/** Schema version of 0.3.0. */
+const OLDEST_VERSION = 11;
 
 /** Any constant that nothing else in the database uses. */
 const MIGRATION_LOCK = 7_262_891;
 
 /**
  * Migrates the database to this program's schema. Many processes may call it at once: one migrates, the others wait.
- * Throws SchemaVersionError if a newer program has already migrated the database.
+ * Throws SchemaVersionError if a newer program has already migrated the database, or if it is older than 0.3.
  */
 export async function migrateDatabase(connectionString: string): Promise<void> {
   const client = new pg.Client({ connectionString, application_name: 'recount migrate' });
@@ -24,12 +31,13 @@ export async function migrateDatabase(connectionString: string): Promise<void> {
     await client.query(SET_SESSION);
     await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     const database = drizzle(client);
-    const { applied, known } = await readMigrationCounts(database);
-    if (applied > known) throw new SchemaVersionError(applied, known);
+    const { applied, baseline, known } = await readSchemaVersions(database);
+    if (applied > known || isTooOld(applied)) throw new SchemaVersionError(applied, known);
     if (applied === 0) await checkEncoding(database);
     const isSpread = await isDistributed(database);
     // Citus passes views on to its nodes, which do not have the underlying tables before these are distributed.
     if (!isSpread) await client.query('SET citus.enable_ddl_propagation = off');
+    if (applied > 0 && applied < baseline) await migrate(database, { migrationsFolder: STEPS_FOLDER });
     await migrate(database, { migrationsFolder: MIGRATIONS_FOLDER });
     if (isSpread) await distributeTables(database);
   } finally {
@@ -39,20 +47,26 @@ export async function migrateDatabase(connectionString: string): Promise<void> {
 
 /** Throws SchemaVersionError if the database is older or newer than this program. */
 export async function checkSchemaVersion(database: Database): Promise<void> {
-  const { applied, known } = await readMigrationCounts(database);
+  const { applied, known } = await readSchemaVersions(database);
   if (applied !== known) throw new SchemaVersionError(applied, known);
 }
 
 export class SchemaVersionError extends Error {
   override name = 'SchemaVersionError';
 
-  constructor(appliedCount: number, knownCount: number) {
-    super(
-      appliedCount > knownCount
-        ? `The database has schema version ${appliedCount}, this program knows ${knownCount}: install the newer recount that migrated it`
-        : `The database has schema version ${appliedCount}, this program needs ${knownCount}: run \`recount migrate\` first`,
-    );
+  constructor(applied: number, known: number) {
+    super(`The database has schema version ${applied}, this program ${toAdvice(applied, known)}`);
   }
+}
+
+function toAdvice(applied: number, known: number): string {
+  if (applied > known) return `knows ${known}: install the newer recount that migrated it`;
+  if (!isTooOld(applied)) return `needs ${known}: run \`recount migrate\` first`;
+  return `migrates from ${OLDEST_VERSION} on: run \`recount migrate\` of recount 0.3 first`;
+}
+
+function isTooOld(version: number): boolean {
+  return version > 0 && version < OLDEST_VERSION;
 }
 
 /** The database cannot hold every text that agents write. */
@@ -75,16 +89,21 @@ async function checkEncoding(database: Database): Promise<void> {
   if (encoding !== 'UTF8') throw new DatabaseEncodingError(name, encoding);
 }
 
-async function readMigrationCounts(database: Database): Promise<{ applied: number; known: number }> {
+/** Versions are numbers of migrations, of which the baseline stands for many. A database without any has version 0. */
+async function readSchemaVersions(database: Database): Promise<{ applied: number; baseline: number; known: number }> {
   const journal = JSON.parse(await readFile(`${MIGRATIONS_FOLDER}/meta/_journal.json`, 'utf8')) as {
-    entries: unknown[];
+    entries: { idx: number; when: number }[];
   };
+  const first = journal.entries[0] ?? { idx: 0, when: 0 };
+  const versions = { baseline: first.idx + 1, known: first.idx + journal.entries.length };
   const { rows: found } = await database.execute<{ exists: boolean }>(
     sql`SELECT to_regclass('drizzle.__drizzle_migrations') IS NOT NULL AS exists`,
   );
-  if (!found[0]?.exists) return { applied: 0, known: journal.entries.length };
-  const { rows } = await database.execute<{ count: number }>(
-    sql`SELECT count(*)::int AS count FROM drizzle.__drizzle_migrations`,
+  if (!found[0]?.exists) return { applied: 0, ...versions };
+  const { rows } = await database.execute<{ count: number; began_with_baseline: boolean | null }>(
+    sql`SELECT count(*)::int AS count, min(created_at) >= ${first.when} AS began_with_baseline
+        FROM drizzle.__drizzle_migrations`,
   );
-  return { applied: rows[0]?.count ?? 0, known: journal.entries.length };
+  const { count = 0, began_with_baseline } = rows[0] ?? {};
+  return { applied: began_with_baseline ? first.idx + count : count, ...versions };
 }
