@@ -107,7 +107,7 @@ describe('the names of tests', () => {
     ["it('plain', () => {})", ['plain']],
     ["test('isn\\'t', f);", ["isn't"]],
     ['it(`of $COUNT rows`, async () => {})', ['of $COUNT rows']],
-    ["it(\n  'on a line of its own',\n  f)", ['on a line of its own']],
+    ["it(\n  'on a separate line',\n  f)", ['on a separate line']],
     ["it.each([['(', /[)'\"]/], [\"]'\"]])('each %s', f)", ['each %s']],
     ["it.skipIf(isRoot)('if possible', f); it.runIf(a).each([1])('both', f)", ['if possible', 'both']],
     ["it.each([\n  // it's a comment\n  '/',\n])('after a comment', f)", ['after a comment']],

@@ -331,7 +331,7 @@ it('a line over 10 MiB is dropped from the view only, and one over 1 MiB is mark
     user('x'.repeat(11 * 1024 * 1024)),
     user('y'.repeat(1024 * 1024)),
   ]);
-  expect(shown).toContain('WARNING: More than 10485760 bytes without a line feed: the line was dropped (line 2)');
+  expect(shown).toContain('WARNING: More than 10485760 bytes without a line feed, so the line was dropped (line 2)');
   expect(named(events, 'progress')).toMatchObject([{ isLarge: true }]);
   expect(told(story, 'stream:progress')).toMatchObject([{ isLarge: true, isCut: true }]);
   expect(told(story, 'stream:warning').map(({ code }) => code)).toEqual(['buffer_overflow', 'large_message']);

@@ -160,7 +160,7 @@ describe('recount run', () => {
     const { stderr } = await start(home, ['run', '--stall-timeout', '1', '--', 'claude'], slow).ended;
     expect(stderr).toMatch(
       // If it starts slowly, it is silent twice.
-      /^(?:recount: claude has written nothing for 1 s: it may be stuck\nrecount: claude goes on, after \d s\n)+$/,
+      /^(?:recount: claude has written nothing for 1 s and may be stuck\nrecount: claude continues, after \d s\n)+$/,
     );
   });
 
@@ -203,7 +203,9 @@ describe('a recorded run', () => {
     const { exitCode, stderr } = await recount.ended;
     expect(exitCode).toBe(0);
     expect(stderr.trimEnd().split('\n')).toEqual([
-      expect.stringMatching(/^recount: http:\S+ cannot be reached \(.*\): the stream is kept, and sent when possible$/),
+      expect.stringMatching(
+        /^recount: http:\S+ cannot be reached \(.*\)\. The stream is saved, and sent when possible$/,
+      ),
     ]);
     expect(onlyStream()?.bytes.toString()).toBe(toClaudeStream());
     expect(onlyStream()?.end).toEqual({ exitCode: '0', signal: undefined });
@@ -216,7 +218,9 @@ describe('a recorded run', () => {
     const { exitCode, stdout, stderr } = await start(home, recordTo(server.url), environment()).ended;
     expect(exitCode).toBe(0);
     expect(stdout).toContain('Complete');
-    expect(stderr).toMatch(/^recount: \d\.\d kB of the stream wait to be sent \(.*\): the next recording does it, or/m);
+    expect(stderr).toMatch(
+      /^recount: \d\.\d kB of the stream wait to be sent \(.*\)\. The next recording sends them, or/m,
+    );
     expect(await listSpool()).toHaveLength(2);
 
     const flush = ['live', 'flush', '--server', server.url];
@@ -362,7 +366,7 @@ describe('recount tail', () => {
       '[claude] Invalid API key · Please run /login',
       expect.stringMatching(/^\[claude\] WARNING: .*update recount \(line 2\)$/),
       `[claude] WARNING: Unreadable line (line 4): ${torn.slice(0, 100)}`,
-      '[claude] WARNING: More than 10485760 bytes without a line feed: the line was dropped (line 5)',
+      '[claude] WARNING: More than 10485760 bytes without a line feed, so the line was dropped (line 5)',
     ]);
     const json = await start(home, ['tail', '--json'], {}, stream).ended;
     expect(json.stdout).not.toContain('Invalid API key');

@@ -100,7 +100,7 @@ describe('readApiConfig', () => {
       RECOUNT_LOG_LEVEL: 'loud',
     };
     const message = [
-      'DATABASE_URL is not set. Name a Postgres, e.g. postgres://user:password@host:5432/recount, or run `recount up`, which brings one.',
+      'DATABASE_URL is not set. Name a Postgres, e.g. postgres://user:password@host:5432/recount, or run `recount up`, which includes one.',
       'RECOUNT_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud"',
       'RECOUNT_PORT must be a whole number from 0 to 65535, not "1.5"',
     ];

@@ -100,7 +100,7 @@ export type SpaceConfig = ApiConfig['space'];
 export function readApiConfig(environment: Environment) {
   if (environment.RECOUNT_METRICS_PUBLIC === 'true') {
     throw new ConfigError(
-      'RECOUNT_METRICS_PUBLIC was removed: /metrics has a port of its own. Set RECOUNT_METRICS_PORT, and let Prometheus scrape that.',
+      'RECOUNT_METRICS_PUBLIC was removed: /metrics has its own port. Set RECOUNT_METRICS_PORT, and let Prometheus scrape that.',
     );
   }
   const read = readEnvironment(apiEnvironment, environment);

@@ -61,9 +61,9 @@ describe('recount', () => {
 
   it.each([
     [['bakfill'], 'Did you mean backfill?'],
-    [['backfill', '--list', '.'], 'leave out the paths'],
+    [['backfill', '--list', '.'], 'Leave out the paths'],
     [['backfill', '--concurrency', '99', '.'], 'from 1 to 16'],
-    [['backfill', '--since', 'soon', '.'], 'Give a date'],
+    [['backfill', '--since', 'soon', '.'], 'Must be a date'],
     [['backfill', '--workspace', 'w', '.'], '--direct'],
     [['backfill', '--direct', '--server', 'http://x', '.'], 'exclude each other'],
     [['sessions', '--server', 'example.com', '--key', 'k'], 'not a server’s URL'],
@@ -104,7 +104,7 @@ describe('recount', () => {
     await writeFile(join(directory, 'data'), 'a file');
     const { exitCode, err } = await run(['up']);
     expect(exitCode).toBe(1);
-    expect(err).toMatch(/^recount: Cannot store data in .*data \(EEXIST\): .*RECOUNT_DATA_DIR.*\n$/);
+    expect(err).toMatch(/^recount: Cannot store data in .*data \(EEXIST\)\. .*RECOUNT_DATA_DIR.*\n$/);
   });
 
   it('names what it cannot reach', async () => {
@@ -209,6 +209,6 @@ describe('recount backfill --dry-run', () => {
     context.environment = { RECOUNT_DATA_DIR: directory };
     context.interruption.abort(new InterruptedError());
     expect(await runCommandLine(context, ['backfill', '--dry-run', '.'])).toBe(130);
-    expect(context.err()).toContain('run it again');
+    expect(context.err()).toContain('Run it again');
   });
 });

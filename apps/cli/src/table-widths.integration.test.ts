@@ -129,7 +129,7 @@ it.each(
   const commandLine = words.map((word) => (word === 'litellm.json' ? join(home, word) : word));
   const { exitCode: actual, out, err } = await type(commandLine, { columns: 80, hasServer });
   expect({ words, actual, err }).toEqual({ words, actual: exitCode, err });
-  // Each state of a progress line is a line of its own.
+  // Each state of a progress line is a separate line.
   const lines = stripVTControlCharacters(out + err).split(/[\r\n]+/);
   expect(lines.length).toBeGreaterThan(1);
   for (const line of lines) {

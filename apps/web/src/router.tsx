@@ -12,7 +12,7 @@ const rootRoute = createRootRoute({
   search: { middlewares: [({ search, next }) => keepTime(search, next(search)) as never] },
   errorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,
   notFoundComponent: () => (
-    <Empty title="There is no such page">
+    <Empty title="Page not found">
       <a href="/">Go to the overview</a>
     </Empty>
   ),

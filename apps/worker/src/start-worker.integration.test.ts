@@ -170,7 +170,7 @@ describe('a worker', () => {
       expect(await findTranscript(database.database, WORKSPACE, id)).toMatchObject({ attempt_count: 1 });
       expect(findReports(id).filter(({ outcome }) => outcome === 'failed')).toEqual([]);
     }
-    expect(logLines.filter((line) => line.includes('work goes on'))).toHaveLength(1);
+    expect(logLines.filter((line) => line.includes('database reachable again, resuming'))).toHaveLength(1);
   });
 
   it('takes no jobs once a newer version has migrated the database, and says so', async () => {

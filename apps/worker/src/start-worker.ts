@@ -98,7 +98,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     database,
     rawStore,
     onChange: ({ isOpen, reason }) => {
-      if (isOpen) log.info('work goes on');
+      if (isOpen) log.info('database reachable again, resuming');
       else log.error({ reason }, 'work stops until the resource is back; no attempt is counted');
     },
   });

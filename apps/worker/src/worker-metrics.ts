@@ -28,14 +28,14 @@ export function createWorkerMetrics(pool: ConnectionPool): WorkerMetrics {
   addPoolMetrics(registry, pool);
   const durations = new Histogram({
     name: 'recount_job_duration_seconds',
-    help: 'Jobs by outcome: done, superseded, gone, failed, outage, handed-back',
+    help: 'Jobs by outcome (done, superseded, gone, failed, outage, handed-back)',
     labelNames: ['outcome'],
     buckets: DURATION_BUCKETS_SECONDS,
     registers,
   });
   const failures = new Counter({
     name: 'recount_job_failures_total',
-    help: 'Jobs that failed, by kind of reason; outage: store or database unavailable, not counted as an attempt',
+    help: 'Jobs that failed, by kind of reason; outage means store or database unavailable, not counted as an attempt',
     labelNames: ['kind'],
     registers,
   });

@@ -44,7 +44,7 @@ const reportMomentField = z
   .string()
   .refine(
     isReportMoment,
-    'Not a date, nor a date and time with Z or an offset on a full quarter of an hour, of the years 1900 to 9999',
+    'Must be a date, or a date and time with Z or an offset in multiples of 15 minutes, in the years 1900 to 9999',
   )
   .meta({ examples: ['2026-01-31', '2026-01-31T12:15:00Z', '2026-01-31T12:00:00+02:00'] });
 
@@ -76,14 +76,16 @@ export const reportFilterFields = {
     .describe('Working directory of the session, or a part of its path that no other project has'),
   git_branch: text(MAX_FILTER_LENGTH)
     .optional()
-    .describe('Git branch: of the response where usage is counted, of the session elsewhere'),
+    .describe('Git branch of the response where usage is counted, of the session elsewhere'),
   machine: machineParameter.optional(),
   person: personParameter.optional(),
   model: text(MAX_FILTER_LENGTH)
     .optional()
-    .describe('Model, or a part of its name that no other model has; of sessions and their events: those that used it'),
+    .describe(
+      'Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it',
+    ),
   session_id: sessionIdParameter.optional().describe('Only this session; the beginning of its id is enough'),
-  subagents: z.enum(SUBAGENT_FILTERS).default('include').describe('Sub-agents: included, excluded, or only'),
+  subagents: z.enum(SUBAGENT_FILTERS).default('include').describe('Sub-agents included, excluded, or only'),
 };
 
 export const reportLimitField = z.coerce
@@ -92,7 +94,7 @@ export const reportLimitField = z.coerce
   .min(1)
   .max(MAX_REPORT_ROWS)
   .default(DEFAULT_REPORT_ROWS)
-  .describe(`Rows at most, 1 to ${MAX_REPORT_ROWS}; \`truncated\` tells whether there are more`);
+  .describe(`Rows at most, 1 to ${MAX_REPORT_ROWS}; \`truncated\` is true if there are more`);
 
 /** `group_by` of a report that can be grouped by `keys`. */
 export function groupByField<Key extends GroupKey>(keys: readonly Key[], defaultKeys: readonly Key[] = []) {
@@ -110,5 +112,7 @@ export function groupByField<Key extends GroupKey>(keys: readonly Key[], default
     )
     .default(defaultKeys.join(','))
     .transform((value) => split(value) as Key[])
-    .describe(`One row for each combination of these, separated by commas: ${keys.join(', ')}. Empty: no such groups`);
+    .describe(
+      `One row for each combination of these, separated by commas: ${keys.join(', ')}. Empty means no such groups`,
+    );
 }

@@ -31,7 +31,7 @@ export const attachmentSchema = z
     kind: z
       .enum(ATTACHMENT_KINDS)
       .describe(
-        '`tool_result`: the whole of a result that the transcript has the beginning of. `subagent`: facts about a sub-agent. `workflow`: script, state or journal of a workflow.',
+        '`tool_result` is the whole of a result whose beginning is in the transcript. `subagent` has facts about a sub-agent. `workflow` is script, state or journal of a workflow.',
       ),
     size_bytes: countField,
     sha256: sha256Field.describe('SHA-256 of what was uploaded, hex'),
@@ -72,7 +72,7 @@ export const attachmentParamsSchema = z.object({ session_id: sessionIdParameter,
 export const attachmentUploadQuerySchema = z.strictObject({
   path: text(MAX_ATTACHMENT_PATH_LENGTH).describe('Path in the session’s folder, e.g. `tool-results/toolu_01.txt`'),
   agent: z.string().max(100).describe('Id of the agent that keeps it'),
-  modified_at: momentField.optional().describe('When the file was written. Default, and at most: now'),
+  modified_at: momentField.optional().describe('When the file was written. By default, and at most, now'),
   machine: machineParameter.optional().describe('Name of the machine that the session ran on'),
   person: personParameter.optional().describe('Whose session it is; a key made for a person takes precedence'),
 });
@@ -87,10 +87,10 @@ export const attachmentReceiptSchema = z
       .enum(['stored', 'duplicate', 'older', 'healed'])
       .describe(
         [
-          '`stored`: it is new, or replaces an earlier state of the file.',
-          '`duplicate`: the session has these bytes at this path.',
-          '`older`: the uploader has sent a later state, which stays.',
-          '`healed`: the stored bytes were lost or damaged, and were replaced by these.',
+          '`stored` means it is new, or replaces an earlier state of the file.',
+          '`duplicate` means the session has these bytes at this path.',
+          '`older` means the uploader has sent a later state, which stays.',
+          '`healed` means the stored bytes were lost or damaged, and were replaced by these.',
         ].join(' '),
       ),
   })
@@ -102,7 +102,7 @@ export const attachmentContentQuerySchema = z.strictObject({
   redact: flagField
     .default(false)
     .describe(
-      'Whether secrets are replaced if the workspace wants that of what is shown. Default false: the bytes as they are stored',
+      'Whether secrets are replaced if the workspace does so in shared documents. Default false, with the bytes as they are stored',
     ),
   max_bytes: z.coerce.number().int().min(1).optional().describe('The first bytes only. Default: all'),
 });

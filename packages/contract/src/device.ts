@@ -14,7 +14,7 @@ export const deviceCodeRequestSchema = z
       .regex(/^(?:ingest|read|ingest read|read ingest)$/)
       .default('ingest')
       .describe('Requested scopes: `ingest`, `read`, or both with a space between them'),
-    machine: machineParameter.describe('Name of the machine, which becomes that of the key'),
+    machine: machineParameter.describe('Name of the machine, which becomes the name of the key'),
   })
   .meta({ id: 'DeviceCodeRequest', description: 'A machine that asks for a key; form fields, as RFC 8628 has them' });
 
@@ -33,14 +33,14 @@ export type DeviceCode = z.infer<typeof deviceCodeSchema>;
 export const deviceTokenRequestSchema = z
   .strictObject({
     grant_type: z.literal(DEVICE_GRANT_TYPE),
-    device_code: text(MAX_CODE_LENGTH).describe('As it was given to the machine'),
+    device_code: text(MAX_CODE_LENGTH).describe('As it was shown to the machine'),
     client_id: text(MAX_CODE_LENGTH).optional().describe('As OAuth clients send it; ignored'),
   })
   .meta({ id: 'DeviceTokenRequest', description: 'A machine that asks whether it has a key; form fields' });
 
 export const deviceTokenSchema = z
   .object({
-    access_token: z.string().describe('The API key. It is given once'),
+    access_token: z.string().describe('The API key, shown only once'),
     token_type: z.literal('Bearer'),
     scope: z.string().describe('What the key may do, with spaces between'),
   })
@@ -59,8 +59,13 @@ export type DeviceRefusal = z.infer<typeof deviceRefusalSchema>;
 export const deviceApprovalSchema = z
   .strictObject({
     user_code: text(MAX_CODE_LENGTH).describe('As the machine shows it; case, hyphens and spaces do not matter'),
-    scopes: z.array(deviceScopes).min(1).max(2).optional().describe('Default: those that the machine asked for'),
-    person: personParameter.optional().describe('Whose machine it is: its uploads are attributed to them'),
+    scopes: z
+      .array(deviceScopes)
+      .min(1)
+      .max(2)
+      .optional()
+      .describe('By default, the scopes that the machine asked for'),
+    person: personParameter.optional().describe('Owner of the machine. Its uploads are attributed to them'),
   })
   .meta({ id: 'DeviceApproval', description: 'A machine that may have a key of the workspace' });
 

@@ -65,18 +65,18 @@ export const machineParameter = nameText.describe('Machine that the session ran 
 export const personParameter = nameText.describe('Person whose session it is, as the key or its uploader says');
 
 /** In answers. */
-export const machineField = z.string().nullable().describe('Machine that it came from; null: unknown');
+export const machineField = z.string().nullable().describe('Machine that it came from; null if unknown');
 export const personField = z
   .string()
   .nullable()
-  .describe('The person: that of the API key that uploaded it, else the one named in the upload; null: unknown');
+  .describe('Person of the API key that uploaded it, else the one named in the upload; null if unknown');
 
 /** Who uploaded the bytes: the id of an API key, or a word that is not one. */
 export const uploaderField = z
   .string()
   .nullable()
   .describe(
-    'Id of the API key that uploaded it first. `operator`: by direct access to the database. `several`: a stream that several keys sent. Null: unknown, as it is from before 0.4 or lost its row',
+    'Id of the API key that uploaded it first. `operator` means direct access to the database. `several` means a stream that several keys sent. Null if unknown, as it is from before 0.4 or lost its row',
   );
 
 const DEFAULT_PAGE_LIMIT = 50;

@@ -8,22 +8,20 @@ const MAX_RESULT_BYTES = 1_000_000_000;
 const MAX_SESSION_COST_USD = 1_000_000;
 
 export const findingsReportQuerySchema = querySchema({
-  kind: z.enum(FINDING_KINDS).optional().describe('Findings of this kind alone; left out: of all'),
+  kind: z.enum(FINDING_KINDS).optional().describe('Findings of this kind alone; by default of all kinds'),
   min_result_bytes: z.coerce
     .number()
     .int()
     .min(1)
     .max(MAX_RESULT_BYTES)
     .default(40_000)
-    .describe(
-      'For `large-result`: bytes of text from which a tool result counts as large; 40,000 are about 10,000 tokens',
-    ),
+    .describe('For `large-result`, the bytes of text that make a tool result large; 40,000 are about 10,000 tokens'),
   min_session_cost_usd: z.coerce
     .number()
     .min(0)
     .max(MAX_SESSION_COST_USD)
     .default(10)
-    .describe('For `expensive-session`: own cost from which a session counts as expensive'),
+    .describe('For `expensive-session`, the own cost that makes a session expensive'),
 });
 
 const findingFields = {
@@ -31,26 +29,26 @@ const findingFields = {
     .enum(FINDING_KINDS)
     .describe(
       [
-        '`repeated-call`: a tool called with the same input three times in a row, or more often.',
-        '`repeated-error`: calls of a tool that failed with the same error three times in a row, or more often.',
-        '`repeated-read`: the same part of a file read three times or more in a session, without an edit of it in between.',
-        '`large-result`: a tool result of `min_result_bytes` or more.',
-        '`cold-cache`: a response after a pause in which the cache had expired, so that it was written again.',
-        '`unfinished-session`: its last prompt has no answer, or its last tool call no result, for an hour.',
-        '`expensive-session`: its own cost is `min_session_cost_usd` or more.',
+        '`repeated-call` is a tool called with the same input three times in a row, or more often.',
+        '`repeated-error` is calls of a tool that failed with the same error three times in a row, or more often.',
+        '`repeated-read` is the same part of a file read three times or more in a session, without an edit of it in between.',
+        '`large-result` is a tool result of `min_result_bytes` or more.',
+        '`cold-cache` is a response after a pause that outlasted the cache, so that it was written again.',
+        '`unfinished-session` means its last prompt has no answer, or its last tool call no result, for an hour.',
+        '`expensive-session` means its own cost is `min_session_cost_usd` or more.',
       ].join(' '),
     ),
   times: countField.describe('Calls, failures or reads; 1 for other kinds'),
   estimated_tokens: countField.describe(
-    'Estimated tokens that the results added to the context, for repeats without the first: a quarter of their bytes; 0 for other kinds',
+    'Estimated tokens that the results added to the context (a quarter of their bytes), for repeats without the first; 0 for other kinds',
   ),
   tokens: countField.describe(
-    '`cold-cache`: tokens written to the cache again. Sessions: all their own tokens. 0 for other kinds',
+    'For `cold-cache`, tokens written to the cache again. For sessions, all their own tokens. 0 for other kinds',
   ),
   cost_usd: costField
     .nullable()
     .describe(
-      'Repeats: the cost of the responses that repeated a call, each response once. `cold-cache`: the extra cost of writing over reading. Sessions: their own. Null if there is no price, and for `large-result`, whose cost cannot be separated from that of the rest of the context',
+      'For repeats, the cost of the responses that repeated a call, each response once. For `cold-cache`, the extra cost of writing over reading. For sessions, their own cost. Null if there is no price, and for `large-result`, whose cost cannot be separated from the rest of the context',
     ),
 };
 
@@ -58,7 +56,7 @@ const kindFigures = { ...findingFields, findings: countField, sessions: countFie
 
 export const findingsReportSchema = reportSchema(
   'Findings',
-  'Spending without effect, each finding with its place; the most expensive first, then those with most tokens. Something can be a finding of two kinds: kinds do not add up',
+  'Potential waste, each finding with its place; the most expensive first, then those with most tokens. Categories can overlap, so they do not add up',
   {
     ...findingFields,
     session_id: sessionIdField,
@@ -94,7 +92,7 @@ const choiceFields = {
 
 export const modelChoiceReportSchema = reportSchema(
   'ModelChoice',
-  'What the tokens of each model would have cost on the next cheaper one of the same maker that is in use; the largest difference first. Another model would have needed other tokens: this compares prices, not results',
+  'What a cheaper model of the same maker in use would have cost for the tokens of each model; the largest difference first. It compares prices only. A different model would use different tokens',
   {
     model: z.string(),
     cheaper_model: name.describe('Null if none in use is cheaper'),

@@ -19,7 +19,7 @@ const spaceSchema = z
     database: roomSchema.describe('Free space on the disk of RECOUNT_DATABASE_DIRECTORY; unknown if that is not set'),
     raw_store: roomSchema.describe('Free space on the disk of the folder; unknown with S3'),
   })
-  .describe('`low`: below the watermark; `full`: below the minimum, so that uploads are refused');
+  .describe('`low` is below the watermark; `full` is below the minimum, so that uploads are refused');
 
 export const readinessSchema = z
   .object({ status: z.literal('ready'), checks: checksSchema, space: spaceSchema })

@@ -51,12 +51,12 @@ export const liveHeadersSchema = z.object({
     .describe('Where in the stream this body begins, in bytes. What the server has already is compared with it'),
   'recount-complete': booleanHeader
     .default(false)
-    .describe('`?1`: the agent has ended, and this body is the last of its stream; it may be empty'),
+    .describe('`?1` means the agent has ended, and this body is the last of its stream; it may be empty'),
   'content-encoding': z
     .string()
     .optional()
     .describe(
-      `\`${LIVE_CHUNK_ENCODING}\`: each chunk comes as \`<length, hexadecimal>;sha-256=:<base64>:\`, CR LF, at most ${MAX_LIVE_CHUNK_BYTES} bytes, CR LF, and is stored once it was compared`,
+      `In \`${LIVE_CHUNK_ENCODING}\`, each chunk comes as \`<length, hexadecimal>;sha-256=:<base64>:\`, CR LF, at most ${MAX_LIVE_CHUNK_BYTES} bytes, CR LF, and is stored once it was compared`,
     ),
   'content-digest': z
     .string()
@@ -85,9 +85,9 @@ export const LIVE_STREAM_STATES = ['open', 'closing', 'closed'] as const;
 const liveStreamStateSchema = z.enum(LIVE_STREAM_STATES).meta({
   id: 'LiveStreamState',
   description: [
-    '`open`: more may arrive.',
-    '`closing`: the agent has ended; its stream is becoming a transcript.',
-    '`closed`: the bytes are stored as a transcript.',
+    '`open` means more may arrive.',
+    '`closing` means the agent has ended; its stream is becoming a transcript.',
+    '`closed` means the bytes are stored as a transcript.',
   ].join(' '),
 });
 
@@ -96,7 +96,7 @@ export const liveReceiptSchema = z
     stream_id: streamIdField,
     state: liveStreamStateSchema,
     stored_bytes: countField.describe(
-      'Bytes of the stream that are stored for good; also in the header Recount-Offset',
+      'Bytes of the stream that are stored permanently; also in the header Recount-Offset',
     ),
     transcript_id: z
       .string()
@@ -146,7 +146,7 @@ export const liveListQuerySchema = z.strictObject({
   state: z
     .enum(['running', 'ended', 'all'])
     .default('running')
-    .describe('`running`: open ones. `ended`: the others, as long as they are listed'),
+    .describe('`running` are open ones. `ended` are the others, as long as they are listed'),
   session_id: sessionIdParameter.optional(),
 });
 
@@ -186,7 +186,7 @@ export const liveEventQuerySchema = z.strictObject({
     .enum(['true', 'false'])
     .default('true')
     .transform((value) => value === 'true')
-    .describe('`false`: the response ends after the last event, once no stream of the session is open'),
+    .describe('With `false`, the response ends after the last event, once no stream of the session is open'),
   last_event_id: z
     .string()
     .regex(/^\d{1,15}$/, 'Not an id of an event')
@@ -195,7 +195,11 @@ export const liveEventQuerySchema = z.strictObject({
 });
 
 export const liveEventHeadersSchema = z.object({
-  'last-event-id': z.string().max(100).optional().describe('The last event that the client has: those after it follow'),
+  'last-event-id': z
+    .string()
+    .max(100)
+    .optional()
+    .describe('The last event that the client has. The response starts after it'),
 });
 
 const eventFields = {

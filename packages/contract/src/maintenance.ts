@@ -72,7 +72,7 @@ export const doctorReportSchema = z
       checksumBytes: countField,
     }),
     skipped: z.object({
-      youngObjects: countField.describe('Objects without a row, younger than an hour: their upload may be in progress'),
+      youngObjects: countField.describe('Objects without a row, younger than an hour, whose upload may be in progress'),
       youngJobs: countField.describe('Transcripts younger than an hour whose job was not looked for'),
       expiredObjects: countField.describe('Transcripts whose raw object retention has deleted'),
       streamsWithoutChecksum: countField,
@@ -105,7 +105,7 @@ const kindField = z
   .describe('`doctor` compares raw store, database and queue; `verify` counts all figures again');
 const scopeField = z
   .enum(['workspace', 'installation'])
-  .describe('`installation`: all workspaces, which needs the scope operator');
+  .describe('`installation` covers all workspaces, which needs the scope operator');
 
 const maintenanceCheckSchema = z
   .object({
@@ -113,16 +113,16 @@ const maintenanceCheckSchema = z
     scope: scopeField,
     state: z
       .enum(['running', 'done', 'failed', 'interrupted'])
-      .describe('`interrupted`: its process ended, or was not heard of for 30 seconds'),
+      .describe('`interrupted` means its process ended, or was not heard of for 30 seconds'),
     is_fix: z.boolean().describe('It repairs what it can'),
     actor: z.string().describe('Who started it, as the audit log has it'),
     started_at: timestampField,
     ended_at: timestampField.nullable(),
     step: z.string().describe('The current or last step; for `verify`, a table'),
     done: countField.describe('How much of the step is done; for `verify`, tables'),
-    total: countField.nullable().describe('Null: not known'),
+    total: countField.nullable().describe('Null if unknown'),
     failure_reason: z.string().nullable(),
-    report_at: timestampField.nullable().describe('When the last run that was done ended; null: there was none'),
+    report_at: timestampField.nullable().describe('When the last completed run ended; null if there was none'),
     report_is_fix: z.boolean().nullable(),
     doctor: doctorReportSchema.nullable().describe('Report of the last run that finished'),
     verify: verifyReportSchema.nullable().describe('Report of the last run that finished'),
@@ -144,7 +144,7 @@ export const maintenanceCheckRequestSchema = z
   .strictObject({
     kind: kindField,
     scope: scopeField.default('workspace'),
-    fix: z.boolean().default(false).describe('For `doctor`: repairs what it can, as `recount doctor --fix` does'),
+    fix: z.boolean().default(false).describe('For `doctor`, repairs what it can, as `recount doctor --fix` does'),
   })
   .refine(({ kind, scope }) => kind === 'doctor' || scope === 'workspace', {
     path: ['scope'],

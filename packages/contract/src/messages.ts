@@ -88,7 +88,7 @@ export const messageListQuerySchema = z.strictObject({
   transcript_id: transcriptIdParameter,
   from_message_id: messageIdField
     .optional()
-    .describe('The first message of the first page, by its id; left out: from the beginning'),
+    .describe('The first message of the first page, by its id; by default the beginning'),
   ...pageQueryFields,
 });
 
@@ -134,7 +134,7 @@ const outlineTurnSchema = z
       ),
     is_error: z.boolean().describe('A call of it failed, or a request to the model’s API'),
     is_edit: z.boolean().describe('It has a call that edits files'),
-    context_tokens: tokens.describe('What the response read: input and cache; null if it has no usage'),
+    context_tokens: tokens.describe('Tokens that the response read, input and cache; null if it has no usage'),
     cost_usd: z.number().nullable().describe('US dollars; null if there is no usage or no price'),
     result_ordinals: z.array(countField).describe('Ordinals of the messages with the results of its calls'),
   })
@@ -152,7 +152,7 @@ export const outlineSchema = z
   })
   .meta({
     id: 'Outline',
-    description: 'All turns of a conversation, without their texts: to find places, and then read only these',
+    description: 'All turns of a conversation, without their texts, to find places and then read only these',
   });
 
 export type Outline = z.infer<typeof outlineSchema>;

@@ -18,5 +18,5 @@ it.each([
 it('points out a price list that dates from more than 60 days ago', () => {
   const at = (moment: string) => describeOldPrices('2026-09-23', Date.parse(moment));
   expect(at('2026-11-22T23:59:59Z')).toBeUndefined();
-  expect(at('2026-11-23T00:00:00Z')).toBe('The price list is 61 days old: it dates from 2026-09-23.');
+  expect(at('2026-11-23T00:00:00Z')).toBe('The price list is 61 days old (of 2026-09-23).');
 });

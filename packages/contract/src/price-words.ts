@@ -26,7 +26,5 @@ const DAY_MS = 86_400_000;
 /** A remark on a price list that dates from more than 60 days ago; undefined if it is newer. `date`: ISO 8601. */
 export function describeOldPrices(date: string, nowMs: number): string | undefined {
   const days = Math.floor((nowMs - Date.parse(date)) / DAY_MS);
-  return days > MAX_PRICE_AGE_DAYS
-    ? `The price list is ${days} days old: it dates from ${date.slice(0, 10)}.`
-    : undefined;
+  return days > MAX_PRICE_AGE_DAYS ? `The price list is ${days} days old (of ${date.slice(0, 10)}).` : undefined;
 }

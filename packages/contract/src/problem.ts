@@ -14,7 +14,7 @@ export type FieldError = z.infer<typeof fieldErrorSchema>;
 
 /** The members of RFC 9457; additions of one kind of problem are optional in all others. */
 export const problemFields = {
-  type: z.string().describe('Kind of problem, `urn:recount:problem:<slug>`: for programs, stable'),
+  type: z.string().describe('Kind of problem, `urn:recount:problem:<slug>`, stable and for programs'),
   title: z.string().describe('The kind of problem in words'),
   status: z.int().describe('HTTP status'),
   detail: z.string().describe('What is wrong in this case, and what to do about it'),
@@ -22,11 +22,11 @@ export const problemFields = {
   errors: z
     .array(fieldErrorSchema)
     .optional()
-    .describe('With `invalid-request` and `unknown-name`: the parameters at fault'),
+    .describe('With `invalid-request` and `unknown-name`, the parameters at fault'),
   candidates: z
     .array(z.string())
     .optional()
-    .describe('With `unknown-name`: candidates, the most similar first; empty if none is similar'),
+    .describe('With `unknown-name`, candidates, the most similar first; empty if none is similar'),
 };
 
 export const problemSchema = z

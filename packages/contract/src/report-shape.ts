@@ -36,7 +36,7 @@ export const disagreementFields = {
   responses: countField,
   cost_usd: costField.describe('What they are counted with'),
   lowest_cost_usd: costField.describe('By the cheapest copy of each'),
-  highest_cost_usd: costField.describe('By the dearest copy of each'),
+  highest_cost_usd: costField.describe('By the most expensive copy of each'),
 };
 
 const filtersSchema = z
@@ -75,19 +75,19 @@ const caveatsSchema = z
         )
         .describe('Models that have a price, but not at this tier, at this speed, or for searches; at most 100'),
     }),
-    price_date: z.iso.date().describe('The day from which the newest price list dates'),
+    price_date: z.iso.date().describe('Date of the newest price list'),
     default_priced_responses: usageFiguresSchema.shape.default_priced_responses,
-    without_timestamp: countField.describe('Responses without a timestamp: left out where `from` or `to` is given'),
+    without_timestamp: countField.describe('Responses without a timestamp, left out if `from` or `to` is set'),
     sessions: z
       .object({
-        without_usage: countField.describe('Their transcripts have no usage: no sum has them'),
-        output_only: countField.describe('Sums have less than they used: see `output_only_count` of sessions'),
+        without_usage: countField.describe('Their transcripts have no usage, so no sum has them'),
+        output_only: countField.describe('Sums are too low for these, see `output_only_count` of sessions'),
       })
       .describe('Sessions that began in the requested time and whose usage is partly unknown'),
     disagreements: z
       .object(disagreementFields)
       .describe(
-        'Responses whose copies disagree about model, time or figures, if any copy passes the filters: see `GET /v1/analytics/disagreements`',
+        'Responses whose copies disagree about model, time or figures, if any copy passes the filters, see `GET /v1/analytics/disagreements`',
       ),
   })
   .meta({
@@ -121,7 +121,7 @@ export function reportSchema<
       rows: z.array(z.object(row).meta({ id: `${id}Row` })),
       totals: z.object(totals).describe('Totals of all rows, those beyond `limit` included'),
       truncated: z.boolean().describe('Whether there are more rows than `limit`'),
-      data_range: dataRangeSchema.nullable().describe('If there are no rows: when there are data. Null with rows'),
+      data_range: dataRangeSchema.nullable().describe('If there are no rows, when there are data. Null with rows'),
       ...rest,
     })
     .meta({ id: `${id}Report`, description });

@@ -21,12 +21,12 @@ const MAX_SEARCH_LIMIT = 100;
 
 export const searchQuerySchema = z.strictObject({
   q: text(MAX_SEARCH_QUERY_LENGTH).describe(
-    'Text mode: words that must all be present, `"words in this order"`, `-without`, `this or that`, `begin*`. Substring mode: anything with three letters or digits in a row, as it is typed',
+    'In text mode, words that must all be present, `"words in this order"`, `-without`, `this or that`, `begin*`. In substring mode, anything with three letters or digits in a row, as it is typed',
   ),
   mode: z
     .enum(SEARCH_MODES)
     .default('text')
-    .describe('`text`: whole words anywhere, ranked. `substring`: a part of the text, the newest first'),
+    .describe('`text` finds whole words anywhere, ranked. `substring` finds a part of the text, the newest first'),
   sort: z.enum(SEARCH_SORTS).default('relevance').describe('`newest` also in text mode'),
   kind: z
     .union([kindField, z.array(kindField)])
@@ -50,7 +50,7 @@ export type SearchQuery = z.input<typeof searchQuerySchema>;
 
 const snippetPartSchema = z
   .object({ text: z.string(), is_match: z.boolean() })
-  .meta({ id: 'SnippetPart', description: 'A part of a snippet, as plain text: nothing in it is markup' });
+  .meta({ id: 'SnippetPart', description: 'A part of a snippet, as plain text without markup' });
 
 const searchResultSchema = z
   .object({
@@ -59,7 +59,7 @@ const searchResultSchema = z
     message_id: z.string().describe('Message that holds the text, and in `…/messages` its id'),
     block_order: countField.describe('Position of the content block within the message'),
     kind: kindField.describe(
-      '`prompt`: by a person. `context`: added by the program: reminders, output of commands, a sub-agent’s task',
+      '`prompt` is by a person. `context` is added by the program, such as reminders, output of commands, a sub-agent’s task',
     ),
     timestamp: timestampField.nullable(),
     is_subagent: z.boolean(),
@@ -69,7 +69,7 @@ const searchResultSchema = z
     title: z.string().nullable().describe('The session’s title'),
     initial_prompt: z.string().nullable().describe('The first 200 characters of the session’s first prompt'),
     copy_count: countField.describe('How many copies of the text match, in forks and replays; this is the earliest'),
-    is_cut: z.boolean().describe('Only the beginning of the text was searched: it is very long'),
+    is_cut: z.boolean().describe('Only the beginning of the text was searched, because it is very long'),
     snippet: z
       .array(snippetPartSchema)
       .describe('A piece of the text around what matches; the parts follow one another'),
@@ -84,9 +84,9 @@ export const searchResultListSchema = z
     match_count: countField.describe('Texts that match, copies not counted'),
     is_match_count_capped: z
       .boolean()
-      .describe('There are more: only the newest 2,000, or 1,000 by substring, were looked at'),
+      .describe('There are more. Only the newest 2,000, or 1,000 by substring, were looked at'),
     waiting_sessions: countField.describe(
-      'Sessions that are not, or not completely, indexed yet: search may miss them',
+      'Sessions that are not yet, or not completely, indexed, so search may miss them',
     ),
     next_cursor: nextCursorField,
   })

@@ -29,7 +29,7 @@ export const sessionChangesSchema = z
   .meta({
     id: 'SessionChanges',
     description:
-      'What a session changed in files, by the inputs of its edits: later edits of the same lines count again, a line moved within one edit does not, and one that replaces a text everywhere counts once. Changes by shell commands and by sub-agents with transcripts of their own are not among them',
+      'What a session changed in files, by the inputs of its edits. Later edits of the same lines count again, a line moved within one edit does not, and one that replaces a text everywhere counts once. Changes by shell commands and by sub-agents with separate transcripts are not included',
   });
 
 export type SessionChanges = z.infer<typeof sessionChangesSchema>;

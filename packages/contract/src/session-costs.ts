@@ -14,7 +14,7 @@ export const sessionCostsSchema = z
           token_class: z.enum(['input', 'output', 'cache_read', 'cache_write']),
           is_long_context: z
             .boolean()
-            .describe('Input, cached included, of more than 200,000 tokens, for which some models have higher rates'),
+            .describe('Input, cached included, of more than 200,000 tokens, where some models have higher rates'),
           responses: countField,
           tokens: countField,
           cost_usd: costField,
@@ -22,7 +22,7 @@ export const sessionCostsSchema = z
           highest_rate_usd: rateField,
         }),
       )
-      .describe('By model, class and level of context, the dearest first'),
+      .describe('By model, class and level of context, the most expensive first'),
     dearest: z
       .array(
         z.object({
@@ -38,7 +38,7 @@ export const sessionCostsSchema = z
           cost_usd: costField,
         }),
       )
-      .describe('The ten dearest API responses'),
+      .describe('The ten most expensive API responses'),
     unpriced: z
       .array(
         z.object({
@@ -49,7 +49,7 @@ export const sessionCostsSchema = z
         }),
       )
       .describe(
-        'Responses without a price, with what their price depends on; those of most responses first, at most 20',
+        'Responses without a price, with what their price depends on; models with the most responses first, at most 20',
       ),
     unfinalised_estimate_usd: costField.describe(
       'Extra cost of unfinalised responses by the estimate of their output; in no total',

@@ -57,7 +57,7 @@ const apiErrorFields = {
   errors: countField,
   retries: countField,
   sessions: countField,
-  retry_wait_ms: z.number().describe('Pauses before retries, as far as the lines tell'),
+  retry_wait_ms: z.number().describe('Pauses before retries, if the lines have them'),
 };
 
 export const apiErrorsReportSchema = reportSchema(
@@ -106,7 +106,7 @@ export const blocksReportSchema = reportSchema(
     start: timestampField,
     end: timestampField.describe('Five hours later; 9999-12-31T23:59:59.999Z at most'),
     is_active: z.boolean().describe('Whether it is not over yet'),
-    sessions: countField.describe('Credited with a response: copies use nothing of a limit'),
+    sessions: countField.describe('Credited with a response, because copies use nothing of a limit'),
     models: z.array(z.string()),
     ...usageFiguresSchema.shape,
   },

@@ -59,12 +59,12 @@ export const sessionListQuerySchema = z.strictObject({
   to: dateOrMomentField.optional().describe('Sessions that began before this date or moment'),
   time_zone: timeZoneField.describe('IANA time zone of dates in `from` and `to`'),
   prompt: text(MAX_FILTER_LENGTH).optional().describe('Part of the first prompt, in upper or lower case'),
-  tool: text(MAX_FILTER_LENGTH).optional().describe('Sessions in which this tool was called'),
-  program: text(MAX_FILTER_LENGTH).optional().describe('Sessions in which a shell command began with this program'),
-  mcp_server: text(MAX_FILTER_LENGTH).optional().describe('Sessions in which a tool of this MCP server was called'),
-  skill: text(MAX_FILTER_LENGTH).optional().describe('Sessions in which this skill was loaded'),
+  tool: text(MAX_FILTER_LENGTH).optional().describe('Sessions that called this tool'),
+  program: text(MAX_FILTER_LENGTH).optional().describe('Sessions with a shell command that began with this program'),
+  mcp_server: text(MAX_FILTER_LENGTH).optional().describe('Sessions that called a tool of this MCP server'),
+  skill: text(MAX_FILTER_LENGTH).optional().describe('Sessions that loaded this skill'),
   subagent_type: text(MAX_FILTER_LENGTH).optional().describe('Sessions that started a sub-agent of this type'),
-  file: text(MAX_PATH_LENGTH).optional().describe('Sessions in which a tool read or changed the file with this path'),
+  file: text(MAX_PATH_LENGTH).optional().describe('Sessions whose tools read or changed the file with this path'),
   pull_request: text(MAX_PATH_LENGTH).optional().describe('Sessions that are linked to the pull request with this URL'),
   min_cost_usd: costBound.optional().describe('Sessions whose cost, shared responses included, is at least this'),
   max_cost_usd: costBound.optional().describe('Sessions whose cost is at most this'),
@@ -94,7 +94,7 @@ const sessionFields = {
   machine: machineField,
   person: personField,
   other_uploader_count: countField.describe(
-    'Ingested transcripts from neither the uploader of the first one nor the operator: they diverge from the primary one, or are it and add to what the first person uploaded (`extended_by`)',
+    'Ingested transcripts from neither the uploader of the first one nor the operator. They diverge from the primary one, or are it and add to what the first person uploaded (`extended_by`)',
   ),
   transcript_count: countField.describe('Ingested transcripts; more than one where versions diverged'),
   ...figureFields,
@@ -121,17 +121,17 @@ export const sessionDetailSchema = z
     ...sessionFields,
     usage: z
       .object(ownAndSharedUsageFields)
-      .describe('API responses of all its transcripts: over all sessions, those of `own` add up to the workspace'),
+      .describe('API responses of all its transcripts. Over all sessions, `own` adds up to the workspace'),
     uploader_key_ids: z
       .array(uploaderField)
       .describe('Who uploaded its transcripts, superseded ones included, in the order of their first upload'),
     extended_by: z
       .array(z.object({ uploader_key_id: uploaderField, machine: machineField, person: personField }))
       .describe(
-        'Everyone else who made the session longer than its person had it, in the order of upload, the last one with the primary transcript: their lines count for that person. Empty if the primary transcript is that person’s',
+        'Everyone else who made the session longer than its person had it, in the order of upload, the last one with the primary transcript. Their lines count for that person. Empty if the primary transcript is that person’s',
       ),
     disagreeing_response_count: countField.describe(
-      'Responses of which it has a copy that disagrees with others, see `GET /v1/analytics/disagreements`',
+      'Responses with a copy that disagrees with others, see `GET /v1/analytics/disagreements`',
     ),
     other_uploader_subagent_count: countField.describe(
       'Sub-agents that claim to belong to this session, from another uploader',

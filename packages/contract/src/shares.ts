@@ -38,7 +38,9 @@ export const documentQuerySchema = z
     redact: flagField.default(true).describe('Whether secrets that rules find are replaced. Default true'),
     sanitize: flagField
       .default(false)
-      .describe('Whether only the structure is kept: tools by name, sizes, models, figures; no texts, paths and names'),
+      .describe(
+        'Whether only the structure is included (tools by name, sizes, models, figures), without texts, paths and names',
+      ),
     subagents: flagField.default(true).describe('Whether sub-agents are shown; never with a range of lines'),
     time_zone: timeZoneField.describe('IANA time zone of the times that are shown'),
     download: flagField.default(true).describe('Whether a browser saves it as a file, or shows it. Default true'),
@@ -58,7 +60,7 @@ export const sessionDocumentSchema = z
       return z.array(sessionDocumentSchema);
     },
   })
-  .meta({ id: 'SessionDocument', description: 'A session with its messages, and those of its sub-agents' });
+  .meta({ id: 'SessionDocument', description: 'A session with its messages, and the messages of its sub-agents' });
 
 const MAX_SHARE_DAYS = 365;
 export const DEFAULT_SHARE_DAYS = 30;
@@ -73,7 +75,7 @@ export const shareRequestSchema = z
       .describe(`Days until the link ends, parts of a day included; ${MAX_SHARE_DAYS} at most`),
     from_line: z.int().min(1).optional().describe('First line of the transcript that is shown'),
     to_line: z.int().min(1).optional().describe('Last line that is shown'),
-    sanitize: z.boolean().default(false).describe('Show only the structure: no texts, paths and names'),
+    sanitize: z.boolean().default(false).describe('Show only the structure, without texts, paths and names'),
     subagents: z.boolean().default(true).describe('Show sub-agents; never with a range of lines'),
     time_zone: timeZoneField.describe('IANA time zone of the times that are shown'),
   })

@@ -16,7 +16,7 @@ export const signedInSchema = z
   .object({
     page: z
       .string()
-      .describe('Secret of the page: its requests go to `/signed-in/<page>/v1/…`, the only path with the cookie'),
+      .describe('Secret of the page. Its requests go to `/signed-in/<page>/v1/…`, the only path with the cookie'),
   })
   .meta({ id: 'SignedIn', description: 'A browser that is signed in' });
 
@@ -31,7 +31,7 @@ const signInSchema = z
     id: z.string().describe('ULID'),
     key_id: z.string().describe('Id of the API key'),
     key_name: z.string(),
-    browser: z.string().nullable().describe('What the browser calls itself, shortened; null: nothing'),
+    browser: z.string().nullable().describe('What the browser calls itself, shortened; null if nothing'),
     created_at: timestampField,
     last_used_at: timestampField.describe('Exact to a minute'),
     expires_at: timestampField.describe('When it ends unless it is used, and at the latest with its key'),
@@ -41,7 +41,7 @@ const signInSchema = z
 
 export const signInListSchema = z
   .object({ sign_ins: z.array(signInSchema) })
-  .meta({ id: 'SignInList', description: 'Signed-in browsers, in the order in which they signed in' });
+  .meta({ id: 'SignInList', description: 'Signed-in browsers, in the order of their sign-ins' });
 
 export type SignInList = z.infer<typeof signInListSchema>;
 
@@ -53,7 +53,7 @@ export const whoamiSchema = z
     scopes: z
       .array(z.enum(['ingest', 'read', 'admin', 'operator']))
       .describe('What the key may do; `admin` includes `ingest` and `read`, `operator` none'),
-    expires_at: timestampField.nullable().describe('When the key ends; null: never'),
+    expires_at: timestampField.nullable().describe('When the key ends; null if never'),
     currency_label: z.string().describe('What the workspace calls its currency; nothing is converted'),
     version: z.string().describe('Version of the server'),
   })

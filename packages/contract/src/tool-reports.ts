@@ -11,9 +11,7 @@ const callFields = {
   error_rate: ratio.describe('`errors` / `results`; null without results'),
   denied: countField.describe('Refused by the user, a rule or a hook'),
   output_bytes: countField.describe('Bytes of the results’ texts'),
-  estimated_tokens: countField.describe(
-    'Estimate of what the results brought into the context: a quarter of their bytes',
-  ),
+  estimated_tokens: countField.describe('Estimate of what the results added to the context (a quarter of their bytes)'),
 };
 
 const durationFields = {

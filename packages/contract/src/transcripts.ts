@@ -23,11 +23,11 @@ export const TRANSCRIPT_STATUSES = ['queued', 'processing', 'ingested', 'superse
 export const transcriptStatusSchema = z.enum(TRANSCRIPT_STATUSES).meta({
   id: 'TranscriptStatus',
   description: [
-    '`queued`: stored, waiting for a worker.',
-    '`processing`: a worker has it.',
-    '`ingested`: its rows are stored.',
-    '`superseded`: its bytes are the beginning of a longer transcript of the session, whose rows contain its own.',
-    '`failed`: given up, see `failure_reason`.',
+    '`queued` is stored and waits for a worker.',
+    '`processing` is with a worker.',
+    '`ingested` has its rows stored.',
+    '`superseded` is the beginning of a longer transcript of the session, whose rows contain its own.',
+    '`failed` was tried without success, see `failure_reason`.',
   ].join(' '),
 });
 
@@ -41,7 +41,7 @@ export const transcriptLineParamsSchema = z.object({
     .number()
     .int()
     .min(0)
-    .describe('`byte_offset` of a message, content block or issue: where its line starts in the raw transcript'),
+    .describe('`byte_offset` of a message, content block or issue, where its line starts in the raw transcript'),
 });
 
 export const transcriptSchema = z
@@ -64,7 +64,7 @@ export const transcriptSchema = z
     status: transcriptStatusSchema,
     is_diverged: z
       .boolean()
-      .describe('Diverged from the primary transcript of its session: neither is the beginning of the other'),
+      .describe('Diverged from the primary transcript of its session, so neither is the beginning of the other'),
     superseded_by: z.string().nullable().describe('Id of the longer transcript that contains this one'),
     attempt_count: countField.describe('How often a worker has begun to ingest it'),
     failure_reason: z.string().nullable(),
@@ -85,12 +85,15 @@ export const transcriptSchema = z
     raw_deleted_at: timestampField.nullable().describe('When retention deleted its bytes'),
     raw_damaged_at: timestampField
       .nullable()
-      .describe('When the doctor found its bytes lost or damaged: uploading them again replaces them'),
+      .describe('When the doctor found its bytes lost or damaged. Uploading them again replaces them'),
     ...figureFields,
     created_at: timestampField,
     ingested_at: timestampField.nullable().describe('Null while it has no rows'),
   })
-  .meta({ id: 'Transcript', description: 'One uploaded file: state of its ingestion, and what the parse found' });
+  .meta({
+    id: 'Transcript',
+    description: 'One uploaded file, with the state of its ingestion and the result of the parse',
+  });
 
 export type Transcript = z.infer<typeof transcriptSchema>;
 
@@ -105,11 +108,14 @@ export const transcriptListQuerySchema = z.strictObject({
   sha256: sha256Field.optional(),
   uploader_key_id: text(MAX_UPLOADER_LENGTH)
     .optional()
-    .describe('Only what this uploader sent: id of an API key, `operator` or `several`'),
+    .describe('Only uploads of this id of an API key, `operator` or `several`'),
   has_errors: flagField
     .optional()
     .describe('Only transcripts with issues that lost something of a line (`error_count`), or only those without'),
-  order: z.enum(['asc', 'desc']).default('asc').describe('`asc`: the first upload first; `desc`: the latest first'),
+  order: z
+    .enum(['asc', 'desc'])
+    .default('asc')
+    .describe('`asc` has the first upload first; `desc` has the latest first'),
   ...pageQueryFields,
 });
 
@@ -129,7 +135,9 @@ export const ingestionSchema = z
     transcripts_with_errors: countField,
     search: z
       .object({ waiting_sessions: countField, failing_sessions: countField })
-      .describe('Sessions that search does not have as they are now, and those of them whose last attempt failed'),
+      .describe(
+        'Sessions that search does not have as they are now, and how many of these failed in their last attempt',
+      ),
   })
   .meta({ id: 'Ingestion', description: 'How the ingestion of a workspace stands' });
 
@@ -159,7 +167,7 @@ const issueSchema = z
     severity: z
       .enum(['error', 'warning', 'notice'])
       .describe(
-        '`error`: part of a line was lost. `warning`: repaired or noted. `notice`: recount does not read or know it',
+        '`error` means part of a line was lost. `warning` means repaired or noted. `notice` means recount does not read or know it',
       ),
     message: z.string(),
     line_number: z.int().min(1),
@@ -178,9 +186,10 @@ export const issueListQuerySchema = z.strictObject(pageQueryFields);
 /** As a client writes it. */
 export type IssueListQuery = z.input<typeof issueListQuerySchema>;
 
-export const issueListSchema = z
-  .object({ issues: z.array(issueSchema), next_cursor: nextCursorField })
-  .meta({ id: 'IssueList', description: 'Issues in the order of the lines; the first 1,000 of a transcript are kept' });
+export const issueListSchema = z.object({ issues: z.array(issueSchema), next_cursor: nextCursorField }).meta({
+  id: 'IssueList',
+  description: 'Issues in the order of the lines; the first 1,000 of a transcript are stored',
+});
 
 export type IssueList = z.infer<typeof issueListSchema>;
 
@@ -191,7 +200,7 @@ const noticeSchema = z
     code: z.string().describe('`unknown_line_type`, `unread_content`, `unknown_block_type` or `unknown_usage`'),
     message: z.string().describe('Names the type'),
     transcript_count: countField,
-    occurrence_count: countField.describe('In all of these transcripts'),
+    occurrence_count: countField.describe('In all the transcripts together'),
   })
   .meta({ id: 'Notice', description: 'A type of lines, content or usage that recount does not read or does not know' });
 

@@ -27,14 +27,14 @@ export const uploadQuerySchema = z.strictObject({
     .max(MAX_PATH_LENGTH)
     .optional()
     .describe(
-      'Original path of the file: decides main session or sub-agent and parent session. In a multipart upload each part names its own',
+      'Original path of the file, which decides main session or sub-agent and parent session. In a multipart upload each part names its own',
     ),
   agent: z
     .string()
     .max(100)
     .optional()
     .describe(
-      'Id of the agent whose transcript it is, whatever its lines look like. Default: by lines and path; a transcript that neither identifies is refused',
+      'Id of the agent whose transcript it is, whatever its lines look like. By default detected from lines and path; a transcript that neither identifies is refused',
     ),
   machine: machineParameter.optional().describe('Name of the machine that the session ran on'),
   person: personParameter
@@ -49,14 +49,14 @@ export const continuationHeadersSchema = z.looseObject({
     .int()
     .min(1)
     .max(Number.MAX_SAFE_INTEGER)
-    .describe('Where the body begins, in bytes: the size of the stored transcript'),
+    .describe('Where the body begins, in bytes, which is the size of the stored transcript'),
   'recount-sha256': sha256Field.describe('SHA-256 of the resulting whole transcript, including the stored bytes'),
 });
 
 /** As a client writes it. */
 export type UploadQuery = z.input<typeof uploadQuerySchema>;
 
-const digestField = 'e.g. `sha-256=:…:`; also sha-512. If it is wrong, nothing is kept';
+const digestField = 'e.g. `sha-256=:…:`; also sha-512. If it is wrong, nothing is stored';
 
 /** In lower case, as Node gives them. Checked while they arrive, not by this schema. */
 export const uploadHeadersSchema = z.looseObject({
@@ -90,17 +90,17 @@ const receiptFields = {
     .enum(RAW_OBJECT_OUTCOMES)
     .describe(
       [
-        '`stored`: the bytes are new.',
-        '`duplicate`: the stored ones were read and compared, and are intact.',
-        '`healed`: the stored ones were lost or damaged, and were replaced by these.',
-        '`expired`: retention has deleted the stored ones, and nothing was kept.',
+        '`stored` means the bytes are new.',
+        '`duplicate` means the stored ones were read and compared, and are intact.',
+        '`healed` means the stored ones were lost or damaged, and were replaced by these.',
+        '`expired` means retention has deleted the stored ones, and nothing was stored.',
       ].join(' '),
     ),
 };
 
 export const uploadReceiptSchema = z
   .object(receiptFields)
-  .meta({ id: 'UploadReceipt', description: 'A transcript that is stored for good, and will be ingested' });
+  .meta({ id: 'UploadReceipt', description: 'A transcript that is stored permanently, and will be ingested' });
 
 export type UploadReceipt = z.infer<typeof uploadReceiptSchema>;
 
@@ -126,7 +126,7 @@ export const uploadProblemSchema = z
     ...problemFields,
     results: fileResults
       .optional()
-      .describe('Multipart: the outcomes of the files before the one at which the upload ended'),
+      .describe('The outcomes of the files of a multipart upload, before the file where the upload ended'),
   })
   .meta({ id: 'UploadProblem', description: 'An upload that was refused, or not completed' });
 

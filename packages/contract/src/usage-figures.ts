@@ -22,11 +22,11 @@ export const figureFields = {
     .number()
     .nullable()
     .describe(
-      'US dollars of the API responses that have a price: 0 if nothing was answered, null if none of them has one or no usage is known, and until the transcript is ingested',
+      'US dollars of the API responses that have a price. It is 0 if nothing was answered, null if no response has a price or there is no usage, and until the transcript is ingested',
     ),
   api_response_count: countField.describe('API responses, each once'),
   output_only_count: countField.describe(
-    'API responses whose input is unknown, because a run of the agent was cut off: tokens and cost are lower bounds',
+    'API responses whose input is unknown, because a run of the agent was cut off. Tokens and cost are lower bounds',
   ),
   unpriced_count: countField.describe('API responses without a price, which `cost_estimate_usd` lacks'),
   duration_ms: countField.describe('Last timestamp minus first, in milliseconds'),
@@ -54,7 +54,7 @@ export const costField = z.number().describe('In US dollars, or what the workspa
 
 export const knownCostField = costField
   .nullable()
-  .describe('Cost of the responses that have a price: 0 without any response, null if none of them has a price');
+  .describe('Cost of the responses that have a price. It is 0 without any response, null if no response has a price');
 
 const ratioField = z.number().min(0).max(1).nullable();
 
@@ -66,8 +66,8 @@ export const usageFiguresSchema = z
     tokens_out: countField.describe('Too low by the missing output of `unfinalised`'),
     cache_read: countField.describe('Input tokens read from the cache'),
     cache_write: countField.describe('Input tokens written to the cache'),
-    cache_write_1h: countField.describe('Part of `cache_write` that is kept for an hour'),
-    thinking_tokens: countField.describe('Part of `tokens_out`, where the transcripts tell it'),
+    cache_write_1h: countField.describe('Part of `cache_write` with a lifetime of an hour'),
+    thinking_tokens: countField.describe('Part of `tokens_out`, where the transcripts have it'),
     total_tokens: countField.describe('`tokens_in` + `tokens_out` + `cache_read` + `cache_write`'),
     cache_hit_ratio: ratioField.describe(
       '`cache_read` / (`tokens_in` + `cache_read` + `cache_write`); null without input',
@@ -101,6 +101,6 @@ export const usageFiguresSchema = z
 export type { UsageFigures };
 
 export const ownAndSharedUsageFields = {
-  own: usageFiguresSchema.describe('API responses credited here: over all sessions, each response once'),
+  own: usageFiguresSchema.describe('API responses credited here. Over all sessions, each response counts once'),
   shared: usageFiguresSchema.describe('Copies of responses that are credited to another session'),
 };

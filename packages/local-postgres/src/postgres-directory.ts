@@ -48,7 +48,7 @@ async function writeInstallation(directory: string, record: InstallationRecord, 
   const note =
     `PostgreSQL cannot reach this directory, since root runs it as user ${accountUid}.\n` +
     `Its data are in ${directory}\nInstallation: ${installationId}\n` +
-    'Without this file the data would not be found: keep it, also when this directory is moved.\n';
+    'Without this file the data would not be found. Keep it, also when this directory is moved.\n';
   await replaceFile(join(requestedDirectory, noteName), note);
 }
 

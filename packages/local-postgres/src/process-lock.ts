@@ -62,9 +62,12 @@ function loadFileLocks(): FileLocks {
     return createRequire(import.meta.url)('fs-native-extensions') as FileLocks;
   } catch (cause) {
     const platform = `${process.platform}-${process.arch}`;
-    throw new ProcessLockError(`File locks cannot be had: fs-native-extensions does not load on ${platform}.`, {
-      cause,
-    });
+    throw new ProcessLockError(
+      `File locks are not available, because fs-native-extensions does not load on ${platform}.`,
+      {
+        cause,
+      },
+    );
   }
 }
 

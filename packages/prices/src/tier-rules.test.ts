@@ -120,7 +120,7 @@ describe('explainUnpriced', () => {
   });
 });
 
-it('lets a price of the workspace’s own hold for tiers whose factor is not known', () => {
+it('lets a price of the workspace hold for tiers whose factor is not known', () => {
   const table = createPriceTable({ overrides: [{ model: 'gpt-*', inputUsdPerMillion: 1, outputUsdPerMillion: 1 }] });
   const usd = (model: string, serviceTier: string) =>
     table.price({ model, timestamp: NOW, usage: createUsage({ inputTokens: 1_000_000, serviceTier }) }).costUsd;

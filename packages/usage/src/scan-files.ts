@@ -192,7 +192,7 @@ function createFileScan(file: FoundFile, columns: ReturnType<typeof createUsageC
   const begin = (head: Buffer, isWhole: boolean): boolean => {
     if (isArchive(head)) {
       found.status = 'failed';
-      found.failure = 'an archive: unpack it first';
+      found.failure = 'an archive; unpack it first';
       return true;
     }
     const identity = identifyTranscript({ path, head });

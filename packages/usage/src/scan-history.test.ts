@@ -300,7 +300,7 @@ describe('scanHistory and settleLedger', () => {
     );
     const { files, columns } = await scanHistory(await find(), { cacheDirectory: undefined });
     expect(files.map(({ status, failure }) => [status, failure])).toEqual(
-      Array(3).fill(['failed', 'an archive: unpack it first']),
+      Array(3).fill(['failed', 'an archive; unpack it first']),
     );
     expect(columns.keys).toHaveLength(0);
   });

@@ -50,9 +50,9 @@ describe.skipIf(executablePath === undefined)('checks in a browser', () => {
     const { api } = dashboard;
     const { pool } = api.database;
     const page = await dashboard.open('/admin?view=checks');
-    const doctor = page.getByRole('region', { name: 'Doctor', exact: true });
-    await doctor.getByRole('button', { name: 'Examine' }).click();
-    await doctor.getByText('Everything fits together.').waitFor();
+    const doctor = page.getByRole('region', { name: 'Storage check', exact: true });
+    await doctor.getByRole('button', { name: 'Run check' }).click();
+    await doctor.getByText('No problems found.').waitFor();
 
     // As if its job had been lost an hour ago.
     const { rows } = await pool.query(
@@ -60,9 +60,9 @@ describe.skipIf(executablePath === undefined)('checks in a browser', () => {
        WHERE session_id = $1 RETURNING id`,
       [SESSION],
     );
-    await doctor.getByRole('button', { name: 'Examine' }).focus();
+    await doctor.getByRole('button', { name: 'Run check' }).focus();
     await page.keyboard.press('Enter');
-    await doctor.getByText('1 finding, 1 of which needs attention.').waitFor();
+    await doctor.getByText('1 finding, 1 needs attention.').waitFor();
     await doctor.getByText('Transcripts that wait for a job which is not in the queue').waitFor();
     expect(await doctor.getByRole('link', { name: rows[0].id }).getAttribute('href')).toContain(rows[0].id);
 
@@ -83,10 +83,10 @@ describe.skipIf(executablePath === undefined)('checks in a browser', () => {
       // The check waits for this.
       await client.query('BEGIN; LOCK TABLE recount.usage_ledger IN ACCESS EXCLUSIVE MODE');
       const page = await dashboard.open('/admin?view=checks');
-      await page.getByRole('button', { name: 'Count again' }).click();
+      await page.getByRole('button', { name: 'Run recount' }).click();
       await page.getByText(`Counting usage ledger: 3 of ${VERIFIED_TABLE_COUNT} …`).waitFor();
       expect(await page.getByRole('progressbar').getAttribute('value')).toBe('3');
-      expect(await page.getByRole('button', { name: 'Count again' }).isDisabled()).toBe(true);
+      expect(await page.getByRole('button', { name: 'Run recount' }).isDisabled()).toBe(true);
       await page.close();
     } finally {
       await client.query('ROLLBACK');
@@ -94,10 +94,10 @@ describe.skipIf(executablePath === undefined)('checks in a browser', () => {
     }
     const page = await dashboard.open('/admin?view=checks', { viewport: PHONE });
     await page.getByText('Every figure equals a full recount.').waitFor();
-    expect(await page.getByRole('heading', { name: 'Doctor, all workspaces' }).count()).toBe(0);
+    expect(await page.getByRole('heading', { name: 'Storage check, all workspaces' }).count()).toBe(0);
     await expectNoFault(page);
     await becomeOperator(page);
-    await page.getByRole('heading', { name: 'Doctor, all workspaces' }).waitFor();
+    await page.getByRole('heading', { name: 'Storage check, all workspaces' }).waitFor();
   });
 });
 
@@ -136,7 +136,7 @@ describe.skipIf(executablePath === undefined)('a new machine in a browser', () =
     return (await (await fetch(dashboard.api.url + path, { method: 'POST', body })).json()) as Answer;
   };
 
-  it('gets a key of its own once an admin has typed its code, and only then', async () => {
+  it('gets its own key once an admin has typed its code, and only then', async () => {
     const code = await post<DeviceCode>('/v1/device/code', {
       client_id: 'recount',
       machine: 'heron',
@@ -151,14 +151,14 @@ describe.skipIf(executablePath === undefined)('a new machine in a browser', () =
     expect(await token()).toEqual({ error: 'authorization_pending' });
 
     const page = await dashboard.open('/admin');
-    await page.locator('summary', { hasText: 'Admit a machine' }).click();
+    await page.locator('summary', { hasText: 'Connect a machine' }).click();
     const codeField = page.getByLabel('Code that recount connect shows');
     await codeField.fill('WRNG-CODE');
-    await page.getByRole('button', { name: 'Let it in' }).click();
+    await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByText('No machine is waiting with this code').waitFor();
     await codeField.fill(code.user_code.toLowerCase());
-    await page.getByLabel('Whose machine it is').fill('ada@example.org');
-    await page.getByRole('button', { name: 'Let it in' }).click();
+    await page.getByLabel('Owner of the machine').fill('ada@example.org');
+    await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByText('heron fetches its key (ingest, read)').waitFor();
     await expectNoFault(page);
 

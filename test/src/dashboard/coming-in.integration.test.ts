@@ -100,7 +100,7 @@ describe.skipIf(executablePath === undefined)('new transcripts in a browser', ()
     await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
     await dialog.getByRole('button', { name: 'Keep it' }).click();
     await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
-    await dialog.getByRole('button', { name: 'Delete for good' }).click();
+    await dialog.getByRole('button', { name: 'Delete permanently' }).click();
     await dialog.waitFor({ state: 'detached' });
     const { transcripts } = await dashboard.ask<TranscriptList>('/v1/transcripts');
     expect(transcripts.map(({ path }) => path)).not.toContain('broken.jsonl');

@@ -172,7 +172,7 @@ describe.skipIf(executablePath === undefined || corpus === undefined)('real tran
     const path = `/sessions/${encodeURIComponent(session.session_id)}`;
     const page = await dashboard.open(path);
     await page.getByRole('button', { name: 'Share …' }).click();
-    await page.getByRole('button', { name: 'Make the link' }).click();
+    await page.getByRole('button', { name: 'Create link' }).click();
     const link = new URL((await page.locator('.shown-once').textContent()) ?? '');
     const guest = await dashboard.open(link.pathname, {}, false);
     await guest.locator('article').first().waitFor();
@@ -181,7 +181,7 @@ describe.skipIf(executablePath === undefined || corpus === undefined)('real tran
     const row = page.locator('.body [role=row]', { has: page.locator(`a[href="${path}"]`) });
     await row.locator('input').check();
     await page.getByRole('button', { name: 'Delete …' }).click();
-    await page.getByRole('button', { name: 'Delete for good' }).click();
+    await page.getByRole('button', { name: 'Delete permanently' }).click();
     await row.waitFor({ state: 'detached' });
     expect((await api.fetch(`/v1${path}`)).status).toBe(404);
     expect((await fetch(link)).status).toBe(404);

@@ -155,7 +155,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await page.keyboard.press('n');
     await page.locator('.turn[data-selected=true] .tool-failed').waitFor();
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.getByRole('dialog', { name: 'Shortcuts' }).waitFor();
   });
 
   it('shows calls with their results, edits as diffs, sub-agents in place, and the raw line', async () => {
@@ -290,9 +290,9 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
 
   it('creates a key, shows its secret once, and revokes it', async () => {
     const page = await open('/admin');
-    await page.getByText('Make a key').click();
-    await page.getByLabel('What it is for').fill('made in a browser');
-    await page.getByRole('button', { name: 'Make the key' }).click();
+    await page.locator('summary', { hasText: 'Create key' }).click();
+    await page.getByLabel('Name').fill('made in a browser');
+    await page.getByRole('button', { name: 'Create key' }).click();
     const secret = (await page.locator('.shown-once').textContent()) ?? '';
     const upload = (key: string) => api.fetch('/v1/key', { headers: { authorization: `Bearer ${key}` } });
     expect((await upload(secret)).status).toBe(200);
@@ -335,9 +335,9 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
   it('shares a session by a link that is shown once, and revokes it', async () => {
     const page = await open(`/sessions/${SESSION}`);
     await page.getByRole('button', { name: 'Share …' }).click();
-    await page.getByLabel('The link ends').selectOption('in a week');
-    await page.getByLabel('Structure only').check();
-    await page.getByRole('button', { name: 'Make the link' }).click();
+    await page.getByLabel('Expires').selectOption('in a week');
+    await page.getByLabel('Hide content').check();
+    await page.getByRole('button', { name: 'Create link' }).click();
     const link = (await page.locator('.shown-once').textContent()) ?? '';
     expect(link.startsWith(`${api.url}/shared/`)).toBe(true);
     const shared = await (await fetch(link)).text();
@@ -377,14 +377,14 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     const rows = page.locator('.body [role=row]');
     await expect.poll(() => rows.count()).toBe(2);
     await rows.locator('input').first().check();
-    await page.getByRole('button', { name: 'Select the 2 loaded' }).click();
+    await page.getByRole('button', { name: 'Select all 2 shown' }).click();
     await rows
       .filter({ has: page.locator(`a[href$="${UNFINISHED}"]`) })
       .locator('input')
       .uncheck();
     await page.getByRole('button', { name: 'Delete …' }).click();
     await page.getByRole('dialog').getByText('Wait for it').waitFor();
-    await page.getByRole('button', { name: 'Delete for good' }).click();
+    await page.getByRole('button', { name: 'Delete permanently' }).click();
     await expect.poll(() => rows.count()).toBe(1);
     expect((await api.fetch('/v1/sessions/to-delete')).status).toBe(404);
     expect((await api.fetch(`/v1/sessions/${UNFINISHED}`)).status).toBe(200);

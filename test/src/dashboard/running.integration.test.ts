@@ -34,7 +34,7 @@ describe.skipIf(executablePath === undefined)('running sessions', () => {
       await overview.goto(`${api.url}/`);
       await sessions.goto(`${api.url}/sessions?subagents=include`);
       await Promise.all(streams);
-      await overview.getByText('No agent is being recorded').waitFor();
+      await overview.getByText('No live sessions').waitFor();
       await sessions.locator('.body [role=row]').first().waitFor();
       expect(await sessions.locator('.running-now').count()).toBe(0);
       const before = asked.length;
@@ -55,7 +55,7 @@ describe.skipIf(executablePath === undefined)('running sessions', () => {
         'recount-offset': String(Buffer.byteLength(beginning)),
         'recount-complete': '?1',
       });
-      await overview.getByText('No agent is being recorded').waitFor();
+      await overview.getByText('No live sessions').waitFor();
       await sessions.locator('.running-now').waitFor({ state: 'detached' });
     },
   );

@@ -217,7 +217,7 @@ export function sumByModel(exchanges: readonly Exchange[], begun: readonly Found
   return sums;
 }
 
-/** The exchanges that must be counted: those that are, and those of the lab's prompts whose usage is in some file. */
+/** The exchanges that must be counted: those that are, and those of the lab’s prompts whose usage is in some file. */
 export function listCountable(
   exchanges: readonly Exchange[],
   counted: readonly Exchange[],

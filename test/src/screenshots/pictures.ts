@@ -47,7 +47,7 @@ export const PICTURES: readonly Picture[] = [
     path: '/admin?view=checks',
     ready: 'main h2',
     prepare: async (page) => {
-      for (const name of ['Examine', 'Count again']) {
+      for (const name of ['Run check', 'Run recount']) {
         const button = page.getByRole('button', { name }).first();
         await button.click();
         await page.waitForTimeout(3000);
@@ -72,7 +72,7 @@ export const PICTURES: readonly Picture[] = [
     ready: '.turn',
     prepare: async (page) => {
       await page.getByRole('button', { name: 'Share …' }).click();
-      await page.getByRole('button', { name: 'Make the link' }).waitFor();
+      await page.getByRole('button', { name: 'Create link' }).waitFor();
     },
   },
   { name: 'document', path: `/v1${SESSION}/document?download=false`, ready: 'article' },

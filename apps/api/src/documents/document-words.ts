@@ -23,7 +23,7 @@ export function toDocumentHeading(
     ...(tokens === null
       ? ['tokens and cost not known']
       : [`${tokens.toLocaleString('en-US')} tokens`, formatCost(session.cost_estimate_usd, currencyLabel)]),
-    session.output_only_count > 0 ? 'tokens and cost too low: a run was cut off' : '',
+    session.output_only_count > 0 ? 'tokens and cost too low, because a run was cut off' : '',
   ];
   const title = session.title ?? session.initial_prompt ?? session.session_id;
   return { title: toLine(title).slice(0, MAX_TITLE_LENGTH), facts: facts.filter(Boolean).map(toLine) };

@@ -163,7 +163,7 @@ describe('formatHtmlDocument', () => {
     );
     expect(html).toContain('<pre><del>Say **it**</del><ins>Say **it**!</ins></pre>');
     expect(html).toContain('<section><h1>Sub-agent: Say **it**</h1>');
-    expect(html).toContain('the rest is left out');
+    expect(html).toContain('The rest is left out');
   });
 });
 

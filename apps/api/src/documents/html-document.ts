@@ -77,7 +77,7 @@ function formatSession(document: SessionDocument, layout: DocumentLayout, level:
     `<h1>${escapeHtml(heading)}</h1>`,
     `<p class="facts">${facts.map(escapeHtml).join(' · ')}</p>`,
     ...toConversation(document.messages).map((turn) => formatTurn(turn, layout, document.session.agent)),
-    ...(document.isCut ? ['<p class="end">More messages than a document holds: the rest is left out.</p>'] : []),
+    ...(document.isCut ? ['<p class="end">More messages than a document holds. The rest is left out.</p>'] : []),
     ...document.subagents.map((child) => `<section>${formatSession(child, layout, 2)}</section>`),
   ].join('\n');
 }

@@ -60,7 +60,7 @@ export async function* holdUntilVerified(
     pieces.push(piece);
     lengthBytes += piece.length;
     if (lengthBytes > MAX_LIVE_CHUNK_BYTES) {
-      const detail = `With a digest, a body of a stream has ${MAX_LIVE_CHUNK_BYTES} bytes at most: send several, or recount-chunked`;
+      const detail = `With a digest, a body of a stream has ${MAX_LIVE_CHUNK_BYTES} bytes at most. Send several, or recount-chunked`;
       throw new ProblemError('invalid-digest', detail);
     }
   }
@@ -72,7 +72,7 @@ export async function* holdUntilVerified(
 }
 
 const toMismatch = (): ProblemError =>
-  new ProblemError('digest-mismatch', 'The bytes received are not those sent: send them again');
+  new ProblemError('digest-mismatch', 'The received bytes differ from the sent ones. Send them again');
 
 export type LiveDecoder = (source: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
 
@@ -85,7 +85,10 @@ export function chooseLiveDecoder(headers: IncomingHttpHeaders): LiveDecoder {
   const digests = parseDigests(headers);
   if (encoding === LIVE_CHUNK_ENCODING) {
     if (!hasDigests(digests)) return decodeChunks;
-    throw new ProblemError('invalid-digest', `With ${LIVE_CHUNK_ENCODING}, each chunk has its digest: send no other`);
+    throw new ProblemError(
+      'invalid-digest',
+      `With ${LIVE_CHUNK_ENCODING}, each chunk has its own digest. Do not send another one`,
+    );
   }
   if (encoding !== 'identity') {
     const detail = `A stream is accepted without Content-Encoding, or with ${LIVE_CHUNK_ENCODING}`;

@@ -115,7 +115,10 @@ export function createLiveReceiver(deps: LiveDependencies, config: LiveConfig): 
     } catch (error) {
       if (!(error instanceof SilentBodyError)) throw error;
       await writer.end({ silentMs: config.idleTimeoutMs });
-      throw new ProblemError('upload-idle', `No data for ${config.idleTimeoutMs} milliseconds: the stream is closed`);
+      throw new ProblemError(
+        'upload-idle',
+        `No data for ${config.idleTimeoutMs} milliseconds, so the stream is closed`,
+      );
     } finally {
       if (underWay.get(name) === stop) underWay.delete(name);
     }
@@ -141,7 +144,7 @@ export function createLiveReceiver(deps: LiveDependencies, config: LiveConfig): 
     },
     stop() {
       const headers = { 'retry-after': '1' };
-      const reason = new ProblemError('not-ready', 'The server is stopping: continue the stream on another one', {
+      const reason = new ProblemError('not-ready', 'The server is stopping. Continue the stream on another one', {
         headers,
       });
       for (const stop of underWay.values()) stop(reason);

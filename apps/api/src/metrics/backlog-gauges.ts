@@ -69,7 +69,7 @@ function addSearchGauges(registry: Registry, deps: BacklogGaugeDependencies): vo
   }));
   new Gauge({
     name: 'recount_search_sessions',
-    help: 'Sessions that search does not find yet, or only in part; failing: those whose last attempt failed',
+    help: 'Sessions that search does not find yet, or only in part; failing counts sessions whose last attempt failed',
     labelNames: ['state'],
     registers,
     async collect() {
@@ -82,7 +82,7 @@ function addSearchGauges(registry: Registry, deps: BacklogGaugeDependencies): vo
   });
   new Gauge({
     name: 'recount_search_waiting_blocks',
-    help: 'Content blocks of these sessions: an upper bound of the documents still to be indexed',
+    help: 'Content blocks of these sessions, an upper bound of the documents still to be indexed',
     labelNames: [],
     registers,
     async collect() {

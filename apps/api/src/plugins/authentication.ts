@@ -166,7 +166,7 @@ function createHolderLookup(
       await countFailure(request);
       const headers = { 'www-authenticate': `${CHALLENGE}, error="invalid_token"` };
       const detail =
-        'key' in credential ? 'The key is unknown, or revoked' : 'The browser is signed out: sign in again';
+        'key' in credential ? 'The key is unknown, or revoked' : 'You are signed out in this browser. Sign in again';
       throw new ProblemError('invalid-key', detail, { headers });
     }
     if (holder.isExpired) {

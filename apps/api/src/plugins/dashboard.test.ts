@@ -26,8 +26,8 @@ afterAll(async () => {
 it('says at its address and in the log how to build the dashboard if none is built', async () => {
   const answer = await app.inject({ url: '/?period=7d', headers: { accept: 'text/html' } });
   expect(answer.statusCode).toBe(404);
-  expect(answer.json().detail).toContain('in a clone, `npm start` builds it');
-  expect(logged.join('')).toContain('in a clone, `npm start` builds it');
+  expect(answer.json().detail).toContain('`npm start` builds it');
+  expect(logged.join('')).toContain('`npm start` builds it');
 });
 
 it('answers other paths without a dashboard as before', async () => {

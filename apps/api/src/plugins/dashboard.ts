@@ -18,12 +18,12 @@ const NO_PAGES = /^\/(v1|signed-in|shared|docs|assets|healthz|readyz|openapi\.js
  */
 export async function addDashboard(app: ApiApp, directory: string): Promise<AnswerUnrouted> {
   if (!existsSync(join(directory, PAGE))) {
-    app.log.warn('no dashboard is built, so only the API is served: in a clone, `npm start` builds it');
+    app.log.warn('no dashboard is built, so only the API is served. In a clone, `npm start` builds it');
     return ({ url }) => {
       if (url.split('?', 1)[0] !== '/') return undefined;
       throw new ProblemError(
         'not-found',
-        'No dashboard is built here: in a clone, `npm start` builds it. See also /docs',
+        'No dashboard is built here. In a clone, `npm start` builds it. See also /docs',
       );
     };
   }

@@ -30,13 +30,13 @@ const RETRY_AFTER_FULL = { 'retry-after': '30' };
 
 /** 507: the raw store is full. */
 export function createStoreFull(cause?: unknown): ProblemError {
-  const detail = 'The raw store is full: the server’s operator must free space; then try again';
+  const detail = 'The raw store is full. The server’s operator must free space; then try again';
   return new ProblemError('store-full', detail, { headers: RETRY_AFTER_FULL, cause });
 }
 
 /** 503: the database is full. */
 export function createDatabaseFull(cause?: unknown): ProblemError {
-  const detail = 'The database’s disk is full: the server’s operator must free space; then try again';
+  const detail = 'The database’s disk is full. The server’s operator must free space; then try again';
   return new ProblemError('database-full', detail, { headers: RETRY_AFTER_FULL, cause });
 }
 
@@ -47,7 +47,7 @@ export function toProblemError(error: unknown): ProblemError {
   if (error instanceof UnresolvedNameError) return toUnknownName(error);
   if (error instanceof RawStoreError) {
     if (error.code === 'not-found') {
-      const detail = 'The raw store lacks the bytes: uploading the same file again restores them';
+      const detail = 'The raw store lacks the bytes. Uploading the same file again restores them';
       return new ProblemError('raw-object-lost', detail, { cause: error });
     }
     if (!error.retryable) return toInternalError(error);

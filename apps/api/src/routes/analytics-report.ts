@@ -93,7 +93,7 @@ export function createReportRoutes(
       };
       return await withReportSnapshot(database, readReport, reportTimeoutMs).catch((error: unknown) => {
         if (!(error instanceof ReportTimeoutError)) throw error;
-        const detail = 'Request less: a shorter time, one project, or fewer groups';
+        const detail = 'Narrow the request to a shorter time, one project, or fewer groups';
         throw new ProblemError('report-timeout', detail, { headers: RETRY_AFTER, cause: error });
       });
     });

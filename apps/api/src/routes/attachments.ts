@@ -41,9 +41,9 @@ const uploadSchema = {
   operationId: 'uploadAttachment',
   summary: 'Upload a file that an agent keeps with a transcript',
   description: [
-    'Large tool results, facts about sub-agents, scripts and journals of workflows: the body is the file, and `path` its path in the session’s folder.',
-    'The session need not exist yet. After a 200 or 201 the file is stored for good. Uploading it again adds nothing, so it is safe to repeat.',
-    'For each uploader, the latest state of a file by `modified_at` is kept, whatever the order of arrival; no uploader replaces another’s file.',
+    'Large tool results, facts about sub-agents, scripts and journals of workflows. The body is the file, and `path` its path in the session’s folder.',
+    'The session need not exist yet. After a 200 or 201 the file is stored permanently. Uploading it again adds nothing, so it is safe to repeat.',
+    'For each uploader, the latest state of a file by `modified_at` is stored, whatever the order of arrival; no uploader replaces another’s file.',
     'Digests and encodings as with transcripts.',
   ].join(' '),
   tags: ['sessions'],
@@ -53,7 +53,7 @@ const uploadSchema = {
   response: {
     200: attachmentReceiptSchema.describe('It is stored already, or a later state of it is'),
     201: attachmentReceiptSchema.describe('Stored'),
-    400: problemResponse('The body does not match its encoding or its digest; nothing of it is kept'),
+    400: problemResponse('The body does not match its encoding or its digest; nothing is stored'),
     408: problemResponse('The client was silent for too long'),
     413: problemResponse('Larger than the limit, decoded'),
     415: problemResponse('An encoding that is not supported; see Accept-Encoding'),

@@ -46,7 +46,7 @@ const REDEEM_DEVICE_CODE = {
   schema: {
     operationId: 'redeemDeviceCode',
     summary: 'Fetch the key of an approved code',
-    description: 'The device access token request of RFC 8628. Needs no key. The key is given once.',
+    description: 'The device access token request of RFC 8628. Needs no key. The key is shown only once.',
     tags: ['operations'],
     consumes: [FORM],
     body: deviceTokenRequestSchema,
@@ -134,7 +134,7 @@ export async function addDeviceRoutes(
         return await approveDeviceRequest(transaction, userCode, approval);
       });
       if (approved === undefined) {
-        throw new ProblemError('not-found', 'No machine is waiting with this code: codes expire after ten minutes');
+        throw new ProblemError('not-found', 'No machine is waiting with this code. Codes expire after ten minutes');
       }
       return { machine: approved.machine, scopes: approved.scopes };
     });

@@ -76,7 +76,7 @@ export function addExportRoutes(
 function breakOffWhenStalled(reply: FastifyReply, stream: Readable, timeoutMs: number): void {
   reply.raw.setTimeout(timeoutMs, () => {
     if (reply.raw.writableNeedDrain) {
-      reply.log.warn({ timeoutMs }, 'export aborted: its client reads nothing');
+      reply.log.warn({ timeoutMs }, 'export aborted because its client reads nothing');
       stream.destroy();
       reply.raw.destroy();
     } else reply.raw.socket?.setTimeout(timeoutMs);
@@ -89,7 +89,7 @@ function createExportStarter({ database, log }: Deps) {
 
   const run = async (wanted: WantedExport, output: PassThrough, signal: AbortSignal): Promise<void> => {
     if (underWay >= MAX_CONCURRENT_EXPORTS) {
-      const detail = `At most ${MAX_CONCURRENT_EXPORTS} exports at once; try again`;
+      const detail = `At most ${MAX_CONCURRENT_EXPORTS} exports at a time; try again`;
       throw new ProblemError('too-many-exports', detail, { headers: RETRY_AFTER });
     }
     underWay++;

@@ -105,7 +105,7 @@ describe('bytes that are not a transcript', () => {
   });
 });
 
-describe('very many uploads at once', () => {
+describe('very many concurrent uploads', () => {
   // A separate API, so that the test does not depend on how long the others hold their slots.
   let api: TestApi;
   beforeAll(async () => {

@@ -52,7 +52,7 @@ const CREATE_KEY = {
   config: { scope: 'admin' },
   schema: {
     operationId: 'createKey',
-    summary: 'Make a key',
+    summary: 'Create a key',
     description: 'Only this response contains its secret.',
     tags: ['operations'],
     body: apiKeyRequestSchema,
@@ -64,7 +64,7 @@ const ROTATE_KEY = {
   config: { scope: 'admin' },
   schema: {
     operationId: 'rotateKey',
-    summary: 'Give a key a new secret',
+    summary: 'Rotate the secret of a key',
     description:
       'Id, name and scopes stay. Only this response contains the new secret. A key with the scope operator can only be rotated by another key with that scope.',
     tags: ['operations'],

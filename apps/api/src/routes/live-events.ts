@@ -58,13 +58,13 @@ const FOLLOW_WORKSPACE = {
     operationId: 'followWorkspace',
     summary: 'Follow what runs',
     description: [
-      'Server-sent events `running`, with the answer of `GET /v1/live?state=running` as `data`: at the start, when it has changed, at most once a second,',
-      `and again now and then. At most ${MAX_WORKSPACE_READERS_PER_KEY} readers of a key at once.`,
+      'Server-sent events `running`, with the answer of `GET /v1/live?state=running` as `data`. They come at the start, when it has changed, at most once a second,',
+      `and periodically. At most ${MAX_WORKSPACE_READERS_PER_KEY} concurrent readers per key.`,
     ].join(' '),
     tags: ['live'],
     response: {
       200: toResponse('Events as they happen', EVENT_STREAM_MEDIA_TYPE, z.string()),
-      429: problemResponse('Too many readers at once'),
+      429: problemResponse('Too many concurrent readers'),
     },
   },
 } as const;
@@ -87,7 +87,7 @@ const LIST_CHECKPOINTS = {
 export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void {
   const { database } = deps.database;
   const bell = createLiveBell(deps.database, (error) =>
-    deps.log.warn({ reason: toLogReason(error) }, 'no notifications of live events: polling every second'),
+    deps.log.warn({ reason: toLogReason(error) }, 'no notifications of live events, polling every second'),
   );
   const closing = new AbortController();
   let readerCount = 0;
@@ -169,7 +169,7 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
 }
 
 function tooManyReaders(max: number): ProblemError {
-  return new ProblemError('too-many-readers', `At most ${max} readers at once`, {
+  return new ProblemError('too-many-readers', `At most ${max} concurrent readers`, {
     headers: { 'retry-after': RETRY_AFTER_SECONDS },
   });
 }

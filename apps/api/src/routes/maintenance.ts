@@ -73,7 +73,8 @@ export async function addMaintenanceRoutes(parent: ApiApp, deps: ApiDependencies
       const workspaceId = extent === 'installation' ? INSTALLATION : workspaceOf(request);
       const check = { kind, fix, actor: actorOf(request) };
       const outcome = await runner.start({ ...check, workspaceId: workspaceId || undefined });
-      if (outcome === 'running') throw new ProblemError('check-running', `A ${kind} runs already: wait for its end`);
+      if (outcome === 'running')
+        throw new ProblemError('check-running', `A ${kind} is already running. Wait for it to end`);
       if (outcome === 'busy') {
         const headers = { 'retry-after': RETRY_AFTER_SECONDS };
         throw new ProblemError('too-many-checks', 'Too many checks are running', { headers });

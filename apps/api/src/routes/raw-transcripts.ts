@@ -39,7 +39,7 @@ const GET_RAW_TRANSCRIPT = {
     response: {
       200: toResponse('The whole transcript', MEDIA_TYPE, lines),
       206: toResponse('The requested range; see Content-Range', MEDIA_TYPE, lines),
-      304: nothing.describe('Unchanged: it changes only if secrets are removed'),
+      304: nothing.describe('Unchanged. It changes only if secrets are removed'),
       404: notFound,
       410: expired,
       416: problemResponse('The range contains no byte'),

@@ -41,7 +41,7 @@ export async function requireRows(database: Database, session: SessionRow, trans
   const longer =
     transcript.superseded_by === null
       ? ''
-      : `; its messages are among those of ${transcript.superseded_by}, or of one that replaced it`;
+      : `; its messages are in ${transcript.superseded_by}, or in a version that replaced it`;
   throw new ProblemError('no-rows', `The transcript is ${transcript.status}${longer}`);
 }
 

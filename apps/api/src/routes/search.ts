@@ -30,7 +30,7 @@ const SEARCH = {
   schema: {
     operationId: 'search',
     summary: 'Search prompts, answers, thinking, tool inputs and results',
-    description: `In the primary transcripts of all sessions, some seconds after their ingestion. Text mode ranks prompts before answers before tool output, and the newer of two equal matches first; it finds whole words, in upper or lower case: names like \`snake_case\` and paths by their parts, \`camelCase\` by the whole or its parts. Copies of a text in forks are one result.`,
+    description: `In the primary transcripts of all sessions, some seconds after their ingestion. Text mode ranks prompts before answers before tool output, and the newer of two equal matches first; it finds whole words, in upper or lower case. Names like \`snake_case\` and paths by their parts, \`camelCase\` by the whole or its parts. Copies of a text in forks are one result.`,
     tags: ['sessions'],
     querystring: searchQuerySchema,
     response: { 200: searchResultListSchema },
@@ -51,7 +51,7 @@ export function addSearchRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'databa
     const after = parseCursor(cursorSchema, cursor);
     if (after !== undefined && after.sort !== order) throw invalidCursor();
     if (underWay >= MAX_CONCURRENT_SEARCHES) {
-      const detail = `At most ${MAX_CONCURRENT_SEARCHES} searches at once; try again`;
+      const detail = `At most ${MAX_CONCURRENT_SEARCHES} searches at a time; try again`;
       throw new ProblemError('too-many-requests', detail, { headers: RETRY_AFTER });
     }
     underWay++;

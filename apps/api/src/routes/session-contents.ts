@@ -19,7 +19,7 @@ import { problemResponse } from '../plugins/openapi.ts';
 import { noSuchSessionResponse, requireRows, requireSession } from './require-session.ts';
 
 const noRows = {
-  409: problemResponse('The transcript has no rows: it is not ingested, or superseded by a longer one'),
+  409: problemResponse('The transcript has no rows, because it is not ingested, or superseded by a longer one'),
   410: problemResponse('The workspace no longer keeps the messages'),
 };
 
@@ -28,8 +28,7 @@ const LIST_SESSION_MESSAGES = {
   schema: {
     operationId: 'listSessionMessages',
     summary: 'List the messages of a session with their content blocks',
-    description:
-      'Those of its primary transcript, or of the one that is named. If a text was cut, its line has the whole.',
+    description: 'Content of its primary transcript, or of the named one. If a text was cut, its line has the whole.',
     tags: ['sessions'],
     params: sessionParamsSchema,
     querystring: messageListQuerySchema,
@@ -43,7 +42,7 @@ const GET_SESSION_OUTLINE = {
     operationId: 'getSessionOutline',
     summary: 'Read the turns of a session without their texts',
     description:
-      'All of them, however many there are: kind, cost and failures of each. Read their messages with `from_message_id`.',
+      'All sub-agents, however many there are, with kind, cost and failures of each. Read their messages with `from_message_id`.',
     tags: ['sessions'],
     params: sessionParamsSchema,
     querystring: outlineQuerySchema,
@@ -69,7 +68,7 @@ const GET_SESSION_COSTS = {
   schema: {
     operationId: 'getSessionCosts',
     summary: 'Read the breakdown of a session’s cost',
-    description: 'By model, class of tokens and rate, with the dearest responses.',
+    description: 'By model, class of tokens and rate, with the most expensive responses.',
     tags: ['sessions'],
     params: sessionParamsSchema,
     response: { 200: sessionCostsSchema, 404: noSuchSessionResponse },

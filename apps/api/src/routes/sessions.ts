@@ -48,7 +48,7 @@ const LIST_SESSION_SUBAGENTS = {
   schema: {
     operationId: 'listSessionSubagents',
     summary: 'List the sub-agents of a session',
-    description: 'Each is a session of its own; its tokens are not included in its parent’s.',
+    description: 'Each is a separate session; its tokens are not included in its parent’s.',
     tags: ['sessions'],
     params: sessionParamsSchema,
     querystring: subagentListQuerySchema,
@@ -61,7 +61,7 @@ const DELETE_SESSION = {
   schema: {
     operationId: 'deleteSession',
     summary: 'Delete a session',
-    description: 'Its rows, its transcripts and their raw bytes, for good. Its sub-agents stay.',
+    description: 'Its rows, its transcripts and their raw bytes, permanently. Its sub-agents stay.',
     tags: ['sessions'],
     params: sessionParamsSchema,
     response: { 204: z.undefined().describe('Deleted'), 404: problemResponse('The workspace has no such session') },

@@ -214,7 +214,7 @@ function createDocumentReader({ database }: Deps) {
     { redact, sanitize, subagents: hasSubagents, from_line: fromLine, to_line: toLine }: WantedDocument,
   ): Promise<{ document: SessionDocument; counts: RedactionCounts; session: SessionRow }> => {
     if (underWay >= MAX_CONCURRENT_DOCUMENTS) {
-      const detail = `At most ${MAX_CONCURRENT_DOCUMENTS} documents at once; try again`;
+      const detail = `At most ${MAX_CONCURRENT_DOCUMENTS} documents at a time; try again`;
       throw new ProblemError('too-many-exports', detail, { headers: { 'retry-after': '5' } });
     }
     underWay++;

@@ -36,7 +36,7 @@ const SIGN_IN = {
     operationId: 'signIn',
     summary: 'Sign in to the dashboard with an API key',
     description:
-      'Sets a cookie with a secret of its own, not the key: httpOnly, SameSite=Strict, sent to `/signed-in/<page>` only, for 30 days, or 7 days without use. It ends with the key.',
+      'Sets a cookie with its own secret, not the key. It is httpOnly, SameSite=Strict, sent to `/signed-in/<page>` only, for 30 days, or 7 days without use. It ends with the key.',
     tags: ['operations'],
     response: { 200: signedInSchema },
   },
@@ -57,7 +57,7 @@ const SIGN_OUT = {
     operationId: 'signOut',
     summary: 'Sign out of the dashboard',
     tags: ['operations'],
-    response: { 204: nothing.describe('Nobody is signed in with these secrets any more') },
+    response: { 204: nothing.describe('You are no longer signed in with these secrets') },
   },
 } as const;
 

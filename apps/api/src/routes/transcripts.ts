@@ -70,7 +70,7 @@ const LIST_NOTICES = {
     operationId: 'listNotices',
     summary: 'List what recount does not read',
     description:
-      'Types of lines, content and usage in the workspace’s transcripts that recount does not read or does not know. Their raw bytes are kept.',
+      'Types of lines, content and usage in the workspace’s transcripts that recount does not read or does not know. Their raw bytes stay stored.',
     tags: ['transcripts'],
     response: { 200: noticeListSchema },
   },
@@ -133,7 +133,7 @@ const DELETE_TRANSCRIPT = {
     operationId: 'deleteTranscript',
     summary: 'Delete a transcript',
     description:
-      'Its rows and its raw bytes, for good. Other transcripts get back what it had taken from them: credit for responses, the primary version, and rows of shorter versions, which are ingested again. Its key may upload it again: revoke that first.',
+      'Deletes its rows and its raw bytes permanently. Responses it was credited with are re-assigned to other transcripts, the primary version is chosen again, and rows of shorter versions are ingested again. Its key may upload it again, so revoke that first.',
     tags: ['transcripts'],
     params: transcriptParamsSchema,
     response: { 204: z.undefined().describe('Deleted'), 404: notFound },

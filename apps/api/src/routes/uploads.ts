@@ -42,9 +42,9 @@ const schema = {
   operationId: 'uploadTranscripts',
   summary: 'Upload a transcript, or several',
   description: [
-    'After a 200 or 202, the transcript is stored for good and will be ingested.',
+    'After a 200 or 202, the transcript is stored permanently and will be ingested.',
     'The same bytes of the same session again are a duplicate and add nothing, so it is safe to repeat an upload.',
-    'The stored ones are then read and compared: if they are lost or damaged, the upload replaces them.',
+    'The stored ones are then read and compared. If they are lost or damaged, the upload replaces them.',
     'With a digest (`Content-Digest`, `Unencoded-Digest`, `x-amz-checksum-sha256`) the upload itself is checked;',
     'Content-Digest and Unencoded-Digest may also come as trailers, with sha-256.',
     'The session is determined by `session_id`, else by the path, else by the lines.',
@@ -55,14 +55,11 @@ const schema = {
   headers: uploadHeadersSchema,
   response: {
     200: z.union([uploadReceiptSchema, multipartReceiptSchema]).describe('All of it was stored already'),
-    400: problemResponse(
-      'The body does not match its encoding or its digest; nothing of it is kept',
-      uploadProblemSchema,
-    ),
+    400: problemResponse('The body does not match its encoding or its digest; nothing is stored', uploadProblemSchema),
     202: z
       .union([uploadReceiptSchema, multipartReceiptSchema])
       .describe('Stored; Location is the transcript, if it is one'),
-    207: multipartReceiptSchema.describe('Multipart: at least one file was refused, see its `error`'),
+    207: multipartReceiptSchema.describe('Multipart upload where at least one file was refused, see its `error`'),
     408: problemResponse('The client was silent for too long', uploadProblemSchema),
     413: problemResponse('Larger than the limit, decoded', uploadProblemSchema),
     415: problemResponse('An encoding, or a kind of multipart, that is not supported; see Accept-Encoding'),
@@ -76,7 +73,7 @@ const continuationSchema = {
   summary: 'Upload what was added to a transcript',
   description: [
     'The body follows the stored bytes. Both together are treated like an upload of the whole, once their SHA-256 matches:',
-    'a client that is wrong about the stored bytes gets `400` or `409`, nothing is kept, and it should upload the whole.',
+    'a client that is wrong about the stored bytes gets `400` or `409`, nothing is stored, and it should upload the whole.',
   ].join(' '),
   tags: ['transcripts'],
   params: transcriptParamsSchema,
@@ -85,7 +82,7 @@ const continuationSchema = {
   response: {
     200: uploadReceiptSchema.describe('The whole was stored already'),
     202: uploadReceiptSchema.describe('Stored; Location is the transcript'),
-    400: problemResponse('Stored and added bytes together do not match the SHA-256; nothing of it is kept'),
+    400: problemResponse('Stored and added bytes together do not match the SHA-256; nothing is stored'),
     404: problemResponse('The workspace has no such transcript'),
     409: problemResponse('The stored transcript does not end where the body begins, or its bytes are missing'),
     413: problemResponse('Larger than the limit, decoded'),
@@ -249,7 +246,8 @@ async function handleMultipart(
     throw new ProblemError('unsupported-encoding', 'A multipart body is accepted only without Content-Encoding');
   }
   if (hasDigests(parseDigests(request.headers))) {
-    const detail = 'A digest is checked of a body that is one transcript: a multipart body is stored file by file';
+    const detail =
+      'A digest is only checked for a body that is one transcript, because a multipart body is stored file by file';
     throw new ProblemError('invalid-digest', detail);
   }
   const workspaceId = workspaceOf(request);

@@ -84,7 +84,7 @@ export async function addWorkspaceRoutes(
       );
       if (outcome === 'taken') throw taken(name);
       if (outcome === 'default') {
-        throw new ProblemError('default-workspace', 'Commands use it if they name no workspace: it keeps its name');
+        throw new ProblemError('default-workspace', 'Commands use it if they name no workspace, so it keeps its name');
       }
       return await find(id);
     });

@@ -75,9 +75,9 @@ const documentRoute: SwaggerTransform = (document) => {
         400: problemResponse('A parameter is not valid, or the body cannot be read'),
         401: problemResponse('No API key, or not a valid one'),
         403: problemResponse(`The key lacks the scope \`${scope}\``),
-        429: problemResponse('Too many requests; Retry-After tells when to come back'),
+        429: problemResponse('Too many requests; retry after Retry-After seconds'),
         500: problemResponse('A fault of the server'),
-        503: problemResponse('Database or raw store are away; Retry-After tells when to come back'),
+        503: problemResponse('The database or raw store is unavailable; retry after Retry-After seconds'),
       }),
     },
   };

@@ -61,7 +61,7 @@ function parseField(name: string, value: string): ExpectedDigest[] {
   const digests = [...members].flatMap(([algorithm, [item]]) =>
     ALGORITHMS.has(algorithm) ? [toDigest(name, algorithm, item)] : [],
   );
-  if (digests.length === 0) throw invalid(name, 'names no supported algorithm: send sha-256 or sha-512');
+  if (digests.length === 0) throw invalid(name, 'names no supported algorithm. Send sha-256 or sha-512');
   return digests;
 }
 
@@ -103,7 +103,7 @@ export async function* verifyDigests(
   for (const { algorithm, value } of [...digests, ...(trailers?.() ?? [])]) {
     const digest = found.get(algorithm);
     if (digest !== undefined && !digest.equals(value)) {
-      throw new ProblemError('digest-mismatch', 'The bytes received are not those sent: send them again');
+      throw new ProblemError('digest-mismatch', 'The received bytes differ from the sent ones. Send them again');
     }
   }
 }

@@ -22,7 +22,7 @@ describe('createUploadSlots', () => {
     const greedy = [slots.run('greedy', () => promise), slots.run('greedy', () => promise)];
     await expect(slots.run('greedy', async () => {})).rejects.toMatchObject({
       slug: 'too-many-uploads',
-      message: 'At most 2 uploads of one key at once; try again',
+      message: 'At most 2 uploads of one key at a time; try again',
       headers: { 'retry-after': '2' },
     });
     expect(await slots.run('other', async () => 'stored')).toBe('stored');

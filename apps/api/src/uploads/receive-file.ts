@@ -39,7 +39,7 @@ export function createUploadSlots(maxConcurrentUploads: number): UploadSlots {
 }
 
 const toTooMany = (limit: string): ProblemError =>
-  new ProblemError('too-many-uploads', `${limit} at once; try again`, {
+  new ProblemError('too-many-uploads', `${limit} at a time; try again`, {
     headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
   });
 

@@ -124,6 +124,6 @@ export async function backfillWithProgress(
 function toStallNote(waitingCount: number): string {
   return (
     `${formatCountOf(waitingCount, 'transcript')} stored, which no worker has touched for ${formatDuration(STALL_MS)}. ` +
-    'Is one running (`recount worker`)? It may start later: nothing is lost. Ctrl-C or --no-wait ends the waiting.'
+    'Is one running (`recount worker`)? It may start later, and nothing is lost. Ctrl-C or --no-wait ends the waiting.'
   );
 }

@@ -31,7 +31,7 @@ const NO_TARGET_MESSAGE = `${NO_API_MESSAGE} Or set DATABASE_URL and RECOUNT_RAW
 export async function chooseTarget(context: CliContext, options: TargetOptions): Promise<ChosenTarget> {
   if (options.direct) return await openDirectTarget(context, options);
   if (options.workspace !== undefined) {
-    throw new UsageError('--workspace goes with --direct: an API key belongs to a workspace.');
+    throw new UsageError('--workspace goes with --direct, because an API key belongs to a workspace.');
   }
   const place = await findApi(context, options);
   if (place === undefined) throw new CliError(NO_TARGET_MESSAGE);

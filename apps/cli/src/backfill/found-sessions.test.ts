@@ -39,7 +39,7 @@ it('ingests them only after consent', async () => {
     const found = await findOnMachine(context, { agent: [] });
     const paths = await confirmFound(context, found, { isConfirmed: false, asJson: false });
     expect(paths?.length).toBe(count);
-    expect(context.err()).toContain('Bring these 2 files (3.0 kB)? [y/N]');
+    expect(context.err()).toContain('Import these 2 files (3.0 kB)? [y/N]');
   }
 });
 
@@ -67,7 +67,7 @@ it('prints the command to type if there is no terminal to ask on', async () => {
 it('names the agents it looked for if it finds no sessions', async () => {
   const context = createContext();
   const nothing = confirmFound(context, [], { isConfirmed: true, asJson: false });
-  await expect(nothing).rejects.toThrow(/those of Claude Code, Codex/);
+  await expect(nothing).rejects.toThrow(/sessions of Claude Code, Codex/);
   await expect(findOnMachine(context, { agent: ['hal'] })).rejects.toThrow(/No agent hal: recount knows claude-code/);
 });
 
@@ -82,9 +82,7 @@ it('names links to sessions that are not followed, also if nothing else is found
   expect(JSON.parse(asJson.out()).places).toMatchObject([{ files: 2, links: [link] }]);
   const usage = createContext();
   await showUsage(usage, [], { cache: false });
-  expect(usage.err().replaceAll(/\s+/g, ' ')).toContain(
-    `${link} (a symbolic link, which is not followed: name what it`,
-  );
+  expect(usage.err().replaceAll(/\s+/g, ' ')).toContain(`${link} (a symbolic link, which is not followed; name its`);
   await rename(join(home, '.claude/projects/-home-ada-app'), join(home, 'moved'));
   await rm(link);
   await symlink(join(home, 'moved'), link);

@@ -61,7 +61,7 @@ export async function showFound(context: CliContext, found: readonly FoundSessio
 function noteLinks(context: CliContext, found: readonly FoundSessions[]): void {
   const links = found.flatMap(({ links }) => links);
   for (const path of links.slice(0, MAX_NAMED_LINKS))
-    note(context, `Not followed: ${path}, a symbolic link. Name what it points to: recount backfill FOLDER.`);
+    note(context, `Not followed: ${path}, a symbolic link. Name its target with recount backfill FOLDER.`);
   const rest = links.length - MAX_NAMED_LINKS;
   if (rest > 0) note(context, `Not followed: ${formatCount(rest)} more (--list --json names them all).`);
 }
@@ -134,17 +134,19 @@ export async function confirmFound(
   if (readable.every(({ files, denied }) => files.length + denied.length === 0)) {
     if (!isConfirmed && !asJson) noteLinks(context, readable);
     const agents = AGENTS.filter(({ places }) => places !== undefined).map(({ label }) => label);
-    throw new CliError(`No sessions found: recount looked for those of ${agents.join(', ')}. Name files or folders.`);
+    throw new CliError(
+      `No sessions found. recount looked for sessions of ${agents.join(', ')}. Name files or folders.`,
+    );
   }
   // Paths without permission fail when they are read: they are then listed and counted, and affect the exit code.
   const paths = readable.flatMap(({ files, denied }) => [...files.map(({ path }) => path), ...denied]);
   if (isConfirmed) return paths;
   if (!asJson) await showFound(context, found, false);
   if (!context.stdin.isTTY || !context.stderr.isTTY) {
-    throw new UsageError('To take all of these, type `recount backfill --yes`; or name files and folders.');
+    throw new UsageError('To import all of them, run `recount backfill --yes`, or name files and folders.');
   }
   const terminal = createInterface({ input: context.stdin, output: context.stderr });
-  const question = `Bring ${paths.length === 1 ? 'this file' : `these ${formatCount(paths.length)} files`} (${formatBytes(sumBytes(readable))})? [y/N] `;
+  const question = `Import ${paths.length === 1 ? 'this file' : `these ${formatCount(paths.length)} files`} (${formatBytes(sumBytes(readable))})? [y/N] `;
   const answer = await terminal
     .question(question, { signal: context.listenForInterruption() })
     .finally(() => terminal.close());
@@ -156,7 +158,7 @@ export async function confirmFound(
 function toRemark(found: FoundSessions): string {
   if (found.place.holds === 'attachments') return ' (files stored with transcripts)';
   if (holdsSessions(found)) return '';
-  return ` (${found.place.what ?? 'beside the sessions'}: not brought)`;
+  return ` (${found.place.what ?? 'beside the sessions'}: not imported)`;
 }
 
 function toHomeFolder({ environment }: CliContext): string {

@@ -26,7 +26,7 @@ export async function obtainKey(context: CliContext, { url, keyFile, known, mach
 /** The key's holder. Throws CliError if it cannot upload: later, nobody would notice the failure. */
 export async function checkKey(url: string, key: string): Promise<KeyHolderAnswer> {
   const holder = await createApiClient({ url, key }).request<KeyHolderAnswer>('/v1/key');
-  if (holder === undefined) throw new CliError(`${url} is a recount of an earlier version: update it first.`);
+  if (holder === undefined) throw new CliError(`${url} runs an earlier version of recount. Update it first.`);
   if (!holder.scopes.some((scope) => scope === 'ingest' || scope === 'admin')) {
     throw new CliError(`The key has the scopes ${holder.scopes.join(', ')}; sending sessions needs ingest.`);
   }

@@ -25,7 +25,7 @@ export async function showConnection(context: CliContext, asJson: boolean): Prom
   if (status.lastError !== undefined) context.exitCode = 1;
   if (asJson) return print(context, JSON.stringify(state, null, 2));
   const toTime = (timestamp: string | undefined): string => formatTimestamp(timestamp ?? null, false) || '–';
-  print(context, `Connected to ${url} as ${machine}, ${person ?? 'nobody in particular'}`);
+  print(context, `Connected to ${url} as ${machine}, ${person ?? 'no person set'}`);
   print(context, `Hooks        ${hookCommand === null ? 'none' : connection.hooks.map(({ path }) => path).join(', ')}`);
   print(
     context,

@@ -13,7 +13,7 @@ export async function fetchKeyByCode(context: CliContext, url: string, machine: 
   const signal = context.listenForInterruption();
   const asked = await post(`${url}/v1/device/code`, { client_id: 'recount', scope: 'ingest', machine }, signal);
   if (asked.status === 404) {
-    throw new CliError(`${url} gives no codes: set RECOUNT_API_KEY, or give --key-file.`);
+    throw new CliError(`${url} does not support device login. Set RECOUNT_API_KEY or pass --key-file.`);
   }
   if (asked.status !== 200) throw new CliError(`${url} gives no code: ${toReason(asked)}`);
   const { device_code, user_code, verification_uri, expires_in, interval } = JSON.parse(asked.text) as DeviceCode;
@@ -30,9 +30,9 @@ export async function fetchKeyByCode(context: CliContext, url: string, machine: 
     const refusal = answer?.status === 400 ? (JSON.parse(answer.text) as Partial<DeviceRefusal>).error : undefined;
     if (refusal === 'slow_down') intervalS += SLOW_DOWN_S;
     if (refusal === 'expired_token') break;
-    if (refusal === 'access_denied') throw new CliError('The key that approved the code was revoked: try again.');
+    if (refusal === 'access_denied') throw new CliError('The key that approved the code was revoked. Try again.');
   }
-  throw new CliError(`Nobody approved the code ${user_code}: run the command again for a new one.`);
+  throw new CliError(`The code ${user_code} was not approved. Run the command again for a new one.`);
 }
 
 /** The network may be unavailable for a moment. */

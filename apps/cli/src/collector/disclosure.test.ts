@@ -38,7 +38,9 @@ it('removes secrets, and leaves the rest unchanged', async () => {
 });
 
 it('keeps a session local if it does not say where it ran', () => {
-  expect(decide({ excludes: ['/a'] }, Buffer.from('{"type":"user"}\n'))).toBe('it does not say in which folder it ran');
+  expect(decide({ excludes: ['/a'] }, Buffer.from('{"type":"user"}\n'))).toBe(
+    'it does not name the folder where it ran',
+  );
   expect(decide({ excludes: [], usageOnly: ['/'] }, toSession('/anywhere'))).toBe('usage only');
   expect(decide({ excludes: [], usageOnly: ['/'] }, Buffer.from('{}\n'))).toBe(
     'its usage cannot be separated from its texts',

@@ -22,7 +22,8 @@ export function createDisclosure({
   return (path, head) => {
     const { format, sessionId = path } = identifyTranscript({ path, head: head.subarray(0, IDENTIFY_HEAD_BYTES) });
     const project = format === undefined ? null : readProject(sessionId, format, head);
-    if (goesByFolder && project === null) return { kind: 'nothing', reason: 'it does not say in which folder it ran' };
+    if (goesByFolder && project === null)
+      return { kind: 'nothing', reason: 'it does not name the folder where it ran' };
     const excluded = excludes.find((folder) => isBelow(project ?? '', folder));
     if (excluded !== undefined) return { kind: 'nothing', reason: `excluded: ${excluded}` };
     if (usageOnlyEverywhere || usageOnly.some((folder) => isBelow(project ?? '', folder))) {

@@ -20,7 +20,7 @@ async function endHolder(path: string, deadlineMs: number): Promise<void> {
     const holder = readLockHolder(path);
     const pid = holder !== undefined && isVisible(holder) ? holder.pid : undefined;
     if (performance.now() > deadlineMs) {
-      throw new CliError(`Process ${pid ?? '(unknown)'} sends sessions and does not stop: end it, and run this again.`);
+      throw new CliError(`Process ${pid ?? '(unknown)'} sends sessions and does not stop. End it, and run this again.`);
     }
     // A process that has just taken the lock has not written its note yet: a note seen twice is its own.
     if (pid !== undefined && pid === seen && pid !== ended) {

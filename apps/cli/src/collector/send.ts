@@ -22,7 +22,7 @@ function toSendDependencies(context: CliContext, connection: Connection): SendDe
       const lock = takeProcessLock(folder.lock);
       if (lock === undefined || hasConnection(context)) return lock;
       lock.release();
-      throw new CliError('This machine was disconnected in the meantime.');
+      throw new CliError('This machine was disconnected while sending.');
     },
     readTargetVersion: async () => (await client.request<KeyHolderAnswer>('/v1/key'))?.server_version ?? '',
     decide: createDisclosure(connection),

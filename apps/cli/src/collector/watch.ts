@@ -66,7 +66,7 @@ export async function watchSessions(context: CliContext): Promise<void> {
   };
   const { transcripts, databases } = listWatched(context);
   const onLimit = (): void =>
-    note(context, 'The system allows no more file watchers: changes in some folders are found once a day.');
+    note(context, 'The system allows no more file watchers. Changes in some folders are found once a day.');
   const onDenied = (folder: string): void => note(context, `No permission to read ${folder}: nothing in it is sent.`);
   const watches = await Promise.all([
     watchFolders(transcripts, {

@@ -37,7 +37,7 @@ const COLUMNS = [
 
 export function createAuditCommand(context: CliContext): Command {
   return new Command('audit')
-    .description('Show who changed what: keys, settings, prices, deletions, runs over all transcripts')
+    .description('Show who changed keys, settings and prices, deleted data, or ran jobs over all transcripts')
     .option('--action <action>', 'such as key.create or session.delete')
     .option('--actor <actor>', 'key:<id>, operator:<name> or system')
     .option('--subject <id>', 'changes of this key, session or transcript')
@@ -66,7 +66,7 @@ async function showAudit(context: CliContext, options: AuditOptions): Promise<vo
   const timeZone = toTimeZone(options);
   const rows = list.entries.map((entry) => toRow(entry, timeZone));
   for (const line of formatTable(COLUMNS, rows, toPrintWidth(context))) print(context, line);
-  if (list.next_cursor !== null) note(context, 'There are earlier ones: raise --limit, or narrow it down.');
+  if (list.next_cursor !== null) note(context, 'There are earlier entries. Raise --limit, or narrow the filters.');
 }
 
 function toRow({ at, actor, action, subjects, details }: Entry, timeZone: string): string[] {
@@ -86,7 +86,7 @@ async function readAudit(context: CliContext, options: AuditOptions): Promise<Au
   };
   return await withReadingClient(context, options, async (client) => {
     const list = await client.request<AuditList>('/v1/audit', { query });
-    if (list === undefined) throw new CliError(`${client.place.url} keeps no audit log: is it an older version?`);
+    if (list === undefined) throw new CliError(`${client.place.url} keeps no audit log. Is it an older version?`);
     return list;
   });
 }

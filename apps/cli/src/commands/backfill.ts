@@ -22,7 +22,7 @@ const MAX_CONCURRENCY = 16;
 
 export function createBackfillCommand(context: CliContext): Command {
   return new Command('backfill')
-    .description('Ingest transcripts from files, folders, archives and buckets, or those of this machine’s agents')
+    .description('Import transcripts from files, folders, archives and buckets, or from this machine’s agents')
     .argument(
       '[path...]',
       'files, folders, agents’ databases, .jsonl.gz, .jsonl.zst, .tar, .tar.gz, .zip, s3://bucket/prefix; ' +
@@ -38,7 +38,7 @@ export function createBackfillCommand(context: CliContext): Command {
     .option('-v, --verbose', 'name each file that is skipped, and why')
     .option('--dry-run', 'read, identify and hash, show what would be ingested, and write nothing')
     .option('--since <date>', 'only what was modified since: 2026-03-01, 7d, 12h', (text) => parseSince(text))
-    .option('--concurrency <n>', 'transcripts processed at once', wholeNumber(1, MAX_CONCURRENCY), 4)
+    .option('--concurrency <n>', 'transcripts to process concurrently', wholeNumber(1, MAX_CONCURRENCY), 4)
     .option('--no-wait', 'end when all is stored, without waiting until it is ingested')
     .option('--person <name>', 'whose sessions these are, such as an email address')
     .option('--machine <name>', 'machine that they come from')
@@ -112,7 +112,7 @@ async function backfill(context: CliContext, given: string[], options: BackfillC
     if (!options.json) showAttachments(context, attachments, { isDryRun });
     if (report.skipped > refused && !options.verbose && !options.json)
       note(context, '--verbose names what is skipped.');
-    if (report.isInterrupted) note(context, 'Interrupted: run it again to continue.');
+    if (report.isInterrupted) note(context, 'Interrupted. Run it again to continue.');
     if (report.failed + attachments.failed + refused > 0) context.exitCode = 1;
     if (report.isInterrupted) context.exitCode = INTERRUPTED_EXIT_CODE;
   } finally {
@@ -122,7 +122,7 @@ async function backfill(context: CliContext, given: string[], options: BackfillC
 
 function checkGiven(given: string[], options: BackfillCommandOptions): string[] {
   if (!options.list && options.agent.length === 0) return given;
-  throw new UsageError('--list and --agent are for this machine’s sessions: leave out the paths.');
+  throw new UsageError('--list and --agent apply to this machine’s sessions. Leave out the paths.');
 }
 
 /** Transcripts on this machine; undefined if there is nothing to ingest. */
@@ -144,7 +144,7 @@ async function openTarget(context: CliContext, options: BackfillCommandOptions) 
     return await chooseTarget(context, options);
   } catch (error) {
     if (!options.dryRun || (error as Error).name !== 'CliError') throw error;
-    note(context, 'No server and no database: everything counts as new.');
+    note(context, 'No server and no database, so everything counts as new.');
     return undefined;
   }
 }

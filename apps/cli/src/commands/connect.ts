@@ -22,7 +22,7 @@ interface ConnectOptions {
 
 export function createConnectCommand(context: CliContext): Command {
   return new Command('connect')
-    .description('Send the sessions of this machine’s agents to a recount server, now and from now on')
+    .description('Upload the sessions of this machine’s agents to a recount server, both existing and new ones')
     .argument(
       '[url]',
       'server, such as https://recount.example.com; without it, shows what this machine is connected to',
@@ -44,7 +44,7 @@ export function createConnectCommand(context: CliContext): Command {
       'working directories whose sessions are sent with only tokens, tool names and times; without one, all',
     )
     .option('--redact', 'remove secrets such as API keys before anything is sent')
-    .option('--no-hooks', 'leave the agents’ settings alone: sessions are sent by `recount send`, e.g. from cron')
+    .option('--no-hooks', 'leave the agents’ settings alone; send sessions with `recount send`, e.g. from cron')
     .option('--dry-run', 'show what would be changed and sent, and do nothing')
     .option('-y, --yes', 'change the agents’ settings without asking')
     .option('--json', 'print the state of the connection as JSON')
@@ -55,7 +55,7 @@ The agents' settings get hooks that note which session changed: existing hooks s
 background process then sends new content once the file is no longer written to. Without a network, sessions are kept
 until they can be sent, even if the agent deletes them. The key is stored in the data directory (~/.recount), readable
 by its owner only; it needs the scope ingest. Without one, a code is shown, and running \`recount keys approve CODE\`
-on the server admits this machine.
+on the server approves this machine.
 \`recount disconnect\` undoes it all.
 
 Examples:
@@ -131,11 +131,11 @@ async function connect(context: CliContext, url: string, options: ConnectOptions
     await writeConnection(context, { ...connection, hooks: [...known, ...planned], madeFolders });
     await applyHooks(changes);
   } else if (options.hooks) {
-    note(context, 'The settings are unchanged: run `recount send`, e.g. from cron, to send new content.');
+    note(context, 'The settings are unchanged. Run `recount send`, e.g. from cron, to send new content.');
   }
   startSender(context);
   await showNotRead(context);
-  print(context, `Connected to ${server} as ${connection.machine}, ${connection.person ?? 'nobody in particular'}.`);
+  print(context, `Connected to ${server} as ${connection.machine}, ${connection.person ?? 'no person set'}.`);
   print(context, 'Existing sessions are sent in the background; `recount connect` shows the progress.');
 }
 

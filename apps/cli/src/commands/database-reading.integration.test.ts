@@ -78,7 +78,7 @@ describe('with DATABASE_URL alone', () => {
       overrides: [{ ...price, startsAt: '2026-01-01T00:00:00.000Z' }],
     });
     expect(await run('prices', 'unset', '--all')).toMatchObject({ exitCode: 0 });
-    expect((await run('prices', 'list')).out).toContain('The workspace has no prices of its own.');
+    expect((await run('prices', 'list')).out).toContain('The workspace has no custom prices.');
   });
 
   it('reports what is wrong with a file of prices, and sets none of them', async () => {

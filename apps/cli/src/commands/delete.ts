@@ -15,14 +15,14 @@ interface DeleteOptions extends ApiOptions {
   yes?: boolean;
 }
 
-const NO_SERVER = `Deleting needs a server, which has the raw bytes: start one with \`${START_COMMAND}\`, or name one with --server.`;
+const NO_SERVER = `Deleting needs a server, which has the raw bytes. Start one with \`${START_COMMAND}\`, or name one with --server.`;
 const PAGE_LIMIT = 500;
 const SHOWN = 20;
 
 export function createDeleteCommand(context: CliContext): Command {
   return addPlaceOptions(
     new Command('delete')
-      .description('Delete sessions for good: their rows, their transcripts and the raw bytes')
+      .description('Delete sessions permanently, with their rows, their transcripts and the raw bytes')
       .argument('[session...]', 'ids, or their beginnings, as `recount sessions` prints them')
       .option('--project <path>', 'all sessions of this project')
       .option('--yes', 'delete without asking'),
@@ -41,7 +41,7 @@ Examples:
 }
 
 async function deleteSessions(context: CliContext, names: string[], options: DeleteOptions): Promise<void> {
-  if ((names.length === 0) === (options.project === undefined)) throw new UsageError('Give sessions, or --project.');
+  if ((names.length === 0) === (options.project === undefined)) throw new UsageError('Pass session ids or --project.');
   const [{ withReadingClient }, { confirm }] = await Promise.all([
     import('../connection/reading-client.ts'),
     import('../terminal/confirm.ts'),
@@ -53,7 +53,7 @@ async function deleteSessions(context: CliContext, names: string[], options: Del
     if (sessions.length === 0) return note(context, 'There is nothing to delete.');
     const unique = [...new Map(sessions.map((session) => [session.session_id, session])).values()];
     for (const line of describe(unique, toPrintWidth(context))) print(context, line);
-    if (!(await confirm(context, 'Delete this for good?', options.yes ?? false)))
+    if (!(await confirm(context, 'Delete this permanently?', options.yes ?? false)))
       return note(context, 'Nothing is deleted.');
     for (const { session_id: id } of unique) {
       const answer = await client.request(`/v1/sessions/${encodeURIComponent(id)}`, { method: 'DELETE' });

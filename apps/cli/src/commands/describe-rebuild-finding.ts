@@ -10,16 +10,16 @@ export function describeRebuildFinding(finding: RebuildFinding): string {
     }
     case 'renamed-workspace':
       return finding.wantedName === null
-        ? `workspace ${finding.workspaceId} has no record in the raw store: its name, settings and prices are lost; it is named by its id`
+        ? `workspace ${finding.workspaceId} has no record in the raw store. Its name, settings and prices are lost; it is named by its id`
         : `workspace ${finding.workspaceId} is called ${finding.name}, as another one has the name ${finding.wantedName}`;
     case 'lost-figures':
-      return `workspace ${finding.workspaceId} deletes raw transcripts after ${finding.rawMaxAgeDays} days: the figures of those it has deleted are lost`;
+      return `workspace ${finding.workspaceId} deletes raw transcripts after ${finding.rawMaxAgeDays} days, so the figures of deleted ones are lost`;
     case 'unidentified-object':
-      return `object ${finding.objectKey} names no session: it is one of its own now, ${finding.transcriptId}`;
+      return `object ${finding.objectKey} names no session, so it is now the separate session ${finding.transcriptId}`;
     case 'guessed-objects':
-      return `${formatCountOf(finding.count, 'object')} without a description: their sessions are those that their lines name, their paths are lost`;
+      return `${formatCountOf(finding.count, 'object')} without a description. Their sessions come from their lines, their paths are lost`;
     case 'young-objects':
-      return `${formatCountOf(finding.count, 'object')} younger than --min-age, skipped: run it again later, or with --min-age 0m if no upload is in progress`;
+      return `${formatCountOf(finding.count, 'object')} younger than --min-age skipped. Run it again later, or with --min-age 0m if no upload is in progress`;
     case 'unknown-objects':
       return `${formatCountOf(finding.count, 'object')} not of recount, left alone`;
   }

@@ -6,13 +6,13 @@ import { formatCountOf } from '../terminal/format-values.ts';
 
 export function createDisconnectCommand(context: CliContext): Command {
   return new Command('disconnect')
-    .description('Remove the hooks, and forget server, key and what was sent')
+    .description('Remove the hooks, server, key and send history')
     .option('--force', 'even if some sessions were not sent yet')
     .addHelpText(
       'after',
       `
 Settings that were not changed since are restored byte for byte; from others only the hooks are removed. Files and
-folders that \`recount connect\` made are removed, too, unless they contain something else by now. A running sender is
+folders that \`recount connect\` made are removed, too, unless other files have been added. A running sender is
 stopped. What the server has stays there.
 
 Example:
@@ -28,7 +28,7 @@ async function disconnect(context: CliContext, force: boolean): Promise<void> {
   const waiting = await listWaiting(toCollectorFolder(context));
   if (waiting.length > 0 && !force) {
     throw new CliError(
-      `${formatCountOf(waiting.length, 'session')} not sent yet: run \`recount send\` first, or give --force to discard what only recount has kept.`,
+      `${formatCountOf(waiting.length, 'session')} not sent yet. Run \`recount send\` first, or pass --force to discard data that only recount has.`,
     );
   }
   if (connection.hookCommand !== null) {

@@ -29,14 +29,11 @@ export function createDoctorCommand(context: CliContext): Command {
     )
     .option('--rebuild', 'restore workspaces and transcripts from the raw store, then do what --fix does')
     .option('--checksums', 'read every raw object and compare its SHA-256: takes as long as the store takes to read')
-    .option(
-      '--deep',
-      'read every table and index of the database, and find what is damaged: needs the extension amcheck',
-    )
+    .option('--deep', 'check every table and index of the database for damage (needs the extension amcheck)')
     .addOption(
       new Option(
         '--min-age <span>',
-        'skip younger jobs, and younger objects without a row: an upload may be in progress',
+        'skip younger jobs, and younger objects without a row, which may be uploads in progress',
       )
         .argParser(parseTimeSpan)
         .default(HOUR_MS, '1h'),
@@ -207,8 +204,8 @@ function toRebuildSummary({ objects, registered, registeredBytes }: RebuildProgr
 }
 
 function toSummary(findings: readonly unknown[], seriousCount: number, isRepairable: boolean): string {
-  const advice = isRepairable ? ' `recount doctor --fix` repairs some of it.' : '';
-  const attention = `${formatCount(seriousCount)} of which ${seriousCount === 1 ? 'needs' : 'need'} attention`;
+  const advice = isRepairable ? ' `recount doctor --fix` repairs some of them.' : '';
+  const attention = `${formatCount(seriousCount)} ${seriousCount === 1 ? 'needs' : 'need'} attention`;
   return `${formatCountOf(findings.length, 'finding')}, ${attention}.${advice}`;
 }
 
@@ -239,7 +236,7 @@ function describeFinding(finding: Finding | RebuildFinding): string {
     case 'lost-job':
       return `transcript ${finding.transcriptId} waits for a job that is not in the queue${finding.fixed ? ': enqueued again' : ''}`;
     case 'failed-transcript':
-      return `transcript ${finding.transcriptId} was given up: \`recount requeue ${finding.transcriptId}\` tries again`;
+      return `transcript ${finding.transcriptId} was marked as failed. \`recount requeue ${finding.transcriptId}\` tries again`;
     case 'orphan-stream':
       return `orphan stream ${finding.objectKey}, ${formatBytes(finding.sizeBytes)}: ${finding.fixed ? 'has its row again' : 'no stream names it'}`;
     case 'missing-stream':
@@ -247,7 +244,7 @@ function describeFinding(finding: Finding | RebuildFinding): string {
     case 'wrong-stream-size':
       return `stream ${finding.streamId}: its object has ${finding.sizeBytes} bytes, which is not what was sent`;
     case 'wrong-stream-content':
-      return `stream ${finding.streamId}: the bytes of its object ${finding.objectKey} have changed since they were stored, or cannot be read: restore a backup`;
+      return `stream ${finding.streamId}: the bytes of its object ${finding.objectKey} have changed since they were stored, or cannot be read. Restore a backup`;
     case 'orphan-attachment':
       return `orphan attachment ${finding.objectKey}, ${formatBytes(finding.sizeBytes)}: ${finding.fixed ? 'has its row again, or was not needed' : 'no session names it'}`;
     case 'damaged-attachment':
@@ -263,9 +260,9 @@ function describeFinding(finding: Finding | RebuildFinding): string {
     case 'unchecked-database':
       return `tables and indexes were not checked: ${finding.reason}`;
     case 'stale-uploads':
-      return `remains of ${finding.count} interrupted uploads: deleted`;
+      return `remains of ${finding.count} interrupted uploads, deleted`;
     case 'undescribed-objects':
-      return `${formatCountOf(finding.count, 'object')} without a description in the raw store, from which the database could be rebuilt: described now`;
+      return `${formatCountOf(finding.count, 'object')} without a description in the raw store, which a rebuild of the database needs, described now`;
     default:
       return describeRebuildFinding(finding);
   }
@@ -273,7 +270,7 @@ function describeFinding(finding: Finding | RebuildFinding): string {
 
 const OBSTACLES = {
   'no-workspace': 'its workspace is not in the database: `recount doctor --rebuild` restores it',
-  damaged: 'its bytes are not those that were stored: restore a backup, or upload the file again and delete it',
+  damaged: 'its bytes differ from the stored ones. Restore a backup, or upload the file again and delete it',
   unreadable: 'it is not a readable transcript',
 } as const;
 

@@ -35,7 +35,7 @@ export function createExportCommand(context: CliContext): Command {
         'Write API responses, messages or sessions to a file, all columns of all rows; or one session to read',
       )
       .addArgument(new Argument('<dataset>', 'what to export').choices([...DATASETS, 'session']))
-      .argument('[session]', 'with session: its id, or the beginning of it')
+      .argument('[session]', 'with session, the id or its beginning')
       .addOption(
         new Option('--format <format>', 'format of the file (default: csv; for a session html)').choices([
           ...FORMATS,
@@ -44,7 +44,7 @@ export function createExportCommand(context: CliContext): Command {
       )
       .option('-o, --output <file>', 'file to write; default: stdout')
       .option('--lines <range>', 'of a session, only these lines of its transcript: 10-80, 10-', parseLineRange)
-      .option('--sanitize', 'of a session, only the structure: no texts, paths and names')
+      .option('--sanitize', 'of a session, only the structure, without texts, paths and names')
       .option('--no-redact', 'of a session, keep secrets'),
   )
     .addHelpText(
@@ -76,7 +76,7 @@ async function exportSession(
   name: string | undefined,
   options: ExportCommandOptions,
 ): Promise<void> {
-  if (name === undefined) throw new UsageError('Give the session: recount export session 0fae0449');
+  if (name === undefined) throw new UsageError('Name the session, e.g. recount export session 0fae0449');
   const format = DOCUMENT_FORMATS.find((each) => each === (options.format ?? 'html'));
   if (format === undefined) throw new UsageError(`A session is ${DOCUMENT_FORMATS.join(', ')}, not ${options.format}.`);
   const [{ withReadingClient }, { readDocument, readSession }] = await Promise.all([
@@ -101,7 +101,7 @@ async function exportSession(
 async function exportRows(context: CliContext, dataset: Dataset, options: ExportOptions): Promise<void> {
   const { format, output } = options;
   if (output === undefined && format === 'parquet' && context.stdout.isTTY) {
-    throw new UsageError('Parquet cannot be shown on a terminal: give a file with -o.');
+    throw new UsageError('Parquet cannot be shown on a terminal. Name a file with -o.');
   }
   const signal = context.listenForInterruption();
   await writeOutput(context, output, (file) => writeRows(context, dataset, options, file, signal));

@@ -85,10 +85,10 @@ async function uninstall(context: CliContext, { yes = false, dryRun = false }: U
     for (const folder of found) {
       for await (const { path, bytes } of listFiles(folder)) print(context, `${formatBytes(bytes)}\t${path}`);
     }
-    return note(context, 'Nothing is deleted: this was a dry run.');
+    return note(context, 'Nothing was deleted, because this was a dry run.');
   }
   for (const line of formatPlaces(found)) print(context, line);
-  if (!(await confirm(context, 'Delete all of this for good?', yes))) return note(context, 'Nothing is deleted.');
+  if (!(await confirm(context, 'Delete all of this permanently?', yes))) return note(context, 'Nothing is deleted.');
   const pid = await stop(directory);
   if (pid !== undefined) note(context, `recount (process ${pid}) has stopped.`);
   for (const folder of found) await deleteOwnFiles(folder);
@@ -116,7 +116,7 @@ async function requireInstallation({ path, credentials, log, postgres }: DataDir
   const entries = await readdir(path).catch((): string[] => []);
   const own = [credentials, dirname(log), postgres].map((each) => each.slice(path.length + 1));
   if (entries.length > 0 && !own.some((name) => entries.includes(name))) {
-    throw new CliError(`${path} contains no installation of recount: nothing was deleted.`);
+    throw new CliError(`${path} contains no installation of recount. Nothing was deleted.`);
   }
 }
 
@@ -127,8 +127,10 @@ function requireOwnFiles(found: readonly (OwnedFolder & FolderContents)[]): void
   const shown = foreign.slice(0, MAX_FOREIGN).map((path) => `  ${path}`);
   const more = foreign.length >= MAX_FOREIGN ? ['  …'] : [];
   throw new CliError(
-    ['These files are not recount’s: nothing was deleted. Move them away, then try again.', ...shown, ...more].join(
-      '\n',
-    ),
+    [
+      'These files do not belong to recount. Nothing was deleted. Move them away, then try again.',
+      ...shown,
+      ...more,
+    ].join('\n'),
   );
 }

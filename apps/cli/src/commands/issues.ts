@@ -31,7 +31,7 @@ const MAX_LIMIT = 100_000;
 export function createIssuesCommand(context: CliContext): Command {
   return addPlaceOptions(
     new Command('issues')
-      .description('Transcripts that failed or have faulty lines: names, lines and reasons')
+      .description('Transcripts that failed or have faulty lines, with names, lines and reasons')
       .argument('[session]', 'only this session; the beginning of its id is enough')
       .option('--warnings', 'also transcripts with nothing but warnings')
       .option('--lines <n>', 'issues shown of each transcript', wholeNumber(0, MAX_LINES), 5)

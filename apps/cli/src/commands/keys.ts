@@ -14,7 +14,7 @@ const SCOPES = ['ingest', 'read', 'admin', 'operator'] as const satisfies readon
 const DEFAULT_SCOPES: ApiKeyScope[] = ['ingest', 'read'];
 const WORKSPACE_OPTION = ['--workspace <name>', 'workspace', 'default'] as const;
 const JSON_OPTION = ['--json', 'print JSON'] as const;
-const EXPIRES_OPTION = ['--expires <when>', '90d, 12h, 2027-01-31 or never: when it expires'] as const;
+const EXPIRES_OPTION = ['--expires <when>', 'expiry, such as 90d, 12h, 2027-01-31 or never'] as const;
 /** Commander passes the previous value as a second argument. */
 const parseExpiryOption = (text: string): number | null => parseExpiry(text);
 
@@ -58,7 +58,7 @@ Examples:
         .argParser(parseScopes)
         .default(DEFAULT_SCOPES, DEFAULT_SCOPES.join(',')),
     )
-    .option('--person <name>', 'whose key it is, such as an email address: its uploads are attributed to them')
+    .option('--person <name>', 'owner of the key, such as an email address; its uploads are attributed to them')
     .option(...EXPIRES_OPTION, parseExpiryOption)
     .option(...JSON_OPTION)
     .action((options: KeyOptions) => createKey(context, options));
@@ -72,7 +72,7 @@ Examples:
     .action((options: KeyOptions) => listKeys(context, options));
   keys
     .command('rotate')
-    .description('Give a key a new secret, which is printed only once')
+    .description('Rotate the secret of a key, and print it once')
     .argument('<id>', 'id of the key, as `recount keys list` shows it')
     .option('--grace <span>', 'how long the old secret stays valid: 1d, 12h (default: not at all)', parseTimeSpan)
     .option(...EXPIRES_OPTION, parseExpiryOption)
@@ -81,17 +81,17 @@ Examples:
     .action((id: string, options: KeyOptions) => rotateKey(context, id, options));
   keys
     .command('approve')
-    .description('Approve the code that `recount connect` shows on another machine, which then gets a key of its own')
+    .description('Approve the code that `recount connect` shows on another machine, which then gets its own key')
     .argument('<code>', 'such as WDJB-MJHT')
     .option(...WORKSPACE_OPTION)
     .option('--scopes <scopes>', 'ingest, or ingest,read (default: what the machine asks for)', parseScopes)
-    .option('--person <name>', 'whose machine it is, such as an email address: its uploads are attributed to them')
+    .option('--person <name>', 'owner of the machine, such as an email address; its uploads are attributed to them')
     .option(...EXPIRES_OPTION, parseExpiryOption)
     .option('-y, --yes', 'do not ask')
     .action((code: string, options: ApproveOptions) => approveDevice(context, code, options));
   keys
     .command('revoke')
-    .description('Revoke a key by its id: it is refused from now on')
+    .description('Revoke a key by its id, so that it is refused from now on')
     .argument('<id>', 'id of the key, as `recount keys list` shows it')
     .option(...WORKSPACE_OPTION)
     .action((id: string, options: KeyOptions) => revokeKey(context, id, options));
@@ -156,7 +156,7 @@ async function approveDevice(context: CliContext, code: string, options: Approve
     if (request === undefined) throw new CliError(unknown);
     const machine = toSingleLine(request.machine);
     const allowed = (scopes ?? request.scopes).join(', ');
-    const question = `${machine} asked at ${formatTimestamp(request.requestedAt, false)}. Give it a key of the workspace ${workspace} (${allowed})?`;
+    const question = `${machine} asked at ${formatTimestamp(request.requestedAt, false)}. Create a key of the workspace ${workspace} for it (${allowed})?`;
     if (!(await confirm(context, question, yes))) return note(context, 'No key was made.');
     const approval = { workspaceId, scopes, person, keyExpiresAt: toIso(expires) ?? null, actor: toOperator() };
     const approved = await pool.withTransaction((transaction) => approveDeviceRequest(transaction, code, approval));

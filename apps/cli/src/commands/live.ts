@@ -23,7 +23,7 @@ export function createLiveCommand(context: CliContext): Command {
     command
       .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
       .option('--key <key>', 'API key; better set RECOUNT_API_KEY, which other users of the machine cannot see');
-  const live = new Command('live').description('Recorded running agents: list them, watch one, send what is waiting');
+  const live = new Command('live').description('List or watch recorded running agents, or send waiting streams');
   addServer(live.command('list', { isDefault: true }).description('List the running agents'))
     .option('-a, --all', 'including ended ones that are still listed')
     .option('--json', 'print JSON')

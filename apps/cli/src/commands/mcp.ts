@@ -4,7 +4,7 @@ import type { CliContext } from '../terminal/cli-context.ts';
 
 export function createMcpCommand(context: CliContext): Command {
   return new Command('mcp')
-    .description('Let coding agents ask about recorded sessions: an MCP server on stdin and stdout')
+    .description('Let coding agents query recorded sessions, with an MCP server on stdin and stdout')
     .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
     .option('--key <key>', 'API key with the scope read; better in RECOUNT_API_KEY')
     .option('--workspace <name>', 'workspace, with DATABASE_URL; a key has its own', 'default')

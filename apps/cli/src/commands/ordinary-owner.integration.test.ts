@@ -118,7 +118,7 @@ describe.skipIf(isOnCitus())('a role that owns the database and is no superuser'
     await type('migrate');
     expect(await type('sql', 'SELECT 1')).toMatchObject({
       exitCode: 1,
-      err: expect.stringContaining('let it have CREATEROLE'),
+      err: expect.stringContaining('Let it have CREATEROLE'),
     });
   });
 });

@@ -27,19 +27,19 @@ export function createParseCommand(context: CliContext): Command {
     .addOption(
       new Option(
         '--format <format>',
-        'table: readable; json: the whole result; ndjson: one object per line, of any length',
+        'table is readable; json has the whole result; ndjson prints one object per line, of any length',
       )
         .choices(['json', 'ndjson', 'table'])
         .default(undefined, 'table on a terminal, else json'),
     )
-    .option('--session-id <id>', 'session id, in place of that of path and content; of a database, the session to read')
+    .option('--session-id <id>', 'override the detected session id; for a database, the session to read')
     .option(
       '--max-line-bytes <n>',
       'longer lines are errors (default: of lines over 5 MiB, long texts are cut)',
       wholeNumber(1, MAX_LINE_BYTES),
     )
     .addOption(
-      new Option('--usage-from <line>', 'which of the usages on the lines of one response counts')
+      new Option('--usage-from <line>', 'when a response repeats usage on several lines, use the first or final one')
         .choices(['first', 'final'])
         .default('final'),
     )

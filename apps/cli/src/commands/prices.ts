@@ -35,11 +35,9 @@ interface DiffOptions {
 const REPRICE_HINT = 'New transcripts use these prices; `recount reprice` applies them to stored ones.';
 
 export function createPricesCommand(context: CliContext): Command {
-  const prices = new Command('prices')
-    .description('Show and set prices: those of the list, and the workspace’s own')
-    .addHelpText(
-      'after',
-      `
+  const prices = new Command('prices').description('Show and set prices of the list and of the workspace').addHelpText(
+    'after',
+    `
 A file holds an array of prices in dollars per million tokens; a model's name may end in *:
 
   [{ "model": "house-model*", "startsAt": "2026-01-01", "inputUsdPerMillion": 1.5, "outputUsdPerMillion": 6 }]
@@ -59,7 +57,7 @@ Examples:
   $ recount prices set prices.json --currency EUR
   $ recount prices unset 'house-model*'
   $ recount prices diff model_prices_and_context_window.json`,
-    );
+  );
   const addPlace = (command: Command): Command =>
     command
       .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
@@ -67,7 +65,7 @@ Examples:
       .option('--workspace <name>', 'workspace, with DATABASE_URL; a key has its own', 'default');
   addPlace(prices.command('list'))
     .description('Show the workspace’s own prices')
-    .option('--all', 'also those of the price list')
+    .option('--all', 'also show the price list')
     .option('--json', 'print JSON')
     .action((options: PricesOptions) => listPrices(context, options));
   addPlace(prices.command('set'))
@@ -87,9 +85,9 @@ Examples:
     .option('--yes', 'apply the prices to stored transcripts without asking')
     .action((file: string | undefined, options: PricesOptions) => setPrices(context, file, options));
   addPlace(prices.command('unset'))
-    .description('Remove prices of the workspace’s own')
+    .description('Remove prices of the workspace')
     .argument('[model]', 'as `recount prices list` shows it')
-    .option('--all', 'all of them')
+    .option('--all', 'remove all prices')
     .action((model: string | undefined, options: PricesOptions) => unsetPrices(context, model, options));
   prices
     .command('check')
@@ -150,7 +148,7 @@ async function setPrices(context: CliContext, given: string | undefined, options
   const { currency, input, output } = options;
   const isModel = input !== undefined || output !== undefined;
   if (given === undefined && currency === undefined)
-    throw new UsageError('Give a model with --input and --output, a file, or --currency.');
+    throw new UsageError('Pass a model with --input and --output, a file, or --currency.');
   if (isModel && (given === undefined || input === undefined || output === undefined)) {
     throw new UsageError('A price needs a model, --input and --output.');
   }
@@ -173,7 +171,7 @@ async function setPrices(context: CliContext, given: string | undefined, options
       ...(currency !== undefined && { currency_label: currency }),
     };
     const { overrides, currency_label: label } = await send(client, change);
-    note(context, `${formatCountOf(overrides.length, 'price')} of the workspace’s own; costs are called ${label}.`);
+    note(context, `${formatCountOf(overrides.length, 'custom price')}; currency ${label}.`);
   });
   if (added !== undefined) await offerReprice(context, options);
 }
@@ -228,7 +226,7 @@ async function offerReprice(context: CliContext, options: PricesOptions): Promis
 }
 
 async function unsetPrices(context: CliContext, model: string | undefined, options: PricesOptions): Promise<void> {
-  if ((model === undefined) === (options.all !== true)) throw new UsageError('Give a model, or --all.');
+  if ((model === undefined) === (options.all !== true)) throw new UsageError('Pass a model, or --all.');
   const { left, removed } = await withClient(context, options, async (client) => {
     const { overrides } = await send(client);
     const kept = overrides.filter((override) => model !== undefined && override.model !== model);
@@ -254,7 +252,7 @@ async function withClient<Result>(
 async function send(client: ApiClient, change?: WorkspacePricesChange): Promise<WorkspacePrices> {
   const request = change === undefined ? {} : { method: 'PUT' as const, json: change };
   const prices = await client.request<WorkspacePrices>('/v1/prices', request);
-  if (prices === undefined) throw new CliError(`${client.place.url} knows no prices: is it an older version?`);
+  if (prices === undefined) throw new CliError(`${client.place.url} does not support prices. Is it an older version?`);
   return prices;
 }
 
@@ -270,7 +268,7 @@ const isPriceList = (json: unknown): boolean =>
 async function checkPriceFile(context: CliContext, file: string): Promise<void> {
   const { readPriceFile } = await import('../prices/price-file.ts');
   const read = await readPriceFile(context, file);
-  if (read === undefined) throw new UsageError('Give a file.');
+  if (read === undefined) throw new UsageError('Pass a file.');
   const { format, modelCount, date, version, issues, issueCount } = read;
   for (const { path, message } of issues) note(context, `  ${toSingleLine(path)} ${message}`);
   if (issueCount > issues.length) note(context, `  … and ${issueCount - issues.length} more`);

@@ -71,7 +71,7 @@ function createKindCommand(context: CliContext, kind: ReportKind): Command {
       .option('--top <n>', 'most expensive sessions', wholeNumber(0, MAX_TOP), 10);
   }
   if (kind.route === 'files') {
-    command.addOption(new Option('--sort <figure>', 'what comes first').choices(['calls', 'reads', 'edits']));
+    command.addOption(new Option('--sort <figure>', 'sort by (descending)').choices(['calls', 'reads', 'edits']));
   }
   return command
     .option('--limit <n>', 'rows at most (default: 1000)', wholeNumber(1, MAX_ROWS))
@@ -107,7 +107,8 @@ async function showReport(context: CliContext, kind: ReportKind, options: Report
 
 async function readReport(client: ApiClient, { route }: ReportKind, query: ReportQuery): Promise<ReportAnswer> {
   const answer = await client.request<ReportAnswer>(`/v1/analytics/${route}`, { query });
-  if (answer === undefined) throw new CliError(`${client.place.url} knows no such report: is it an older version?`);
+  if (answer === undefined)
+    throw new CliError(`${client.place.url} does not have this report. Is it an older version?`);
   return answer;
 }
 
@@ -167,7 +168,7 @@ function toGroupBy({ name, groupBy }: ReportKind, { by, groupBy: long }: ReportO
         (each) => each !== undefined && keys.includes(each),
       );
       if (key !== undefined) return key;
-      throw new UsageError(`recount report ${name} cannot be split by ${word}; it can by ${keys.join(', ')}.`);
+      throw new UsageError(`recount report ${name} does not support --by ${word}; use ${keys.join(', ')}.`);
     });
   return [...(isByTime ? [fallback] : []), ...names].join(',');
 }

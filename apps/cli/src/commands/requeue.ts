@@ -37,8 +37,7 @@ Examples:
 
 async function requeue(context: CliContext, ids: readonly string[], options: RequeueOptions): Promise<void> {
   const choices = [ids.length > 0, options.failed === true, options.outdated === true];
-  if (choices.filter(Boolean).length !== 1)
-    throw new UsageError('Give ids of transcripts, or --failed, or --outdated.');
+  if (choices.filter(Boolean).length !== 1) throw new UsageError('Pass transcript ids, or --failed, or --outdated.');
   const { findInstallationConfig, findWorkspace, openInstallation } = await import(
     '../connection/open-installation.ts'
   );

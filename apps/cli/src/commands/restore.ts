@@ -141,7 +141,7 @@ async function restoreSession(
   for (const { primary_transcript_id } of transcripts) {
     const transcript = await client.request<Transcript>(`/v1/transcripts/${primary_transcript_id}`);
     if (transcript === undefined)
-      throw new CliError(`The transcript ${primary_transcript_id} was deleted in the meantime.`);
+      throw new CliError(`The transcript ${primary_transcript_id} was deleted before it could be read.`);
     await attempt(async () => {
       const path = toRestoredPath(toMachine(context), transcript, {
         project: options.project && resolve(context.workingDirectory, options.project),
@@ -266,7 +266,7 @@ async function writeFileOnce(
       return false;
     }
     throw new NotRestoredError(
-      `${path} is there, and has other bytes: give --force to write over it, or --to for another place.`,
+      `${path} exists with other bytes. Pass --force to overwrite it, or --to for another place.`,
     );
   }
   const { download } = await import('../connection/download.ts');
@@ -288,7 +288,7 @@ async function writeFileOnce(
   try {
     await pipeline(response, hashing, createWriteStream(unfinished, { mode: 0o600 }));
     if (hash.digest('hex') !== expected)
-      throw new NotRestoredError(`The bytes for ${path} are not those that were stored: run recount doctor.`);
+      throw new NotRestoredError(`The bytes for ${path} differ from the stored ones. Run recount doctor.`);
     const time = new Date(modifiedAt);
     await utimes(unfinished, time, time);
     await rename(unfinished, path);

@@ -39,7 +39,7 @@ async function retain(context: CliContext, { workspace, dryRun = false, json }: 
     if (workspace !== undefined) await findWorkspace(installation.database, workspace);
     const all = await listRetainingWorkspaces(installation.database.database);
     const chosen = all.filter(({ name }) => workspace === undefined || name === workspace);
-    if (chosen.length === 0) note(context, 'Nothing is deleted by its age: see `recount settings`.');
+    if (chosen.length === 0) note(context, 'Nothing is deleted by age. See `recount settings`.');
     for (const { id: workspaceId, name, settings } of chosen) {
       const request = { workspaceId, settings, nowMs: Date.now(), actor: toOperator(), dryRun, signal };
       const result = await retainWorkspace(installation, request);

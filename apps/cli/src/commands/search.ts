@@ -24,7 +24,7 @@ export function createSearchCommand(context: CliContext): Command {
     .addOption(
       new Option('--mode <mode>', 'whole words, or any part of the text').choices(SEARCH_MODES).default('text'),
     )
-    .addOption(new Option('--sort <order>', 'what comes first').choices(SEARCH_SORTS).default('relevance'))
+    .addOption(new Option('--sort <order>', 'sort by (descending)').choices(SEARCH_SORTS).default('relevance'))
     .addOption(new Option('--kind <kind...>', 'only these').choices(SEARCH_KINDS))
     .option('--limit <n>', `how many, at most ${MAX_LIMIT}`, wholeNumber(1, MAX_LIMIT), 10)
     .option('--json', 'print JSON');

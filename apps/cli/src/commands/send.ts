@@ -13,7 +13,7 @@ export function createSendCommand(context: CliContext): Command {
   return new Command('send')
     .description('Send new content of this machine’s sessions to the server it is connected to')
     .option('--sweep', 'look through all places of all agents (default without --quiet)')
-    .option('--quiet', 'print nothing: for hooks, which check what they noted, and everything once a day')
+    .option('--quiet', 'print nothing (used by hooks, which check their own sessions, and everything once a day)')
     .option('--json', 'print what was sent as JSON')
     .addHelpText(
       'after',
@@ -58,5 +58,5 @@ async function showResult(context: CliContext, result: SendResult): Promise<void
   for (const path of unreadable) note(context, `No permission to read ${path}: nothing in it is sent.`);
   for (const { path, reason } of notRead) note(context, `Not read: ${path} (${reason}).`);
   if (stopped !== undefined)
-    throw new CliError(`${stopped.message}. ${formatCountOf(waiting, 'session')} to be sent: kept here.`);
+    throw new CliError(`${stopped.message}. ${formatCountOf(waiting, 'session')} waiting to be sent.`);
 }

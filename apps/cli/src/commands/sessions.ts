@@ -33,10 +33,10 @@ export function createSessionsCommand(context: CliContext): Command {
       .description('List sessions with messages, tokens, errors and cost')
       .argument('[id]', 'only this session; the beginning of its id is enough')
       .option('--limit <n>', `how many, at most ${MAX_LIMIT}`, wholeNumber(1, MAX_LIMIT), 20)
-      .addOption(new Option('--sort <figure>', 'what comes first').choices(Object.keys(SORTS)).default('last'))
+      .addOption(new Option('--sort <figure>', 'sort by (descending)').choices(Object.keys(SORTS)).default('last'))
       .option('--reverse', 'the smallest or oldest first')
       .option('--repository <text>', 'sessions whose repository contains this text, if the agent records it')
-      .option('--errors', 'only sessions in which tool calls or API requests failed')
+      .option('--errors', 'only sessions with failed tool calls or API requests')
       .option('--columns <names>', 'columns to show, separated by commas; --columns help lists them', toColumns)
       .option('--json', 'print JSON'),
   )

@@ -20,7 +20,7 @@ interface SettingsOptions {
 
 export function createSettingsCommand(context: CliContext): Command {
   const settings = new Command('settings')
-    .description('Show and change what a workspace does with secrets and old data')
+    .description('Show and change the handling of secrets and old data in a workspace')
     .addHelpText(
       'after',
       `
@@ -45,7 +45,7 @@ Examples:
   settings
     .command('set')
     .description('Change settings; others stay unchanged')
-    .addOption(new Option('--redaction <mode>', 'what becomes of secrets').choices(REDACTION_MODES))
+    .addOption(new Option('--redaction <mode>', 'how to handle secrets').choices(REDACTION_MODES))
     .option('--rows-max-age <days>', 'number, or never', parseDays)
     .option('--raw-max-age <days>', 'number, or never', parseDays)
     .option('--workspace <name>', 'workspace', 'default')

@@ -61,7 +61,7 @@ Examples:
         .argument('<session>', 'id, or the beginning of it, as `recount sessions` prints it')
         .option('--expires <span>', 'how long the link works: 12h, 7d (default: 30d; at most 365d)', parseTimeSpan)
         .option('--lines <range>', 'only these lines of the transcript: 10-80, 10-', parseLineRange)
-        .option('--sanitize', 'only the structure: tools by name, sizes, figures; no texts, paths and names')
+        .option('--sanitize', 'only the structure (tools by name, sizes, figures), without texts, paths and names')
         .option('--no-subagents', 'leave out the conversations of sub-agents')
         .option('--preview <file>', 'write the page to a file, and share nothing')
         .option('--yes', 'share without asking')
@@ -76,7 +76,7 @@ Examples:
   addPlaceOptions(
     share
       .command('revoke')
-      .description('Revoke a link: it stops working at once, and its page is deleted')
+      .description('Revoke a link immediately, and delete its page')
       .argument('<id>', 'id of the link, as `recount share list` shows it'),
   ).action((id: string, options: PlaceOptions) => revokeShare(context, id, options));
   return share;
@@ -119,7 +119,7 @@ async function shareSession(context: CliContext, name: string, options: ShareOpt
     const path = `/v1/sessions/${encodeURIComponent(session.session_id)}/share`;
     const made = await client.request<NewShare>(path, { method: 'POST', json: request });
     if (made === undefined)
-      throw new CliError(`Only a server shares: start one with \`${START_COMMAND}\`, or name one with --server.`);
+      throw new CliError(`Sharing needs a server. Start one with \`${START_COMMAND}\`, or name one with --server.`);
     printLink(context, client, made, options);
   });
 }
@@ -153,7 +153,7 @@ async function listShares(context: CliContext, options: PlaceOptions): Promise<v
   const list = await withReadingClient(context, options, (client) =>
     client.request<ShareList>('/v1/shares', { query: { limit: LIST_LIMIT } }),
   );
-  if (list === undefined) throw new CliError('Only a server knows its links: start one, or name one with --server.');
+  if (list === undefined) throw new CliError('Links are on a server. Start one, or name one with --server.');
   if (options.json) return print(context, JSON.stringify(list, null, 2));
   for (const line of formatShares(list, toTimeZone(options), toPrintWidth(context))) print(context, line);
   if (list.next_cursor !== null) note(context, `Only the latest ${LIST_LIMIT}; the API has the others.`);

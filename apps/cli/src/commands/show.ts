@@ -33,13 +33,13 @@ export function createShowCommand(context: CliContext): Command {
   return addPlaceOptions(
     addTimeZoneOptions(
       new Command('show')
-        .description('Read a session: prompts, answers, tool calls with their results, sub-agents, times and cost')
+        .description('Read a session, with prompts, answers, tool calls and results, sub-agents, times and cost')
         .argument('<session>', 'id, or the beginning of it, as `recount sessions` prints it')
-        .option('--line <n>', 'what is around this line of the transcript', wholeNumber(1, MAX_LINE))
+        .option('--line <n>', 'the messages around this line of the transcript', wholeNumber(1, MAX_LINE))
         .option('--tools', 'whole inputs and results of tools, and thinking')
         .option('--no-subagents', 'leave out the conversations of sub-agents')
         .option('--raw', 'print the transcript as it was uploaded, or with --line that line')
-        .option('--cost', 'the breakdown of its cost, as `recount why`')
+        .option('--cost', 'its cost breakdown, as in `recount why`')
         .option('--markdown', 'print Markdown')
         .option('--json', 'print JSON: the session, its messages, its sub-agents')
         .option('--no-pager', 'print without PAGER'),
@@ -64,7 +64,7 @@ export function createWhyCommand(context: CliContext): Command {
     addTimeZoneOptions(
       new Command('why')
         .description(
-          'Break down a session’s cost: by class and rate, the most expensive turns, and what is shared or uncertain',
+          'Break down a session’s cost by class and rate, the most expensive turns, and shared or uncertain parts',
         )
         .argument('<session>', 'id, or the beginning of it, as `recount sessions` prints it')
         .option('--json', 'print JSON'),
@@ -82,7 +82,7 @@ Examples:
 
 async function show(context: CliContext, name: string, options: ShowCommandOptions): Promise<void> {
   const formats = [options.raw, options.cost, options.markdown].filter(Boolean).length;
-  if (formats > 1) throw new UsageError('Give one of --raw, --cost and --markdown.');
+  if (formats > 1) throw new UsageError('Pass only one of --raw, --cost and --markdown.');
   const [{ withReadingClient }, { readSession }] = await Promise.all([
     import('../connection/reading-client.ts'),
     import('../show/read-session.ts'),
@@ -140,7 +140,7 @@ async function showCosts(
   const path = `/v1/sessions/${encodeURIComponent(session.session_id)}/costs`;
   const costs = await client.request<SessionCosts>(path);
   if (costs === undefined)
-    throw new CliError(`${client.place.url} knows no costs of sessions: is it an older version?`);
+    throw new CliError(`${client.place.url} does not support costs of sessions. Is it an older version?`);
   const query = { session_id: session.session_id };
   const report = await client.request<ReconciliationReport>('/v1/analytics/reconciliation', { query });
   const reconciliation = report?.rows[0];
@@ -176,7 +176,7 @@ async function showRaw(
     { isQuiet: true },
   );
   if (place === undefined)
-    throw new CliError(`Raw bytes come from a server: start one with \`${START_COMMAND}\`, or name one with --server.`);
+    throw new CliError(`Raw bytes come from a server. Start one with \`${START_COMMAND}\`, or name one with --server.`);
   const { download } = await import('../connection/download.ts');
   const signal = context.listenForInterruption();
   const response = await download(place, `/v1/transcripts/${session.primary_transcript_id}/raw`, { signal });

@@ -29,9 +29,9 @@ export function createSqlCommand(context: CliContext): Command {
   return new Command('sql')
     .description('Run a query on the analytics views, or open psql; as a role that can only read')
     .argument('[query]', 'SQL; without it, psql is opened')
-    .option('--write', 'as the role of DATABASE_URL, on all tables; rows that recount did not write may not be kept')
+    .option('--write', 'allow writes, with the role of DATABASE_URL; recount may overwrite your changes')
     .option('--workspace <name>', 'workspace to read, if there are several; default: "default"')
-    .option('--all-workspaces', 'read all of them')
+    .option('--all-workspaces', 'read all workspaces')
     .addOption(new Option('--csv', 'print CSV').conflicts('json'))
     .option('--json', 'print JSON')
     .addHelpText(
@@ -83,7 +83,7 @@ async function withUser(
       const { code, message } = ((error as Error).cause ?? error) as Error & { code?: string };
       if (!CANNOT_CREATE.has(code ?? '')) throw error;
       throw new CliError(
-        `The role of DATABASE_URL cannot make one that only reads (${message}): let it have CREATEROLE, name a reader of ` +
+        `The role of DATABASE_URL cannot make one that only reads (${message}). Let it have CREATEROLE, name a reader of ` +
           'your own in DATABASE_URL and give --write, or see docs/sql.md.',
       );
     });

@@ -17,13 +17,13 @@ const LOOPBACK = '127.0.0.1';
 export function createUpCommand(context: CliContext): Command {
   return new Command('up')
     .description('Start everything on this machine: PostgreSQL, raw store, API and worker; ingest the paths')
-    .argument('[path...]', 'what to ingest, as `recount backfill` takes it')
+    .argument('[path...]', 'files and folders to ingest, as in `recount backfill`')
     .addOption(
       new Option('--port <port>', `port of the API (default: ${DEFAULT_PORT}, or the next free one)`)
         .env('RECOUNT_PORT')
         .argParser(wholeNumber(0, 65_535)),
     )
-    .option('--host <address>', 'address to listen on; any other admits other machines', LOOPBACK)
+    .option('--host <address>', 'address to listen on; anything but loopback is reachable from the network', LOOPBACK)
     .option('--exit', 'end when everything is ingested, instead of serving')
     .option('--tz <zone>', TIME_ZONE_HELP)
     .option('--utc', 'the same as --tz UTC')

@@ -52,7 +52,7 @@ Examples:
 
 function createBlocksCommand(context: CliContext): Command {
   return addUsageOptions(new Command('blocks'))
-    .description('Five-hour blocks, the window of the vendor’s limits')
+    .description('Five-hour blocks, the provider’s rate-limit window')
     .option('--active', 'only the block that has not ended')
     .option('--recent', 'only blocks of the last three days')
     .action(async (paths: string[], _options: unknown, command: Command) => {

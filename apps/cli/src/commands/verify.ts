@@ -153,7 +153,7 @@ function printVerification(context: CliContext, { workspace, tables, raw }: Veri
 }
 
 const LEFT_OUT: Readonly<Record<keyof LeftOut, string>> = {
-  withoutRows: 'without rows: they wait, were given up, or are contained in others',
+  withoutRows: 'without rows, because they wait, have failed, or are contained in others',
   rawDeleted: 'whose raw bytes retention has deleted',
   textsDeleted: 'whose texts retention has deleted',
   outdated: 'of an older parser or other rules of redaction, which workers ingest again',

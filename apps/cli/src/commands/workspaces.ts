@@ -27,9 +27,9 @@ Examples:
     .action((name: string) => createWorkspace(context, name));
   workspaces
     .command('delete')
-    .description('Delete a workspace with all of its transcripts, figures, keys and raw objects, for good')
+    .description('Delete a workspace permanently, with all of its transcripts, figures, keys and raw objects')
     .argument('<name>')
-    .option('--yes', 'really')
+    .option('--yes', 'skip the confirmation')
     .action((name: string, { yes }: { yes?: boolean }) => deleteWorkspace(context, name, yes ?? false));
   return workspaces;
 }
@@ -58,7 +58,7 @@ async function createWorkspace(context: CliContext, name: string): Promise<void>
 }
 
 async function deleteWorkspace(context: CliContext, name: string, isSure: boolean): Promise<void> {
-  if (!isSure) throw new UsageError(`This deletes everything in ${name} for good: add --yes to confirm.`);
+  if (!isSure) throw new UsageError(`This deletes everything in ${name} permanently. Pass --yes to confirm.`);
   const { findInstallationConfig, openInstallation } = await import('../connection/open-installation.ts');
   const { findWorkspaceByName } = await import('@recount/db');
   const { toOperator } = await import('../connection/operator.ts');

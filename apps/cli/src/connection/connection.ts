@@ -52,7 +52,7 @@ export async function readConnection(context: CliContext): Promise<Connection | 
 /** Throws CliError if the machine is not connected. */
 export async function requireConnection(context: CliContext): Promise<Connection> {
   const connection = await readConnection(context);
-  if (connection === undefined) throw new CliError('This machine is not connected: run `recount connect <url>`.');
+  if (connection === undefined) throw new CliError('This machine is not connected. Run `recount connect <url>`.');
   return connection;
 }
 

@@ -34,7 +34,7 @@ export async function download(
   if (response.statusCode === 200) return response;
   const text = await readProblem(response);
   readAnswer({ status: response.statusCode ?? 0, headers: response.headers, text }, place.url);
-  throw new CliError(`${place.url} has no such export: is it an older version?`);
+  throw new CliError(`${place.url} does not have this export. Is it an older version?`);
 }
 
 async function readProblem(response: IncomingMessage): Promise<string> {

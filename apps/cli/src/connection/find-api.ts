@@ -30,7 +30,7 @@ export async function findApi(
   if (!/^https?:$/.test(URL.parse(server)?.protocol ?? '')) {
     throw new UsageError(`${server} is not a server’s URL, such as https://recount.example.com`);
   }
-  if (key === undefined) throw new UsageError('A server needs an API key: set RECOUNT_API_KEY, or give --key.');
+  if (key === undefined) throw new UsageError('A server needs an API key. Set RECOUNT_API_KEY, or pass --key.');
   return { url: server.replace(/\/+$/, ''), key };
 }
 
@@ -63,4 +63,4 @@ async function findConnectedApi(
   return { url: connection.url, key: key ?? connection.key };
 }
 
-export const NO_API_MESSAGE = `No server: start one with \`${START_COMMAND}\`, connect to one with \`recount connect\`, or name one with --server (or RECOUNT_SERVER) and RECOUNT_API_KEY.`;
+export const NO_API_MESSAGE = `No server. Start one with \`${START_COMMAND}\`, connect to one with \`recount connect\`, or name one with --server (or RECOUNT_SERVER) and RECOUNT_API_KEY.`;

@@ -51,7 +51,7 @@ async function findLocalPlace(context: CliContext): Promise<{ databaseUrl: strin
   const { lock } = toDataDirectory(context);
   const { url, databaseUrl, rawStore } = (await findRunning(lock)) ?? {};
   if (databaseUrl === undefined || rawStore === undefined) {
-    throw new CliError(`No database: start the local installation with \`${START_COMMAND}\`, or set DATABASE_URL.`);
+    throw new CliError(`No database. Start the local installation with \`${START_COMMAND}\`, or set DATABASE_URL.`);
   }
   note(context, `Using the local installation at ${url}`);
   return { databaseUrl, rawStore };

@@ -25,7 +25,7 @@ export interface DataDirectory {
 export function toDataDirectory({ environment, workingDirectory }: CliContext): DataDirectory {
   const { RECOUNT_DATA_DIR: configured } = environment;
   const home = homedir();
-  if (!configured && home === '') throw new UsageError('HOME is not set: name a folder in RECOUNT_DATA_DIR.');
+  if (!configured && home === '') throw new UsageError('HOME is not set. Name a folder in RECOUNT_DATA_DIR.');
   const path = configured ? resolve(workingDirectory, configured) : join(home, '.recount');
   return {
     path,
@@ -47,6 +47,6 @@ export async function createDataDirectory({ path }: DataDirectory): Promise<void
     await chmod(path, 0o700);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    throw new CliError(`Cannot store data in ${path} (${code}): name another folder in RECOUNT_DATA_DIR.`, { cause });
+    throw new CliError(`Cannot store data in ${path} (${code}). Name another folder in RECOUNT_DATA_DIR.`, { cause });
   }
 }

@@ -9,7 +9,7 @@ it('takes the next port if one is taken, unless the port is mandatory', async ()
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
   expect(await findPort('127.0.0.1', port, false)).toBeGreaterThan(port);
-  await expect(findPort('127.0.0.1', port, true)).rejects.toThrow(`Port ${port} is taken: name another with --port.`);
+  await expect(findPort('127.0.0.1', port, true)).rejects.toThrow(`Port ${port} is in use: name another with --port.`);
   expect(await findPort('127.0.0.1', 0, true)).toBe(0);
 });
 

@@ -10,7 +10,7 @@ export async function findPort(host: string, port: number, isFixed: boolean): Pr
   for (let candidate = port; candidate <= last; candidate += 1) {
     if (await isFree(host, candidate)) return candidate;
   }
-  const taken = isFixed ? `Port ${port} is taken` : `All ports from ${port} to ${last} are taken`;
+  const taken = isFixed ? `Port ${port} is in use` : `All ports from ${port} to ${last} are in use`;
   throw new CliError(`${taken}: name another with --port.`);
 }
 

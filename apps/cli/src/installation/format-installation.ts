@@ -28,7 +28,7 @@ export function formatInstallation(shown: ShownInstallation): string[] {
   if (shown.isOnce) return places;
   return [
     `URL      ${url}`,
-    ...(signInUrl === undefined ? [] : [`Open     ${signInUrl}`, '         (signs in, once)']),
+    ...(signInUrl === undefined ? [] : [`Open     ${signInUrl}`, '         (one-time sign-in link)']),
     `API key  ${apiKey}`,
     ...places,
     '',

@@ -38,7 +38,7 @@ export async function startDatabase(
 }
 
 function toConfigured(databaseUrl: string): LocalDatabase {
-  return { databaseUrl, place: 'that of DATABASE_URL', stop: async () => {} };
+  return { databaseUrl, place: 'from DATABASE_URL', stop: async () => {} };
 }
 
 async function startOwn(

@@ -78,7 +78,8 @@ export async function startInstallation(
     const database = opened(await startDatabase(context, directory, log.logger, events), ({ stop }) => stop());
     const { databaseUrl, place } = database;
     const port = await findPort(options.host, options.port, options.isPortFixed);
-    if (port !== options.port && options.port !== 0) note(context, `Port ${options.port} is taken, so it is ${port}.`);
+    if (port !== options.port && options.port !== 0)
+      note(context, `Port ${options.port} is in use; using ${port} instead.`);
     const dashboard = options.isOnce ? undefined : await provideDashboard((line) => note(context, line));
     const environment = {
       ...(dashboard !== undefined && { RECOUNT_DASHBOARD_DIRECTORY: dashboard }),
@@ -142,7 +143,7 @@ async function readAnew(context: CliContext, connections: OpenInstallation): Pro
   for (const { id } of await listWorkspaces(connections.database.database)) {
     for await (const _transcriptId of requeueOutdated(connections, id)) count += 1;
   }
-  if (count > 0) note(context, `${formatCountOf(count, 'transcript')} of an older recount: being read again.`);
+  if (count > 0) note(context, `${formatCountOf(count, 'transcript')} from an older version are being read again.`);
 }
 
 /** A new database with an old raw store: the old database was lost, or is elsewhere. */

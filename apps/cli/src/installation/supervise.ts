@@ -89,7 +89,7 @@ async function keepAlive(
     if (failedStarts === MAX_FAILED_STARTS) {
       return program.onGiveUp(
         new CliError(
-          `${program.name} ${event}, ${failedStarts} times in a row: recount stops. Fix the cause and start it again.`,
+          `${program.name} ${event}, ${failedStarts} times in a row. recount stops. Fix the cause and start it again.`,
         ),
       );
     }

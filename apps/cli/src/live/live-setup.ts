@@ -65,8 +65,8 @@ export function createParser(agent: RunnableAgent | undefined, { json }: LiveOpt
 export function watchForStall(screen: Screen, name: string, seconds: number | undefined): StallWatch | undefined {
   if (seconds === undefined) return undefined;
   return createStallWatch(seconds * 1000, {
-    onStall: () => screen.note(`${name} has written nothing for ${seconds} s: it may be stuck`),
-    onResume: (silentMs) => screen.note(`${name} goes on, after ${Math.round(silentMs / 1000)} s`),
+    onStall: () => screen.note(`${name} has written nothing for ${seconds} s and may be stuck`),
+    onResume: (silentMs) => screen.note(`${name} continues, after ${Math.round(silentMs / 1000)} s`),
   });
 }
 

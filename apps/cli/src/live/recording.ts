@@ -124,7 +124,7 @@ async function sendInBackground(
       rename: () => writer.rename(ulid()),
       findPlace: () => target.findPlace(spoolTarget),
       onUnavailable(message: string) {
-        if (!isTold && !writer.growth.isEnded) tell(`${message}: the stream is kept, and sent when possible`);
+        if (!isTold && !writer.growth.isEnded) tell(`${message}. The stream is saved, and sent when possible`);
         isTold = true;
       },
       signal,
@@ -135,7 +135,7 @@ async function sendInBackground(
     if (signal.aborted) return { state: 'waiting', reason: 'it takes too long' };
     if (!(error instanceof LiveSendError)) return { state: 'waiting', reason: toReason(error) };
     const isFinal = error.code !== 'unavailable' && error.code !== 'denied';
-    if (!writer.growth.isEnded) tell(`${error.message}: the stream is kept`);
+    if (!writer.growth.isEnded) tell(`${error.message}. The stream is saved`);
     return { state: isFinal ? 'refused' : 'waiting', reason: error.message };
   }
 }
@@ -169,8 +169,8 @@ function tellOutcome(
   const what = `${formatBytes(growth.size)} of the stream`;
   tell(
     outcome.state === 'waiting'
-      ? `${what} wait to be sent (${outcome.reason}): the next recording does it, or \`recount live flush\``
-      : `${what} stay in the spool: the server refuses them (${outcome.reason})`,
+      ? `${what} wait to be sent (${outcome.reason}). The next recording sends them, or \`recount live flush\``
+      : `${what} stay in the spool, because the server refuses them (${outcome.reason})`,
   );
 }
 

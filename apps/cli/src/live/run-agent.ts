@@ -75,7 +75,7 @@ function tellWhyRaw(screen: Screen, command: string, isStreamWanted: boolean, is
   const isMissed = isStreamWanted && agentOf(command) !== undefined;
   if (!isMissed && !isRecording) return;
   const rest = isRecording ? ', and not recorded' : '';
-  screen.note(`with these arguments ${command} prints no stream that recount reads: passed through unchanged${rest}`);
+  screen.note(`with these arguments ${command} prints no stream that recount reads; passed through unchanged${rest}`);
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}

@@ -81,7 +81,7 @@ it('shows what an agent says in plain words, and counts unreadable lines', async
   expect(text().trimEnd().split('\n')).toEqual([
     '[codex] Invalid API key · Please run /login',
     `[codex] WARNING: Unreadable line (line 2): ${torn.slice(0, 100)}`,
-    '[codex] WARNING: More than 1000 bytes without a line feed: the line was dropped (line 4)',
+    '[codex] WARNING: More than 1000 bytes without a line feed, so the line was dropped (line 4)',
     '[codex] WARNING: 2 lines could not be read',
     '[codex] Complete',
   ]);

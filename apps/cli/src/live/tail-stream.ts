@@ -33,7 +33,7 @@ export async function tailStream(context: CliContext, options: TailOptions): Pro
       options.agent === undefined
         ? await detectAgent(stdin, { showRaw, keepsShown: isRecording, onActivity })
         : { agent: agentOf(options.agent), chunks: stdin, shown: undefined };
-    if (agent === undefined && isRecording) screen.note(`a stream of ${options.agent} is not known: not recorded`);
+    if (agent === undefined && isRecording) screen.note(`a stream of ${options.agent} is not supported; not recorded`);
     const { outcome } = await followStream({
       chunks,
       shown,

@@ -95,12 +95,10 @@ function formatTokens({
   cache_write,
   output_only_count,
 }: ParseResult['stats']): string {
-  if (tokens_in === null) return 'not known: the transcript has no usage';
+  if (tokens_in === null) return 'unknown, because the transcript has no usage';
   const count = (tokens: number | null): string => formatCount(tokens ?? 0);
   const tooLow =
-    output_only_count === 0
-      ? ''
-      : `; too low, as for ${count(output_only_count)} API responses only the output is known`;
+    output_only_count === 0 ? '' : `; too low, because ${count(output_only_count)} API responses have only output`;
   return `${count(tokens_in)} in, ${count(tokens_out)} out, ${count(cache_read)} cache read, ${count(cache_write)} cache write${tooLow}`;
 }
 

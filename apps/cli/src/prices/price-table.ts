@@ -43,7 +43,7 @@ export async function formatPrices(
     ...formatLists(prices, maxWidth, nowMs),
     '',
     ...(own.length === 0
-      ? ['The workspace has no prices of its own.']
+      ? ['The workspace has no custom prices.']
       : ['The workspace’s own, in dollars per million tokens:', ...formatTable(COLUMNS, own, maxWidth)]),
     ...(withList ? ['', 'The list, in dollars per million tokens:', ...formatTable(COLUMNS, listed, maxWidth)] : []),
   ];

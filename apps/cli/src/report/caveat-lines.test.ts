@@ -38,7 +38,7 @@ describe('toCaveatLines', () => {
   it('says how old the price list is if it is older than 60 days', () => {
     const later = Date.parse('2026-11-27T12:00:00Z');
     expect(toCaveatLines(usage, toUsageReport() as never, undefined, later)).toEqual([
-      'The price list is 65 days old: it dates from 2026-09-23. A newer recount or a price file (`recount prices --help`) knows newer models and prices.',
+      'The price list is 65 days old (of 2026-09-23). A newer recount or a price file (`recount prices --help`) knows newer models and prices.',
     ]);
   });
 
@@ -51,7 +51,7 @@ describe('toCaveatLines', () => {
       'Default price: 2 responses that name no model.',
       'No time: 3 responses without a timestamp, in no range of dates.',
       'No usage: 2 sessions whose transcripts have none, in no sum.',
-      'Too low: 1 session with an interrupted run of which only the output is known.',
+      'Too low: 1 session with an interrupted run that reported only output.',
       'Disagreeing copies: 1 response, counted with $1,500.00; by their copies it may be $0.05 to $1,500.00. See `recount report disagreements`.',
       'Shared: 10 copies in resumed, forked or replayed sessions, which count once.',
     ]);

@@ -58,9 +58,7 @@ export function toCaveatLines(
     lines.push(`No usage: ${toSessions(sessions.without_usage)} whose transcripts have none, in no sum.`);
   }
   if (sessions.output_only > 0) {
-    lines.push(
-      `Too low: ${toSessions(sessions.output_only)} with an interrupted run of which only the output is known.`,
-    );
+    lines.push(`Too low: ${toSessions(sessions.output_only)} with an interrupted run that reported only output.`);
   }
   if (disagreements.responses > 0) lines.push(toDisagreementLine(disagreements, currency_label));
   if (sharedResponses > 0) {

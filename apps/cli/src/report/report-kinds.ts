@@ -44,7 +44,7 @@ const byTime = (name: string, key: string): ReportKind => ({
 export const REPORT_KINDS: readonly ReportKind[] = [
   {
     name: 'usage',
-    description: 'Tokens and cost by whatever --group-by says',
+    description: 'Tokens and cost, grouped by --group-by',
     route: 'usage',
     title: 'Usage',
     columns: [...usageColumns('own.'), count('SHARED', 'shared.responses', 0)],
@@ -74,7 +74,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
   },
   {
     name: 'tools',
-    description: 'Tool calls: errors, denials, durations, sizes',
+    description: 'Tool calls, errors, denials, durations, sizes',
     route: 'tools',
     title: 'Tool calls',
     columns: [...callColumns, ...durationColumns, ...outputColumns, count('SESSIONS', 'sessions', 1)],
@@ -196,7 +196,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
   },
   {
     name: 'findings',
-    description: 'Where money goes without effect: repeats, large results, cold caches, …',
+    description: 'Potential waste: repeats, large results, expired caches, …',
     route: 'findings',
     title: 'Findings',
     columns: [
@@ -214,7 +214,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
   },
   {
     name: 'model-choice',
-    description: 'What the same tokens would cost on the next cheaper model in use',
+    description: 'What a cheaper model in use would have cost',
     route: 'model-choice',
     title: 'Models and the next cheaper one in use',
     columns: [
@@ -229,14 +229,14 @@ export const REPORT_KINDS: readonly ReportKind[] = [
   },
   {
     name: 'blocks',
-    description: 'Five-hour blocks, the window of the vendor’s limits',
+    description: 'Five-hour blocks, the provider’s rate-limit window',
     route: 'blocks',
     title: 'Five-hour blocks',
     columns: [time('START', 'start'), text('MODELS', 'models', 7), ...usageColumns()],
   },
   {
     name: 'reconciliation',
-    description: 'Costs compared with those that the agent reports',
+    description: 'Costs compared with the agent’s own reports',
     route: 'reconciliation',
     title: 'Our costs compared with the agent’s own',
     columns: [

@@ -80,9 +80,12 @@ export function addFilterOptions(command: Command): Command {
         .option('--to <date>', 'before this date or moment; 2026-03 and yesterday are included'),
     )
       .option('--agent <name>', 'agent, such as claude-code')
-      .option('--project <path>', 'working directory, or any part of it that only one project has; . is the one here')
+      .option(
+        '--project <path>',
+        'working directory, or any part of its path that only one project has; . is the current one',
+      )
       .option('--branch <name>', 'git branch')
-      .option('--machine <name>', 'machine on which the agent ran')
+      .option('--machine <name>', 'machine where the agent ran')
       .option('--person <name>', 'whose transcripts they are')
       .option('--model <name>', 'model, or a part of its name')
       .option('--session <id>', 'session, or the beginning of its id')

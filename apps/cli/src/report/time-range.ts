@@ -27,7 +27,7 @@ export function toTimeRange(
     toRange(text.trim().toLowerCase(), timeZone, nowMs) ?? { from: text, to: text };
   if (during !== undefined) {
     if (from !== undefined || to !== undefined)
-      throw new UsageError('--in replaces --from and --to: give one or the other.');
+      throw new UsageError('--in replaces --from and --to. Pass one or the other.');
     return toWholeRange([during].flat().join(' '), read);
   }
   const isOneDay = from !== undefined && from === to;

@@ -41,12 +41,12 @@ function formatHeading(session: Session, { timeZone, width }: ShowOptions): Show
   const figures = [
     formatCountOf(session.total_messages, 'message'),
     ...(tokens === null
-      ? ['tokens and cost not known: the transcript has no usage']
+      ? ['tokens and cost unknown, because the transcript has no usage']
       : [
           `${formatCount(tokens)} tokens`,
           formatMoney(session.cost_estimate_usd),
           ...(session.output_only_count > 0
-            ? [`too low: of ${formatCountOf(session.output_only_count, 'response')} only output is known`]
+            ? [`too low, because ${formatCountOf(session.output_only_count, 'response')} have only output`]
             : []),
         ]),
     ...(errors > 0 ? [formatCountOf(errors, 'error')] : []),
@@ -89,7 +89,7 @@ function formatTurns(loaded: LoadedSession, options: ShowOptions): ShownLine[] {
   for (const child of options.line === undefined ? (children.get(undefined) ?? []) : []) {
     lines.push(...formatSubagent(child, options));
   }
-  if (loaded.is_cut) lines.push({ text: '… and more messages or sub-agents than are shown at once', style: 'dim' });
+  if (loaded.is_cut) lines.push({ text: '… and more messages or sub-agents than are shown', style: 'dim' });
   return lines;
 }
 

@@ -45,9 +45,9 @@ it('names whose session it is and everyone who has extended it', () => {
       .join(' ');
   expect(toText([])).not.toContain('Extended');
   const bob = { uploader_key_id: 'key-2', person: 'Bob', machine: null };
-  expect(toText([bob])).toContain('the session is of Ada, and Bob has uploaded the longest version of it.');
+  expect(toText([bob])).toContain('The session belongs to Ada, and Bob has uploaded the longest version of it.');
   expect(toText([{ ...bob, person: null }])).toContain('and key key-2 has uploaded');
   expect(toText([bob, { uploader_key_id: 'key-3', person: 'Cyd', machine: null }])).toContain(
-    'the session is of Ada, and Bob and Cyd have uploaded longer versions of it.',
+    'The session belongs to Ada, and Bob and Cyd have uploaded longer versions of it.',
   );
 });

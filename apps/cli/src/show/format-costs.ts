@@ -36,7 +36,7 @@ export function formatCosts(reasons: CostReasons, layout: { timeZone: string; ma
     {
       text:
         session.tokens_in === null
-          ? 'Cost not known: the transcript has no usage.'
+          ? 'Cost unknown, because the transcript has no usage.'
           : `Cost ${money(session.cost_estimate_usd)}${toParts(reasons, money)}`,
     },
     { text: '' },
@@ -156,7 +156,7 @@ function formatNotes({ session, costs, reconciliation }: CostReasons, maxWidth: 
       ? `Unfinalised: ${formatCountOf(own.unfinalised.responses + shared.unfinalised.responses, 'response')} without a final output count; by content this would cost about ${money(costs.unfinalised_estimate_usd)} more.`
       : '',
     session.output_only_count > 0
-      ? `Too low: of ${formatCountOf(session.output_only_count, 'response')} only the output is known, because a run of the agent was cut off before it reported the rest.`
+      ? `Too low, because a run of the agent was cut off. ${formatCountOf(session.output_only_count, 'response')} have only output.`
       : '',
     session.unpriced_count > 0
       ? `Unpriced: ${formatCountOf(session.unpriced_count, 'response')}, not in the cost: ${toUnpricedNames(costs)}. \`recount prices set MODEL --input … --output …\` gives the model a price.`
@@ -175,7 +175,7 @@ function toExtensionNote({ person, uploader_key_id: owner, extended_by: others }
     toSingleLine(who ?? (key === null ? 'an unknown uploader' : `key ${key}`));
   const names = new Intl.ListFormat('en').format(others.map((other) => name(other.person, other.uploader_key_id)));
   const what = others.length === 1 ? 'has uploaded the longest version' : 'have uploaded longer versions';
-  return `Extended: the session is of ${name(person, owner)}, and ${names} ${what} of it. Its whole cost counts for ${name(person, owner)}.`;
+  return `Extended. The session belongs to ${name(person, owner)}, and ${names} ${what} of it. Its whole cost counts for ${name(person, owner)}.`;
 }
 
 /** The largest few, with their tier or speed if it is not the usual one. */
@@ -193,7 +193,7 @@ function toReconciliationNote(row: CostReasons['reconciliation'], money: Money):
     row.unpriced_responses > 0 ? formatCountOf(row.unpriced_responses, 'unpriced response') : '',
     (row.subagent_cost_usd ?? 0) > 0 ? `sub-agents with ${money(row.subagent_cost_usd)}` : '',
   ].filter((reason) => reason !== '');
-  const cause = reasons.length > 0 ? `; part of that: ${reasons.join(', ')}` : '; no reason is known';
+  const cause = reasons.length > 0 ? `; part of that: ${reasons.join(', ')}` : '; no known reason';
   const isEqual = Math.abs(difference) < 0.00005;
   return `The agent itself reports ${money(reported)}, recount ${money(computed)} with sub-agents: ${isEqual ? 'no difference' : `${money(difference)} difference${cause}`}.`;
 }

@@ -59,6 +59,6 @@ export async function readDocument(
 ): Promise<string> {
   const path = `/v1/sessions/${encodeURIComponent(id)}/document`;
   const document = await client.request<unknown>(path, { query: query as Record<string, string | undefined> });
-  if (document === undefined) throw new CliError(`${client.place.url} cannot make documents: is it an older version?`);
+  if (document === undefined) throw new CliError(`${client.place.url} cannot make documents. Is it an older version?`);
   return typeof document === 'string' ? document : `${JSON.stringify(document, null, 2)}\n`;
 }

@@ -15,7 +15,7 @@ export interface ShowOptions {
   hasWholeTools: boolean;
   /** Working directory: paths below it are shown relative to it. */
   project?: string | null | undefined;
-  /** Shows only what is around this line of the transcript. */
+  /** Shows only the messages around this line of the transcript. */
   line?: number | undefined;
 }
 

@@ -76,6 +76,6 @@ it('says how old the price list is if it is older than 60 days, and what is wron
   expect(lines.filter((_line, index) => index >= 9 && index < 12)).toEqual([
     'Prices      genai-prices-0.1.8-rules-3, of 2026-09-23',
     '            it is not JSON',
-    '            The price list is 65 days old: it dates from 2026-09-23.',
+    '            The price list is 65 days old (of 2026-09-23).',
   ]);
 });

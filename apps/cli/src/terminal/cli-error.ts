@@ -56,7 +56,7 @@ async function toMessage(error: unknown): Promise<string> {
   if (USAGE_ERRORS.has(error.name) || CLEAR_ERRORS.has(error.name)) return error.message;
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     const { code, address, port } = toSystemError(cause);
-    if (code === 'EADDRINUSE') return `Port ${port} is taken: choose another one with RECOUNT_PORT.`;
+    if (code === 'EADDRINUSE') return `Port ${port} is in use. Choose another one with RECOUNT_PORT.`;
     if (CONNECTION_ERRORS.has(code)) {
       const place = address === undefined ? '' : ` at ${address}:${port}`;
       return `Cannot connect${place} (${code}). Is the database of DATABASE_URL running?`;

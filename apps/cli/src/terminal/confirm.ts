@@ -5,7 +5,7 @@ import { UsageError } from './cli-error.ts';
 /** Whether the user agrees: asked on a terminal, or given by `--yes`. Throws UsageError if nobody can be asked. */
 export async function confirm(context: CliContext, question: string, isAgreed: boolean): Promise<boolean> {
   if (isAgreed) return true;
-  if (context.stdin.isTTY !== true) throw new UsageError('There is no terminal to ask on: add --yes to confirm.');
+  if (context.stdin.isTTY !== true) throw new UsageError('There is no terminal for the prompt. Pass --yes to confirm.');
   const lines = createInterface({ input: context.stdin, output: context.stderr });
   try {
     const answer = await lines.question(`${question} [y/N] `, { signal: context.listenForInterruption() });

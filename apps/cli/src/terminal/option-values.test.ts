@@ -32,7 +32,7 @@ describe('parseSince', () => {
     'yesterday',
     '99999999d',
   ])('refuses %j', (text) => {
-    expect(() => parseSince(text, now)).toThrow('Give a date');
+    expect(() => parseSince(text, now)).toThrow('Must be a date');
   });
 });
 
@@ -64,6 +64,6 @@ describe('parseTimeSpan', () => {
   });
 
   it.each(['', '5', 'm', '-1m', '1.5h', '1y', '2026-03-01'])('refuses %j', (text) => {
-    expect(() => parseTimeSpan(text)).toThrow('Give a time span');
+    expect(() => parseTimeSpan(text)).toThrow('Must be a time span');
   });
 });

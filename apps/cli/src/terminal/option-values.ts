@@ -16,7 +16,7 @@ function toSpanMs(text: string): number | undefined {
 /** Milliseconds of a time span: `0m`, `90m`, `12h`, `7d`. */
 export function parseTimeSpan(text: string): number {
   const spanMs = toSpanMs(text);
-  if (spanMs === undefined) throw new InvalidArgumentError('Give a time span as 90m, 12h or 7d.');
+  if (spanMs === undefined) throw new InvalidArgumentError('Must be a time span such as 90m, 12h or 7d.');
   return spanMs;
 }
 
@@ -39,7 +39,7 @@ export function parseSince(text: string, nowMs = Date.now()): number {
   const isMoment = isDayOfMonth(Number(year), Number(month), Number(day)) && hour !== '24';
   const timestampMs = isMoment ? Date.parse(text.length === 10 ? `${text}T00:00` : text) : Number.NaN;
   if (Number.isNaN(timestampMs))
-    throw new InvalidArgumentError('Give a date as 2026-03-01, or a time span as 7d or 12h.');
+    throw new InvalidArgumentError('Must be a date such as 2026-03-01, or a time span such as 7d or 12h.');
   return timestampMs;
 }
 
@@ -48,7 +48,7 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   return (text) => {
     const value = Number(text);
     if (!/^\d+$/.test(text) || value < min || value > max) {
-      throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
+      throw new InvalidArgumentError(`Must be a whole number from ${min} to ${max}.`);
     }
     return value;
   };

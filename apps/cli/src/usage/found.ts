@@ -12,7 +12,7 @@ export interface Found {
 export const toLinkFile = (path: string): StoredFile => ({
   ...{ path, sizeBytes: 0, modifiedAtMs: 0, version: '' },
   open() {
-    const reason = 'a symbolic link, which is not followed: name what it points to';
+    const reason = 'a symbolic link, which is not followed; name its target';
     throw Object.assign(new Error(reason), { code: 'link' });
   },
 });

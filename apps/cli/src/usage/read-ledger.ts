@@ -63,8 +63,7 @@ function toMoment(text: string | undefined, clock: LocalClock): number | undefin
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
   const isDate = isDay || /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(text);
   const timeMs = isDate ? (isDay ? clock.toDayStartMs(text) : Date.parse(text)) : Number.NaN;
-  if (Number.isNaN(timeMs))
-    throw new UsageError(`${text} is not a date: give 2026-03-01, 2026-03-01T12:00Z, 7d or 4w.`);
+  if (Number.isNaN(timeMs)) throw new UsageError(`${text} is not a date. Use 2026-03-01, 2026-03-01T12:00Z, 7d or 4w.`);
   return timeMs;
 }
 

@@ -25,7 +25,7 @@ export function resolveFilter(
     const match = matchName(wanted, names);
     if (match.kind === 'one') return match.name;
     if (match.kind === 'several') {
-      throw new UsageError(`${wanted} matches several ${what}s: ${match.names.join(', ')}. Give more of the name.`);
+      throw new UsageError(`${wanted} matches several ${what}s: ${match.names.join(', ')}. Use more of the name.`);
     }
     const { nearest } = match;
     const offered = names.slice(0, MAX_OFFERED).join(', ');

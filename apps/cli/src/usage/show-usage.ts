@@ -129,7 +129,7 @@ function showNotes(context: CliContext, { files }: ReadLedger, answer: ReportAns
   const doubts = toDoubts(files);
   for (const doubt of doubts.slice(0, MAX_DOUBTS)) lines.push(`${describeNotice(doubt)}.`);
   if (doubts.length > MAX_DOUBTS) lines.push(`… and ${doubts.length - MAX_DOUBTS} more; --json lists them all.`);
-  if (read.length === 0) lines.push('No transcripts were found. Name a folder: recount usage PATH.');
+  if (read.length === 0) lines.push('No transcripts were found. Name a folder with recount usage PATH.');
   else
     lines.push(`${formatCountOf(read.length, 'transcript')}, ${formatBytes(bytes)}; each API response counted once.`);
   lines.push(

@@ -47,7 +47,7 @@ export interface BlocksOptions extends UsageOptions {
 
 export function addUsageOptions(command: Command): Command {
   return command
-    .argument('[paths...]', 'files and folders with transcripts, in place of those of this machine’s agents')
+    .argument('[paths...]', 'files and folders with transcripts, instead of this machine’s agents')
     .option('--in <time...>', `only this time: ${RANGE_EXAMPLES}`)
     .option('--from <date>', 'from this date or moment on: 2026-03-01, 2026-03-01T12:00Z, 7d, last month')
     .option('--to <date>', 'before this date or moment; 2026-03 and yesterday are included')
@@ -57,10 +57,13 @@ export function addUsageOptions(command: Command): Command {
     .option('--utc', 'the same as --tz UTC')
     .addOption(new Option('--time-zone <zone>', 'as --tz').hideHelp())
     .option('--agent <name>', 'agent, such as claude-code')
-    .option('--project <path>', 'working directory, or any part of it that only one project has; . is the one here')
+    .option(
+      '--project <path>',
+      'working directory, or any part of its path that only one project has; . is the current one',
+    )
     .option('--model <name>', 'model, or a part of its name')
     .option('--session <id>', 'session, or the beginning of its id')
-    .option('--prices <file>', 'newer prices: a list of genai-prices or LiteLLM; default RECOUNT_PRICE_FILE')
+    .option('--prices <file>', 'newer prices as a list of genai-prices or LiteLLM; default RECOUNT_PRICE_FILE')
     .option('--limit <n>', 'rows at most', wholeNumber(1, 1_000_000))
     .addOption(new Option('--json', 'print the answer as JSON').conflicts('csv'))
     .option('--csv', 'print the rows as CSV, with all figures')

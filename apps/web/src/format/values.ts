@@ -119,4 +119,4 @@ export const toShortModel = (model: string | null): string =>
 
 /** What reports of usage count as sessions: see docs/accuracy.md#counts-of-sessions. */
 export const SESSIONS_OF_USAGE =
-  'Sessions that contain an API response of this time. One that contains responses of several rows is in each of them, and once in the total. The list of sessions also shows those that were active without a response.';
+  'Sessions that contain an API response of this time. One with responses in several rows is in each row, and once in the total. The list of sessions also shows sessions that were active without a response.';

@@ -3,7 +3,7 @@ import { Modal } from '../ui/modal.tsx';
 
 const KEYS: readonly [string, string][] = [
   ['/ or Ctrl K', 'Search, or go to a page'],
-  ['j  k', 'Next, previous: row or message'],
+  ['j  k', 'Next, previous row or message'],
   ['[  ]', 'Previous, next prompt'],
   ['n  N', 'Next, previous error'],
   ['e', 'Expand or fold the selection'],
@@ -15,7 +15,7 @@ const KEYS: readonly [string, string][] = [
 
 export function KeyHelp({ close }: { close: () => void }): ReactNode {
   return (
-    <Modal title="Keys" close={close}>
+    <Modal title="Shortcuts" close={close}>
       <dl className="keys">
         {KEYS.map(([keys, meaning]) => (
           <Fragment key={keys}>

@@ -114,7 +114,7 @@ function Top({ whoami, open }: { whoami: Whoami | undefined; open: (dialog: Dial
           <ThemeChoice />
           <div className="row">
             <button type="button" className="quiet" onClick={() => open('help')}>
-              Keys <kbd>?</kbd>
+              Shortcuts <kbd>?</kbd>
             </button>
             <button
               type="button"

@@ -38,9 +38,9 @@ export const TurnView = memo(function TurnView({ turn, isSelected }: { turn: Tur
         {message.metadata.usage_unfinalised === true && (
           <span
             className="tag warn"
-            title="The transcript has only a placeholder for the output count of this response: its tokens and cost are too low"
+            title="The transcript has only a placeholder for the output count of this response, so its tokens and cost are too low"
           >
-            unfinalised
+            output incomplete
           </span>
         )}
         <span className="turn-figures muted">
@@ -51,7 +51,7 @@ export const TurnView = memo(function TurnView({ turn, isSelected }: { turn: Tur
               </span>
               <data
                 value={message.cost_usd ?? ''}
-                title={message.cost_usd === null ? 'No price is known' : String(message.cost_usd)}
+                title={message.cost_usd === null ? 'No known price' : String(message.cost_usd)}
               >
                 {formatMoney(message.cost_usd)}
               </data>

@@ -30,16 +30,15 @@ export function Caveats({
   const lines = [
     describeOldPrices(caveats.price_date, Date.now()),
     unfinalised.responses > 0 &&
-      `${formatCount(unfinalised.responses)} responses were recorded before they ended. They count with ${formatCompact(unfinalised.tokens_out)} output tokens; by the length of their content it is about ${formatCompact(unfinalised.estimated_tokens_out)}. The estimate is in no figure.`,
+      `${formatCount(unfinalised.responses)} responses have incomplete output counts. They count with ${formatCompact(unfinalised.tokens_out)} output tokens; actual output is about ${formatCompact(unfinalised.estimated_tokens_out)} (estimate, not included).`,
     unnamed > 0 && `${formatCount(unnamed)} responses name no model and are priced at the default rates.`,
-    untimed > 0 &&
-      `${formatCount(untimed)} responses have no time: they are left out of every time range except all time.`,
+    untimed > 0 && `${formatCount(untimed)} responses have no timestamp and appear only under All time.`,
     sessions.without_usage > 0 &&
-      `${formatCount(sessions.without_usage)} sessions have no usage in their transcripts: sums exclude their tokens and cost.`,
+      `${formatCount(sessions.without_usage)} sessions have no usage in their transcripts, so sums exclude their tokens and cost.`,
     sessions.output_only > 0 &&
-      `${formatCount(sessions.output_only)} sessions have an interrupted run of which only the output is known: the sums lack its input.`,
+      `${formatCount(sessions.output_only)} sessions have an interrupted run that reported only output, so the sums lack its input.`,
     disagreements.responses > 0 &&
-      `${formatCount(disagreements.responses)} responses have copies that disagree: their cost lies between ${formatMoney(disagreements.lowest_cost_usd)} and ${formatMoney(disagreements.highest_cost_usd)}, and counts as ${formatMoney(disagreements.cost_usd)}.`,
+      `${formatCount(disagreements.responses)} responses have copies that disagree. Their cost is between ${formatMoney(disagreements.lowest_cost_usd)} and ${formatMoney(disagreements.highest_cost_usd)}, and counts as ${formatMoney(disagreements.cost_usd)}.`,
   ].filter((line) => line !== false && line !== undefined);
   if (lines.length === 0 && unpriced.responses === 0) return null;
   return (
@@ -47,7 +46,7 @@ export function Caveats({
       {unpriced.responses > 0 && (
         <p>
           {formatCount(unpriced.responses)} responses ({formatCompact(unpriced.tokens)} tokens) have no price and are
-          missing from every cost:{' '}
+          not included in any cost:{' '}
           {unpriced.models.length + terms.length === 0
             ? 'they name no model'
             : unpriced.models.slice(0, SHOWN_MODELS).map((model, index) => (

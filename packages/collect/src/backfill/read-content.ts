@@ -103,7 +103,7 @@ async function* reopen(
     if (length === sizeBytes) break;
   }
   if (hash.digest('hex') !== sha256)
-    throw new SourceError('changed', 'was rewritten between two readings: run it again');
+    throw new SourceError('changed', 'was rewritten between two readings; run it again');
 }
 
 async function* closing(chunks: AsyncIterable<Uint8Array>, stream: Readable): AsyncGenerator<Uint8Array> {

@@ -37,7 +37,7 @@ export function settleIngestion(
     const isOurs = arrival === 'ours';
     if (isOurs) report.queued -= 1;
     if (stored.status === 'failed') {
-      tally.countFailed({ location, reason: stored.failureReason ?? 'its ingestion was given up' }, stored);
+      tally.countFailed({ location, reason: stored.failureReason ?? 'its ingestion failed' }, stored);
     } else if (arrival !== 'ours') tally.count(location, arrival, stored);
     else tally.count(location, stored.status === 'superseded' ? 'superseded' : 'ingested', stored);
     const isIngested = isOurs && stored.status === 'ingested';

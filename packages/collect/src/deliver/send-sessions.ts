@@ -75,7 +75,7 @@ const ANNOUNCE_INTERVAL_MS = 60_000;
 const CONCURRENCY = 4;
 
 const NOT_FOLLOWED =
-  'a symbolic link, which is not followed: send what it points to with `recount backfill FOLDER --server URL`';
+  'a symbolic link, which is not followed; send its target with `recount backfill FOLDER --server URL`';
 
 /**
  * Sends what hooks have noted, what has been waiting since the server was unavailable, and what a sweep finds. Resolves

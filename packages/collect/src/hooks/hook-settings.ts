@@ -69,7 +69,7 @@ export function listHookFiles({ environment, homeFolder }: Machine): HookFile[] 
       events: ['SessionStart', 'Stop', 'SubagentStop', 'PreCompact'],
       toEntry: toMatcherEntry,
       base: {},
-      hint: 'Codex asks once before it runs them: approve them with /hooks.',
+      hint: 'Codex asks once before it runs them. Approve them with /hooks.',
     },
     {
       agentId: 'cursor',
@@ -173,7 +173,7 @@ function planPlugin(file: HookFile, before: string | undefined, text: string): H
   if (before === text) return { file, before, after: undefined };
   const isOurs = before === undefined || before.startsWith(PLUGIN_HEADER.split('\n')[0] ?? '');
   if (isOurs) return { file, before: undefined, after: text };
-  return { file, before, after: undefined, problem: 'It is not the one that recount writes' };
+  return { file, before, after: undefined, problem: 'It differs from the file that recount writes' };
 }
 
 export async function applyHooks(changes: readonly HookChange[]): Promise<InstalledHooks[]> {

@@ -206,7 +206,7 @@ describe('plugins', () => {
   it('leave what others have written there', async () => {
     await mkdir(join(home, '.local/share/opencode'), { recursive: true });
     await write(PLUGIN, 'export const Mine = 1;');
-    expect(await plan()).toMatchObject([{ after: undefined, problem: 'It is not the one that recount writes' }]);
+    expect(await plan()).toMatchObject([{ after: undefined, problem: 'It differs from the file that recount writes' }]);
     expect(await install()).toEqual([]);
   });
 

@@ -30,7 +30,7 @@ export interface ReadableStore {
 }
 
 const CHUNK_CHARACTERS = 64 * 1024;
-const WRITTEN_MEANWHILE = 'the agent wrote to its database in the meantime: run it again';
+const WRITTEN_MEANWHILE = 'the agent wrote to its database at the same time; run it again';
 /** Beyond this, children get lines of their own, so that lines stay short. */
 const MAX_NESTED_CHARACTERS = 1024 * 1024;
 

@@ -145,7 +145,7 @@ async function* readPrompts(
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(byteLength), 0, byteLength, byteOffset);
       const line: unknown = toJson(buffer.toString('utf8', 0, bytesRead))?.[history.session];
       if (line !== id)
-        throw new SourceError('changed', 'the agent rewrote its prompt history in the meantime: run it again');
+        throw new SourceError('changed', 'the agent rewrote its prompt history at the same time; run it again');
       yield Buffer.concat([buffer, Buffer.from('\n')]);
     }
   } finally {

@@ -25,9 +25,9 @@ const REFUSALS: Readonly<Record<Refusal, string>> = {
   'unknown-format': 'not recognised as a transcript of any agent that recount reads',
   'prompt-history':
     'a prompt history of many sessions: `recount backfill --yes` on the agent’s machine imports those whose transcripts are gone',
-  'utf-16': 'encoded as UTF-16, not UTF-8: convert it (`iconv -f UTF-16 -t UTF-8 FILE`) and bring the converted file',
-  'utf-32': 'encoded as UTF-32, not UTF-8: convert it (`iconv -f UTF-32 -t UTF-8 FILE`) and bring the converted file',
-  binary: 'not text: damaged, encrypted, or of another kind than its name says',
+  'utf-16': 'encoded as UTF-16, not UTF-8: convert it (`iconv -f UTF-16 -t UTF-8 FILE`) and upload the converted file',
+  'utf-32': 'encoded as UTF-32, not UTF-8: convert it (`iconv -f UTF-32 -t UTF-8 FILE`) and upload the converted file',
+  binary: 'not text, but damaged, encrypted, or of another kind than its name says',
 };
 
 /** The message for a refusal, to follow the file's name. The API and all commands use the same one. */

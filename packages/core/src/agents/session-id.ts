@@ -6,7 +6,7 @@ export function isSessionId(id: string | null): id is string {
 }
 
 /** Why a new session may not have an id. */
-export const SESSION_ID_RULE = `A session id has 1 to ${MAX_SESSION_ID_LENGTH} characters, none of them a control character, and is neither . nor ..`;
+export const SESSION_ID_RULE = `A session id has 1 to ${MAX_SESSION_ID_LENGTH} characters, no control character, and is neither . nor ..`;
 
 /** Whether a new session may have this id: URLs turn `.` and `..` into steps of their path, so no client could name it. */
 export const isNewSessionId = (id: string | null): id is string => isSessionId(id) && id !== '.' && id !== '..';

@@ -86,10 +86,10 @@ export function createLiveLineDecoder(
     warn(code, message, quote);
     if (++failuresInRow < maxFailuresInRow) return;
     failuresInRow = 0;
-    warn('stream_corrupted', `${maxFailuresInRow} lines in a row could not be read: check the agent's process`);
+    warn('stream_corrupted', `${maxFailuresInRow} lines in a row could not be read. Check the agent's process`);
   };
   const failOverflow = (): void =>
-    fail('buffer_overflow', `More than ${maxBufferBytes} bytes without a line feed: the line was dropped`);
+    fail('buffer_overflow', `More than ${maxBufferBytes} bytes without a line feed, so the line was dropped`);
   const toQuote = (text: string): string | undefined =>
     options.quotesLines ? cutCharacters(text.trim(), MAX_QUOTE_CHARACTERS) : undefined;
 

@@ -112,7 +112,7 @@ export async function describeUnreadShards({ pool }: Pick<DatabasePool, 'pool'>)
   const { rows } = await pool.query<{ tables: number }>('SELECT count(*)::int AS tables FROM pg_dist_partition');
   const tables = rows[0]?.tables ?? 0;
   if (tables === 0) return undefined;
-  return `the rows of ${tables} tables are in shards on the nodes of a Citus cluster, which were not read, only the coordinator was: run \`pg_amcheck --heapallindexed\` on every node`;
+  return `the rows of ${tables} tables are in shards on the nodes of a Citus cluster, which were not read, only the coordinator was; run \`pg_amcheck --heapallindexed\` on every node`;
 }
 
 interface Relation {
@@ -135,7 +135,7 @@ async function provideAmcheck(client: pg.PoolClient): Promise<{ schema: string; 
   } catch (cause) {
     if (!NOT_TO_BE_HAD.has(toCode(cause))) throw cause;
     throw new RelationCheckError(
-      `the extension amcheck cannot be created (${(cause as Error).message}): let a superuser run CREATE EXTENSION amcheck`,
+      `the extension amcheck cannot be created (${(cause as Error).message}); let a superuser run CREATE EXTENSION amcheck`,
       { cause },
     );
   }

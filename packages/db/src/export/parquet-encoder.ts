@@ -89,7 +89,7 @@ function toUnits(decimal: string): bigint {
   const [whole = '0', fraction = ''] = decimal.split('.');
   const units = BigInt(whole + fraction.padEnd(COST_DECIMALS, '0'));
   if (units > MAX_UNITS || units < -MAX_UNITS) {
-    throw new RangeError('A cost of 100 million or more does not fit into Parquet: export to CSV or NDJSON instead');
+    throw new RangeError('A cost of 100 million or more does not fit into Parquet. Export to CSV or NDJSON instead');
   }
   return units;
 }

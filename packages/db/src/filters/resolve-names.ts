@@ -91,7 +91,7 @@ async function resolveName(
   if (match.kind === 'one') return match.name;
   const { one, several } = WORDS[field];
   if (match.kind === 'several') {
-    const message = `${name} matches several ${several}: ${match.names.join(', ')}. Give more of the name.`;
+    const message = `${name} matches several ${several}: ${match.names.join(', ')}. Use more of the name.`;
     throw new UnresolvedNameError(field, message, match.names, true);
   }
   throw new UnresolvedNameError(
@@ -201,7 +201,7 @@ export async function resolveSession(database: Database, workspaceId: string, na
     const offered = ids
       .filter((id) => !ids.some((other) => other !== id && id.startsWith(other)))
       .slice(0, MAX_OFFERED);
-    const message = `${name} is the beginning of several sessions: ${offered.join(', ')}${ids.length > MAX_OFFERED ? ', …' : ''}. Give more of the id.`;
+    const message = `${name} is the beginning of several sessions: ${offered.join(', ')}${ids.length > MAX_OFFERED ? ', …' : ''}. Use more of the id.`;
     throw new UnresolvedNameError('sessionId', message, offered, true);
   }
   const nearest = await findNearestSessions(database, workspaceId, prefix);

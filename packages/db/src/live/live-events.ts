@@ -26,7 +26,7 @@ export async function lockLiveSession(transaction: Database, key: LiveSessionKey
     .values({ workspace_id: key.workspaceId, session_id: key.sessionId })
     .onConflictDoNothing();
   const [session] = await transaction.select().from(liveSessions).where(isLiveSession(key)).for('update');
-  if (session === undefined) throw new Error('The session was deleted in the meantime');
+  if (session === undefined) throw new Error('The session was deleted while it was running');
   return session;
 }
 

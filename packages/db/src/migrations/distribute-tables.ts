@@ -109,7 +109,7 @@ export async function distributeDatabase(connectionString: string): Promise<stri
     const { rowCount } = await client.query(`SELECT FROM pg_extension WHERE extname = 'citus'`);
     if (rowCount === 0) {
       throw new DistributionError(
-        'The database has no extension citus: create it and enter the nodes first, as docs/scaling.md describes',
+        'The database has no extension citus. Create it and enter the nodes first, as docs/scaling.md describes',
       );
     }
     return await distributeTables(drizzle(client));

@@ -19,9 +19,10 @@ export type SearchTarget = { mode: 'text'; query: SearchQuery } | { mode: 'subst
 
 /** Why a query has nothing to search for. The texts are shown to the user. */
 export const SEARCH_ISSUES = {
-  'no-words': 'Give a word to look for, in each alternative of an `or`: excluded ones and signs alone find nothing',
-  'too-many-words': `Give at most ${MAX_QUERY_WORDS} words`,
-  'too-short': `Give at least ${MIN_SUBSTRING_RUN} letters or digits in a row; shorter words are found in text mode`,
+  'no-words':
+    'Add at least one search term to each alternative of an `or`; exclusions and punctuation alone match nothing',
+  'too-many-words': `Use at most ${MAX_QUERY_WORDS} words`,
+  'too-short': `Use at least ${MIN_SUBSTRING_RUN} letters or digits in a row; shorter words are found in text mode`,
 } as const;
 type SearchIssue = keyof typeof SEARCH_ISSUES;
 

@@ -98,7 +98,7 @@ function insertRollup(name: RollupName, workspaceId: string, scope: RollupScope)
   const insertDays = (rows: SQL): SQL =>
     sql`${insert(days, selectDayRollup(name, rows))} ${returningDays(name, scope)}`;
   if (name === 'tool' || name === 'file') return [insertDays(sql`(${selectCalls(name, workspaceId, scope)})`)];
-  if (quarters === undefined) throw new Error(`${name} has no roll-up by quarters of an hour`);
+  if (quarters === undefined) throw new Error(`${name} has no 15-minute roll-up`);
   const rows = name === 'usage' ? selectUsageRollup(workspaceId, scope) : selectMessageCounts(workspaceId, scope);
   const written = sql`(SELECT * FROM ${quarters} AS r WHERE ${ofDays('r', 'bucket_start', workspaceId, scope)})`;
   return [insert(quarters, rows), insertDays(written)];

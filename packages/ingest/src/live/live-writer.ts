@@ -120,7 +120,7 @@ export async function createLiveWriter(
     lineBytes = Math.min(length, DEFAULT_MAX_BUFFER_BYTES);
   };
   const toNoMemory = (): LiveError =>
-    new LiveError('no-memory', 'The streams of the server hold as much as they may: continue later', storedBytes);
+    new LiveError('no-memory', 'The streams of the server hold as much as they may. Continue later', storedBytes);
   let storedBytes = stream.stored_bytes;
   const reader = await replay(
     deps,

@@ -37,7 +37,7 @@ export function createOverlap(stored: AsyncIterable<Uint8Array>, lengthBytes: nu
         }
         const length = Math.min(rest.length, held.length, leftBytes);
         if (Buffer.compare(rest.subarray(0, length), held.subarray(0, length)) !== 0) {
-          throw new LiveError('different-bytes', 'What is stored of the stream at this place is something else');
+          throw new LiveError('different-bytes', 'The stored bytes at this offset differ');
         }
         rest = rest.subarray(length);
         held = held.subarray(length);
@@ -136,7 +136,7 @@ export async function openLiveWriter(
   });
   if (stream === 'ofWorkspace' || stream === 'ofKey') {
     const holder = stream === 'ofKey' ? 'a key' : 'a workspace';
-    throw new LiveError('too-many-streams', `At most ${openLimits[stream]} streams of ${holder} are open at once`);
+    throw new LiveError('too-many-streams', `At most ${openLimits[stream]} concurrent streams of ${holder}`);
   }
   if (stream === undefined) throw new LiveError('taken-over', 'Another request has just made and ended the stream');
   const storedBytes = stream.stored_bytes;

@@ -41,7 +41,7 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return collected;
 }
 
-describe('a workspace that is deleted in the meantime', () => {
+describe('a workspace that is deleted while it runs', () => {
   const prices = createPriceTable({
     overrides: [{ model: 'claude-*', inputUsdPerMillion: 1, outputUsdPerMillion: 1 }],
   });

@@ -176,7 +176,7 @@ async function requireSessionId(
     throw new ReceiveError('unsupported-format', `The body is ${describeRefusal(identity.encoding)}.`);
   }
   if (identity.sessionId === undefined) {
-    throw new ReceiveError('unidentified', 'No session id in the path or the lines: name one with session_id or path');
+    throw new ReceiveError('unidentified', 'No session id in the path or the lines. Name one with session_id or path');
   }
   checkSessionId(identity.sessionId);
   if (identity.isRecognised || format !== undefined) return identity.sessionId;

@@ -30,7 +30,7 @@ const logVariables = {
 
 const databaseVariables = {
   DATABASE_URL: requiredText(
-    'Name a Postgres, e.g. postgres://user:password@host:5432/recount, or run `recount up`, which brings one.',
+    'Name a Postgres, e.g. postgres://user:password@host:5432/recount, or run `recount up`, which includes one.',
   ).describe('`postgres://user:password@host:port/database`; PostgreSQL 15 or later'),
 };
 

@@ -136,7 +136,8 @@ export async function* decompress(
           if (compression === 'gzip' && frames > 0) rest = withoutLeadingZeros(rest);
           if (rest.length === 0) break;
           frames += 1;
-          if (frames > 1 && compression === 'br') throw new SourceError('corrupt', 'the br data goes on after its end');
+          if (frames > 1 && compression === 'br')
+            throw new SourceError('corrupt', 'the br data continues after its end');
           if (frames > maxFrames) {
             throw new SourceError('limit-exceeded', `the ${compression} data has more than ${maxFrames} frames`);
           }

@@ -59,7 +59,7 @@ async function hasChanged(handle: FileHandle, opened: Stats): Promise<boolean> {
 }
 
 const toChanged = (what: string): SourceError =>
-  new SourceError('changed', `${what} while it was being read: run it again`);
+  new SourceError('changed', `${what} while it was being read; run it again`);
 
 /** Files up to this size are read in one piece: a stream costs several times as much. */
 const MAX_WHOLE_BYTES = 256 * 1024;

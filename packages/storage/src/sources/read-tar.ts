@@ -132,7 +132,7 @@ async function feed(source: Chunks, extract: Extract): Promise<void> {
   }
   // Otherwise an archive cut between two members would pass for complete.
   if (trailingZeroBytes < TAR_BLOCK_BYTES || sizeBytes % TAR_BLOCK_BYTES !== 0) {
-    throw new SourceError('truncated', 'the tar archive ends without its end mark: later members may be missing');
+    throw new SourceError('truncated', 'the tar archive ends without its end mark, so later members may be missing');
   }
   extract.end(null);
 }
@@ -147,7 +147,7 @@ function countTrailingZeros(chunk: Buffer, before: number): number {
 function toTarItem(archive: StoredObject, header: Header, context: ReadContext, content: EntryContent): UnplacedItem {
   const member = toMember(header);
   if (isSparse(header)) {
-    const error = new SourceError('unsupported', 'a sparse file: its bytes are not stored as they are');
+    const error = new SourceError('unsupported', 'a sparse file, whose bytes are not stored as they are');
     return toFailed(toMemberLocation(archive, member.name), error);
   }
   return toMemberItem(archive, member, context, { reopenable: false, open: content.open });

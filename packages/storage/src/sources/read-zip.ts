@@ -120,7 +120,7 @@ export async function* readZip(object: StoredObject, context: ReadContext): Asyn
         throw new SourceError('limit-exceeded', `more than ${limits.maxArchiveEntries} members`);
       }
       if (totals.storedBytes > object.sizeBytes) {
-        throw new SourceError('corrupt', 'the members overlap: together they are larger than the zip archive');
+        throw new SourceError('corrupt', 'the members overlap, because together they are larger than the zip archive');
       }
       if (totals.decodedBytes > limits.maxArchiveDecodedBytes) {
         throw new SourceError('limit-exceeded', `decodes to more than ${limits.maxArchiveDecodedBytes} bytes`);
@@ -131,11 +131,11 @@ export async function* readZip(object: StoredObject, context: ReadContext): Asyn
       position.bytes = totals.storedBytes;
     }
     if (await hasMoreEntries(zip, reader)) {
-      throw new SourceError('corrupt', 'the zip directory has more members than it says: later ones are missing');
+      throw new SourceError('corrupt', 'the zip directory has more members than it says, so later ones are missing');
     }
   } catch (error) {
     if (error instanceof SourceError || context.signal.aborted) throw error;
-    throw new SourceError('corrupt', 'no zip directory, or a damaged one: not a zip archive, or cut short');
+    throw new SourceError('corrupt', 'no zip directory, or a damaged one, so not a zip archive, or cut short');
   }
 }
 

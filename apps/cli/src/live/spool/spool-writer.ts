@@ -44,7 +44,7 @@ export async function createSpoolWriter(
   const maxBytes = maxSpoolBytes - (await measureSpool(folder));
   const place = toSpoolPlace(folder, initialNote.streamId);
   const lock = takeProcessLock(place.lock);
-  if (lock === undefined) throw new Error(`${place.lock} is held by another process`);
+  if (lock === undefined) throw new Error(`${place.lock} is locked by another process`);
   let note = initialNote;
   await writeSpoolNote(place, note);
   const file = await open(place.bytes, 'ax', 0o600);

@@ -24,23 +24,23 @@ interface CheckKind {
 const DOCTOR: CheckKind = {
   kind: 'doctor',
   scope: 'workspace',
-  title: 'Doctor',
+  title: 'Storage check',
   about:
-    'Compares raw store, database and queue: does every transcript have its raw object, and every waiting one a job? Changes nothing.',
-  action: 'Examine',
+    'Compares raw store, database and queue. Does every transcript have its raw object, and every waiting one a job? Changes nothing.',
+  action: 'Run check',
 };
 const VERIFY: CheckKind = {
   kind: 'verify',
   scope: 'workspace',
-  title: 'Figures',
+  title: 'Recount',
   about:
     'Recomputes all figures from their source rows, and compares each. Changes nothing, and takes a while in a large workspace; uploads continue. recount verify, on the server, also compares the rows with the raw transcripts.',
-  action: 'Count again',
+  action: 'Run recount',
 };
 const INSTALLATION: CheckKind = {
   ...DOCTOR,
   scope: 'installation',
-  title: 'Doctor, all workspaces',
+  title: 'Storage check, all workspaces',
   about: 'The same for the whole installation, including what belongs to no workspace.',
 };
 
@@ -130,7 +130,7 @@ function Check({ about, check }: { about: CheckKind; check: MaintenanceCheck | u
               Repair it
             </button>
             <button type="button" onClick={() => setIsAsked(false)}>
-              Leave it
+              Cancel
             </button>
           </div>
         </Modal>
@@ -185,13 +185,13 @@ function DoctorResult({ report, at }: { report: DoctorReport; at: string | null 
     <>
       <p>
         {findingCount === 0 ? (
-          <strong>Everything fits together.</strong>
+          <strong>No problems found.</strong>
         ) : (
           <strong>
             {formatCount(findingCount)} {findingCount === 1 ? 'finding' : 'findings'},{' '}
             {needAttention === 0
-              ? 'none of which needs'
-              : `${formatCount(needAttention)} of which ${needAttention === 1 ? 'needs' : 'need'}`}{' '}
+              ? 'none needs'
+              : `${formatCount(needAttention)} ${needAttention === 1 ? 'needs' : 'need'}`}{' '}
             attention.
           </strong>
         )}{' '}

@@ -37,7 +37,7 @@ const WORDS: Readonly<Record<DoctorFinding['kind'], Words>> = {
   ],
   'missing-object': [
     'Transcripts whose raw bytes are not in the store',
-    `${UPLOAD_AGAIN} If nearly all are missing, the server uses another store: see RECOUNT_RAW_STORE.`,
+    `${UPLOAD_AGAIN} If nearly all are missing, the server uses another store. See RECOUNT_RAW_STORE.`,
   ],
   'wrong-size': ['Transcripts whose raw object has another size than was uploaded', UPLOAD_AGAIN],
   'wrong-content': ['Transcripts whose raw bytes have changed since they were stored', UPLOAD_AGAIN],
@@ -47,7 +47,7 @@ const WORDS: Readonly<Record<DoctorFinding['kind'], Words>> = {
   ],
   'missing-stream': [
     'Recorded streams whose bytes are not in the store',
-    'Restore a backup. If nearly all are missing, the server uses another store: see RECOUNT_RAW_STORE.',
+    'Restore a backup. If nearly all are missing, the server uses another store. See RECOUNT_RAW_STORE.',
   ],
   'wrong-stream-size': ['Recorded streams whose object has another size than was sent', 'Restore a backup.'],
   'wrong-stream-content': ['Recorded streams whose bytes have changed or cannot be read', 'Restore a backup.'],
@@ -60,7 +60,7 @@ const WORDS: Readonly<Record<DoctorFinding['kind'], Words>> = {
     'Repairing enqueues the jobs again.',
     'Their jobs were enqueued again.',
   ],
-  'failed-transcript': ['Transcripts that were given up', 'Failed jobs shows the reasons, and ingests them again.'],
+  'failed-transcript': ['Failed transcripts', 'Failed jobs shows the reasons, and ingests them again.'],
   'unfinished-deletion': [
     'Objects that should have been deleted',
     'A worker deletes them within the hour; repairing does it now.',
@@ -68,7 +68,7 @@ const WORDS: Readonly<Record<DoctorFinding['kind'], Words>> = {
   ],
   notice: [
     'Types of lines, content or usage that recount does not read or does not know',
-    'A newer recount may read them; the raw bytes are kept.',
+    'A newer recount may read them; the raw bytes stay stored.',
   ],
   'search-behind': [
     'Search does not find some sessions yet',
@@ -85,7 +85,7 @@ const WORDS: Readonly<Record<DoctorFinding['kind'], Words>> = {
   ],
   'unchecked-database': ['Tables and indexes were not checked', 'The reason says what is missing.'],
   'undescribed-objects': [
-    'Raw objects without a description, from which the database could be rebuilt',
+    'Raw objects without a description, which a rebuild of the database needs',
     'Repairing describes them.',
     'They are described now.',
   ],
@@ -103,7 +103,7 @@ const OBSTACLES: Readonly<Record<NonNullable<DoctorFinding['obstacle']>, Words>>
   ],
   unreadable: [
     'Objects in the raw store that are not readable transcripts',
-    'Look at them; delete them from the store if nobody needs them.',
+    'Look at them, and delete them from the store if they are not needed.',
   ],
 };
 

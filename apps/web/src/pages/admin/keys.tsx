@@ -31,7 +31,7 @@ const LIFETIMES = [
   ['365', 'in a year'],
 ] as const;
 const GRACES = [
-  [0, 'at once'],
+  [0, 'immediately'],
   [60 * 60_000, 'in an hour'],
   [DAY_MS, 'in a day'],
   [7 * DAY_MS, 'in a week'],
@@ -90,14 +90,14 @@ function NewKey({ done }: { done: (made: ApiKeySecret) => void }): ReactNode {
   };
   return (
     <details className="panel new-key">
-      <summary>Make a key</summary>
+      <summary>Create key</summary>
       <form className="admin-form" onSubmit={onSubmit}>
         <label>
-          What it is for
+          Name
           <input name="name" required maxLength={200} placeholder="ci, laptop of Ada, dashboard of the team" />
         </label>
         <fieldset className="row">
-          <legend>What it may do</legend>
+          <legend>Permissions</legend>
           {SCOPES.map(([scope, label]) => (
             <label key={scope} className="row">
               <input type="checkbox" name="scopes" value={scope} defaultChecked={scope === 'ingest'} /> {label}
@@ -105,7 +105,7 @@ function NewKey({ done }: { done: (made: ApiKeySecret) => void }): ReactNode {
           ))}
         </fieldset>
         <label>
-          Whose it is (empty: the upload names the person)
+          Owner (optional; otherwise set by the uploader)
           <input name="person" maxLength={200} placeholder="ada@example.org" />
         </label>
         <label>
@@ -119,7 +119,7 @@ function NewKey({ done }: { done: (made: ApiKeySecret) => void }): ReactNode {
           </select>
         </label>
         <button type="submit" className="primary" disabled={make.isPending}>
-          Make the key
+          Create key
         </button>
         {make.error !== null && <Failure error={make.error} />}
       </form>
@@ -127,7 +127,7 @@ function NewKey({ done }: { done: (made: ApiKeySecret) => void }): ReactNode {
   );
 }
 
-const HEADS = ['Name', 'Ends in', 'May', 'Person', 'Made', 'Last used', 'Expires', 'State'];
+const HEADS = ['Name', 'Key', 'Permissions', 'Owner', 'Created', 'Last used', 'Expires', 'State'];
 
 function KeyTable({
   keys,
@@ -149,7 +149,7 @@ function KeyTable({
             <code>{key.hint}</code>
           </td>
           <td>{key.scopes.join(', ')}</td>
-          <td>{key.person ?? <span className="muted">the upload says</span>}</td>
+          <td>{key.person ?? <span className="muted">set by uploader</span>}</td>
           <td>
             <Time iso={key.created_at} />
           </td>
@@ -176,7 +176,7 @@ function KeyActions({ apiKey, isOwn, ask }: { apiKey: Key; isOwn: boolean; ask: 
   return (
     <div className="row">
       <button type="button" disabled={isOwn} title={why} onClick={() => ask({ what: 'rotate', key: apiKey })}>
-        New secret<span className="hidden-label"> for {apiKey.name}</span>
+        Rotate<span className="hidden-label"> {apiKey.name}</span>
       </button>
       <button
         type="button"
@@ -272,7 +272,7 @@ const Actions = ({ label, isDanger = false, isPending, act, close }: ActionsProp
       {label}
     </button>
     <button type="button" onClick={close}>
-      Leave it
+      Cancel
     </button>
   </div>
 );

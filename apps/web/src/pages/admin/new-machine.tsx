@@ -23,18 +23,18 @@ export function NewMachine({ done }: { done: () => void }): ReactNode {
   };
   return (
     <details className="panel new-key">
-      <summary>Admit a machine</summary>
+      <summary>Connect a machine</summary>
       <form className="admin-form" onSubmit={onSubmit}>
         <label>
           Code that <code>recount connect</code> shows on the machine
           <input name="code" required maxLength={20} placeholder="WDJB-MJHT" autoComplete="off" spellCheck={false} />
         </label>
         <label>
-          Whose machine it is (empty: the upload names the person)
+          Owner of the machine (optional; otherwise set by the uploader)
           <input name="person" maxLength={200} placeholder="ada@example.org" />
         </label>
         <button type="submit" className="primary" disabled={approval.isPending}>
-          Let it in
+          Approve
         </button>
         {approval.data !== undefined && (
           <p role="status">

@@ -85,7 +85,7 @@ function Overrides({ current }: { current: WorkspacePrices }): ReactNode {
       )}
       <PriceChanges stored={current.overrides} text={shown} />
       <p className="muted">
-        They apply to what is ingested from now on. <code>recount reprice</code> applies them to stored transcripts.
+        Prices apply to new data. Run <code>recount reprice</code> to apply them to stored transcripts.
       </p>
       <button type="submit" disabled={text === undefined || save.isPending}>
         Save overrides
@@ -127,7 +127,7 @@ function Effect(): ReactNode {
                     <tr key={model}>
                       <td>
                         {model === null ? (
-                          <span className="muted">none is named</span>
+                          <span className="muted">unknown</span>
                         ) : (
                           <Link to="/sessions" search={{ model, subagents: 'include' } as never}>
                             {toVisible(model)}

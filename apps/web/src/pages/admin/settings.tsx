@@ -6,7 +6,7 @@ import { queryClient, useAnswer } from '../../api/use-answer.ts';
 import { Answered, Failure } from '../../ui/states.tsx';
 
 const REDACTIONS = [
-  ['off', 'Nothing: rows and bytes stay unchanged'],
+  ['off', 'Keep as is'],
   ['rows', 'Rows have [REDACTED] instead; raw transcripts stay'],
   ['rows-and-raw', 'A redacted copy also replaces the raw transcript'],
 ] as const;
@@ -24,7 +24,7 @@ export function Settings(): ReactNode {
 
 const toDays = (value: FormDataEntryValue | null): number | null =>
   value === null || value === '' ? null : Number(value);
-const toText = (days: number | null): string => (days === null ? 'for ever' : `${days} days`);
+const toText = (days: number | null): string => (days === null ? 'forever' : `${days} days`);
 
 /** What a change would delete, one sentence each. */
 function toDeletions(current: WorkspaceSettings, next: WorkspaceSettings): string[] {
@@ -38,11 +38,11 @@ function toDeletions(current: WorkspaceSettings, next: WorkspaceSettings): strin
       : []),
     ...(isShorter(current.raw_max_age_days, next.raw_max_age_days)
       ? [
-          `Raw transcripts are kept for ${toText(next.raw_max_age_days)}, not ${toText(current.raw_max_age_days)}: older ones are deleted within the hour, for good.`,
+          `Raw transcripts are kept for ${toText(next.raw_max_age_days)}, not ${toText(current.raw_max_age_days)}. Older ones are deleted within the hour, permanently.`,
         ]
       : []),
     ...(next.redaction === 'rows-and-raw' && current.redaction !== 'rows-and-raw'
-      ? ['Redacted copies replace raw transcripts from now on: the originals cannot be restored.']
+      ? ['Redacted copies replace raw transcripts from now on. The originals cannot be restored.']
       : []),
   ];
 }
@@ -73,7 +73,7 @@ function Form({ current }: { current: WorkspaceSettings }): ReactNode {
   return (
     <form className="admin-form" onSubmit={onSubmit}>
       <label>
-        Secrets that rules find in transcripts
+        Detected secrets
         <select name="redaction" defaultValue={current.redaction}>
           {REDACTIONS.map(([id, label]) => (
             <option key={id} value={id}>
@@ -83,11 +83,11 @@ function Form({ current }: { current: WorkspaceSettings }): ReactNode {
         </select>
       </label>
       <label>
-        Delete messages and texts this many days after a session’s last activity (empty: never; figures stay)
+        Delete message content after this many days of inactivity (empty: never). Usage figures are kept.
         <input name="rows" type="number" min={1} max={36500} defaultValue={current.rows_max_age_days ?? ''} />
       </label>
       <label>
-        Delete raw transcripts this many days after it (empty: never)
+        Delete raw transcripts after this many days of inactivity (empty: never)
         <input name="raw" type="number" min={1} max={36500} defaultValue={current.raw_max_age_days ?? ''} />
       </label>
       {asked === undefined ? (
@@ -104,7 +104,7 @@ function Form({ current }: { current: WorkspaceSettings }): ReactNode {
               Save, and delete what is older
             </button>
             <button type="button" onClick={() => setAsked(undefined)}>
-              Leave it
+              Cancel
             </button>
           </div>
         </div>

@@ -82,7 +82,7 @@ function AllWorkspaces({ ownId }: { ownId: string }): ReactNode {
         )}
       </Answered>
       <p className="muted">
-        The contents of a workspace need a key of it. To delete one with everything in it, use{' '}
+        To open a workspace, sign in with one of its keys. To delete one with everything in it, use{' '}
         <code>recount workspaces delete NAME</code> on the server.
       </p>
       {renamed !== undefined && <Renaming workspace={renamed} close={() => setRenamed(undefined)} />}
@@ -144,8 +144,7 @@ function Renaming({ workspace: { id, name }, close }: { workspace: Workspace; cl
     <Modal title={`Rename ${name}`} close={close}>
       <form className="admin-form" onSubmit={onSubmit}>
         <p>
-          Keys and what was uploaded stay. Commands that say <code>--workspace {name}</code> need the new name from now
-          on.
+          Keys and uploads stay. Commands with <code>--workspace {name}</code> need the new name from now on.
         </p>
         <label>
           New name
@@ -156,7 +155,7 @@ function Renaming({ workspace: { id, name }, close }: { workspace: Workspace; cl
             Rename it
           </button>
           <button type="button" onClick={close}>
-            Leave it
+            Cancel
           </button>
         </div>
         {rename.error !== null && <Failure error={rename.error} />}

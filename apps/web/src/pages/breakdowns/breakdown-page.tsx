@@ -139,7 +139,7 @@ function Rows({ breakdown, rows, state, change }: ReportProps & { rows: readonly
         return (
           <>
             {name === null || search === undefined ? (
-              <span className="muted">none is named</span>
+              <span className="muted">unknown</span>
             ) : (
               <Link to="/sessions" search={search as never} title={name}>
                 {toLabel?.(name) ?? toVisible(name)}

@@ -59,7 +59,7 @@ const sessionsOfUsage = <Row extends { sessions: number }>(): FigureColumn<Row> 
 });
 const sessionsOfCalls = <Row extends { sessions: number }>(): FigureColumn<Row> => ({
   ...count<Row>('Sessions', (row) => row.sessions),
-  hint: 'Sessions that made such a call. A session with calls of several rows is in each of them, and once in the total.',
+  hint: 'Sessions that made such a call. A session with calls in several rows is in each row, and once in the total.',
 });
 
 const usageOf = <Row>(of: (row: Row) => UsageFigures): FigureColumn<Row>[] => [
@@ -68,7 +68,7 @@ const usageOf = <Row>(of: (row: Row) => UsageFigures): FigureColumn<Row>[] => [
   tokens('Output', (row) => of(row).tokens_out),
   tokens('Cache read', (row) => of(row).cache_read),
   tokens('Cache write', (row) => of(row).cache_write),
-  percent('Cached', (row) => of(row).cache_hit_ratio),
+  percent('Cache hit rate', (row) => of(row).cache_hit_ratio),
   money('Cost', (row) => of(row).cost_usd),
 ];
 
@@ -86,7 +86,7 @@ const callsOf = <Row extends Calls>(): FigureColumn<Row>[] => [
   count('Calls', (row) => row.calls),
   count('Failed', (row) => row.errors),
   percent('Fail rate', (row) => row.error_rate),
-  count('Refused', (row) => row.denied),
+  count('Denied', (row) => row.denied),
   sessionsOfCalls(),
 ];
 const outputOf = <Row extends Calls>(): FigureColumn<Row>[] => [
@@ -170,7 +170,7 @@ const skills = define<'/v1/analytics/skills'>({
 
 const denials = define<'/v1/analytics/permission-denials'>({
   id: 'refused',
-  label: 'Refused',
+  label: 'Denied',
   noun: 'Tool',
   route: '/v1/analytics/permission-denials',
   query: {},
@@ -178,14 +178,14 @@ const denials = define<'/v1/analytics/permission-denials'>({
   toDetail: ({ program }) => program,
   toFilter: ({ tool, program }) => ({ tool, program, subagents: 'include' }),
   columns: [
-    count('Refused', (row) => row.denied),
-    count('Of calls', (row) => row.calls),
+    count('Denied', (row) => row.denied),
+    count('Calls', (row) => row.calls),
     percent('Rate', (row) => row.denial_rate),
     sessionsOfCalls(),
   ],
   totals: [
-    count('Refused', (row) => row.denied),
-    count('Of calls', (row) => row.calls),
+    count('Denied', (row) => row.denied),
+    count('Calls', (row) => row.calls),
     percent('Rate', (row) => row.denial_rate),
     sessionsOfCalls(),
   ],
@@ -235,10 +235,10 @@ const models = define<'/v1/analytics/models'>({
 const subagentColumns = <Row extends Answer<'/v1/analytics/subagents'>['totals']>(): FigureColumn<Row>[] => [
   count('Calls', (row) => row.calls),
   count('Failed', (row) => row.errors),
-  count('Started by', (row) => row.parents),
+  count('Parent sessions', (row) => row.parents),
   count('Sub-agents', (row) => row.subagents),
   tokens('Tokens', (row) => row.total_tokens),
-  percent('Cached', (row) => row.cache_hit_ratio),
+  percent('Cache hit rate', (row) => row.cache_hit_ratio),
   money('Cost', (row) => row.cost_usd),
 ];
 

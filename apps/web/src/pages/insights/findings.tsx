@@ -27,35 +27,35 @@ interface Kind {
 
 const KINDS: Readonly<Record<FindingKind, Kind>> = {
   'cold-cache': {
-    label: 'Cold caches',
+    label: 'Cache expired',
     explanation:
-      'Responses after a pause in which the cache had expired. The cost is the extra cost of writing those tokens again instead of reading them.',
+      'Responses after a pause that outlasted the cache. The cost is the extra cost of writing those tokens again instead of reading them.',
     advice: 'Finish or compact before a break; start a new session after a long one.',
     figures: ['pause', 'tokens', 'cost'],
   },
   'repeated-call': {
-    label: 'Loops',
+    label: 'Repeated calls',
     explanation:
-      'The same tool with the same input, three times in a row or more. The cost is that of the responses that called again.',
-    advice: 'Check what it was waiting for: a command that ends by itself needs no polling.',
+      'The same tool with the same input, three times in a row or more. The cost belongs to the responses that called again.',
+    advice: 'Check what it was waiting for. A command that ends by itself needs no polling.',
     figures: ['times', 'estimated', 'cost'],
   },
   'repeated-error': {
     label: 'Repeated errors',
     explanation:
-      'A tool that failed with the same error three times in a row or more. The cost is that of the responses that tried again.',
+      'A tool that failed with the same error three times in a row or more. The cost belongs to the responses that tried again.',
     advice: 'Explain in the agent’s instructions what makes this fail here.',
     figures: ['times', 'estimated', 'cost'],
   },
   'repeated-read': {
-    label: 'Files read again',
+    label: 'Re-read files',
     explanation:
-      'The same part of a file read three times or more in a session, unedited in between. The cost is that of the responses that read again.',
+      'The same part of a file read three times or more in a session, unedited in between. The cost belongs to the responses that read again.',
     advice: 'Often follows a compaction; smaller tasks need fewer of them.',
     figures: ['times', 'estimated', 'cost'],
   },
   'large-result': {
-    label: 'Large results',
+    label: 'Oversized tool output',
     explanation:
       'Tool results of 40 kB or more. They stay in the context and are paid for by each response after them; ≈ tokens are a quarter of their bytes.',
     advice: 'Let commands print less, and files be read in parts.',
@@ -71,7 +71,7 @@ const KINDS: Readonly<Record<FindingKind, Kind>> = {
   'expensive-session': {
     label: 'Expensive sessions',
     explanation: 'Sessions whose own cost is 10 or more.',
-    advice: 'Look at the timeline: cost grows with the length of the context.',
+    advice: 'Look at the timeline. Cost grows with the length of the context.',
     figures: ['tokens', 'cost'],
   },
 };
@@ -92,11 +92,8 @@ export function Findings({
   const summary = useAnswer('/v1/analytics/findings', { ...filter, limit: 1 });
   return (
     <section aria-labelledby="findings" className="findings">
-      <h2 id="findings">Where money goes without effect</h2>
-      <p className="muted">
-        Counted from calls and responses, never guessed. Something can be a finding of two kinds, so kinds do not add
-        up.
-      </p>
+      <h2 id="findings">Potential waste</h2>
+      <p className="muted">Measured, not estimated. Categories can overlap, so they don’t add up.</p>
       <Answered of={summary}>
         {({ kinds, caveats }) => {
           const figuresOf = (kind: FindingKind): KindFigures | undefined => kinds.find((each) => each.kind === kind);

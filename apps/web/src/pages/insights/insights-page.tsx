@@ -95,7 +95,7 @@ function Weeks(): ReactNode {
     <Money key="cost" value={totals.own.cost_usd} />,
   ];
   return (
-    <Section id="weeks" title="This week against last">
+    <Section id="weeks" title="Last 7 days vs previous 7">
       <Answered of={now}>
         {(this_) => (
           <Answered of={before}>
@@ -103,9 +103,9 @@ function Weeks(): ReactNode {
               <>
                 <Caveats caveats={this_.caveats} />
                 <Evidence
-                  label="This week against last"
-                  head={['Time', 'Sessions', 'Tokens', 'Cached', 'Cost']}
-                  rows={[toRow('Last 7 days', middle, end, this_), toRow('The 7 days before', start, middle, last)]}
+                  label="Last 7 days vs previous 7"
+                  head={['Time', 'Sessions', 'Tokens', 'Cache hit rate', 'Cost']}
+                  rows={[toRow('Last 7 days', middle, end, this_), toRow('Previous 7 days', start, middle, last)]}
                 />
               </>
             )}
@@ -120,15 +120,15 @@ function Weeks(): ReactNode {
 function ModelChoice({ filter, time }: { filter: Filter; time: Search }): ReactNode {
   const report = useAnswer('/v1/analytics/model-choice', { ...filter, limit: SHOWN_ROWS });
   return (
-    <Section id="models" title="The same tokens on the next cheaper model in use">
+    <Section id="models" title="What a cheaper model would have cost">
       <p className="muted">
-        At the rates of their day. Another model would have needed other tokens: this compares prices, not results.
+        Compares prices only, at the rates of their day. A different model would use different tokens.
       </p>
       <Answered of={report}>
         {({ rows }) => (
           <Evidence
-            label="The same tokens on the next cheaper model in use"
-            head={['Model', 'Sessions', 'Tokens', 'Cost', 'Next cheaper', 'On it', 'Less by']}
+            label="What a cheaper model would have cost"
+            head={['Model', 'Sessions', 'Tokens', 'Cost', 'Cheaper model', 'Its cost', 'Savings']}
             rows={rows.map(({ model, sessions, total_tokens, cost_usd, cheaper_model, cheaper_cost_usd }) => [
               <Link key="model" to="/sessions" search={{ ...time, model, subagents: 'include' } as never} title={model}>
                 {toShortModel(model)}
@@ -136,7 +136,7 @@ function ModelChoice({ filter, time }: { filter: Filter; time: Search }): ReactN
               <Count key="sessions" value={sessions} />,
               <Tokens key="tokens" value={total_tokens} />,
               <Money key="cost" value={cost_usd} />,
-              cheaper_model === null ? <span className="muted">none in use</span> : toShortModel(cheaper_model),
+              cheaper_model === null ? <span className="muted">no cheaper model</span> : toShortModel(cheaper_model),
               cheaper_cost_usd === null ? '–' : <Money key="cheaper" value={cheaper_cost_usd} />,
               cheaper_cost_usd === null || cost_usd === null ? (
                 '–'

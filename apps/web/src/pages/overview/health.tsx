@@ -18,7 +18,7 @@ export function Health(): ReactNode {
         {({ streams }) =>
           streams.length === 0 ? (
             <p className="muted">
-              No agent is being recorded. <code>recount run</code> records one.
+              No live sessions. Start one with <code>recount run</code>.
             </p>
           ) : (
             <ul className="running">
@@ -56,9 +56,7 @@ export function Health(): ReactNode {
                 </dd>
               </div>
             ))}
-            <div
-              title={`Lines of which something was lost, in ${transcripts_with_errors} transcripts, whose raw bytes are kept`}
-            >
+            <div title={`Lines with lost content, in ${transcripts_with_errors} transcripts, whose raw bytes are kept`}>
               <dt>issues</dt>
               <dd>
                 <Link to="/uploads" search={{ view: 'issues' } as never}>

@@ -107,7 +107,7 @@ export function OverviewPage(): ReactNode {
 function NothingUsed({ isAll, showAll }: { isAll: boolean; showAll: () => void }): ReactNode {
   if (!isAll) {
     return (
-      <Empty title="No agent was used in this time range">
+      <Empty title="No activity in this period">
         <button type="button" onClick={showAll}>
           Show all time
         </button>
@@ -171,7 +171,7 @@ function Totals({ report, time, earlier }: TotalsProps): ReactNode {
       <Total label="Sessions" hint={SESSIONS_OF_USAGE} search={time} now={sessions} before={before?.sessions}>
         <Count value={sessions} />
       </Total>
-      <Total label="Input from the cache" search={time} now={null} before={null}>
+      <Total label="Cache hit rate" search={time} now={null} before={null}>
         <Percent value={own.cache_hit_ratio} />
       </Total>
     </dl>

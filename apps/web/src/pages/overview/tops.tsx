@@ -91,7 +91,7 @@ function TopSessions({ query }: { query: Filter }): ReactNode {
   const report = useAnswer('/v1/analytics/sessions', { ...query, top: SHOWN_ROWS, subagents: 'include' });
   return (
     <section className="panel">
-      <h2>Dearest sessions</h2>
+      <h2>Most expensive sessions</h2>
       <Answered of={report}>
         {({ most_expensive: sessions }) => (
           <table className="plain-table">

@@ -35,7 +35,7 @@ const toValue = ({ own }: Pick<Row, 'own'>, metric: Metric): number | null =>
   metric === 'cost' ? own.cost_usd : own.total_tokens;
 const toName = (row: Row, by: Dimension): string => row[by] ?? '';
 const toLabel = (name: string, by: Dimension): string => {
-  if (name === REST) return 'all others';
+  if (name === REST) return 'Other';
   if (name === '') return `no ${by}`;
   return by === 'model' ? toShortModel(name) : by === 'project' ? toShortPath(name) : toVisible(name);
 };
@@ -155,13 +155,13 @@ export function UsageChart({ totals, query, time, step, by, metric, zoom }: Char
         />
         <p className="muted chart-note">
           {shown === undefined ? (
-            'The whole time.'
+            'Total for the period.'
           ) : (
             <ShownTime time={shown} row={totalByTime.get(shown)} step={step} metric={metric} />
           )}{' '}
-          Drag over bars to zoom in.
+          Drag to zoom.
           {parts.data?.truncated === true &&
-            ' There are more parts than the report may have: some are missing from the bars.'}
+            ' There are more parts than the report allows, so some are missing from the bars.'}
         </p>
       </figcaption>
     </figure>
@@ -237,7 +237,7 @@ function Legend({
       })}
       {hasRest && (
         <li>
-          <span className="swatch series-rest" aria-hidden="true" /> all others
+          <span className="swatch series-rest" aria-hidden="true" /> Other
         </li>
       )}
     </ul>

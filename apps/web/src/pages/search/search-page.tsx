@@ -18,7 +18,7 @@ const PAGE_RESULTS = 50;
 const TYPING_PAUSE_MS = 250;
 
 const KINDS = [
-  ['', 'everything'],
+  ['', 'Everything'],
   ['prompt', 'prompts'],
   ['answer', 'answers'],
   ['thinking', 'thinking'],
@@ -28,12 +28,12 @@ const KINDS = [
   ['context', 'context'],
 ] as const;
 const MODES = [
-  ['text', 'words'],
-  ['substring', 'any part'],
+  ['text', 'Words'],
+  ['substring', 'Any part'],
 ] as const;
 const SORTS = [
-  ['relevance', 'the best first'],
-  ['newest', 'the newest first'],
+  ['relevance', 'Relevance'],
+  ['newest', 'Newest'],
 ] as const;
 
 const KIND_NAMES: Readonly<Record<string, string>> = {
@@ -104,19 +104,19 @@ export function SearchPage(): ReactNode {
       />
       <div className="row">
         <Choice
-          label="In"
+          label="Search in"
           value={kind}
           options={KINDS as readonly (readonly [string, string])[]}
           change={(value) => change({ kind: value })}
         />
         <Choice
-          label="by"
+          label="Match"
           value={mode}
           options={MODES as readonly (readonly [string, string])[]}
           change={(value) => change({ mode: value })}
         />
         <Choice
-          label="sorted"
+          label="Sort"
           value={sort}
           options={SORTS as readonly (readonly [string, string])[]}
           change={(value) => change({ sort: value })}
@@ -125,7 +125,7 @@ export function SearchPage(): ReactNode {
       </div>
       {query.q === '' ? (
         <Empty title="Search prompts, answers, thinking, tool inputs and results">
-          <p>Names are found whole and by their parts; “any part” finds three or more characters anywhere.</p>
+          <p>Matches whole words and parts of identifiers. Use “Any part” for substrings (3+ characters).</p>
         </Empty>
       ) : found.error !== null ? (
         <Failure error={found.error} retry={() => void found.refetch()} />

@@ -63,7 +63,7 @@ export function ReaderBar({
           Expand all
         </button>
         <button type="button" className="quiet" onClick={() => expansion.setAll(undefined)}>
-          Fold
+          Collapse all
         </button>
         <CopyButton sessionId={session.session_id} />
         <a

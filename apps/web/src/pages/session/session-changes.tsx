@@ -21,7 +21,7 @@ export function useSessionChanges(
 }
 
 export const CHANGES_NOTE =
-  'From the inputs of its successful edits. Not exact: a line that is edited twice counts twice, and what shell commands and sub-agents change is not counted';
+  'From the inputs of its successful edits. Not exact, because a line that is edited twice counts twice, and changes by shell commands and sub-agents are not counted';
 
 export const ChangedLines = ({
   of: { lines_added: added, lines_removed: removed },

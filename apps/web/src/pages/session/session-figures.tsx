@@ -36,7 +36,7 @@ export function SessionFigures({
         <Count value={session.tool_use_count} />
       </Item>
       {changes !== undefined && (
-        <Item label="Changed, about" note={CHANGES_NOTE}>
+        <Item label="Lines changed (approx.)" note={CHANGES_NOTE}>
           <ChangedLines of={changes} /> <span className="muted">lines</span>
         </Item>
       )}
@@ -62,7 +62,7 @@ function Costs({ session }: { session: SessionDetail }): ReactNode {
       </Item>
       <Item
         label="Own"
-        note="Responses that only this session counts: over all sessions, own costs add up to the total"
+        note="Responses that only this session counts. Over all sessions, own costs add up to the total"
       >
         <Money value={usage.own.cost_usd} />
       </Item>

@@ -77,12 +77,12 @@ function SessionCaveats({ session }: { session: SessionDetail }): ReactNode {
   const { unfinalised, unpriced } = usage.own;
   const issues = transcripts.reduce((sum, { error_count }) => sum + error_count, 0);
   const lines = [
-    tokens_in === null && 'Tokens and cost are unknown: the transcript has no usage.',
+    tokens_in === null && 'Tokens and cost are unknown, because the transcript has no usage.',
     outputOnly > 0 &&
-      `Of ${outputOnly.toLocaleString()} responses only the output is known, because a run of the agent was cut off before it reported the rest: tokens and cost are too low.`,
+      `${outputOnly.toLocaleString()} responses have only output, because a run of the agent was cut off before it reported the rest. Tokens and cost are too low.`,
     unpriced.responses > 0 && `${unpriced.responses.toLocaleString()} responses have no price and are not in the cost.`,
     unfinalised.responses > 0 &&
-      `${unfinalised.responses.toLocaleString()} responses were recorded before they ended: their output is about ${Math.max(0, unfinalised.estimated_tokens_out - unfinalised.tokens_out).toLocaleString()} tokens more, which no figure contains.`,
+      `${unfinalised.responses.toLocaleString()} responses have incomplete output counts. Actual output is about ${Math.max(0, unfinalised.estimated_tokens_out - unfinalised.tokens_out).toLocaleString()} tokens higher (not included).`,
     disagreeing > 0 && `${disagreeing.toLocaleString()} responses have other figures in other sessions.`,
     extensions.length > 0 &&
       `Extended by ${new Intl.ListFormat('en').format(extensions.map(({ person, uploader_key_id }) => person ?? `key ${uploader_key_id}`))}: this session counts for ${session.person ?? `key ${session.uploader_key_id}`}, who uploaded it first.`,

@@ -51,12 +51,12 @@ export function Sharing({ sessionId, close }: { sessionId: string; close: () => 
   return (
     <Modal title="Share this session by a link" close={close}>
       <p>
-        Anyone with the link can read the session and its sub-agents as they are now, without a key. Secrets that a rule
-        finds are replaced: <a href={preview}>download the page</a> and look at it first.
+        Anyone with the link can read the session and its sub-agents as they are now, without a key. Detected secrets
+        are redacted. <a href={preview}>Preview the page</a> before sharing.
       </p>
       <form className="share-form" onSubmit={onSubmit}>
         <label className="row">
-          The link ends
+          Expires
           <select name="days" defaultValue={DEFAULT_DAYS}>
             {LIFETIMES.map(([days, label]) => (
               <option key={days} value={days}>
@@ -67,14 +67,14 @@ export function Sharing({ sessionId, close }: { sessionId: string; close: () => 
         </label>
         <label className="row">
           <input type="checkbox" checked={isSanitized} onChange={({ target }) => setSanitized(target.checked)} />
-          Structure only: no texts, paths and names
+          Hide content (structure only)
         </label>
         <div className="row">
           <button type="submit" className="primary" disabled={share.isPending}>
-            {share.isPending ? 'Making the link …' : 'Make the link'}
+            {share.isPending ? 'Creating the link …' : 'Create link'}
           </button>
           <button type="button" onClick={close}>
-            Share nothing
+            Cancel
           </button>
         </div>
       </form>

@@ -73,7 +73,7 @@ export const COLUMNS: readonly SessionColumn[] = [
   },
   {
     id: 'first',
-    label: 'Began',
+    label: 'Started',
     width: '138px',
     sort: 'first_timestamp',
     cell: ({ first_timestamp }) => <Time iso={first_timestamp} />,
@@ -91,7 +91,7 @@ export const COLUMNS: readonly SessionColumn[] = [
     'Cost',
     ({ cost_estimate_usd, unpriced_count, output_only_count }) => {
       const lacks = [
-        output_only_count > 0 ? [`Of ${output_only_count} responses only the output is known`] : [],
+        output_only_count > 0 ? [`${output_only_count} responses have only output`] : [],
         unpriced_count > 0 && cost_estimate_usd !== null ? [`${unpriced_count} responses have no price`] : [],
       ].flat();
       return (
@@ -111,7 +111,7 @@ export const COLUMNS: readonly SessionColumn[] = [
   ),
   text('person', 'Person', '120px', ({ person }) => person),
   text('machine', 'Machine', '120px', ({ machine }) => machine),
-  text('uploader', 'Brought by', '120px', ({ uploader_key_id }) => uploader_key_id),
+  text('uploader', 'Uploaded by', '120px', ({ uploader_key_id }) => uploader_key_id),
   text('version', 'Agent version', '104px', ({ agent_version }) => agent_version),
 ];
 

@@ -25,7 +25,7 @@ export function SelectionBar({ selected, loaded, choose }: SelectionProps): Reac
     <div className="selection row" role="group" aria-label="Selected sessions">
       <strong>{formatCounted(selected.length, 'session')} selected</strong>
       <button type="button" onClick={() => choose(toIds(loaded))}>
-        Select the {formatCount(loaded.length)} loaded
+        Select all {formatCount(loaded.length)} shown
       </button>
       <button type="button" onClick={() => download('sessions.csv', 'text/csv', toCsv(selected))}>
         Export as CSV
@@ -40,7 +40,7 @@ export function SelectionBar({ selected, loaded, choose }: SelectionProps): Reac
         Delete …
       </button>
       <button type="button" className="quiet" onClick={() => choose([])}>
-        Select none
+        Clear
       </button>
       {isAsking && <Deletion sessions={selected} choose={choose} close={() => setAsking(false)} />}
     </div>
@@ -99,7 +99,7 @@ function Deletion({ sessions, choose, close }: DeletionProps): ReactNode {
       </ul>
       <div className="row">
         <button type="button" className="danger" disabled={remove.isPending} onClick={() => remove.mutate()}>
-          {remove.isPending ? `Deleting ${doneCount + 1} of ${sessions.length} …` : 'Delete for good'}
+          {remove.isPending ? `Deleting ${doneCount + 1} of ${sessions.length} …` : 'Delete permanently'}
         </button>
         <button type="button" onClick={close}>
           Keep them

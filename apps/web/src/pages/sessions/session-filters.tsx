@@ -63,7 +63,7 @@ function FilterBar({ state, change, columns }: { state: UrlState; change: Change
   const dates = toDatesLabel(state);
   return (
     <div className="toolbar" role="search" aria-label="Filter sessions">
-      <TextFilter label="First prompt contains" name="prompt" state={state} change={change} />
+      <TextFilter label="Search prompts" name="prompt" state={state} change={change} />
       {FIELDS.map(([name, label, key]) => (
         <ValueFilter key={name} name={name} label={label} groupBy={key} state={state} change={change} />
       ))}
@@ -87,9 +87,9 @@ function FilterBar({ state, change, columns }: { state: UrlState; change: Change
       <label>
         Sub-agents
         <select value={state.subagents ?? 'exclude'} onChange={({ target }) => change({ subagents: target.value })}>
-          <option value="exclude">left out</option>
-          <option value="include">included</option>
-          <option value="only">only</option>
+          <option value="exclude">Hide</option>
+          <option value="include">Show</option>
+          <option value="only">Only sub-agents</option>
         </select>
       </label>
       <ColumnChoice columns={columns} change={change} />

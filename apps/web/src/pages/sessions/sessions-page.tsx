@@ -68,7 +68,7 @@ export function SessionsPage(): ReactNode {
           <SavedViews state={state} />
           <p className="muted" role="status">
             {pages &&
-              `${rows.length.toLocaleString()}${loadMore ? ' loaded, more as you scroll' : ' in all'} · times in ${TIME_ZONE}`}
+              `${rows.length.toLocaleString()}${loadMore ? ' shown, scroll for more' : ' in all'} · times in ${TIME_ZONE}`}
           </p>
         </div>
       </div>

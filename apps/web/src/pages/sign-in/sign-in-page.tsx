@@ -55,8 +55,8 @@ export function SignInPage(): ReactNode {
         </p>
       )}
       <p className="muted">
-        The key needs the scope <code>read</code>. This browser does not keep it: it stays signed in for 30 days, or 7
-        days without use, and at most as long as the key.
+        Use a key with <code>read</code> access. You stay signed in for 30 days, or 7 days without use, and at most as
+        long as the key is valid. The browser does not keep the key.
       </p>
     </form>
   );

@@ -42,7 +42,7 @@ export async function listDropped({ items, files }: DataTransfer): Promise<(Chos
   return (await Promise.all(listed)).flat();
 }
 
-const UNREADABLE = 'The browser could not read it: choose it again, or use recount backfill';
+const UNREADABLE = 'The browser could not read it. Choose it again, or use recount backfill';
 
 async function listEntry(entry: FileSystemEntry): Promise<(ChosenFile | RefusedFile)[]> {
   const path = entry.fullPath.replace(/^\//, '');
@@ -82,7 +82,7 @@ export async function* openFiles(
     if (ZIP_NAME.test(path) || TAR_NAME.test(path)) yield* openArchive(path, file);
     else if (isTranscriptName(path) || (!isInFolder && !OTHER_ARCHIVE_NAME.test(path))) yield toOpened(path, file);
     else if (isInFolder && !OTHER_ARCHIVE_NAME.test(path)) yield { leftOut: 'by name' };
-    else yield { path, reason: 'This kind of archive cannot be opened here: unpack it, or use recount backfill' };
+    else yield { path, reason: 'This kind of archive cannot be opened here. Unpack it, or use recount backfill' };
   }
 }
 
@@ -99,8 +99,8 @@ async function* openArchive(path: string, file: File): AsyncGenerator<OpenedFile
     const isTooLarge = error instanceof ArchiveTooLargeError;
     const rest = isEmpty ? 'It' : 'The rest of it';
     const reason = isTooLarge
-      ? `${rest} is too large to be opened in a browser: recount backfill takes archives of any size`
-      : `${rest} cannot be read as an archive: it may be damaged, or of another kind than its name says`;
+      ? `${rest} is too large to be opened in a browser. recount backfill takes archives of any size`
+      : `${rest} cannot be read as an archive. It may be damaged, or of another kind than its name says`;
     yield { path, reason };
   }
 }

@@ -57,7 +57,7 @@ function* toMember(
   if (type === '5' || (isFile && name.endsWith('/') && content.length === 0)) return;
   const path = toMemberPath(name);
   if (type === '1' || type === '2') yield { leftOut: 'as a link' };
-  else if (isSparse || type === 'S') yield { path, reason: 'It is a sparse file in its archive: unpack it' };
+  else if (isSparse || type === 'S') yield { path, reason: 'It is a sparse file in its archive. Unpack it' };
   else if (!isFile || name.endsWith('/')) yield { leftOut: 'as neither file nor folder' };
   else {
     const leftOut = leaveOutByName(path);

@@ -139,9 +139,9 @@ async function readMember(
   entry: Entry,
 ): Promise<ArchiveMember> {
   const refuse = (reason: string): ArchiveMember => ({ path: name, reason });
-  if (entry.isEncrypted) return refuse('It is encrypted in its archive: unpack it');
+  if (entry.isEncrypted) return refuse('It is encrypted in its archive. Unpack it');
   if (entry.method !== STORED && entry.method !== DEFLATED)
-    return refuse('Its kind of compression cannot be opened here: unpack it');
+    return refuse('Its kind of compression cannot be opened here. Unpack it');
   const header = entry.offset + LOCAL_HEADER_BYTES;
   if (header > view.byteLength) return refuse(DAMAGED);
   const start = header + view.getUint16(header - 4, true) + view.getUint16(header - 2, true);

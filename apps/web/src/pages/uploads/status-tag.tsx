@@ -7,7 +7,7 @@ const MEANINGS: Readonly<Record<Transcript['status'], string>> = {
   processing: 'A worker reads it',
   ingested: 'Its rows are stored',
   superseded: 'A longer transcript of the session contains it',
-  failed: 'Given up after several attempts; its bytes are kept',
+  failed: 'Failed after several attempts; its bytes are kept',
 };
 
 /** A transcript's status, and whether some of its lines had faults. */
@@ -24,7 +24,7 @@ export function StatusTag({
       {is_diverged && (
         <span
           className="tag"
-          title="It diverged from the primary transcript of its session: neither is the beginning of the other"
+          title="It diverged from the primary transcript of its session, so neither is the beginning of the other"
         >
           diverged
         </span>

@@ -163,7 +163,7 @@ function Actions({
         </p>
         <div className="row">
           <button type="button" className="danger" disabled={remove.isPending} onClick={() => remove.mutate()}>
-            {remove.isPending ? 'Deleting …' : 'Delete for good'}
+            {remove.isPending ? 'Deleting …' : 'Delete permanently'}
           </button>
           {/* biome-ignore lint/a11y/noAutofocus: where the focus was is gone, and this changes nothing */}
           <button type="button" autoFocus onClick={() => setAsking(false)}>

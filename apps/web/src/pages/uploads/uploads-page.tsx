@@ -71,7 +71,7 @@ function DropZone(): ReactNode {
           onChange={({ target }) => take(target)}
         />
       </div>
-      <p className="muted">The same bytes again add nothing, so it is safe to drop a folder twice.</p>
+      <p className="muted">Duplicates are skipped, so you can upload a folder again.</p>
     </section>
   );
 }

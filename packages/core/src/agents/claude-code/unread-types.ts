@@ -14,9 +14,9 @@ const toTypes = (entries: Readonly<Record<string, Entry>>): UnreadTypes =>
     Object.entries(entries).map(([type, [why, ...mayHold]]): [string, UnreadType] => [type, { why, mayHold }]),
   );
 
-const REQUEST = 'how the request was made, to repeat it; the conversation has lines of its own';
+const REQUEST = 'how the request was made, to repeat it; the conversation has separate lines';
 const ACCESS = 'who may use the session, and for what';
-const CONTEXT = 'context that the program adds to a request, in words of its own';
+const CONTEXT = 'context that the program adds to a request, in its own words';
 const SETTING = 'a setting of the program';
 const STATE = 'what the program shows while it works';
 const TASK = 'progress of a background task, whose result comes as a message';
@@ -40,7 +40,7 @@ const SESSION_TYPES = toTypes({
   'atis-latch': [SETTING],
   'attribution-snapshot': ['which lines of files the agent wrote', 'snapshot', 'fileStates', 'files'],
   'bridge-session': ['the session at the vendor that this one is connected with'],
-  'content-replacement': ['results that were shortened in later requests; they stand in full before', 'replacements'],
+  'content-replacement': ['results that were shortened in later requests; they are in full before', 'replacements'],
   'continued-in': ['the session that continues this one'],
   'cost-state': [
     'the running total of the program, which is read',
@@ -85,7 +85,7 @@ const SESSION_TYPES = toTypes({
   'session-owner': [ACCESS],
   started: ['a workflow started an agent', 'prompt', 'description'],
   tag: ['a label of the session', 'tag'],
-  'tools-used': ['names of tools, which have lines of their own'],
+  'tools-used': ['names of tools, which have separate lines'],
   'worktree-state': ['the worktree of the session', 'worktreeSession'],
 });
 
@@ -105,7 +105,7 @@ const PROGRESS_TYPES = toTypes({
   'progress/mcp_progress': [STATE, 'data.progressMessage'],
   'progress/powershell_progress': ['repeats a result that is not complete', 'data.output', 'data.fullOutput'],
   'progress/query_update': ['repeats the input of a search', 'data.query'],
-  'progress/repl_tool_call': ['a call of a script, which has a line of its own', 'data.toolInput'],
+  'progress/repl_tool_call': ['a call of a script, which has a separate line', 'data.toolInput'],
   'progress/search_results_received': ['repeats the input of a search', 'data.query'],
   'progress/search_retry': [STATE],
   'progress/skill_progress': [STATE, 'data.message', 'data.prompt'],
@@ -143,7 +143,7 @@ const ATTACHMENT_TYPES = toTypes({
     plan_file_reference`,
   ),
   ...toAttachments(
-    'what a hook printed; other attachments have what the agent was told',
+    'what a hook printed; other attachments have what the agent saw',
     `async_hook_response async_hook_response_batch hook_cancelled hook_deferred_tool hook_error_during_execution
     hook_non_blocking_error hook_permission_decision hook_success`,
   ),
@@ -192,7 +192,7 @@ const STREAM_TYPES = toTypes({
   'system/hook_progress': ['what a hook printed', 'stdout', 'stderr', 'output'],
   'system/hook_response': ['what a hook printed', 'stdout', 'stderr', 'output'],
   'system/hook_started': [STATE],
-  'system/init': ['the run begins: folder, model, tools', '*'],
+  'system/init': ['the beginning of the run, with folder, model, tools', '*'],
   'system/memory_recall': [CONTEXT, 'memories'],
   'system/memory_saved': [STATE, 'memories'],
   'system/mirror_error': [STATE, 'error'],

@@ -54,14 +54,17 @@ export const RESULTS: Readonly<Record<string, string>> = {
  * https://github.com/RooCodeInc/Roo-Code packages/types/src/message.ts
  */
 export const UNREAD_TASK_ENTRIES: UnreadTypes = {
-  'ask/completion_result': { why: 'asks for a reaction to the result, which was said before', mayHold: ['text'] },
-  'ask/resume_*': { why: 'asks whether to go on', mayHold: ['text'] },
+  'ask/completion_result': {
+    why: 'asks for a reaction to the result, which is in an earlier message',
+    mayHold: ['text'],
+  },
+  'ask/resume_*': { why: 'asks whether to continue', mayHold: ['text'] },
   api_req_rate_limit_wait: { why: 'a countdown', mayHold: ['text'] },
   api_req_deleted: { why: 'says that a request was cancelled' },
   'checkpoint_*': { why: 'a snapshot of the files', mayHold: ['text', 'checkpoint'] },
   mcp_server_request_started: { why: 'the call itself is read' },
-  load_mcp_documentation: { why: 'says that instructions were given to the model', mayHold: ['text'] },
-  task_progress: { why: 'the list of steps, repeated with each of them', mayHold: ['text'] },
+  load_mcp_documentation: { why: 'says that the model got instructions', mayHold: ['text'] },
+  task_progress: { why: 'the list of steps, repeated with each step', mayHold: ['text'] },
   browser_session_status: { why: 'says that the browser runs', mayHold: ['text'] },
   inspect_site: { why: 'the address of a site', mayHold: ['text'] },
   shell_integration_warning: { why: 'a hint about the terminal', mayHold: ['text'] },

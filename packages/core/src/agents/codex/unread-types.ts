@@ -21,7 +21,7 @@ export const UNREAD_TYPES: UnreadTypes = {
   inter_agent_communication_metadata: { why: 'how the message after it was delivered' },
   retained_context: { why: 'repeats messages and answers', mayHold: ['questions', 'text', 'evidence'] },
   security_risk_score: { why: 'a rating, without content' },
-  realtime_item: { why: 'how a conversation by voice went on; its transcript is read', mayHold: ['input'] },
+  realtime_item: { why: 'the course of a conversation by voice; its transcript is read', mayHold: ['input'] },
   state: { why: 'the state of the working tree', mayHold: ['git', 'instructions'] },
 
   'response_item/additional_tools': { why: 'descriptions of tools', mayHold: ['tools'] },
@@ -93,7 +93,7 @@ export const UNREAD_TYPES: UnreadTypes = {
   'event_msg/environment_disconnected': watched(),
   'event_msg/get_history_entry_response': watched('entry'),
   'event_msg/guardian_assessment': {
-    why: 'the judgement of a reviewer, whose thread has a rollout of its own',
+    why: 'the judgement of a reviewer, whose thread has its own rollout',
     mayHold: ['action', 'rationale'],
   },
   'event_msg/guardian_warning': watched('message'),

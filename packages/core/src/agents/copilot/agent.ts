@@ -44,7 +44,7 @@ export const copilot: Agent = {
       unread: {
         checkpoints: 'summaries of compactions, which the log has',
         dynamic_context_items: 'notes that Copilot keeps about repositories',
-        'forge_*': 'steps of sessions from which Copilot derives skills',
+        'forge_*': 'steps of sessions that Copilot derives skills from',
         schema_version: 'which migrations have been applied',
         session_files: 'which files a session touched, which its tool calls show',
         session_refs: 'issues and pull requests of a session',

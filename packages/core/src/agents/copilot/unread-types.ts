@@ -14,7 +14,7 @@ export const COPILOT_UNREAD: UnreadTypes = {
     'assistant.fusion_phase_started assistant.fusion_phase_activity assistant.fusion_phase_completed ' +
       'assistant.fusion_phase_failed session.fusion_route_started session.fusion_resolved session.fusion_route_failed ' +
       'session.fusion_commit_started session.fusion_handoff session.fusion_change_checkpoint session.fusion_completed',
-    'the course of a turn by several models: the answer chosen is a message, and each request has a usage record',
+    'the course of a turn by several models. The answer chosen is a message, and each request has a usage record',
     '*',
   ),
   ...types(
@@ -41,7 +41,7 @@ export const COPILOT_UNREAD: UnreadTypes = {
   ...types(
     'model.turn_started model.model_call_started model.model_call_success model.message model.response ' +
       'model.turn_ended model.messages_snapshot',
-    'the trace of a compaction: session.compaction_complete has its text and its usage',
+    'the trace of a compaction; session.compaction_complete has its text and its usage',
     '*',
   ),
   ...types(
@@ -51,7 +51,7 @@ export const COPILOT_UNREAD: UnreadTypes = {
   ),
   ...types(
     'hook.start hook.end hook.progress',
-    'what hooks were given and gave back: prompts, calls and results once more',
+    'input and output of hooks, with prompts, calls and results once more',
     ...['data.input', 'data.output', 'data.error', 'data.message'],
   ),
   ...types(
@@ -59,12 +59,12 @@ export const COPILOT_UNREAD: UnreadTypes = {
       'user_input.requested user_input.completed elicitation.requested elicitation.completed ' +
       'exit_plan_mode.requested exit_plan_mode.completed session_limits_exhausted.requested ' +
       'session_limits_exhausted.completed auto_mode_switch.requested auto_mode_switch.completed',
-    'a dialog with the user: the call that asks is shown, and its result has the answer',
+    'a dialog with the user; the call that asks is shown, and its result has the answer',
     '*',
   ),
   ...types(
     'permission.*',
-    'marks of older versions about leave that was given',
+    'marks of older versions about permissions',
     ...['data.task', 'data.world', 'data.targetMembers'],
   ),
   ...types('session.binary_asset', 'the bytes of an image or file', 'data.*'),
@@ -77,7 +77,7 @@ export const COPILOT_UNREAD: UnreadTypes = {
   ),
   ...types(
     'session.usage_checkpoint',
-    'a total of the records before it; that of session.shutdown is compared with them',
+    'a total of the records before it; the total of session.shutdown is compared with them',
     ...['data.accountingSnapshot', 'data.providerModelMetrics', 'data.promptCacheBreakState'],
   ),
   ...types('session.completion_receipt', 'counts of calls', 'data.finalTool'),
@@ -106,12 +106,12 @@ export const COPILOT_UNREAD: UnreadTypes = {
   ),
   ...types(
     'skill.invoked skill.invoked_ref skill.context_delivered skill.context_delivered_ref',
-    'the text of a skill, which stands in a file of its own; the call has its name',
+    'the text of a skill, which is in a separate file; the call has its name',
     ...['data.content', 'data.description', 'data.prefix', 'data.suffix'],
   ),
   ...types(
     'subagent.completed subagent.failed subagent.selected subagent.deselected subagent.configured',
-    'where a sub-agent ends: its messages, calls and usage are read; its error is the result of the call',
+    'the end of a sub-agent; its messages, calls and usage are read; its error is the result of the call',
     ...['data.agentDescription', 'data.agentDisplayName', 'data.error', 'data.totalTokens', 'data.modelOverrideReason'],
   ),
   ...types(
@@ -124,7 +124,7 @@ export const COPILOT_UNREAD: UnreadTypes = {
   ...types(
     'session.plan_changed session.todos_changed session.memory_changed session.workspace_file_changed ' +
       'session.background_tasks_changed session.snapshot_rewind pending_messages.modified',
-    'that something has changed: the call shows what',
+    'a note of a change; the call shows the change',
   ),
   ...types(
     'session.custom_agents_updated session.custom_notification session.skills_loaded session.tools_updated ' +

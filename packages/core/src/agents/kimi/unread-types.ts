@@ -43,7 +43,7 @@ export const KIMI_CODE_UNREAD: UnreadTypes = {
     'action',
     'result',
   ),
-  ...types('interaction.request interaction.resolved', 'a dialog: the call that asks, and its result, are read', '*'),
+  ...types('interaction.request interaction.resolved', 'a dialog; the call that asks, and its result, are read', '*'),
   ...types('plan.revision staleGuard.recorded staleGuard.cleared interruptionReminder.recorded', 'the state of files'),
   ...types(
     'goal.create goal.update goal.clear',
@@ -52,7 +52,7 @@ export const KIMI_CODE_UNREAD: UnreadTypes = {
   ),
   ...types(
     'task.started task.terminated task.waitDelivered',
-    'a task in the background: its call is read',
+    'a task in the background; its call is read',
     'info',
     'outputTail',
   ),
@@ -63,7 +63,7 @@ export const KIMI_CODE_UNREAD: UnreadTypes = {
   ),
   ...types(
     'subagent.spawned subagent.started subagent.completed subagent.failed',
-    'a sub-agent, which has a file of its own with its messages and usage',
+    'a sub-agent, which has its own file with its messages and usage',
     ...['description', 'resultSummary', 'usage', 'error', 'contextTokens'],
   ),
   ...types(
@@ -80,6 +80,6 @@ export const KIMI_CLI_UNREAD: UnreadTypes = {
   ...types('StepRetry', 'a request that failed and is sent again'),
   ...types('HookTriggered HookResolved', 'runs of hooks', 'message.payload.reason'),
   ...types('MCPLoadingBegin MCPLoadingEnd', 'connections to MCP servers'),
-  ...types('PlanDisplay', 'a plan, which stands in the file that the model wrote', 'message.payload.content'),
+  ...types('PlanDisplay', 'a plan, which is in the file that the model wrote', 'message.payload.content'),
   ...types('ToolCallRequest', 'repeats the call', 'message.payload.arguments'),
 };

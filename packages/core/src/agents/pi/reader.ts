@@ -50,7 +50,7 @@ const UNREAD: UnreadTypes = {
   credential_pin: { why: 'a digest of the account in use' },
   ttsr_injection: { why: 'names of rules that were injected' },
   label: { why: 'a bookmark in the tree', mayHold: ['label'] },
-  context_edit: { why: 'changes what later requests contain, not what was said', mayHold: ['replacement'] },
+  context_edit: { why: 'changes the content of later requests, not of messages', mayHold: ['replacement'] },
   reset: { why: 'where a new conversation begins in the same file' },
   reset_boundary: { why: 'where a new conversation begins in the same file' },
   leaf: { why: 'which branch is shown' },
