@@ -4,14 +4,14 @@ import { MAX_PATH_LENGTH, machineParameter, personParameter, sessionIdParameter,
 
 const DEFAULT_REPORT_ROWS = 1000;
 const MAX_REPORT_ROWS = 10_000;
-/** Sums are kept for each quarter of an hour; every time zone's offset is a multiple of it. */
+/** Sums are stored in 15-minute buckets. Every time zone's offset is a multiple of 15 minutes. */
 const BUCKET_MS = 15 * 60_000;
 const MAX_FILTER_LENGTH = 1000;
 const MAX_TIME_ZONE_LENGTH = 64;
 const MAX_GROUP_BY_LENGTH = 200;
 
 const TIME_KEYS = ['hour', 'day', 'week', 'month'] as const;
-/** Everything that reports can be grouped by; each report accepts some of them. */
+/** All keys that reports can be grouped by. Each report accepts some of the keys. */
 export const GROUP_KEYS = [
   ...TIME_KEYS,
   'model',

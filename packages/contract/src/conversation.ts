@@ -28,7 +28,7 @@ export interface ToolStep<M extends ConversationMessage = Message> {
   use: BlockOf<M>;
   /** Absent if the session ended before it came, or the agent does not keep results. */
   result?: BlockOf<M> | undefined;
-  /** The message that brought the result. */
+  /** The message that contained the result. */
   resultMessage?: M | undefined;
 }
 
@@ -39,8 +39,8 @@ export type Step<M extends ConversationMessage = Message> =
   | { kind: 'result'; block: BlockOf<M> };
 
 /**
- * What a turn is: a user's prompt, the agent's answer, text that the agent's program added for itself (`context`), or a
- * notice of the program (`system`), including summaries of compactions.
+ * The kind of a turn. It is a user's prompt, the agent's answer, text that the agent's program added for itself
+ * (`context`), or a notice of the program (`system`), including summaries of compactions.
  */
 type TurnKind = (typeof TURN_KINDS)[number];
 
@@ -52,9 +52,9 @@ export interface Turn<M extends ConversationMessage = Message> {
 }
 
 /**
- * Turns messages into a conversation: each tool result is moved to its call, wherever it came, and messages without
- * other content disappear. Pure; the messages are those of one transcript, in order. On a page of messages, calls whose
- * results are on the next page have none: join the pages first.
+ * Turns messages into a conversation. Each tool result is moved to its call, wherever it came, and messages without
+ * other content disappear. Pure; the messages come from one transcript, in order. On a page of messages, calls whose
+ * results are on the next page have none. Join the pages first.
  */
 export function toConversation<M extends ConversationMessage = Message>(messages: Iterable<M>): Turn<M>[] {
   const pending = new Map<string, ToolStep<M>>();
@@ -78,7 +78,7 @@ export function toConversation<M extends ConversationMessage = Message>(messages
   return turns;
 }
 
-/** A compaction or an API error: worth a line although it has no text. */
+/** A compaction or an API error is worth a line although it has no text. */
 const isNotice = ({ message_type: type, metadata }: ConversationMessage): boolean =>
   type === 'system' && (metadata.compactMetadata !== undefined || metadata.error !== undefined);
 
@@ -101,7 +101,7 @@ function toStep<M extends ConversationMessage>(block: BlockOf<M>): Step<M> | und
 
 const isBlank = (text: string | null): boolean => text === null || text.trim() === '';
 
-/** Whether part of it failed: a call, or a request to the model's API. */
+/** True if a part failed, which is a call or a request to the model's API. */
 export const hasError = <M extends ConversationMessage>({ message, steps }: Turn<M>): boolean =>
   message.metadata.error !== undefined ||
   message.metadata.level === 'error' ||
@@ -135,10 +135,13 @@ function toTurnKind<M extends ConversationMessage>(
   return isOfProgram ? 'context' : 'prompt';
 }
 
-/** Whether a turn is a sub-agent's within its parent's transcript, as older versions of Claude Code write it. */
+/** True if a turn is a sub-agent's within its parent's transcript, as older versions of Claude Code write it. */
 export const isOfSubagent = ({ message }: Turn): boolean => message.is_sidechain;
 
-/** A call's subject in one line: its command, file, pattern, address or prompt; empty if the input has none of them. */
+/**
+ * A call's subject in one line, which is its command, file, pattern, address or prompt. Empty if the input has no such
+ * member.
+ */
 export function describeToolInput(input: unknown): string {
   if (typeof input === 'string') return input;
   if (typeof input !== 'object' || input === null) return '';
@@ -169,7 +172,7 @@ const SUBJECT_FIELDS = [
   'input',
 ] as const;
 
-/** Bidirectional controls: they make text display in another order than it is stored. */
+/** Bidirectional controls make text display in another order than it is stored. */
 const DIRECTION_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 /** Control characters that are invisible, except tab and line feed. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
@@ -178,6 +181,6 @@ const OTHER_CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 const toCode = (character: string): string =>
   `⟨U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 
-/** Makes all of a transcript's text visible: names the characters that would reorder or hide others. */
+/** Makes all of a transcript's text visible, and names the characters that would reorder or hide others. */
 export const toVisible = (text: string): string =>
   text.replace(/\r\n?/g, '\n').replace(DIRECTION_CONTROLS, toCode).replace(OTHER_CONTROLS, toCode);

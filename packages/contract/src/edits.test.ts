@@ -13,7 +13,7 @@ it('finds edits in the inputs of several agents', () => {
       ],
     }),
   ).toHaveLength(2);
-  // How often the text occurs in the file is not known.
+  // The file may contain the text any number of times.
   expect(toEdits({ file_path: '/a', old_string: 'x', new_string: 'y', replace_all: true })).toHaveLength(1);
   expect(toEdits({ command: 'ls' })).toEqual([]);
   expect(toEdits('cut')).toEqual([]);

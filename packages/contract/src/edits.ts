@@ -4,7 +4,7 @@ export interface Edit {
   after: string;
   /** Set for patches, which may cover several files. */
   path?: string;
-  /** `after` is the whole file: the call does not contain what it replaces. */
+  /** `after` is the whole file, because the call does not contain what it replaces. */
   isWholeFile?: true;
 }
 
@@ -92,8 +92,8 @@ function toPatch(input: unknown): string | undefined {
 }
 
 /**
- * How many lines an edit adds and removes. Lines that are in both texts count as neither, wherever they are: moving a
- * line within the edit is no change. Takes linear time, unlike a diff.
+ * The number of lines that an edit adds and removes. Lines that are in both texts count as neither, wherever they are.
+ * Moving a line within the edit is no change. Takes linear time, unlike a diff.
  */
 export function countChangedLines({ before, after }: Pick<Edit, 'before' | 'after'>): {
   added: number;

@@ -33,7 +33,7 @@ export const sha256Field = z
   .regex(/^[0-9a-f]{64}$/, 'Not a SHA-256 in lower-case hexadecimal')
   .describe('SHA-256 of the decoded bytes, in lower-case hexadecimal');
 
-/** In answers. Not validated: a page must not fail because of one odd row. */
+/** In answers. Not validated, because a page must not fail because of one odd row. */
 export const timestampField = z.string().meta({ format: 'date-time', description: 'ISO 8601, UTC, with milliseconds' });
 
 export const countField = z.int().min(0);
@@ -42,7 +42,7 @@ const isoSchema = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 const EARLIEST_MS = Date.UTC(1900, 0, 1);
 const END_MS = Date.UTC(10_000, 0, 1);
 
-/** In a query: a date, interpreted in a time zone, or a moment. */
+/** In a query, a date (interpreted in a time zone) or a moment. */
 export const dateOrMomentField = z
   .string()
   .refine((value) => {
@@ -71,7 +71,7 @@ export const personField = z
   .nullable()
   .describe('Person of the API key that uploaded it, else the one named in the upload; null if unknown');
 
-/** Who uploaded the bytes: the id of an API key, or a word that is not one. */
+/** The uploader of the bytes, as the id of an API key, or a word that is not one. */
 export const uploaderField = z
   .string()
   .nullable()

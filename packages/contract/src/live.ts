@@ -17,14 +17,14 @@ const agentField = z.enum(RUNNABLE_AGENTS.map(({ id }) => id));
 export const LIVE_MEDIA_TYPE = 'application/x-ndjson';
 export const EVENT_STREAM_MEDIA_TYPE = 'text/event-stream';
 
-/** A Content-Encoding for live streams: each chunk is preceded by its length and SHA-256. */
+/** A Content-Encoding for live streams. Each chunk is preceded by its length and SHA-256. */
 export const LIVE_CHUNK_ENCODING = 'recount-chunked';
 /** Longer chunks in that encoding are rejected, as is a body that also has a digest header. */
 export const MAX_LIVE_CHUNK_BYTES = 256 * 1024;
 
 const MAX_FORMAT_LENGTH = 100;
 
-/** A ULID made by the client: it identifies one run of an agent, so that a request may be repeated or resumed. */
+/** A ULID made by the client. It identifies one run of an agent, so that a request may be repeated or resumed. */
 const streamIdField = z
   .string()
   .regex(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/, 'Not a ULID in upper case')

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { countField, text, timestampField } from './fields.ts';
 
-/** What the doctor can find, as `recount doctor --json` names it. */
+/** Kinds of the doctor's findings, as `recount doctor --json` names it. */
 const DOCTOR_FINDING_KINDS = [
   'orphan-object',
   'orphan-stream',

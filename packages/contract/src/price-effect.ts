@@ -16,13 +16,13 @@ export interface PriceEffect {
   /** Null if they have no price so far. */
   costUsd: number | null;
   /**
-   * Approximate cost with the price: one-hour cache writes count as five-minute ones, and long contexts as ordinary
+   * Approximate cost with the price. One-hour cache writes count as five-minute ones, and long contexts as ordinary
    * ones.
    */
   estimatedUsd: number;
 }
 
-/** What a price would make of its models' responses, given the rows of the `models` report. Pure. */
+/** The effect of a price on its models' responses, from the rows of the `models` report. Pure. */
 export function estimatePriceEffect(price: EstimatedPrice, rows: ModelsReport['rows']): PriceEffect[] {
   const { model: name, inputUsdPerMillion: input, outputUsdPerMillion: output } = price;
   const { cacheReadUsdPerMillion: cacheRead = 0.1 * input, cacheWrite5mUsdPerMillion: cacheWrite = 1.25 * input } =

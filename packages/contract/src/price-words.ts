@@ -9,7 +9,7 @@ interface PriceTerms {
 const USUAL = new Set(['', 'standard', 'default', 'auto']);
 const isUsual = (name: string | null): boolean => name === null || USUAL.has(name.trim().toLowerCase());
 
-/** `gpt-5.5 at tier warp`, `claude-sonnet-5-5 at speed fast`: names what has no price. */
+/** Names what has no price, such as `gpt-5.5 at tier warp` or `claude-sonnet-5-5 at speed fast`. */
 export function toUnpricedName({ model, service_tier: tier, speed, has_web_search: hasSearch }: PriceTerms): string {
   const name = model ?? 'no model';
   const terms = [

@@ -10,7 +10,7 @@ export const name = z.string().nullable();
 export const ratio = z.number().min(0).max(1).nullable();
 export const milliseconds = z.number().min(0).nullable();
 
-/** What a row is about: exactly the keys of `group_by`. */
+/** The subject of a row, with exactly the keys of `group_by`. */
 export const groupFields = {
   hour: name.optional().describe('Its beginning in the time zone, with the offset: `2026-03-29T03:00:00+02:00`'),
   day: name.optional().describe('Date in the time zone; null, as in all times, for what has no timestamp'),
@@ -107,7 +107,7 @@ export type DataRange = z.infer<typeof dataRangeSchema>;
 export type ReportFilters = z.infer<typeof filtersSchema>;
 export type ReportCaveats = z.infer<typeof caveatsSchema>;
 
-/** A report's answer: rows, and what accompanies them in every report. */
+/** A report's answer, rows, and what accompanies them in every report. */
 export function reportSchema<
   Row extends z.ZodRawShape,
   Totals extends z.ZodRawShape,

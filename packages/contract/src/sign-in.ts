@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { text, timestampField } from './fields.ts';
 
 /**
- * Requests that change something and use the cookie need this header, with any value: another origin cannot send it.
+ * Requests that change something and use the cookie need this header, with any value. Another origin cannot send it.
  */
 export const BROWSER_REQUEST_HEADER = 'recount-request';
 
 /**
- * Requests of a signed-in page have `/signed-in/<page>` before their path: the cookie is sent nowhere else. Other
+ * Requests of a signed-in page have `/signed-in/<page>` before their path. The cookie is sent nowhere else. Other
  * programs on the same host do not know it.
  */
 export const SIGNED_IN_PATH = '/signed-in/';

@@ -73,8 +73,9 @@ export const uploadHeadersSchema = z.looseObject({
 });
 
 /**
- * What became of an upload's bytes. `stored`: they are new. `duplicate`: the stored ones were read and are intact.
- * `healed`: the stored ones were lost or damaged, and these replaced them. `expired`: retention had deleted them.
+ * The outcome for an upload's bytes. `stored` bytes are new. For `duplicate`, the stored ones were read and are intact.
+ * For `healed`, the stored ones were lost or damaged, and these replaced them. For `expired`, retention had deleted
+ * them.
  */
 const RAW_OBJECT_OUTCOMES = ['stored', 'duplicate', 'healed', 'expired'] as const;
 export type RawObjectOutcome = (typeof RAW_OBJECT_OUTCOMES)[number];

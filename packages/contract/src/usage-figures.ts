@@ -4,7 +4,7 @@ import { countField, timestampField } from './fields.ts';
 
 const knownCountField = countField.nullable();
 
-/** What a parse found out about a transcript as a whole; a session has its primary transcript's. */
+/** Facts of a whole transcript, found by the parse; a session has its primary transcript's. */
 export const figureFields = {
   total_messages: countField,
   user_messages: countField,

@@ -145,7 +145,7 @@ const ratesShape = {
   cacheWrite1hUsdPerMillion: usd.optional().describe('By default twice the input'),
 };
 
-/** For documentation and types only: packages/prices decides what is valid. */
+/** For documentation and types only, because packages/prices decides what is valid. */
 const priceOverrideSchema = z
   .object({
     model: z.string().describe('As in transcripts; with `*` at its end, all with this prefix'),

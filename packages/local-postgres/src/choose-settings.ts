@@ -11,7 +11,7 @@ interface Machine {
 
 /**
  * Server settings for a machine that also runs recount and is used for other work; as durable as PostgreSQL's defaults.
- * Bulk loading writes each page of the large tables and indexes several times: with an eighth of the memory pages stay
+ * Bulk loading writes each page of the large tables and indexes several times. With an eighth of the memory pages stay
  * cached between writes, and with enough WAL fewer full pages are logged.
  */
 export function chooseSettings(
@@ -28,7 +28,7 @@ export function chooseSettings(
     wal_recycle: 'off',
     // Statements are short; JIT-compiling one takes longer than running it.
     jit: 'off',
-    // New tables are analyzed soon: until then the planner assumes that they are small.
+    // New tables are analyzed soon. Until then the planner assumes that they are small.
     autovacuum_naptime: '15s',
     // On two cores, a report that several processes read took up to twice the processor time and no less of the clock; three
     // and four were not measured.

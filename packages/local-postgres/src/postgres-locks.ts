@@ -5,9 +5,9 @@ import { describeHolder, isVisible, type ProcessLock, readLockHolder, takeProces
 /**
  * The two locks of a cluster. Both are kernel locks, so they work across PID namespaces and containers.
  *
- * `owner.lock` is held by the process responsible for stopping the server. `cluster.lock` is held by whoever starts the
- * server, and from then on by every process of the server: it is free if and only if nothing has the cluster's files
- * open.
+ * The process responsible for stopping the server holds `owner.lock`. The process that starts the server holds
+ * `cluster.lock`, and from then on every process of the server does. It is free if and only if nothing has the
+ * cluster's files open.
  */
 type PostgresLockName = 'owner.lock' | 'cluster.lock';
 
@@ -15,14 +15,14 @@ export function takePostgresLock(directory: string, name: PostgresLockName): Pro
   return takeProcessLock(join(directory, name));
 }
 
-/** Whether this process can see the lock's holder, and so may use or stop its server. */
+/** True if this process can see the lock's holder, and so may use or stop its server. */
 export function hasVisibleHolder(directory: string, name: PostgresLockName): boolean {
   const holder = readLockHolder(join(directory, name));
   // A holder without a note yet is about to write it.
   return holder === undefined || isVisible(holder);
 }
 
-/** The message if the lock is held by a process that cannot be seen from here. */
+/** The message if a process that cannot be seen from here holds the lock. */
 export function createInvisibleHolderError(directory: string, name: PostgresLockName): LocalPostgresError {
   const holder = describeHolder(readLockHolder(join(directory, name)));
   return new LocalPostgresError(

@@ -28,7 +28,7 @@ async function readFromPs(pid: number): Promise<string> {
 
 /**
  * The command line of a process, its arguments joined by spaces; undefined if no such process runs. A zombie counts as
- * not running: signal 0 would still find it, forever if nobody collects its exit status.
+ * not running, because signal 0 would still find it, forever if no process collects its exit status.
  */
 async function readCommandLine(pid: number): Promise<string | undefined> {
   const commandLine = await (process.platform === 'linux' ? readFromProc(pid) : readFromPs(pid));
@@ -36,7 +36,7 @@ async function readCommandLine(pid: number): Promise<string | undefined> {
   return trimmed === '' || trimmed.endsWith('<defunct>') ? undefined : trimmed;
 }
 
-/** What a server writes to `postmaster.pid` in its data directory. */
+/** The content that a server writes to `postmaster.pid` in its data directory. */
 interface PostmasterPid {
   pid: number;
   port: number;
@@ -66,7 +66,7 @@ const immediateShutdownTimeoutMs = 10_000;
 const pollIntervalMs = 20;
 
 /**
- * Checks the command line: both this package and pg_ctl start servers as `…/postgres -D <directory> …`. On Windows,
+ * Checks the command line. Both this package and pg_ctl start servers as `…/postgres -D <directory> …`. On Windows,
  * where reading a command line is slow, checks the file that the server holds while it runs.
  */
 export async function isPostmasterOf(dataDirectory: string, pid: number): Promise<boolean> {
@@ -133,8 +133,8 @@ async function sendSignal(pid: number, signal: 'SIGINT' | 'SIGQUIT'): Promise<vo
 }
 
 /**
- * Stops a server: fast shutdown, which ends sessions and writes a checkpoint, then immediate shutdown if that takes
- * longer than 20 s. It is no error if it no longer runs.
+ * Stops a server by a fast shutdown, which ends sessions and writes a checkpoint, then by an immediate shutdown if that
+ * takes longer than 20 s. It is no error if it no longer runs.
  * @throws LocalPostgresError if the server is still running after another 10 s
  */
 export async function stopPostmaster(dataDirectory: string, pid: number): Promise<void> {

@@ -87,7 +87,7 @@ describe('a holder', () => {
     ['in another PID namespace', { ...self, pidNamespace: 'pid:[2]' }, false],
     ['of another boot, or on another machine', { ...self, bootId: 'b' }, false],
     ['on a machine without boot ids', { pid: 1, hostName: 'ada' }, false],
-  ])('%s: visible is %j', (_name, holder, expected) => {
+  ])('%s has the visibility %j', (_name, holder, expected) => {
     expect(isVisible(holder, self)).toBe(expected);
   });
 
@@ -96,7 +96,7 @@ describe('a holder', () => {
     expect(isVisible({ pid: 1, hostName: 'bob' }, { pid: 2, hostName: 'ada' })).toBe(false);
   });
 
-  test('is described with all that is known of it', () => {
+  test('is described with all its known facts', () => {
     expect(describeHolder(self)).toBe('process 1 on host ada (boot a, PID namespace pid:[1])');
     expect(describeHolder({ pid: 1, hostName: 'ada' })).toBe('process 1 on host ada');
   });

@@ -35,7 +35,7 @@ export interface LockHolder {
 export interface ProcessLock {
   /**
    * Child processes that inherit this descriptor hold the lock as well, and so do their children. The lock is free when
-   * the last of them is gone, however it ended. Windows does not pass descriptors on: there only this process holds it.
+   * the last of them is gone, however it ended. Windows does not pass descriptors on. There only this process holds it.
    */
   fd: number;
   /** Closes this process's descriptor. Idempotent. */
@@ -44,19 +44,21 @@ export interface ProcessLock {
   remove(): void;
 }
 
-/** Locks part of a file without waiting; by default, or with length 0, all of it. Throws an error with a code. */
+/** Locks part of a file without waiting; by default, or with length 0, the whole file. Throws an error with a code. */
 interface FileLocks {
   tryLock(fd: number, offset: number, lengthBytes: number, options: { shared: boolean }): boolean;
 }
 
-/** On Windows, locked bytes cannot be read, not even to see who holds the lock: so a byte after the note is locked. */
+/**
+ * On Windows, locked bytes cannot be read, not even to see who holds the lock, so so a byte after the note is locked.
+ */
 const LOCKED_PART =
   process.platform === 'win32' ? { offset: 1024 * 1024, lengthBytes: 1 } : { offset: 0, lengthBytes: 0 };
 
 /** For file systems without locks, such as some network mounts and FUSE file systems. */
 const unsupportedCodes = ['ENOLCK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL'];
 
-/** Loaded on demand: it is native code that most commands never need. It has no types of its own. */
+/** Loaded on demand. It is native code that most commands never need. It has no types . */
 function loadFileLocks(): FileLocks {
   try {
     return createRequire(import.meta.url)('fs-native-extensions') as FileLocks;
@@ -110,7 +112,7 @@ export function describeSelf(): LockHolder {
 
 /**
  * Locks a file, which is created if it does not exist, and writes a note in it about the holder. Undefined if it is
- * locked. The kernel keeps the lock: across PID namespaces and containers, and only as long as the processes that hold
+ * locked. The kernel keeps the lock across PID namespaces and containers, and only as long as the processes that hold
  * it.
  * @throws ProcessLockError if the file system has no locks
  */
@@ -121,7 +123,7 @@ export function takeProcessLock(path: string, fileLocks = loadFileLocks()): Proc
       closeSync(fd);
       return undefined;
     }
-    // Truncated after writing: on a full disk, the existing block is reused.
+    // Truncated after writing, because on a full disk, the existing block is reused.
     const lengthBytes = writeSync(fd, `${JSON.stringify(describeSelf())}\n`, 0);
     ftruncateSync(fd, lengthBytes);
   } catch (error) {
@@ -140,15 +142,15 @@ export function takeProcessLock(path: string, fileLocks = loadFileLocks()): Proc
   return { fd, release, remove };
 }
 
-/** Whether the file has not just been deleted by its holder: others would then lock another file. */
+/** True if the file has not just been deleted by its holder. Others would then lock another file. */
 function isStillThere(path: string, fd: number): boolean {
   const [there, open] = [statSync(path, { throwIfNoEntry: false }), fstatSync(fd)];
   return there?.ino === open.ino && there.dev === open.dev;
 }
 
 /**
- * Whether any process holds the lock. Checking takes a shared lock for a moment, so whoever takes the lock itself must
- * retry.
+ * True if any process holds the lock. Checking takes a shared lock for a moment, so code that takes the lock itself
+ * must retry.
  */
 export function isProcessLockHeld(path: string): boolean {
   const fd = openIfThere(path);
@@ -169,7 +171,10 @@ function openIfThere(path: string): number | undefined {
   }
 }
 
-/** Who took the lock last, whether or not it is still held. Undefined if nobody did, or is just doing so. */
+/**
+ * The last holder of the lock, whether or not it still holds it. Undefined if there was none, or the holder is just
+ * taking it.
+ */
 export function readLockHolder(path: string): LockHolder | undefined {
   try {
     const value = JSON.parse(readIfThere(() => readFileSync(path, 'utf8')) ?? '') as Partial<LockHolder> | null;
@@ -180,13 +185,13 @@ export function readLockHolder(path: string): LockHolder | undefined {
   }
 }
 
-/** Whether this process can see the holder, i.e. its process id means the same process here. */
+/** True if this process can see the holder, i.e. its process id means the same process here. */
 export function isVisible(holder: LockHolder, self = describeSelf()): boolean {
   const isSameKernel = self.bootId === undefined ? holder.hostName === self.hostName : holder.bootId === self.bootId;
   return isSameKernel && holder.pidNamespace === self.pidNamespace;
 }
 
-/** For people: where to find the holder. */
+/** Tells people where to find the holder. */
 export function describeHolder(holder: LockHolder | undefined): string {
   if (holder === undefined) return 'a process that left no note of itself';
   const { pid, hostName, bootId, pidNamespace } = holder;

@@ -85,9 +85,10 @@ async function findSpareAccount(system: AccountSystem): Promise<ServerAccount | 
 }
 
 /**
- * The account for a process with this user id: undefined, meaning the same user, except for root, as which PostgreSQL
- * refuses to run. Root gets the system user `recount-postgres`, created if missing; if none can be created, a user id
- * that has no entry in /etc/passwd. No other program runs as either, so none can write to the cluster.
+ * The account for a process with this user id. Undefined means the same user, which fits all but root, because
+ * PostgreSQL refuses to run as root. Root gets the system user `recount-postgres`, created if missing; if none can be
+ * created, a user id that has no entry in /etc/passwd. No other program runs as either, so none can write to the
+ * cluster.
  */
 export async function provideServerAccount(
   processUid: number | undefined,
@@ -98,19 +99,22 @@ export async function provideServerAccount(
     (await findServerUser(system)) ??
     (await createServerUser(system)) ??
     (await findSpareAccount(system)) ??
-    // All hundred are taken: unusual, but no reason to fail.
+    // All hundred are in use, which is unusual but no reason to fail.
     nobody
   );
 }
 
-/** The account for initdb, which requires that its user has a name: if ours has none, `nobody` while initdb runs. */
+/**
+ * The account for initdb, which requires that its user has a name. If ours has none, this is `nobody` while initdb
+ * runs.
+ */
 export async function chooseInitdbAccount(account: ServerAccount, system = thisSystem): Promise<ServerAccount> {
   const entries = await readFields(system, 'passwd');
   return entries.some((fields) => Number(fields[idField]) === account.uid) ? account : nobody;
 }
 
 interface FileMode {
-  /** As in stat(2): the lowest nine bits are the permissions. */
+  /** As in stat(2), where the lowest nine bits are the permissions. */
   mode: number;
   uid: number;
   gid: number;
@@ -127,7 +131,7 @@ function hasPermission(file: FileMode, account: ServerAccount, bits: number): bo
   return ((file.mode >> shift) & bits) === bits;
 }
 
-/** Whether the account may enter every directory above the absolute path. Access control lists are ignored. */
+/** True if the account may enter every directory above the absolute path. Access control lists are ignored. */
 export async function isReachable(readFileMode: ReadFileMode, path: string, account: ServerAccount): Promise<boolean> {
   const parent = dirname(path);
   if (parent === path) return true;
@@ -136,7 +140,7 @@ export async function isReachable(readFileMode: ReadFileMode, path: string, acco
 }
 
 /**
- * Whether the account may reach the absolute path, and read and execute it (a program) or list and enter it (a
+ * True if the account may reach the absolute path, and read and execute it (a program) or list and enter it (a
  * directory).
  */
 export async function isUsable(readFileMode: ReadFileMode, path: string, account: ServerAccount): Promise<boolean> {
@@ -148,8 +152,8 @@ export async function isUsable(readFileMode: ReadFileMode, path: string, account
 
 /**
  * Transfers a directory tree to the account, such as a cluster that 0.3 ran as `nobody`. Directories come before their
- * contents: once one belongs to the account, its earlier owner can no longer put a link where root is about to change
- * an owner. A file with several names may be someone else's, and is left alone. Requires root.
+ * contents, because once one belongs to the account, its earlier owner can no longer put a link where root is about to
+ * change an owner. A file with several names may be someone else's, and is left alone. Requires root.
  * @throws LocalPostgresError if root may not do so, e.g. in a user namespace without other users
  */
 export async function takeOverFiles(path: string, account: ServerAccount): Promise<void> {

@@ -9,7 +9,8 @@ import type { ServerAccount } from './server-account.ts';
 import { signalOnce } from './windows-signals.ts';
 
 /**
- * For initdb and postgres: without the caller's PG* variables, locale and time zone, which would end up in the cluster.
+ * For initdb and postgres. Leaves out the caller's PG* variables, locale and time zone, which would end up in the
+ * cluster.
  */
 export const serverEnvironment = { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
@@ -53,7 +54,7 @@ export function createServerLog(onLine: (line: string) => void): ServerLog {
   };
 }
 
-/** Keeps row values out of the log: no statements, no DETAIL with the failing row. */
+/** Keeps row values out of the log, with no statements and no DETAIL with the failing row. */
 const privateLogging = { log_min_error_statement: 'panic', log_error_verbosity: 'terse' };
 
 interface SpawnPostgresOptions {
@@ -77,7 +78,7 @@ interface PostgresProcess {
 
 /**
  * Starts a server that listens only on 127.0.0.1. It may not accept connections yet, and may still fail. If this
- * process exits, even by an uncaught error, the server is told to stop.
+ * process exits, even by an uncaught error, the server gets a signal to stop.
  * @throws LocalPostgresError if the program cannot be run at all
  */
 export async function spawnPostgres(options: SpawnPostgresOptions): Promise<PostgresProcess> {
@@ -133,7 +134,7 @@ export function toServerOptions(settings: Readonly<Record<string, string>>): str
 
 /**
  * The same on Windows, where PostgreSQL refuses to run with administrator rights, and pg_ctl drops them. pg_ctl exits
- * once the server runs, but the server keeps its output open: when that closes, the server is gone.
+ * once the server runs, but the server keeps its output open. When that closes, the server is gone.
  */
 async function spawnByPgCtl(
   { programsDirectory, dataDirectory, onLog }: SpawnPostgresOptions,
@@ -164,7 +165,7 @@ async function spawnByPgCtl(
     await sleep(PID_FILE_POLL_MS);
     pid = (await findPostmaster(dataDirectory))?.pid;
   }
-  // It failed: there is no process.
+  // It failed, so there is no process.
   if (pid === undefined) return { pid: 0, logTail: log.tail, exited };
   const server = pid;
   const stopAtExit = () => void signalOnce(server, 'SIGINT');

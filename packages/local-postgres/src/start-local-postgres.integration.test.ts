@@ -32,7 +32,7 @@ import { spawnPostgres } from './spawn-postgres.ts';
 import { type LocalPostgres, startLocalPostgres } from './start-local-postgres.ts';
 
 const isRoot = process.getuid?.() === 0;
-/** `daemon`: initdb requires that its user has a name. */
+/** The user `daemon`, because initdb requires that its user has a name. */
 const ordinaryAccount = { uid: 1, gid: 1 };
 const unsafe = { fsync: 'off' };
 const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 } as const;
@@ -49,7 +49,10 @@ afterAll(async () => {
   if (template !== undefined) await rm(template, removal);
 });
 
-/** One with a cluster that a server has run on: made once, and copied, as initdb takes a second of processor time. */
+/**
+ * One with a cluster that a server has run on. It is made once, and copied, because initdb takes a second of processor
+ * time.
+ */
 async function createClusterDirectory(): Promise<string> {
   if (template === undefined) {
     const directory = await mkdtemp(join(tmpdir(), `recount-test-postgres-${process.pid}-`));
@@ -384,7 +387,7 @@ describe.runIf(isRoot)('as root', () => {
     expect(await readValue(moved.connectionString, 'SELECT value FROM kept')).toBe(42);
   });
 
-  test('takes over a cluster that 0.3 ran as nobody, and runs it as a user of its own', async () => {
+  test('takes over a cluster of 0.3 from the user nobody, and runs it as a separate user', async () => {
     const directory = await createClusterDirectory();
     const first = await start(directory);
     onTestFinished(() => rm(first.directory, removal));

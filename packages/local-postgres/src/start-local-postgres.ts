@@ -22,15 +22,15 @@ const watchIntervalMs = 500;
 /** A lock that changes hands still has the note of its earlier holder for a moment. */
 const noteGraceMs = 2_000;
 const authenticationFailures = ['28P01', '28000'];
-/** cannot_connect_now: the server runs, but is recovering or shutting down. */
+/** With cannot_connect_now, the server runs, but is recovering or shutting down. */
 const notYet = '57P03';
 /** duplicate_database, and unique_violation in the catalogue if two processes create it at the same moment. */
 const alreadyThere = ['42P04', '23505'];
 
 export interface StartLocalPostgresOptions {
-  /** The cluster's place: created, or from an earlier start. It must hold nothing else. */
+  /** The cluster's place, created or from an earlier start. It must hold nothing else. */
   directory: string;
-  /** Where the programs are if they are not installed beside this package: see `installNativePackage`. */
+  /** The folder of the programs if they are not installed beside this package. See `installNativePackage`. */
   programsDirectory?: string;
   /** Receives each line of the server's log, without row values. Not called for a server that was already running. */
   onLog?: (line: string) => void;
@@ -38,7 +38,7 @@ export interface StartLocalPostgresOptions {
   settings?: Readonly<Record<string, string>>;
   /** Called once if the server recovers from a crash and is not done after 3 s. Recovery can take minutes. */
   onRecovery?: () => void;
-  /** The port to listen on. Default: any free one. A server that was already running keeps its port. */
+  /** The port to listen on. Defaults to any free one. A server that was already running keeps its port. */
   port?: number;
   /**
    * Time limit for initdb, for waiting for what an earlier server left running, and for the server to answer, each
@@ -59,7 +59,7 @@ export interface LocalPostgres {
    * another living process started is left running.
    */
   stop(): Promise<void>;
-  /** Resolves once the server is gone for any reason, to what is known about that, such as `SIGKILL`. */
+  /** Resolves once the server is gone for any reason, to the reason if available, such as `SIGKILL`. */
   waitForExit(): Promise<string>;
 }
 
@@ -145,7 +145,7 @@ async function acceptsConnections(server: RunningServer, { timeoutMs, onRecovery
 }
 
 /**
- * Finds a server that runs on the directory, or starts one. Retries if the port was taken, if another process is
+ * Finds a server that runs on the directory, or starts one. Retries if the port was in use, if another process is
  * starting or stopping a server, and while backends outlive their server.
  */
 async function provideServer(
@@ -202,9 +202,9 @@ async function provideDatabase(serverUrl: string): Promise<string> {
 /**
  * Runs a real PostgreSQL on 127.0.0.1 with persistent data, and creates the database `recount` in it.
  *
- * A server that still runs on the directory is used: if its starter was killed, this process becomes responsible for
- * stopping it; if its starter lives, it is shared. If this process ends without stop(), the server is told to stop,
- * except that SIGKILL leaves it running. Kernel locks ensure that a cluster never has two servers.
+ * A server that still runs on the directory is used. If its starter was killed, this process becomes responsible for
+ * stopping it; if its starter lives, it is shared. If this process ends without stop(), the server gets a signal to
+ * stop, except that SIGKILL leaves it running. Kernel locks ensure that a cluster never has two servers.
  *
  * @throws LocalPostgresError on a platform without bundled programs, if the programs, initdb or the server fail, and if
  * the cluster is used by a server that this process cannot see, such as one in another container
@@ -224,7 +224,7 @@ export async function startLocalPostgres(options: StartLocalPostgresOptions): Pr
   const serverOptions = { programsDirectory, account, settings, onLog, onRecovery, port, timeoutMs: startTimeoutMs };
   const { server, owner } = await provideServer(directory, serverOptions);
   const { password, dataDirectory } = server.cluster;
-  // There is nothing left to stop: the next server may be anyone's.
+  // There is nothing left to stop. The next server may be anyone's.
   server.exited?.then(() => owner?.release());
   const stopServer = async () => {
     if (owner === undefined) return;

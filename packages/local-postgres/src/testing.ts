@@ -8,7 +8,7 @@ declare module 'vitest' {
     postgres: {
       serverUrl: string;
       template: string;
-      /** If that server is the coordinator of a Citus cluster: its workers, which have the template as well. */
+      /** Workers of the Citus cluster if that server is its coordinator. They have the template as well. */
       citusWorkerUrls: string[];
     };
   }
@@ -20,7 +20,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Whether the tests run against a Citus cluster: querying the coordinator's own tables is then meaningless. */
+/** True if the tests run against a Citus cluster. Querying the coordinator's own tables is then meaningless. */
 export const isOnCitus = (): boolean => inject('postgres').citusWorkerUrls.length > 0;
 
 /**
@@ -40,12 +40,12 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   }
   return {
     connectionString: connectionString as string,
-    // The coordinator first: its daemons would connect to the others.
+    // The coordinator first, because its daemons would connect to the others.
     async drop() {
       for (const url of [serverUrl, ...citusWorkerUrls]) await dropDatabase(url, name);
     },
   };
 }
 
-/** For a property test of which a run sends only a few statements: more runs than if each fills a database. */
+/** For a property test with only a few statements per run. It gets more runs than if each filled a database. */
 export const withFewStatements = (): { numRuns: number } => ({ numRuns: 6 * inject('propertyTests').numRuns });

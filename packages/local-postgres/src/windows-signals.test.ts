@@ -8,7 +8,7 @@ test('names the pipe as PostgreSQL does', () => {
   expect(toSignalPipe(324)).toBe(String.raw`\\.\pipe\pgsignal_324`);
 });
 
-test('writes the number of a signal, and reports if nobody listens', async () => {
+test('writes the number of a signal, and reports if nothing listens', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'recount-signals-'));
   onTestFinished(() => rm(directory, { recursive: true }));
   const pipe = join(directory, 'pgsignal_324');
@@ -18,6 +18,6 @@ test('writes the number of a signal, and reports if nobody listens', async () =>
     expect(signalOnce(324, signal, pipe)).toBe(true);
     expect([...(await readFile(pipe))]).toEqual([byte]);
   }
-  // Writing to a folder fails: unknown errors do not count as an answer.
+  // Writing to a folder fails, so unknown errors do not count as an answer.
   expect(() => signalOnce(324, 'SIGINT', directory)).toThrow('EISDIR');
 });

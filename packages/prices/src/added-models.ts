@@ -10,7 +10,7 @@ export interface AddedModel {
   /** By ascending start; or the model of the npm table whose price applies. */
   priced: RatePeriod[] | { as: string };
   source: string;
-  /** Date of the source, or the day on which it was read; ISO 8601. */
+  /** Date of the source, or the day it was read; ISO 8601. */
   sourceDate: string;
 }
 
@@ -24,8 +24,8 @@ const CCUSAGE = 'model table of ccusage 20.0.24: OpenAI names no price';
 const FABLE_5_2 = anthropic(8, 40, 0.2);
 
 /**
- * Prices in dollars per million tokens, by the seller's own statement if sources disagree. To remove an entry when the
- * npm table has the model: a test fails then.
+ * Prices in dollars per million tokens, by the seller's own statement if sources disagree. Remove an entry when the npm
+ * table has the model. A test fails then.
  */
 export const ADDED_MODELS: readonly AddedModel[] = [
   {

@@ -35,11 +35,11 @@ export interface PriceComparison {
 }
 
 interface CompareOptions {
-  /** Compares rates as of this time, ISO 8601; default: the latest. */
+  /** Compares rates as of this time, ISO 8601; defaults to the latest. */
   timestamp?: string | undefined;
   /**
-   * Whether to also compare prices of other hosts for the makers' models, such as Azure and Bedrock; default: the
-   * makers' only.
+   * Also compares prices of other hosts for the makers' models, such as Azure and Bedrock. Defaults to the makers'
+   * only.
    */
   includesHosts?: boolean | undefined;
 }

@@ -150,7 +150,7 @@ describe('findListedModel', () => {
   });
 });
 
-it('prices inference in a region at a tenth more, whoever the maker is', () => {
+it('prices inference in a region at a tenth more, of any maker', () => {
   const prices = createListPrices();
   const usd = (model: string) =>
     prices.price({ model, timestamp: null, usage: createUsage({ inputTokens: 100_000 }) }).costUsd;
@@ -219,7 +219,7 @@ describe('the added models', () => {
 });
 
 describe('listRequestSizes', () => {
-  it('lists every size at which rates change, in the list and in overrides, once and ascending', () => {
+  it('lists every size where rates change, in the list and in overrides, once and ascending', () => {
     const longContext = { inputUsdPerMillion: 1, outputUsdPerMillion: 2 };
     const override = { model: 'a', ...longContext };
     const sizes = listRequestSizes([

@@ -7,7 +7,7 @@ import { addLongContextBand } from './vendor-rules.ts';
 
 /** Version of the package @pydantic/genai-prices, whose bundled table is the list. */
 export const GENAI_PRICES_VERSION = '0.1.8';
-/** The day on which npm published that version; ISO 8601. */
+/** The day npm published that version; ISO 8601. */
 export const GENAI_PRICES_DATE = '2026-09-23';
 
 const NPM_TABLE = { source: `@pydantic/genai-prices ${GENAI_PRICES_VERSION}`, sourceDate: GENAI_PRICES_DATE };
@@ -26,7 +26,7 @@ export interface ListedModel {
   sourceDate: string;
 }
 
-/** Looks a model up in the list: in the table of the npm package, then among the additions. */
+/** Looks a model up in the list, first in the table of the npm package, then among the additions. */
 export function findListedModel(name: ModelName): ListedModel | undefined {
   const found = calcPrice({}, name.name, { providerId: name.seller })?.model;
   if (found === undefined || !isSpelledOut(found.match, name)) return findAddedModel(name);
@@ -122,7 +122,7 @@ function toRateBands(price: ModelPrice): RateBand[] | undefined {
 }
 
 /**
- * A cache class without its own price is charged like the class it is a variant of: one-hour writes like writes, writes
+ * A cache class without its own price is charged like the class it is a variant of. One-hour writes like writes, writes
  * and reads like input.
  */
 function toRates(price: ModelPrice, overInputTokens: number): Rates | undefined {

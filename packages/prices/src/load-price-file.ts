@@ -106,7 +106,7 @@ async function readBounded(body: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Addresses of this machine and of its link, such as those of the metadata services of clouds. */
+/** Addresses of this machine and of its link, such as the metadata services of clouds. */
 const LOCAL = new BlockList();
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -134,7 +134,10 @@ for (const [network, prefix] of [
 }
 PRIVATE.addSubnet('fc00::', 7, 'ipv6');
 
-/** Checks that a price file may be fetched from an address: never from this machine or link, redirected not from a private one. */
+/**
+ * Checks that a price file may be fetched from an address. It must never be on this machine or link, and a redirect
+ * must not lead to a private one.
+ */
 export function isAllowedAddress(address: string, isRedirected: boolean): boolean {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
   const family = isIPv6(plain) ? 'ipv6' : 'ipv4';

@@ -5,7 +5,7 @@ export type ModelMaker = 'anthropic' | 'openai' | 'google' | 'x-ai' | 'moonshota
 type ModelHost = 'openrouter' | 'groq' | 'cerebras' | 'fireworks';
 
 export interface ModelName {
-  /** Whose price applies. */
+  /** The host or maker whose price applies. */
   seller: ModelMaker | ModelHost;
   /** As the seller writes it, in lower case, without a host's additions. */
   name: string;
@@ -28,7 +28,7 @@ const ROUTES = [
   'gemini',
   'models',
   'vercel(?:[_-]ai[_-]gateway)?',
-  // A subscription: like the models in Copilot's own sessions, these have the makers' prices.
+  // The models of a subscription have the makers' prices, like the models in Copilot's own sessions.
   'github[_-]copilot',
   // Zen sells these at the makers' prices (opencode.ai/docs/zen, November 2026), but not GPT 5.1, Gemini and others.
   'opencode(?=/(?:claude-|gpt-(?:5[.][2-6]|6)(?:-(?!pro)[^/]+)?$))',
@@ -55,7 +55,7 @@ const RELEASE =
   /(?:-latest|-\d{8}|-\d{4}-\d{2}-\d{2}|-\d{3}|-(?:preview|exp)(?:-\d{2}-(?:\d{2}|\d{4}))?|-\d{2}-\d{4})$/;
 
 /**
- * Reads a model's name as agents write it: plain, with a context suffix (`[1m]`), as a Bedrock profile or ARN
+ * Reads a model's name as agents write it, which is plain, with a context suffix (`[1m]`), as a Bedrock profile or ARN
  * (`us.anthropic.…-v1:0`), as on Vertex (`…@20250929`), or with the prefix of a host or router (`anthropic/…`,
  * `bedrock/us-east-1/…`). Each host sets its own price for open-weight models: `openrouter/qwen/qwen3-coder` says whose
  * price applies, `qwen/qwen3-coder` does not. Undefined for models of other makers.
@@ -86,7 +86,7 @@ export function findModelMaker(model: string): ModelMaker | undefined {
   return HOSTS.some(([, host]) => host === seller) ? undefined : (seller as ModelMaker | undefined);
 }
 
-/** Makers that set the price of their models, whoever hosts them. */
+/** Makers that set the price of their models, at any host. */
 function toClosedMaker(name: string): ModelMaker | undefined {
   if (name.startsWith('claude-')) return 'anthropic';
   if (name.startsWith('gemini-')) return 'google';

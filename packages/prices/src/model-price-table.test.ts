@@ -114,7 +114,7 @@ describe('list prices', () => {
     expect(usdPerMillion(model)).toEqual({ input, output, read, write5m: input, write1h: input });
   });
 
-  it('match what an agent reported of its own session', () => {
+  it('match what an agent reported of its session', () => {
     const price = priceOf('claude-haiku-4-5-20251001', {
       inputTokens: 368,
       outputTokens: 516,

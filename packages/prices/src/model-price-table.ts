@@ -20,21 +20,21 @@ export const MAX_CACHED_MODELS = 256;
 /** No model's name is longer. */
 const MAX_MODEL_NAME_CHARACTERS = 256;
 
-/** Factors for all rates except searches; those of tiers and speeds are in `tier-rules.ts`. */
+/** Factors for all rates except searches; factors of tiers and speeds are in `tier-rules.ts`. */
 export interface Multipliers {
   /** For every request, depending on the model's name: 1.1 for regional Bedrock profiles, else 1. */
   host: number;
-  /** Inference bound to the United States (`inference_geo: us`); replaces `host` if that is lower. */
+  /** Inference bound to the United States (`inference_geo` of `us`); replaces `host` if that is lower. */
   usInference: number;
 }
 
-/** The reason why a response has no price. `name`: as the transcript has it. */
+/** The reason why a response has no price. `name` is as the transcript has it. */
 export type UnpricedReason =
   | { kind: 'model' | 'web-search' }
   | { kind: 'service-tier'; name: string }
   | { kind: 'speed'; name: string };
 
-/** How a model's requests are priced at a given time. */
+/** The pricing of a model's requests at a given time. */
 export interface AppliedRates {
   basis: 'list' | 'default' | 'override';
   /** Id in the list, or the override's `model`; null for the default. */
@@ -47,11 +47,11 @@ export interface AppliedRates {
 }
 
 export interface ModelPriceTable extends PriceTable {
-  /** What `price` applies; null for a model without a price. Without a timestamp: the latest rates. */
+  /** The model whose `price` applies; null for a model without a price. Without a timestamp, the latest rates apply. */
   describeRates(model: string | null, timestamp: string | null): AppliedRates | null;
   /** The reason why `price` gives no price; null if it gives one. */
   explainUnpriced(query: PriceQuery): UnpricedReason | null;
-  /** The day from which the newest of its lists dates, ISO 8601: the price file, or else the npm table. */
+  /** The day of the newest of its lists, ISO 8601: the price file, or else the npm table. */
   date: string;
 }
 
@@ -61,7 +61,7 @@ interface DatedRates extends Omit<AppliedRates, 'multipliers'> {
 }
 
 interface ModelRates {
-  /** In the order in which they are tried: the first one that had started by the request's time applies. */
+  /** In the order of trial. The first one that had started by the request's time applies. */
   candidates: DatedRates[];
   isDated: boolean;
   multipliers: Record<AppliedRates['basis'], Multipliers>;
@@ -82,7 +82,7 @@ export function createListPrices(): ModelPriceTable {
 }
 
 /**
- * List prices, preceded by those of a price file, preceded by a workspace's own. Of the overrides (as returned by
+ * List prices, preceded by a price file's, preceded by a workspace's own. Of the overrides (as returned by
  * `parsePriceOverrides`) that name a model and have started, the most specific applies, then the latest. The vendor's
  * factors for tiers, speeds and inference geography also apply to overrides; there, unknown ones are 1.
  */
@@ -150,7 +150,7 @@ function applyRates(model: ModelRates, query: PriceQuery): Price | undefined {
   return cost === null ? undefined : { costUsd: cost.costUsd, costs: cost.costs, basis: rates.basis };
 }
 
-/** The factors of a response's tier and speed; null: no price is known. */
+/** The factors of a response's tier and speed; null means that there is no price. */
 function findFactors(
   { seller, id }: ModelRates,
   basis: AppliedRates['basis'],

@@ -6,7 +6,7 @@ const MAX_OVERRIDE_MODEL_CHARACTERS = 256;
 export const MAX_PRICE_USD = 10_000;
 export const MAX_PRICE_OVERRIDE_ISSUES = 100;
 
-/** What is wrong and where: `[2].longContext.inputUsdPerMillion`; an empty path means the whole value. */
+/** The fault and its place, as in `[2].longContext.inputUsdPerMillion`. An empty path means the whole value. */
 export interface PriceIssue {
   path: string;
   message: string;
@@ -31,7 +31,7 @@ const ISO_DATE_TIME =
   /^(\d{4}-\d{2}-\d{2})(?:T(?:[01]\d|2[0-3]):\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 /**
- * Checks an array of overrides from a file or a request. All or nothing: if there is an issue, none is accepted. Dates
+ * Checks an array of overrides from a file or a request. All or nothing. If there is an issue, none is accepted. Dates
  * are converted to UTC. Issues beyond `MAX_PRICE_OVERRIDE_ISSUES` are left out.
  */
 export function parsePriceOverrides(value: unknown): ParsedOverrides {

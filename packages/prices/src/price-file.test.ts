@@ -98,7 +98,7 @@ describe('a price file of genai-prices', () => {
     );
   });
 
-  it('says what it is, and from which day', () => {
+  it('says what it is, and its day', () => {
     expect(file).toMatchObject({ format: 'genai-prices', date: '2026-12-05', modelCount: 3, issueCount: 0 });
     expect(createPriceTable({ overrides: [], file }).date).toBe('2026-12-05');
     expect(read(GENAI, { ...FILE, date: null }).version).toMatch(/^genai-prices-undated-/);
@@ -157,7 +157,7 @@ describe('a file with faults', () => {
     expect('refused' in parsed && parsed.refused).toContain(reason);
   });
 
-  it('is read without its invalid entries, each of which is named', () => {
+  it('is read without its invalid entries, and names each', () => {
     const faulty = read([
       ...GENAI,
       { models: [] },

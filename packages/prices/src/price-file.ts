@@ -12,14 +12,14 @@ export const MAX_PRICE_FILE_BYTES = 32 * 1024 * 1024;
 /** Faults of a price file that are named; further ones are only counted. */
 const MAX_PRICE_FILE_ISSUES = 100;
 
-/** Prices that somebody brought, which precede the built-in list. */
+/** Prices that a user supplied, which precede the built-in list. */
 export interface PriceFile {
   format: 'genai-prices' | 'litellm';
   /** The file's path or URL. */
   source: string;
-  /** The day from which it dates, ISO 8601; null if unknown. */
+  /** The day of its date, ISO 8601; null if unknown. */
   date: string | null;
-  /** Part of the version of a price table: the same for the same content and date. */
+  /** Part of the version of a price table. Equal for the same content and date. */
   version: string;
   /** Number of models with a price for text tokens. */
   modelCount: number;
@@ -27,7 +27,7 @@ export interface PriceFile {
   issues: PriceIssue[];
   issueCount: number;
   /**
-   * The price of a model, as a transcript names it; undefined if the file has none. `builtIn`: what the built-in list has.
+   * The price of a model, as a transcript names it; undefined if the file has none. `builtIn` has the built-in list's.
    */
   find(model: string, builtIn: ListedModel | undefined): Pick<ListedModel, 'model' | 'periods'> | undefined;
 }
@@ -187,7 +187,7 @@ const isTiered = (value: unknown): boolean =>
   Array.isArray(value.tiers) &&
   value.tiers.every((tier) => isObject(tier) && Number.isSafeInteger(tier.start) && isUsd(tier.price));
 
-/** The providers whose entries are taken: the makers, and hosts that sell open-weight models. */
+/** The providers whose entries count: the makers, and hosts that sell open-weight models. */
 const LITE_LLM_SELLERS: Readonly<Record<string, string>> = {
   anthropic: 'anthropic',
   openai: 'openai',

@@ -14,7 +14,7 @@ export interface OverrideRates {
 export interface PriceOverride extends OverrideRates {
   /** The name as in transcripts, ignoring case; a trailing `*` matches every name that begins this way. */
   model: string;
-  /** ISO 8601; in force from then on. Default: always. */
+  /** ISO 8601; in force from then on. Defaults to always. */
   startsAt?: string;
   /** Default: 10. */
   webSearchUsdPerThousand?: number;
@@ -55,13 +55,13 @@ function multiply(usdPerMillion: number, factor: number): number {
   return Math.round(usdPerMillion * factor * 1e7) / 1e7;
 }
 
-/** Whether `pattern`, an override's `model`, matches the model: exactly, or as a prefix if it ends in `*`. */
+/** True if `pattern`, an override's `model`, matches the model, exactly or as a prefix if it ends in `*`. */
 export function isNamedBy(pattern: string, model: string): boolean {
   const [name, wanted] = [model.toLowerCase(), pattern.toLowerCase()];
   return wanted.endsWith('*') ? name.startsWith(wanted.slice(0, -1)) : name === wanted;
 }
 
-/** Sorts by precedence: exact names before prefixes, longer prefixes and later starts first. */
+/** Sorts by precedence, with exact names before prefixes, and longer prefixes and later starts first. */
 export function compareOverrides(a: PriceOverride, b: PriceOverride): number {
   return toSpecificity(b.model) - toSpecificity(a.model) || toStart(b) - toStart(a);
 }

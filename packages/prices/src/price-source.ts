@@ -1,11 +1,11 @@
 import { isPriceUrl, loadPriceFile } from './load-price-file.ts';
 import type { PriceFile } from './price-file.ts';
 
-/** A place from which newer prices come. */
+/** A place of newer prices. */
 export interface PriceSource {
-  /** As it is set: a path or a URL. */
+  /** The setting, a path or a URL. */
   location: string;
-  /** The file; undefined if it cannot be read, and prices are then those of the built-in list. */
+  /** The file; undefined if it cannot be read, and the built-in list then applies. */
   file: PriceFile | undefined;
   /** The reason why it could not be read the last time. An earlier file then stays in use. */
   error: string | undefined;
@@ -17,9 +17,9 @@ const HOUR_MS = 3_600_000;
 const REFRESH_MS = 24 * HOUR_MS;
 
 /**
- * Opens a price file for a program. A path must be readable: throws PriceFileError otherwise. A URL that cannot be read
- * keeps no program from starting: it is tried again every hour, and read again every day, until `close` is called.
- * `onChange` is told of each later change and failure.
+ * Opens a price file for a program. A path must be readable, or it throws PriceFileError. A URL that cannot be read
+ * keeps no program from starting. It is tried again every hour, and read again every day, until `close` is called.
+ * `onChange` gets each later change and failure.
  */
 export async function openPriceSource(
   location: string,

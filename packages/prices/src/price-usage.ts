@@ -19,7 +19,7 @@ export function toUnitBands(bands: readonly RateBand[]): UnitBand[] {
 }
 
 /**
- * Cost of one API response, whose requests each have the band of their own size. `multiplier` applies to tokens, not to
+ * Cost of one API response, whose requests each have the band of their size. `multiplier` applies to tokens, not to
  * searches. Each class is rounded half up to a unit. Cache writes of unknown duration count as 5-minute ones. Null if
  * there were searches and they have no price.
  */

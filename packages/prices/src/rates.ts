@@ -5,7 +5,7 @@ export interface Rates {
   cacheReadUsdPerMillion: number;
   cacheWrite5mUsdPerMillion: number;
   cacheWrite1hUsdPerMillion: number;
-  /** Null if no price is known. */
+  /** Null if no price is available. */
   webSearchUsdPerThousand: number | null;
 }
 
@@ -24,7 +24,7 @@ export interface RatePeriod {
   bands: RateBand[];
 }
 
-/** Per million tokens: charged if a transcript names no model (the rates of the Sonnet models). */
+/** Per million tokens, for a transcript that names no model (the rates of the Sonnet models). */
 export const DEFAULT_RATES: Rates = {
   inputUsdPerMillion: 3,
   outputUsdPerMillion: 15,

@@ -8,7 +8,7 @@ const prices = createListPrices();
 const NOW = '2026-11-20T12:00:00.000Z';
 const BEFORE = '2026-07-29T23:59:59.999Z';
 
-/** How many times the list price a response costs; null if it has no price. */
+/** The cost of a response in multiples of the list price; null if it has no price. */
 function factorOf(model: string, terms: Partial<Usage>, timestamp = NOW, inputTokens = 50_000): number | null {
   const price = (fields: Partial<Usage>) =>
     prices.price({ model, timestamp, usage: createUsage({ inputTokens, outputTokens: 1000, ...fields }) }).costUsd;
@@ -67,7 +67,7 @@ describe('service tiers', () => {
     });
   });
 
-  it('of OpenAI cost more since 2026-07-30, and flex always half', () => {
+  it('priority of OpenAI costs more since 2026-07-30, and flex always half', () => {
     expect(factorOf('gpt-5.5', { serviceTier: 'priority' }, BEFORE)).toBe(1);
     expect(factorOf('gpt-5.5', { serviceTier: 'priority' }, '2026-07-30T00:00:00.000Z')).toBe(2.5);
     expect(factorOf('gpt-5.5', { serviceTier: 'flex' }, BEFORE)).toBe(0.5);

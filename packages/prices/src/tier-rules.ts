@@ -8,12 +8,12 @@ import type { ModelName } from './model-name.ts';
 export interface TierRule {
   /** As transcripts name it, in lower case. */
   names: readonly string[];
-  /** Undefined: of every seller. */
+  /** Undefined means every seller. */
   sellers?: readonly ModelName['seller'][];
-  /** Ids of the list; undefined: all models. */
+  /** Ids of the list; undefined means all models. */
   models?: RegExp;
   factor: number;
-  /** ISO 8601 date; undefined: always. A response without a time counts as the latest. */
+  /** ISO 8601 date; undefined means always. A response without a time counts as the latest. */
   startsAt?: string;
   /** Exclusive; ISO 8601 date. */
   endsAt?: string;
@@ -32,7 +32,7 @@ const FAST_SINCE = '2026-07-30';
 export const SERVICE_TIERS: readonly TierRule[] = [
   { names: ['standard', 'default', 'auto'], factor: 1, source: 'the list price is the price of these tiers' },
 
-  // Tokens of a commitment have no price of their own: they are priced as listed.
+  // Tokens of a commitment have no separate price. They are priced as listed.
   { names: ['priority'], sellers: ['anthropic'], factor: 1, source: 'platform.claude.com/docs/api/service-tiers' },
   { names: ['batch'], sellers: ['anthropic'], factor: 0.5, source: 'platform.claude.com/docs/en/about-claude/pricing' },
 
@@ -95,7 +95,8 @@ export const SERVICE_TIERS: readonly TierRule[] = [
     startsAt: FAST_SINCE,
     source: OPENAI_PRIORITY,
   },
-  // Before, only Codex had a fast mode, which used up more of a plan's credits: with an API key, it cost the list price.
+  // Before, only Codex had a fast mode, which used up more of a plan's credits. With an API key, it cost the list
+  // price.
   {
     names: FAST_NAMES,
     sellers: ['openai'],

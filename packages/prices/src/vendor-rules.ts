@@ -6,7 +6,7 @@ import type { RateBand, RatePeriod, Rates } from './rates.ts';
  */
 export const VENDOR_RULES_VERSION = 3;
 
-/** Factor on the list price for inference bound to a region: `inference_geo: us`, regional Bedrock profiles. */
+/** Factor on the list price for inference bound to a region: `inference_geo` of `us`, regional Bedrock profiles. */
 const REGION_MULTIPLIER = 1.1;
 
 /** Older models cost the same in all regions. */
@@ -17,7 +17,7 @@ const LONG_CONTEXT_TOKENS = 200_000;
 const LONG_CONTEXT_INPUT_MULTIPLIER = 2;
 const LONG_CONTEXT_OUTPUT_MULTIPLIER = 1.5;
 
-/** Factor for Claude models, ids of the list, if inference is bound to the United States (`inference_geo: us`). */
+/** Factor for Claude models, ids of the list, if inference is bound to the United States (`inference_geo` of `us`). */
 export function toRegionMultiplier(model: string): number {
   if (!model.startsWith('claude-') || MODELS_WITHOUT_REGION_PREMIUM.test(model)) return 1;
   return REGION_MULTIPLIER;

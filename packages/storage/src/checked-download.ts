@@ -2,8 +2,8 @@ import { addAbortSignal, type Readable, Transform } from 'node:stream';
 import { RawStoreError } from './raw-store.ts';
 
 /**
- * Passes `source` through, and fails with a RawStoreError if it fails or ends before `expectedBytes` (undefined:
- * unknown, not checked). Destroying the result destroys the source.
+ * Passes `source` through, and fails with a RawStoreError if it fails or ends before `expectedBytes` (undefined if
+ * unknown, and then not checked). Destroying the result destroys the source.
  */
 export function createCheckedDownload(
   source: Readable,

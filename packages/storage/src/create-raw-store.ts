@@ -17,7 +17,7 @@ export async function createRawStore(
   if (location.startsWith('s3://')) {
     const [, bucket, prefix] = S3_LOCATION.exec(location) ?? [];
     if (bucket === undefined) throw new RawStoreError('invalid-location', 'Expected s3://bucket or s3://bucket/prefix');
-    // Loaded on demand: the SDK takes 5 MB of memory and some time to load.
+    // Loaded on demand, because the SDK takes 5 MB of memory and some time to load.
     const { createS3RawStore } = await import('./s3-raw-store.ts');
     return createS3RawStore({ ...s3Options, bucket, prefix });
   }

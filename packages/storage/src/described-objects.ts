@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { type ObjectDescription, type RawStore, RawStoreError } from './raw-store.ts';
 
-/** What a store itself must implement; descriptions are ordinary objects. */
+/** Methods that a store itself must implement; descriptions are ordinary objects. */
 type UndescribedStore = Omit<RawStore, 'describe' | 'readDescription'>;
 
 /** No raw object's key ends like this. */
@@ -12,7 +12,7 @@ const MAX_DESCRIPTION_BYTES = 1024 * 1024;
 const descriptionKeyOf = (key: string): string => key + DESCRIPTION_ENDING;
 
 /**
- * Stores an object's description as a separate object beside it: unlike S3 metadata it may exceed 2 KB, and any program
+ * Stores an object's description as a separate object beside it. Unlike S3 metadata it may exceed 2 KB, and any program
  * that copies a bucket or folder copies it too.
  */
 export function withDescriptions(store: UndescribedStore): RawStore {
@@ -35,7 +35,7 @@ export function withDescriptions(store: UndescribedStore): RawStore {
       }
     },
     async delete(key) {
-      // The description goes first: nobody would ever find one without its object.
+      // The description goes first, because no one would ever find one without its object.
       await store.delete(descriptionKeyOf(key));
       await store.delete(key);
     },

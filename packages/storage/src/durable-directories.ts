@@ -17,7 +17,9 @@ const CODES: Readonly<Record<string, RawStoreErrorCode>> = {
 const systemCodeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
-/** Whether nothing is at the path: no entry, or a file in place of a parent folder. */
+/**
+ * True if nothing is at the path, either because there is no entry, or because a file is in place of a parent folder.
+ */
 export const isAbsent = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(systemCodeOf(error));
 
 /** Unknown errors become `unavailable`. A RawStoreError stays as it is. */
@@ -41,7 +43,7 @@ interface DurableDirectories {
 /** Each workspace has only a few. */
 const MAX_KNOWN_DIRECTORIES = 1000;
 
-/** Keeps names in `root` and the folders below it durable: a name is durable once its parent folder is synced. */
+/** Keeps names in `root` and the folders below it durable. A name is durable once its parent folder is synced. */
 export function createDurableDirectories(root: string, mode: number): DurableDirectories {
   /** Folders whose own names are durable. */
   const known = new Set<string>();
@@ -62,7 +64,7 @@ export function createDurableDirectories(root: string, mode: number): DurableDir
   const makeDurable = async (directory: string): Promise<void> => {
     if (known.has(directory)) return;
     const firstMade = await mkdir(directory, { recursive: true, mode });
-    // Syncs up to the root even if the folder existed: whoever created it may not have synced it yet.
+    // Syncs up to the root even if the folder existed, because its creator may not have synced it yet.
     const highest = firstMade !== undefined && firstMade.length <= root.length ? dirname(firstMade) : root;
     for (let path = directory; path.length > highest.length; path = dirname(path)) await sync(dirname(path));
     if (known.size >= MAX_KNOWN_DIRECTORIES) known.clear();
@@ -76,7 +78,7 @@ export function createDurableDirectories(root: string, mode: number): DurableDir
         return await makeName();
       } catch (error) {
         if (!isAbsent(error)) throw error;
-        // Someone has removed the folder in the meantime.
+        // Someone has removed the folder between the two calls.
         known.delete(directory);
         await makeDurable(directory);
         return await makeName();

@@ -16,7 +16,7 @@ vi.mock('node:fs/promises', async (importOriginal) => {
       await writeFile.apply(handle, options);
       record('write', path);
     };
-    // Node also calls it when a file stream is to be flushed.
+    // Node also calls it when a file stream must be flushed.
     handle.sync = async () => {
       await sync.call(handle);
       record('sync', path);
@@ -65,7 +65,7 @@ describe('a put survives a power cut', () => {
   test.each([
     ['in one piece', [100], ['write temporary', 'sync temporary']],
     ['as a stream', [200_000, 200_000], ['sync temporary']],
-  ])('%s: the file is synced before it is renamed, the folder afterwards', async (_label, sizes, written) => {
+  ])('%s syncs the file before the rename, and the folder afterwards', async (_label, sizes, written) => {
     const store = createFolderRawStore({ directory });
     await store.put(KEY, bodyOf(1));
     takeCalls();
@@ -85,7 +85,7 @@ describe('a put survives a power cut', () => {
     expect(order.slice(renamed)).toEqual([`rename ${KEY}`, `sync ${FOLDER}`]);
   });
 
-  test('and so does a deletion', async () => {
+  test('syncs the folder of a deleted object', async () => {
     const store = createFolderRawStore({ directory });
     await store.put(KEY, bodyOf(1));
     takeCalls();

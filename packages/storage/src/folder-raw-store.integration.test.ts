@@ -40,7 +40,7 @@ describe('folder raw store', () => {
   });
   afterEach(() => rm(directory, { recursive: true }));
 
-  test('answers at once that an object is missing if something else than a file lies in its place', async () => {
+  test('answers immediately that an object is missing if something else than a file is in its place', async () => {
     const store = createFolderRawStore({ directory });
     await store.put(KEY, bodyOf('x'));
     await rm(join(directory, KEY));

@@ -21,8 +21,8 @@ import {
 import { writeBody } from './write-body.ts';
 
 /**
- * The free and total space of the disk that holds the absolute `path`; if nothing exists there yet, that of the nearest
- * existing parent folder. Rejects with the system's error.
+ * The free and total space of the disk that holds the absolute `path`; if nothing exists there yet, the space of the
+ * nearest existing parent folder. Rejects with the system's error.
  */
 export async function readDiskSpace(path: string): Promise<StoreSpace> {
   try {
@@ -36,15 +36,15 @@ export async function readDiskSpace(path: string): Promise<StoreSpace> {
 }
 
 /**
- * Bytes that a put buffers while the last write is in progress: one writev call for each megabyte is as fast as one
+ * Bytes that a put buffers while the last write is in progress. One writev call for each megabyte is as fast as one
  * buffer.
  */
 const WRITE_BUFFER_BYTES = 1024 * 1024;
 /** Each read wakes a thread, which costs about as much as reading this many bytes. */
 const READ_CHUNK_BYTES = 256 * 1024;
-/** Objects up to this size are written and read in one piece: a stream costs several times as much. */
+/** Objects up to this size are written and read in one piece, because a stream costs several times as much. */
 const MAX_WHOLE_BYTES = 256 * 1024;
-/** Opening a FIFO in place of an object would otherwise wait for a writer, for ever; no timeout or signal ends that. */
+/** Opening a FIFO in place of an object would otherwise wait for a writerforever; no timeout or signal ends that. */
 const READ_WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
@@ -56,7 +56,7 @@ const INCOMING_DIRECTORY = '.incoming';
 
 /**
  * Raw objects as files under `directory`, which is created if necessary, accessible only to its owner. An acknowledged
- * put survives a power cut: the file, its name and its parent folders are all synced. Several processes may share a
+ * put survives a power cut. The file, its name and its parent folders are all synced. Several processes may share a
  * folder.
  */
 export function createFolderRawStore({ directory }: { directory: string }): RawStore {
@@ -171,8 +171,8 @@ async function withFolderErrors<T>(subject: string, operation: () => Promise<T>)
 }
 
 /**
- * Writes a new file and syncs it before closing it. The caller opens it, not the stream: a stream destroyed while
- * opening its file still creates it, after the caller has cleaned up.
+ * Writes a new file and syncs it before closing it. The caller opens it, not the stream, because a stream destroyed
+ * while opening its file still creates it, after the caller has cleaned up.
  */
 async function writeDurably(handle: FileHandle, chunks: AsyncGenerator<Uint8Array>): Promise<void> {
   try {

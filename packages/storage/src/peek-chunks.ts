@@ -1,7 +1,7 @@
 interface PeekedChunks<Chunk> {
   /** The chunks read so far. */
   held: Chunk[];
-  /** Whether the source has nothing more. */
+  /** True if the source has nothing more. */
   isWhole: boolean;
   /** All chunks from the first one on, starting with `held`. Leaving the iteration early ends the source. */
   chunks: AsyncGenerator<Chunk, void>;

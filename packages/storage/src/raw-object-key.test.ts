@@ -30,7 +30,7 @@ describe('rawObjectKey', () => {
     );
   });
 
-  test('is inverted by parseRawObjectKey, lies under the workspace prefix, and is a safe object key', () => {
+  test('is inverted by parseRawObjectKey, is under the workspace prefix, and is a safe object key', () => {
     fc.assert(
       fc.property(workspaceIds, ulids, (workspaceId, ulid) => {
         const key = rawObjectKey({ workspaceId, transcriptId: ulid });
@@ -102,7 +102,7 @@ describe('isObjectKey', () => {
 });
 
 describe('redactedObjectKey', () => {
-  test('is inverted by parseRedactedObjectKey alone, lies under the workspace prefix, and is a safe object key', () => {
+  test('is inverted by parseRedactedObjectKey alone, is under the workspace prefix, and is a safe object key', () => {
     fc.assert(
       fc.property(workspaceIds, ulids, ulids, (workspaceId, ulid, copyId) => {
         const key = redactedObjectKey({ workspaceId, transcriptId: ulid, copyId });
@@ -122,7 +122,7 @@ describe('redactedObjectKey', () => {
 });
 
 describe('streamObjectKey', () => {
-  test('is inverted by parseStreamObjectKey alone, and lies under the workspace prefix', () => {
+  test('is inverted by parseStreamObjectKey alone, and is under the workspace prefix', () => {
     fc.assert(
       fc.property(workspaceIds, ulids, (workspaceId, ulid) => {
         const key = streamObjectKey({ workspaceId, streamId: ulid });

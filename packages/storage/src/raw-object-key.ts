@@ -17,7 +17,7 @@ export function assertObjectKey(key: string): void {
   if (!isObjectKey(key)) throw new RawStoreError('invalid-key', 'The object key is not made of safe path segments');
 }
 
-/** Like `assertObjectKey`, for a key's beginning: it may be empty, or end in a slash or within a segment. */
+/** Like `assertObjectKey`, for a key's beginning, which may be empty, or end in a slash or within a segment. */
 export function assertKeyPrefix(prefix: string): void {
   if (prefix.length > MAX_KEY_BYTES || !KEY_PREFIX_PATTERN.test(prefix)) {
     throw new RawStoreError('invalid-key', 'The key prefix is not made of safe path segments');
@@ -61,7 +61,7 @@ export function attachmentObjectKey({ workspaceId, objectId }: { workspaceId: st
 
 /**
  * The key of a redacted copy that replaces a transcript's raw object. Throws RawStoreError `invalid-key`. Every call
- * gives a different key: until the row names the copy, the previous object must stay unchanged.
+ * gives a different key. Until the row names the copy, the previous object must stay unchanged.
  */
 export function redactedObjectKey({
   workspaceId,
@@ -74,7 +74,7 @@ export function redactedObjectKey({
   return `${workspacePrefix(workspaceId)}redacted/${transcriptId}/${copyId}.jsonl`;
 }
 
-/** The key of a workspace's record: its name and settings. Throws RawStoreError `invalid-key`. */
+/** The key of a workspace's record, which has its name and settings. Throws RawStoreError `invalid-key`. */
 export function workspaceRecordKey(workspaceId: string): string {
   return `${workspacePrefix(workspaceId)}workspace.json`;
 }

@@ -8,7 +8,7 @@ export interface RawObjectInfo {
 }
 
 /**
- * The bytes from `startByte` up to, but not including, `endByteExclusive` (default: the object's end). An end beyond
+ * The bytes from `startByte` up to, but not including, `endByteExclusive` (by default the object's end). An end beyond
  * the object means its end; a start at or beyond it is `invalid-range`.
  */
 export interface ByteRange {
@@ -27,21 +27,21 @@ export interface StoreSpace {
 }
 
 /**
- * Where raw transcript bytes live. Keys come from `rawObjectKey` and are unique to an upload, so nothing is overwritten
- * on purpose (a put to an existing key replaces the object).
+ * The store of raw transcript bytes. Keys come from `rawObjectKey` and are unique to an upload, so nothing is
+ * overwritten on purpose (a put to an existing key replaces the object).
  *
- * Every method rejects with a `RawStoreError`, except for two errors that are passed on unchanged: one thrown by the
+ * Every method rejects with a `RawStoreError`, except for two errors that are passed on unchanged, one thrown by the
  * body of a put, and the `reason` of an aborted signal.
  */
 export interface RawStore {
   /**
-   * Stores the body's bytes and resolves once they are complete and durable; until then the key shows none of them.
+   * Stores the body's bytes and resolves once they are complete and durable; until then the key shows nothing.
    *
    * If the body throws or the signal aborts, nothing remains. After a failure of the store itself the object may exist
    * (a lost answer looks like a lost request), but only complete.
    *
-   * Memory is bounded, whatever the size of the body. Chunks are held until they are written: the body must not reuse
-   * their memory. If put ends early it calls the body's `return()`, which destroys a Node stream.
+   * Memory is bounded, whatever the size of the body. Chunks stay in memory until they are written, so the body must
+   * not reuse their memory. If put ends early it calls the body's `return()`, which destroys a Node stream.
    */
   put(
     key: string,
@@ -64,11 +64,11 @@ export interface RawStore {
   readDescription(key: string): Promise<ObjectDescription | undefined>;
   /** Deletes the object if it is there, with its description. */
   delete(key: string): Promise<void>;
-  /** The objects whose key starts with `prefix` (`''`: all), in no particular order, loaded page by page. */
+  /** The objects whose key starts with `prefix` (`''` for all), in no particular order, loaded page by page. */
   list(prefix: string): AsyncIterable<RawObjectInfo>;
   /**
-   * Readiness check: puts a small object and reads it back, so that it fails whenever an upload would fail for lack of
-   * a bucket, a folder, credentials or space. The object stays at READINESS_OBJECT_KEY; every check overwrites it.
+   * Readiness check. It puts a small object and reads it back, so that it fails whenever an upload would fail for lack
+   * of a bucket, a folder, credentials or space. The object stays at READINESS_OBJECT_KEY; every check overwrites it.
    */
   check(): Promise<void>;
   /** The store's disk space; undefined if it cannot be determined, as with S3. */
@@ -82,12 +82,12 @@ export interface RawStore {
 }
 
 /**
- * - `not-found`: no object under the key
- * - `invalid-key`, `invalid-range`, `invalid-location`, `too-large`: the argument is at fault
- * - `denied`: credentials or permissions
- * - `store-missing`: the bucket or folder itself is not there
- * - `out-of-space`: the disk or quota is full
- * - `unavailable`: anything else, from a refused connection to an error never seen before
+ * - `not-found` means no object under the key
+ * - `invalid-key`, `invalid-range`, `invalid-location`, `too-large` means the argument is at fault
+ * - `denied` is about credentials or permissions
+ * - `store-missing` means the bucket or folder itself is not there
+ * - `out-of-space` means the disk or quota is full
+ * - `unavailable` means anything else, from a refused connection to an error never seen before
  */
 export type RawStoreErrorCode =
   | 'not-found'
@@ -113,7 +113,7 @@ export class RawStoreError extends Error {
   override readonly name = 'RawStoreError';
   readonly code: RawStoreErrorCode;
   /**
-   * Whether the same call may succeed later; false only if no change of the store's state or configuration can help.
+   * True if the same call may succeed later; false only if no change of the store's state or configuration can help.
    */
   readonly retryable: boolean;
 

@@ -11,17 +11,17 @@ export interface S3Credentials {
 }
 
 export interface S3ClientOptions {
-  /** Default: the SDK's own sources (AWS_REGION, shared configuration). */
+  /** Defaults to the SDK's own sources (AWS_REGION, shared configuration). */
   region?: string | undefined;
   /** URL of a server other than AWS. */
   endpoint?: string | undefined;
-  /** Puts the bucket into the path instead of the host name. Default: true with an endpoint. */
+  /** Puts the bucket into the path instead of the host name. Defaults to true with an endpoint. */
   forcePathStyle?: boolean | undefined;
-  /** Default: the SDK's own sources (environment, shared configuration, instance role). */
+  /** Defaults to the SDK's own sources (environment, shared configuration, instance role). */
   credentials?: S3Credentials | undefined;
   /** Attempts for each request, with growing pauses between them. Default: 4. */
   maxAttempts?: number | undefined;
-  /** How long a request may go without transferring a byte; its total time is not limited. Default: 60,000. */
+  /** Time that a request may go without transferring a byte; its total time is not limited. Default: 60,000. */
   requestTimeoutMs?: number | undefined;
 }
 

@@ -120,7 +120,7 @@ describe('S3 over a bad network', () => {
   let bucket: Awaited<ReturnType<typeof createBucket>>;
   let proxy: S3Proxy;
   let store: RawStore;
-  /** Has a short timeout, for tests in which the server stays silent. */
+  /** Has a short timeout, for tests where the server stays silent. */
   let impatient: RawStore;
   beforeAll(async () => {
     const [emulator] = servers;

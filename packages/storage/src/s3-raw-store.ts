@@ -75,7 +75,10 @@ function httpStatusOf(error: unknown): number | undefined {
   return typeof metadata.httpStatusCode === 'number' ? metadata.httpStatusCode : undefined;
 }
 
-/** The bucket's unfinished multipart uploads under the key prefix, page by page: the SDK has no paginator for them. */
+/**
+ * The bucket's unfinished multipart uploads under the key prefix, page by page, because the SDK has no paginator for
+ * them.
+ */
 async function* listMultipartUploads(
   client: S3Client,
   Bucket: string,
@@ -107,7 +110,7 @@ export interface S3RawStoreOptions extends S3ClientOptions {
   bucket: string;
   /** Prefixed to every key, with a slash in between. */
   prefix?: string | undefined;
-  /** Default: the bucket's default encryption. */
+  /** Defaults to the bucket's default encryption. */
   serverSideEncryption?: 'AES256' | 'aws:kms' | undefined;
 }
 
@@ -132,7 +135,7 @@ export function createS3RawStore(options: S3RawStoreOptions): RawStore {
     const sizeBytes = await writeBody(body, signal, (chunks, bytesRead) =>
       withS3Errors(key, signal, async () => {
         await upload(client, options.serverSideEncryption, object, chunks).catch(async (error: unknown) => {
-          // The answer to an earlier, successful attempt was lost: the SDK's retry then finds no such upload.
+          // The answer to an earlier, successful attempt was lost. The SDK's retry then finds no such upload.
           const isComplete = isS3Error(error, 'NoSuchUpload') && (await stat(key))?.sizeBytes === bytesRead();
           if (!isComplete) throw error;
         });
@@ -212,7 +215,7 @@ export function createS3RawStore(options: S3RawStoreOptions): RawStore {
     return aborted;
   }
 
-  /** The number aborted: 0 if the upload has ended in the meantime. */
+  /** The number aborted: 0 if the upload has ended since then. */
   async function abortUpload(multipartUpload: AbortMultipartUploadCommandInput): Promise<number> {
     try {
       await client.send(new AbortMultipartUploadCommand(multipartUpload));
@@ -246,8 +249,9 @@ async function withS3Errors<T>(
 }
 
 /**
- * The signal is not passed to Upload, which would reject at once on an abort, and then clean up or complete after the
- * caller has moved on. Instead, the chunks end the upload: it awaits the parts in flight, then aborts what it began.
+ * The signal is not passed to Upload, which would reject immediately on an abort, and then clean up or complete after
+ * the caller has moved on. Instead, the chunks end the upload, which awaits the parts in flight, then aborts what it
+ * began.
  */
 async function upload(
   client: S3Client,
@@ -268,7 +272,7 @@ async function upload(
   }).done();
 }
 
-/** Whether the object may be large enough for a multipart upload. */
+/** True if the object may be large enough for a multipart upload. */
 const isTranscriptKey = (key: string): boolean =>
   [parseRawObjectKey, parseRedactedObjectKey, parseStreamObjectKey].some((parse) => parse(key) !== undefined);
 

@@ -55,8 +55,8 @@ function readNext(
 }
 
 /**
- * Not awaited: a generator answers `return()` only after its pending `next()`, which may never come after an abort. Its
- * failure adds nothing: the put already reports why the body was abandoned, or the body had ended.
+ * Not awaited, because a generator answers `return()` only after its pending `next()`, which may never come after an
+ * abort. Its failure adds nothing. The put already reports why the body was abandoned, or the body had ended.
  */
 function closeIterator(iterator: AsyncIterator<Uint8Array>): void {
   iterator.return?.().catch(() => undefined);

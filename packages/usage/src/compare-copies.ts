@@ -8,7 +8,7 @@ import {
   type Usage,
 } from '@recount/core';
 
-/** What a copy of a response says of it. */
+/** The facts of a response in one copy. */
 export interface ComparedCopy {
   model: string | null;
   timestampMs: number | null;
@@ -19,7 +19,7 @@ export interface ComparedCopy {
   costUsd: number | null;
 }
 
-/** What a response whose copies disagree costs by the cheapest and the dearest of them. */
+/** The cost of a response whose copies disagree, by the cheapest and the most expensive copy. */
 export interface CostRange {
   lowestCostUsd: number | null;
   highestCostUsd: number | null;

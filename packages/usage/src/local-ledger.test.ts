@@ -156,7 +156,7 @@ describe('trees of Pi and OMP', () => {
         const fork = begin(root, session, path);
         fork.entries.push(toEntry(from, 'answer', output));
       } else if (kind === 'subagent') {
-        // Pi has no sub-agents: there it is a session beside the others.
+        // Pi has no sub-agents. There it is a session beside the others.
         const child = begin(agent === 'omp' ? session.path.replace(/\.jsonl$/, '') : root);
         child.entries.push(toEntry(undefined, 'answer', output));
       } else {

@@ -29,7 +29,7 @@ export interface LedgerRow {
   price: Price;
   /** The reason why it has no price; null if it has one. */
   unpriced: UnpricedReason | null;
-  /** Only if its copies disagree: what it costs by them. */
+  /** The costs by its copies, only if they disagree. */
   disagreement: CostRange | undefined;
 }
 
@@ -40,7 +40,7 @@ export type SharedCopy = Omit<
 >;
 
 export interface LocalLedger {
-  /** The day from which the newest price list dates, ISO 8601. */
+  /** The day of the newest price list, ISO 8601. */
   priceDate: string;
   rows: LedgerRow[];
   /** One for each session and response. */
@@ -57,7 +57,7 @@ interface Response {
 }
 
 /**
- * Counts each response once over all files, by the rules that the usage ledger in Postgres uses as well: the earliest
+ * Counts each response once over all files, by the rules that the usage ledger in Postgres uses as well. The earliest
  * copy is credited, the most complete copy provides the figures. A price file precedes the built-in prices.
  */
 export function settleLedger({ files, columns }: ScanResult, priceFile?: PriceFile): LocalLedger {

@@ -7,9 +7,9 @@ const DAY_MS = 24 * HOUR_MS;
 export type TimeKey = 'hour' | 'day' | 'week' | 'month';
 
 /**
- * Names the period of a moment as reports of a server do: weeks by their Monday, hours with their offset to UTC
- * (`2026-10-25T02:00:00+02:00`), because an hour that clocks repeat is two. Each name is computed once, because formatting
- * is slow.
+ * Names the period of a moment like reports of a server. Weeks are named by their Monday, hours with their offset to
+ * UTC (`2026-10-25T02:00:00+02:00`), because an hour that clocks repeat is two. Each name is computed once, because
+ * formatting is slow.
  */
 export function createPeriodNames(key: TimeKey, clock: LocalClock): (timeMs: number) => string {
   const names = new Map<number, string>();

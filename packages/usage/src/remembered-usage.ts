@@ -5,8 +5,8 @@ import type { FoundFile, ScannedFile, ScanResult } from './scan-files.ts';
 import { createUsageColumns, type UsageColumns } from './usage-columns.ts';
 
 /**
- * Increase it when remembered results would be different today: their form, a reader, a rule of counting. Results of
- * older versions are then ignored.
+ * Increase it when remembered results would be different today, because of their form, a reader, or a rule of counting.
+ * Results of older versions are then ignored.
  */
 const MEMORY_VERSION = 8;
 const ENDING = '.usage';
@@ -53,8 +53,8 @@ function isUnchanged(one: FoundFile, other: FoundFile): boolean {
 }
 
 /**
- * Remembers the results for later calls, in one shard for each month in which files were modified: only the shards with
- * `changed` files are written. They contain no transcript text.
+ * Remembers the results for later calls, in one shard for each month of modification. Only the shards with `changed`
+ * files are written. They contain no transcript text.
  */
 export function rememberUsage(directory: string, { files, columns }: ScanResult, changed: readonly FoundFile[]): void {
   const names = new Set(changed.map(toShardName));
@@ -78,7 +78,7 @@ export function rememberUsage(directory: string, { files, columns }: ScanResult,
   }
 }
 
-/** Writes atomically: concurrent readers get the old or the new one. */
+/** Writes atomically. Concurrent readers get the old or the new one. */
 function writeWhole(path: string, bytes: Uint8Array): void {
   const temporary = `${path}.${Math.random().toString(36).slice(2)}`;
   try {

@@ -16,10 +16,10 @@ export interface FoundFile {
   path: string;
   sizeBytes: number;
   modifiedAtMs: number;
-  /** Whether an agent keeps its sessions there: what is no transcript is named, rather than passed over. */
+  /** True if an agent keeps its sessions there. Other files are then named, rather than passed over. */
   isInPlace?: boolean;
   /**
-   * For a session in a database: changes if its rows are added, changed or deleted. Its size is unknown until it is
+   * For a session in a database, it changes if its rows are added, changed or deleted. Its size is unknown until it is
    * read.
    */
   version?: string;
@@ -34,7 +34,7 @@ export interface StoredFile extends FoundFile {
 
 /** The result for one file. */
 export interface ScannedFile extends FoundFile {
-  /** `unknown`: not a transcript that recount knows. */
+  /** `unknown` means not a transcript that recount knows. */
   status: 'read' | 'unknown' | 'failed';
   agent: string | null;
   sessionId: string;
@@ -42,12 +42,12 @@ export interface ScannedFile extends FoundFile {
   isStream: boolean;
   project: string | null;
   firstTimestampMs: number | null;
-  /** What is missing from its usage: all of it, or the input of some responses. */
+  /** The missing part of its usage, which is everything, or the input of some responses. */
   lacks: 'usage' | 'input' | null;
   /** Its copies are the next ones in the columns, in the order of the files. */
   responseCount: number;
   agentVersion: string | null;
-  /** What casts doubt on its counts, in words: see `UsageScan`. */
+  /** Doubts about its counts, in words. See `UsageScan`. */
   doubts: { message: string; count: number }[];
   /** Why a file could not be read, without its content. */
   failure: string | null;
@@ -63,7 +63,7 @@ const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
 /** Enough for nearly all files; otherwise more is read. */
 const FIRST_HEAD_BYTES = 64 * 1024;
-/** Beginnings of archives: their members would be read as the lines of one transcript, but for the first of each. */
+/** Beginnings of archives. Their members would be read as the lines of one transcript, but for the first of each. */
 const ARCHIVE_MAGICS: readonly (readonly [offset: number, bytes: Buffer])[] = [
   [0, Buffer.from('PK\x03\x04')],
   [257, Buffer.from('ustar')],
@@ -126,7 +126,7 @@ function toFailure(error: unknown): string {
   return code === 'unknown-layout' || code === 'link' ? message : (code ?? name);
 }
 
-/** Reads the file as it was when opened: what an agent adds in the meantime is left to the next call. */
+/** Reads the file as it was when opened. Lines that an agent adds since then are left to the next call. */
 function readWhole(path: string, buffer: Buffer, push: (chunk: Buffer) => boolean): void {
   const descriptor = openSync(path, 'r');
   try {

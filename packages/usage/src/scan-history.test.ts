@@ -79,7 +79,7 @@ const TIMES = [1_770_000_000, 1_770_000_000] as const;
 const ONE: Line = { session: 'one', id: '1', time: '2026-03-02T23:30:00.000Z', output: 7 };
 
 describe('scanHistory and settleLedger', () => {
-  it('counts a response once over all files: the original is credited, the most complete copy counts', async () => {
+  it('counts a response once over all files, where the original is credited, the most complete copy counts', async () => {
     await save('a-fork.jsonl', [{ ...ONE, session: 'fork', forkedFrom: 'one', output: 9 }]);
     await save('one.jsonl.gz', [ONE, { ...ONE, id: '2', output: 20 }]);
     expect(await report(['session'])).toMatchObject({
@@ -120,7 +120,7 @@ describe('scanHistory and settleLedger', () => {
     });
   });
 
-  it('counts a stream without keys only if its session has no file of its own', async () => {
+  it('counts a stream without keys only if its session has no separate file', async () => {
     const [at, session_id] = ['2026-03-02T23:30:00.000Z', 'T-1'];
     const usage = { input_tokens: 100, output_tokens: 7 };
     const lines = [
@@ -221,7 +221,7 @@ describe('scanHistory and settleLedger', () => {
     await utimes(join(directory, 'one.jsonl'), ...TIMES);
     await save('two.jsonl', [{ ...ONE, session: 'two', id: '2', output: 5 }]);
     expect((await report([])).totals).toEqual([2, 12, 0]);
-    // Different bytes of the same size and time: only the memory says 7.
+    // Different bytes of the same size and time, so only the memory says 7.
     await save('one.jsonl', [{ ...ONE, output: 8 }]);
     await utimes(join(directory, 'one.jsonl'), ...TIMES);
     expect((await report([])).totals).toEqual([2, 12, 0]);

@@ -8,9 +8,9 @@ import type { ScanJob } from './scan-job.ts';
 import { createUsageColumns } from './usage-columns.ts';
 
 interface ScanHistoryOptions {
-  /** Where results are remembered between calls; undefined to remember nothing. */
+  /** The place where results are remembered between calls; undefined to remember nothing. */
   cacheDirectory: string | undefined;
-  /** Number of scanning threads, including this one. Default: the number of processors, at most four. */
+  /** Number of scanning threads, including this one. Defaults to the number of processors, at most four. */
   threads?: number;
 }
 
@@ -19,12 +19,12 @@ const MAX_THREADS = 4;
 /** Fewer bytes than this are scanned before another thread has started. */
 const BYTES_PER_THREAD = 12 * 1024 * 1024;
 /**
- * Parsed lines are garbage soon: with a young generation of this size, few survive a collection. A larger one takes
- * more memory than the time it saves is worth.
+ * Parsed lines are garbage soon, because with a young generation of this size, few survive a collection. A larger one
+ * takes more memory than the time it saves is worth.
  */
 const YOUNG_GENERATION_MB = 12;
 
-/** The usage in all files and database sessions: remembered if unchanged, otherwise read. */
+/** The usage in all files and database sessions, remembered if unchanged, otherwise read. */
 export async function scanHistory(
   found: readonly (FoundFile | StoredFile)[],
   options: ScanHistoryOptions,

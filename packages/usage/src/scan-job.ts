@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type FoundFile, scanFiles } from './scan-files.ts';
 
-/** The work of the threads: each takes one file after another, using a shared counter. */
+/** The work of the threads. Each takes one file after another, using a shared counter. */
 export interface ScanJob {
   files: readonly FoundFile[];
   counter: SharedArrayBuffer;

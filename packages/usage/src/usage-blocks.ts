@@ -18,7 +18,7 @@ export interface UsageBlock extends UsageFigures {
 }
 
 /**
- * Blocks of five hours: each begins at the full hour (UTC) of the first response after the end of the previous one. All
+ * Blocks of five hours. Each begins at the full hour (UTC) of the first response after the end of the previous one. All
  * responses with the filter's agent determine the blocks; its other conditions choose what is counted. `sums` are the
  * sums that a block's figures come from.
  */

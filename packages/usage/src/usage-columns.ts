@@ -24,14 +24,14 @@ export const FLAGS = { progress: 1, markedCopy: 2, subagent: 4, unfinalised: 8 }
 const NO_NAME = -1;
 
 /**
- * Copies of API responses, stored by column: a history of gigabytes has hundreds of thousands. As objects they would
+ * Copies of API responses, stored by column. A history of gigabytes has hundreds of thousands. As objects they would
  * take several times the memory, and minutes to pass between threads and to save.
  */
 export interface UsageColumns {
   keys: string[];
   /** FIGURES.length for each copy. */
   figures: Int32Array;
-  /** NAMES.length for each copy: index into `texts`, or -1. */
+  /** NAMES.length for each copy, as an index into `texts`, or -1. */
   names: Int32Array;
   texts: string[];
   /** Milliseconds since 1970; NaN without a time. */

@@ -53,13 +53,16 @@ export interface UsageReport {
   unpricedModels: string[];
   /** Models that have a price, but not at this tier, at this speed, or for searches. */
   unpricedTerms: UnpricedTerms[];
-  /** The day from which the newest price list dates, ISO 8601. */
+  /** The day of the newest price list, ISO 8601. */
   priceDate: string;
   /** Sessions that began in the requested time and whose usage is partly unknown. */
   sessions: { without_usage: number; output_only: number };
   /** Number of responses without a time. */
   withoutTimestamp: number;
-  /** Responses whose copies disagree: their cost as it is counted, and by the cheapest and the dearest copies. */
+  /**
+   * Responses whose copies disagree, with their cost as it is counted, and by the cheapest and the most expensive
+   * copies.
+   */
   disagreements: { responses: number; cost_usd: number; lowest_cost_usd: number; highest_cost_usd: number };
 }
 
@@ -111,7 +114,7 @@ export function reportUsage(
 /** Further ones are left out. */
 const MAX_TERMS = 100;
 
-/** Names what has no price: the tier, the speed or the searches, and not the rest. */
+/** Names what has no price, which is the tier, the speed or the searches, and not the rest. */
 function addTerms(terms: Map<string, UnpricedTerms>, { model }: LedgerRow, reason: UnpricedReason): void {
   const named = {
     model: model ?? 'no model',
@@ -127,7 +130,7 @@ interface Group {
   sums: GroupSums;
 }
 
-/** Sums by the values of the keys; `groupOf` finds or creates those of a row. */
+/** Sums by the values of the keys; `groupOf` finds or creates the sums of a row. */
 function createGroups(
   keys: readonly UsageKey[],
   clock: LocalClock,

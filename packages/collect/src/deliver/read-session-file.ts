@@ -8,7 +8,7 @@ export interface ReadFile {
   sizeBytes: number;
   modifiedAtMs: number;
   sha256: string;
-  /** Whether it begins with all bytes that were last sent. */
+  /** True if it begins with all bytes that were last sent. */
   isContinued: boolean;
   open(fromByte: number): AsyncIterable<Uint8Array>;
 }
@@ -17,8 +17,8 @@ const CHUNK_BYTES = 256 * 1024;
 const LINE_FEED = 0x0a;
 
 /**
- * Waits until a file's size and time have not changed for `settleMs`, or `maxWaitMs` are over: hooks fire before the
- * agent has written its last lines. Undefined if the file is gone.
+ * Waits until a file's size and time have not changed for `settleMs`, or `maxWaitMs` are over, because hooks fire
+ * before the agent has written its last lines. Undefined if the file is gone.
  */
 export async function waitUntilSettled(
   path: string,
@@ -31,7 +31,7 @@ export async function waitUntilSettled(
     if (stats === undefined) return undefined;
     const state = `${stats.size}/${stats.mtimeMs}`;
     const ageMs = Date.now() - stats.mtimeMs;
-    // Uses the clock if it is plausible, else a second look: clocks may be wrong.
+    // Uses the clock if it is plausible, else a second look, because clocks may be wrong.
     if (ageMs >= settleMs || state === earlier) return { isSettled: true };
     if (performance.now() >= deadlineMs) return { isSettled: false };
     earlier = state;
@@ -42,7 +42,7 @@ export async function waitUntilSettled(
 /**
  * Reads and hashes a file once, from its beginning to its current end. If `isSettled` is false, only up to its last
  * line feed, because the line after it is still being written. Undefined if the file is gone or there is nothing to
- * send. The file is not kept open: on Windows, agents fail if another process has their file open.
+ * send. The file is not kept open, because on Windows, agents fail if another process has their file open.
  */
 export async function readSessionFile(
   path: string,

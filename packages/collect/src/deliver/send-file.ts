@@ -13,7 +13,7 @@ import { removeWaiting, type SpoolFolder, toKeptPath, type WaitingFile } from '.
 import { type ReadFile, readSessionFile, waitUntilSettled } from './read-session-file.ts';
 import { DeliveryError, type SessionTarget } from './session-target.ts';
 
-/** How much of a session may leave this machine. */
+/** The part of a session that may leave this machine. */
 export type Disclosure =
   | { kind: 'everything' }
   | { kind: 'nothing'; reason: string }
@@ -22,21 +22,21 @@ export type Disclosure =
       kind: 'rewritten';
       what: string;
       rewrite(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
-      /** Whether the session's attachments may be sent as well, rewritten in the same way. */
+      /** True if the session's attachments may be sent as well, rewritten in the same way. */
       takesAttachments: boolean;
     };
 
 export interface FileSenderDependencies {
   folder: SpoolFolder;
   target: SessionTarget;
-  /** Decides by the name of the session's file and its first bytes (at most 1 MiB). Default: everything. */
+  /** Decides by the name of the session's file and its first bytes (at most 1 MiB). Defaults to everything. */
   decide?: ((path: string, head: Buffer) => Disclosure) | undefined;
 }
 
 export interface FileSenderOptions {
   /** Default 2000. */
   settleMs?: number | undefined;
-  /** How long to wait for a file that keeps changing before its complete lines are sent. Default 15,000. */
+  /** The time to wait for a file that keeps changing before its complete lines are sent. Default 15,000. */
   maxSettleWaitMs?: number | undefined;
   /** Delay before a second attempt at a file; doubled before the third. Default 1000. */
   retryDelayMs?: number | undefined;
@@ -65,7 +65,7 @@ const DEFAULT_SETTLE_MS = 2000;
 const DEFAULT_RETRY_DELAY_MS = 1000;
 const DEFAULT_MAX_SETTLE_WAIT_MS = 15_000;
 const MAX_ATTEMPTS = 3;
-/** How long to wait for a busy target in all; what is left is sent later. */
+/** The time to wait for a busy target in all; what is left is sent later. */
 const MAX_BUSY_MS = 10 * 60_000;
 const HEAD_BYTES = 1024 * 1024;
 
@@ -219,8 +219,8 @@ export function createFileSender(
 }
 
 /**
- * How much of an attachment may leave this machine: as much as of its session, whose transcript is beside the session's
- * folder. Without that, it is unknown where the session ran.
+ * The part of an attachment that may leave this machine. It is the same as for its session, whose transcript is beside
+ * the session's folder. Without that, it is unknown where the session ran.
  */
 export async function discloseAttachment(
   decide: FileSenderDependencies['decide'],
@@ -234,7 +234,7 @@ export async function discloseAttachment(
   return { kind: 'nothing', reason: `of its session goes ${disclosure.what}` };
 }
 
-/** What was last sent, in the form that `readSessionFile` compares. */
+/** The last sent state, in the form that `readSessionFile` compares. */
 const toSent = (earlier: SentFile | undefined): SentFile | undefined =>
   earlier && { ...earlier, sizeBytes: earlier.sentBytes ?? earlier.sizeBytes };
 
@@ -249,7 +249,7 @@ const toState = (path: string, file: ReadFile, sent: ReadFile): Omit<SentFile, '
 const toEncoding = (path: string): Encoding =>
   path.endsWith('.zst') ? 'zstd' : path.endsWith('.gz') ? 'gzip' : undefined;
 
-/** The decompressed beginning, as far as it can be read. */
+/** The decompressed beginning, up to the first unreadable byte. */
 export async function readHead(path: string, encoding = toEncoding(path)): Promise<Buffer> {
   const file = createReadStream(path);
   const chunks: Uint8Array[] = [];

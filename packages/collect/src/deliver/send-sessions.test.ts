@@ -23,7 +23,7 @@ import { type AttachmentDelivery, DeliveryError, type SessionDelivery } from './
 
 let home: string;
 let folder: SpoolFolder;
-/** What the target has stored, complete, by name. */
+/** The complete stored files of the target, by name. */
 let stored: Map<string, string[]>;
 let deliveries: { name: string; from: number; sentBytes: number }[];
 /** The target's answer instead of accepting a file. */
@@ -61,7 +61,7 @@ async function note(fields: Record<string, string>): Promise<void> {
   await writeFile(join(folder.queue, `${Math.random()}.json`), JSON.stringify(fields));
 }
 
-/** Stores like a server: appends to what it has, and compares the digest of the whole. */
+/** Stores like a server. It appends to what it has, and compares the digest of the whole. */
 async function receive(delivery: SessionDelivery) {
   if (failure !== undefined) throw failure;
   const name = delivery.path.slice(toPath('x').length - 1);
@@ -201,7 +201,7 @@ it('keeps what cannot be sent, even if the agent deletes or rewrites it, and sen
   expect(await listWaiting(folder)).toEqual([]);
 });
 
-it('stops at once if the server accepts nothing, and says so until it accepts something', async () => {
+it('stops immediately if the server accepts nothing, and says so until it accepts something', async () => {
   for (const name of ['a', 'b', 'c']) await write(`${name}.jsonl`, 'one\n');
   failure = new DeliveryError('denied', 'The key is revoked');
   expect(await send({ sweeps: true })).toMatchObject({ waiting: 3, stopped: { code: 'denied' } });
@@ -292,7 +292,7 @@ it('sends compressed files unchanged', async () => {
   expect(encoding).toBe('zstd');
 });
 
-it('continues after a kill: with a log whose last line is cut, and with notes that are not JSON', async () => {
+it('continues after a kill, with a log whose last line is cut, and with notes that are not JSON', async () => {
   const path = await write('a.jsonl', 'one\n');
   await send({ sweeps: true });
   await appendFile(folder.sentLog, '{"path":"/x","sizeBytes":1');
@@ -343,7 +343,7 @@ it('sends the sessions of databases, and again only those that changed', async (
   expect([...stored.values()].map((versions) => versions.length)).toEqual([1, 2]);
   expect(deliveries.at(-1)?.from).toBeGreaterThan(0);
   expect(await readdir(folder.outgoing)).toEqual([]);
-  // What is not read of a database is named, and is in the status until it is read.
+  // Unread parts of a database are named, and are in the status until they are read.
   database.exec(`CREATE TABLE session_v3 (id text); INSERT INTO session_v3 VALUES ('ses_3')`);
   const notRead = [{ path, reason: expect.stringContaining('table session_v3 (1 row) is unknown') }];
   expect(await send({ sweeps: true })).toMatchObject({ sent: 0, stopped: undefined, notRead });
@@ -398,7 +398,7 @@ it('loses nothing if the disk fails after the server has accepted a file, and se
   expect(stored.get('a.jsonl')).toEqual(['one\n']);
 });
 
-it('does not depend on the clock: files may be from the future, or from 1970', async () => {
+it('does not depend on the clock, because files may be from the future, or from 1970', async () => {
   const future = await write('a.jsonl', 'one\n');
   const past = await write('b.jsonl', 'two\n');
   await age(future, -10 * 365 * 86_400);
@@ -462,7 +462,7 @@ describe('attachments', () => {
     expect(attached.get('t/tool-results/toolu_01.txt')).toBe(attached.get('s/tool-results/toolu_01.txt'));
   });
 
-  it('are kept while the server is unavailable, even if the agent deletes them', async () => {
+  it('wait while the server is unavailable, even if the agent deletes them', async () => {
     failure = new DeliveryError('unavailable', 'away');
     expect((await send({ sweeps: true })).stopped?.code).toBe('unavailable');
     await rm(toPath('s'), { recursive: true });

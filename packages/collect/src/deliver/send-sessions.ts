@@ -25,14 +25,14 @@ import { DeliveryError } from './session-target.ts';
 
 export interface SendDependencies extends FileSenderDependencies {
   machine: Machine;
-  /** The target's version, if it can be queried: a newer one may accept what an older one rejected. */
+  /** The target's version, if it can be queried. A newer one may accept what an older one rejected. */
   readTargetVersion?: (() => Promise<string>) | undefined;
   /** Makes this the only sending process; undefined if another one is. */
   takeLock(): { release(): void } | undefined;
 }
 
 export interface SendOptions extends FileSenderOptions {
-  /** Searches all places of all agents. Default: if a hook asks for it, and once a day. */
+  /** Searches all places of all agents. By default only if a hook asks for it, and once a day. */
   sweeps?: boolean | undefined;
   onProgress?: ((progress: SendSummary & { waiting: number }) => void) | undefined;
 }
@@ -44,13 +44,18 @@ interface SendSummary {
   /** Rejected, or kept on this machine by the user's choice. */
   refused: number;
   sentBytes: number;
-  /** Folders and files without read permission: skipped, and tried again by the next sweep. */
+  /** Folders and files without read permission, which are skipped and tried again by the next sweep. */
   unreadable: string[];
-  /** Databases that are not read, or not completely, and links, and why: tried again by the next sweep. */
+  /**
+   * Databases that are not read, or not completely, and links, with the reason. They are tried again by the next sweep.
+   */
   notRead: NotRead[];
 }
 
-/** `stopped` says why not everything was sent; undefined if nothing is waiting. `busy`: another process is sending. */
+/**
+ * The reason why not everything was sent; undefined if nothing is waiting. `busy` means that another process is
+ * sending.
+ */
 export interface SendResult extends SendSummary {
   isBusy: boolean;
   waiting: number;
@@ -79,7 +84,7 @@ const NOT_FOLLOWED =
 
 /**
  * Sends what hooks have noted, what has been waiting since the server was unavailable, and what a sweep finds. Resolves
- * when nothing is left, or when the server cannot be reached or rejects everything: waiting sessions are then kept,
+ * when nothing is left, or when the server cannot be reached or rejects everything. Waiting sessions then stay,
  * whatever the agents do to their files. Rejects if the disk fails.
  */
 export async function sendSessions(deps: SendDependencies, options: SendOptions = {}): Promise<SendResult> {
@@ -100,7 +105,7 @@ export async function sendSessions(deps: SendDependencies, options: SendOptions 
       lock.release();
     }
     sweeps = false;
-    // A hook that fired in the meantime saw a running sender and started none. The files that it names are kept even if
+    // A hook that fired during the run saw a running sender and started none. The files that it names stay even if
     // nothing can be sent.
   } while (!options.signal?.aborted && (await readHookNotes(folder)).length > 0);
   return { ...summary, isBusy: false, waiting, stopped };
@@ -133,7 +138,7 @@ async function sendRound(
   for (const path of new Set(notes.flatMap(({ paths }) => paths))) {
     for (const file of await listOfSession(path, log)) await addWaiting(folder, { path: file });
   }
-  // In either direction: the clock may have been ahead then.
+  // In either direction, because the clock may have been ahead then.
   const isSweepDue = Math.abs(Date.now() - Date.parse(status.lastSweepAt ?? '1970-01-01')) > SWEEP_INTERVAL_MS;
   const asksForSweep = notes.some(({ event, paths }) => event === 'SessionStart' || paths.length === 0);
   const isSweep = options.sweeps || isSweepDue || asksForSweep;
@@ -173,7 +178,7 @@ async function sendRound(
 }
 
 /**
- * The file itself and the contents of the folder with its name: its sub-agents, and attachments that changed since they
+ * The file itself and the contents of the folder with its name, its sub-agents, and attachments that changed since they
  * were sent.
  */
 async function listOfSession(path: string, log: Pick<SentLog, 'find'>): Promise<string[]> {
@@ -206,7 +211,7 @@ interface ListOptions {
 /**
  * Session files and attachments that changed since they were last sent, of agents whose sessions can be read; with
  * `triesRefused` also those that were rejected. `onDenied` is called for paths without read permission, `onLink` for
- * links. Logs of sessions that are also in a database are left out: they are sent together with its rows.
+ * links. Logs of sessions that are also in a database are left out, because they are sent together with its rows.
  */
 export async function listChanged(
   machine: Machine,

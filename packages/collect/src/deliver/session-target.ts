@@ -8,7 +8,7 @@ export interface SessionDelivery {
   /** SHA-256 (hex) of these bytes. */
   sha256: string;
   encoding?: 'gzip' | 'zstd' | undefined;
-  /** The stored transcript that the file is known to begin with. */
+  /** The stored transcript that the file begins with. */
   base?: { transcriptId: string; sizeBytes: number } | undefined;
   /** The bytes from an offset on. */
   open(fromByte: number): AsyncIterable<Uint8Array>;
@@ -40,7 +40,7 @@ export interface SessionReceipt {
   sentBytes: number;
 }
 
-/** Where session files are sent. */
+/** The target of session files. */
 export interface SessionTarget {
   /** Resolves once the transcript is stored durably. Rejects with a DeliveryError. */
   send(delivery: SessionDelivery, signal: AbortSignal | undefined): Promise<SessionReceipt>;
@@ -49,16 +49,16 @@ export interface SessionTarget {
 }
 
 /**
- * - `rejected`: this file will not be accepted
- * - `unavailable`: may succeed later, e.g. after a network failure
- * - `denied`: nothing will be accepted, e.g. because the key was revoked
+ * - `rejected` means this file will not be accepted
+ * - `unavailable` means may succeed later, e.g. after a network failure
+ * - `denied` means nothing will be accepted, e.g. because the key was revoked
  */
 export type DeliveryErrorCode = 'rejected' | 'unavailable' | 'denied';
 
 export class DeliveryError extends Error {
   override name = 'DeliveryError';
   readonly code: DeliveryErrorCode;
-  /** The target has as much to do as it takes at once, and asks to wait this long. */
+  /** The target has as much to do as it takes, and asks to wait this long. */
   readonly busyMs: number | undefined;
 
   constructor(code: DeliveryErrorCode, message: string, options: ErrorOptions & { busyMs?: number | undefined } = {}) {

@@ -1,8 +1,8 @@
 import { findFormat, type JsonObject, type JsonValue, parseForeignJson } from '@recount/core';
 
 /**
- * Members whose strings say who spoke when, with which model and tool, in which response: names and times, no text.
- * These are the fields of all agents that are kept; all others become filler.
+ * Members whose strings say who spoke when, with the model, tool and response. They are names and times, not text.
+ * These fields of all agents stay; all others become filler.
  */
 const NAMES = new Set(
   `type subtype kind role status phase name model modelID model_id model_name modelId currentModel provider providerID provider_id
@@ -23,7 +23,7 @@ const IS_MEMBER = /^[A-Za-z_$-][\w$.-]{0,63}$/;
 const LINE_FEED = 0x0a;
 
 /**
- * Rewrites a session so that its tokens, tool names, times and ids remain, but no text: each text becomes filler of the
+ * Rewrites a session so that its tokens, tool names, times and ids remain, but no text. Each text becomes filler of the
  * same number of bytes, so that estimates based on lengths remain too. Undefined for a format that recount does not
  * read, or that has no usage.
  */

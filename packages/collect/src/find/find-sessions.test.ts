@@ -54,7 +54,7 @@ it('gives the size of the sessions of a place', async () => {
   expect(found).toMatchObject({ folder: join(homeFolder, '.codex'), sizeBytes: 20 });
 });
 
-it('searches only the folders that environment variables name, all of them if there are several', async () => {
+it('searches only the folders that environment variables name, each one if there are several', async () => {
   await write('.claude/projects/p/a.jsonl', 'work/projects/p/b.jsonl', 'play/projects/p/c.jsonl');
   const environment = { CLAUDE_CONFIG_DIR: `${join(homeFolder, 'work')}, ~/play` };
   expect(await find(environment)).toEqual({ 'claude-code': ['work/projects/p/b.jsonl', 'play/projects/p/c.jsonl'] });

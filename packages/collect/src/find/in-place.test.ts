@@ -14,7 +14,7 @@ it('knows the places of agents below any home', () => {
   expect(paths.filter((path) => !isInPlace(path))).toEqual([]);
 });
 
-it('leaves out what lies elsewhere, and what lies beside sessions and is not collected', () => {
+it('leaves out files elsewhere, and files beside sessions that are not collected', () => {
   const paths = [
     '/h/notes/one.jsonl',
     '/h/x.pi/agent/sessions/--app--/one.jsonl',

@@ -6,7 +6,7 @@ type Kind = SessionPlace['holds'];
 const tests = new Map<Kind, RegExp>();
 
 /**
- * Whether the end of a path is one of the places where agents keep transcripts or databases, below whatever home:
+ * True if the end of a path is one of the places where agents keep transcripts or databases, below any home, such as
  * `…/.pi/agent/sessions/app/one.jsonl`. Places that only an environment variable names are not known here.
  */
 export function isInPlace(path: string): boolean {

@@ -12,9 +12,9 @@ const MAX_DEPTH = 32;
 
 /**
  * The files below a folder that match a pattern: `*` matches within a name, `**` any number of folders. Sorted so that
- * `<session>.jsonl` comes right before the contents of `<session>/`. Links are followed if the pattern names them. Those
- * that only match it are reported and skipped: what they lead to may be found twice, may not be the agent's, and may
- * lead back. Folders that do not exist have no files; those without permission are reported and skipped.
+ * `<session>.jsonl` comes right before the contents of `<session>/`. Links are followed if the pattern names them.
+ * Those that only match it are reported and skipped, because their targets may be found twice, may not be the agent's,
+ * and may lead back. Folders that do not exist have no files; those without permission are reported and skipped.
  */
 export function* matchFiles(
   folder: string,
@@ -70,7 +70,7 @@ function* matchAnywhere(folder: string, rest: readonly string[], walk: Walk): Ge
   }
 }
 
-/** Whether a link leads to a file, or to a folder that may hold matches of the rest of the pattern. */
+/** True if a link leads to a file, or to a folder that may hold matches of the rest of the pattern. */
 function leadsToMatch(path: string, rest: readonly string[]): boolean {
   const silent = { depth: 0, onDenied: () => undefined, onLink: () => undefined };
   const target = attempt(() => statSync(path, { throwIfNoEntry: false }), path, silent.onDenied);
@@ -86,7 +86,7 @@ function* toFile(path: string, { onDenied }: Walk): Generator<MatchedFile, void>
 }
 
 function readEntries(folder: string, { onDenied }: Walk): Dirent[] {
-  // Most places of most agents do not exist: checking first is cheaper than an error.
+  // Most places of most agents do not exist, and checking first is cheaper than an error.
   const isThere = attempt(() => statSync(folder, { throwIfNoEntry: false }), folder, onDenied) !== undefined;
   const entries = isThere ? attempt(() => readdirSync(folder, { withFileTypes: true }), folder, onDenied) : undefined;
   const toKey = (entry: Dirent): string => (entry.isDirectory() ? `${entry.name}/` : entry.name);
@@ -103,13 +103,13 @@ function attempt<T>(read: () => T, path: string, onDenied: MatchListener['onDeni
   }
 }
 
-/** Whether permission to read was denied. */
+/** True if permission to read was denied. */
 export function isDenial(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'EACCES' || code === 'EPERM';
 }
 
-/** Whether a name matches one part of a pattern. */
+/** True if a name matches one part of a pattern. */
 export function toNameTest(pattern: string): (name: string) => boolean {
   const escaped = pattern.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*');
   const expression = new RegExp(`^${escaped}$`, 's');

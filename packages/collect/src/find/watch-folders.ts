@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDenial, toNameTest } from './match-files.ts';
 
-/** Files to watch: a folder and a pattern as for `matchFiles`. */
+/** Files to watch, as a folder and a pattern as for `matchFiles`. */
 export interface WatchedPlace {
   folder: string;
   pattern: string;
@@ -29,8 +29,8 @@ const MAX_DEPTH = 32;
 
 /**
  * Calls `onFile` for each file of the places that is created or written to. Uses one watcher for each folder, none for
- * files: thousands of sessions are in some hundred folders, and nothing runs until the kernel reports a change.
- * `onLimit` is called once if the kernel refuses more watchers: changes in some folders then go unnoticed.
+ * files, because thousands of sessions are in some hundred folders, and nothing runs until the kernel reports a change.
+ * `onLimit` is called once if the kernel refuses more watchers. Changes in some folders then go unnoticed.
  */
 export async function watchFolders(
   places: readonly WatchedPlace[],

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { listMissingFolders, removeEmptyFolders } from './created-folders.ts';
 
-it('removes the folders that were made, if nobody else uses them', async () => {
+it('removes the folders that were made, if nothing else uses them', async () => {
   const home = await mkdtemp(join(tmpdir(), 'recount-made-'));
   onTestFinished(() => rm(home, { recursive: true }));
   const inner = join(home, 'config/agent/plugins');

@@ -11,8 +11,8 @@ const MAX_NOTE_BYTES = 64 * 1024;
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /**
- * The program that hooks call: it writes its stdin to the queue, starts a sender unless one is running, and always
- * exits with 0. It uses only the shell and no network: Node alone takes longer to start than a hook may take.
+ * The program that hooks call. It writes its stdin to the queue, starts a sender unless one is running, and always
+ * exits with 0. It uses only the shell and no network, because Node alone takes longer to start than a hook may take.
  */
 function toHookScript(folder: SpoolFolder, sender: SenderCommand): string {
   return `#!/bin/sh
@@ -54,7 +54,7 @@ function toHookCommandFile(folder: SpoolFolder, sender: SenderCommand): string {
 
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
 
-/** JSON in ASCII, which all code pages read alike: user names may contain any letters. */
+/** JSON in ASCII, which all code pages read alike, because user names may contain any letters. */
 const toAsciiJson = (value: unknown): string =>
   JSON.stringify(value).replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
@@ -65,7 +65,7 @@ const toAsciiJson = (value: unknown): string =>
 const toHookPath = (folder: SpoolFolder, platform: string): string =>
   join(folder.path, platform === 'win32' ? 'hook.cmd' : 'hook');
 
-/** The command for settings files: the path, quoted if a shell would split it. */
+/** The command for settings files, which is the path, quoted if a shell would split it. */
 export function toHookCommand(folder: SpoolFolder, platform: string): string {
   const path = toHookPath(folder, platform);
   if (platform === 'win32') return path.includes(' ') ? `"${path}"` : path;

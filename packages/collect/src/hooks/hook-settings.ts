@@ -4,22 +4,22 @@ import { chmod, lstat, mkdir, readFile, realpath, rename, rm, stat, writeFile } 
 import { dirname, join } from 'node:path';
 import type { Machine } from '../find/find-sessions.ts';
 
-/** A settings file of an agent to which hooks are added, or a plugin of its own. */
+/** A settings file of an agent that gets hooks, or a separate plugin. */
 export interface HookFile {
   agentId: string;
   label: string;
   path: string;
   /** Event names, as the agent has them. */
   events: readonly string[];
-  /** For settings: the entry for each event. */
+  /** For settings, the entry for each event. */
   toEntry?(command: string): JsonObject;
-  /** For a plugin: the whole text of the file. */
+  /** For a plugin, the whole text of the file. */
   toText?(command: string): string;
   /** Other content of a new settings file. */
   base?: JsonObject;
-  /** Exists if the agent is in use. Default: the file's folder. */
+  /** Exists if the agent is in use. Defaults to the file's folder. */
   agentFolder?: string;
-  /** What else the user has to do. */
+  /** Further steps for the user. */
   hint?: string;
 }
 
@@ -34,7 +34,7 @@ export interface HookChange {
   problem?: string;
 }
 
-/** What `removeHooks` needs to know about a file that was changed. */
+/** Facts about a changed file that `removeHooks` needs. */
 export interface InstalledHooks {
   path: string;
   /** The file's earlier text; null if it did not exist. */
@@ -44,7 +44,7 @@ export interface InstalledHooks {
 
 type JsonObject = { [name: string]: unknown };
 
-/** Seconds after which agents kill a hook. */
+/** Seconds until agents kill a hook. */
 const TIMEOUT_SECONDS = 10;
 
 const toMatcherEntry = (command: string): JsonObject => ({
@@ -115,7 +115,7 @@ const PLUGIN_HEADER = `// Notes for recount that a session changed. Uses no netw
 import { spawn } from 'node:child_process';
 `;
 
-/** https://opencode.ai/docs/plugins: its sessions are in a database, so that no path is named. */
+/** See https://opencode.ai/docs/plugins. Its sessions are in a database, so that no path is named. */
 const toOpencodePlugin = (command: string): string => `${PLUGIN_HEADER}
 ${toCall(command)}
 
@@ -141,7 +141,7 @@ export default function (pi) {
 `;
 
 /**
- * How to change each file so that its agent calls `command`. Writes nothing. After the changes are made, it returns
+ * The change of each file so that its agent calls `command`. Writes nothing. After the changes are made, it returns
  * none.
  */
 export async function planHooks(files: readonly HookFile[], command: string): Promise<HookChange[]> {
@@ -223,7 +223,7 @@ export async function removeHooks(installed: readonly InstalledHooks[], command:
   return unreadable;
 }
 
-/** Whether the file that recount created has had nothing but hooks added. */
+/** True if the file that recount created has had nothing but hooks added. */
 function hasNothingElse(others: JsonObject, after: string): boolean {
   const { hooks: _hooks, ...made } = parseObject(after) ?? {};
   return JSON.stringify(others) === JSON.stringify(made);
@@ -280,7 +280,7 @@ async function writeSettings(path: string, text: string): Promise<void> {
 }
 
 /**
- * The file's text; undefined if there is none. `problem` says why it cannot be changed without harm: text that is not
+ * The file's text; undefined if there is none. `problem` says why it cannot be changed without harm. Text that is not
  * UTF-8 would be written back with other bytes, and a link without a target would become a file.
  */
 async function readText(path: string): Promise<{ text: string | undefined } | { problem: string; isGone: boolean }> {

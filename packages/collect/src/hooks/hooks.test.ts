@@ -193,7 +193,7 @@ describe('plugins', () => {
   const PLUGIN = '.config/opencode/plugins/recount.js';
   const EXTENSION = '.pi/agent/extensions/recount.js';
 
-  it('are files of their own, and are removed again', async () => {
+  it('writes separate files, and removes them again', async () => {
     for (const folder of ['.local/share/opencode', '.pi/agent']) await mkdir(join(home, folder), { recursive: true });
     const installed = await install();
     expect(installed.map(({ path }) => path)).toEqual([join(home, PLUGIN), join(home, EXTENSION)]);

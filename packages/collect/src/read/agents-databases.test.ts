@@ -228,7 +228,7 @@ describe('Copilot CLI', () => {
     }
     const logged = sessions.find(({ identity }) => identity.sessionId === WITH_LOG);
     expect(logged?.text.split('\n').filter((line) => line.includes('session.shutdown'))).toEqual([LOG[4]?.trim()]);
-    // The agent's own total at the end of its run is kept beside it, and agrees.
+    // The agent's own total at the end of its run is stored beside it, and agrees.
     expect(logged?.metadata.reportedTotals).toMatchObject({ tokens_in: 5000, tokens_out: 80, cache_read: 9000 });
     expect(logged?.messages.filter(({ message_type }) => message_type === 'user').length).toBe(1);
   });

@@ -31,15 +31,16 @@ export interface ReadableStore {
 
 const CHUNK_CHARACTERS = 64 * 1024;
 const WRITTEN_MEANWHILE = 'the agent wrote to its database at the same time; run it again';
-/** Beyond this, children get lines of their own, so that lines stay short. */
+/** Beyond this, children get separate lines, so that lines stay short. */
 const MAX_NESTED_CHARACTERS = 1024 * 1024;
 
 export type Row = Record<string, SQLOutputValue>;
 
 /**
- * One session as canonical NDJSON (docs/formats/canonical-ndjson.md): a header, the session's row, then the rows of all
- * its tables by time. Holds only one row and its children at a time. With a write-ahead log the session is read in one
- * snapshot while the agent may write; without one no lock is held between rows, and a concurrent change is an error.
+ * One session as canonical NDJSON (docs/formats/canonical-ndjson.md), which is a header, the session's row, then the
+ * rows of all its tables by time. Holds only one row and its children at a time. With a write-ahead log the session is
+ * read in one snapshot while the agent may write; without one there is no lock between rows, and a concurrent change is
+ * an error.
  */
 export function readSession(connection: DatabaseSync, store: ReadableStore, id: string): AsyncGenerator<Buffer, void> {
   return readSnapshot(connection, () => toLines(connection, store, id));
@@ -125,7 +126,7 @@ function* withHead(
   for (const { time, lines } of rows) yield { time, lines: toLinesWithHead(lines, table, heads) };
 }
 
-/** The head is taken when the lines are written: another table's rows may come first. */
+/** The head is read when the lines are written, because another table's rows may come first. */
 function* toLinesWithHead(
   lines: Iterable<object | string>,
   table: string | undefined,
@@ -139,7 +140,7 @@ function* toLinesWithHead(
   yield* lines;
 }
 
-/** Ids come from the database: none may lead out of the folder. */
+/** Ids come from the database, so none may lead out of the folder. */
 function isFileName(id: string): boolean {
   return /^[\w-]+$/.test(id);
 }
@@ -202,7 +203,7 @@ interface TimedLine {
   lines: Iterable<object | string>;
 }
 
-/** Rows of a session in order. Looks up their rowids first: sorting whole rows would hold them all. */
+/** Rows of a session in order. Looks up their rowids first, because sorting whole rows would hold them all. */
 function* readRows(connection: DatabaseSync, table: SessionTable, owner: SQLOutputValue): Generator<TimedLine> {
   const places = prepare(
     connection,
@@ -212,7 +213,7 @@ function* readRows(connection: DatabaseSync, table: SessionTable, owner: SQLOutp
   const whole = prepare(connection, `SELECT rowid AS "rowid", * FROM ${quote(table.table)} WHERE rowid = ?`);
   for (const { rowid, time } of places) {
     const row = whole.get(rowid as bigint) as Row | undefined;
-    // Without a snapshot the row may be gone: the change is detected at the end.
+    // Without a snapshot the row may be gone. The change is detected at the end.
     if (row !== undefined) yield { time: time ?? null, lines: toRowLines(connection, table, unpack(row, table)) };
   }
 }
@@ -261,7 +262,7 @@ function* toRowLines(
   yield { ...line, children: nested };
 }
 
-/** The WHERE of a table named `t`: which of its rows are read. */
+/** The WHERE of a table named `t`, which selects the rows to read. */
 export function toSelection({ only, unless }: SessionTable, condition: string): string {
   const conditions = [condition];
   if (only !== undefined) {

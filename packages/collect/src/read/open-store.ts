@@ -4,7 +4,9 @@ import { openPromptHistory } from './prompt-history.ts';
 import { isSessionHead, openSessionFolder } from './session-folder.ts';
 import { isSqliteFile, openSqliteStore, type SessionStore } from './session-store.ts';
 
-/** Whether the path's sessions are not read as a transcript: a database, or the head of a session in many files. */
+/**
+ * True if the path's sessions are not read as a transcript. It is a database, or the head of a session in many files.
+ */
 export async function isSessionStore(path: string): Promise<boolean> {
   return isSessionHead(path) || (await isSqliteFile(path));
 }

@@ -51,7 +51,7 @@ it('reads sessions from OpenClaw’s database, also compressed events, with the 
   onTestFinished(() => database.close());
   database.exec(TABLES);
   const insert = database.prepare('INSERT INTO transcript_events VALUES (?, ?, ?, ?, ?)');
-  // The order is that of `seq`, not of the rows.
+  // The order follows `seq`, not the rows.
   for (const seq of [3, 1, 0, 2]) {
     const text = JSON.stringify(EVENTS[seq]);
     insert.run('claw-1', seq, seq === 3 ? null : text, 5, seq === 3 ? zstdCompressSync(text) : null);

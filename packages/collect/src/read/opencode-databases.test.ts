@@ -87,7 +87,7 @@ function createWriter(database: DatabaseSync) {
   };
 }
 
-it('reads each answer of opencode 2 as a response whose reasoning stands beside its output', async () => {
+it('reads each answer of opencode 2 as a response whose reasoning is separate from its output', async () => {
   const database = await stores.create('opencode.db', VERSION_1 + VERSION_2);
   const write = createWriter(database);
   write.session('session_v2', 'ses_new');
@@ -179,7 +179,7 @@ it('counts a session that is in both forms once, and continues it', async () => 
   // Written when reasoning was part of the output; the copy of version 2 does not have the total that says so.
   const withTotal = { ...tokens(100, 50, 30), total: 150 };
   write.old('ses_old', 'msg_000000000001aaaaaaaaaaaaaa', 1, withTotal);
-  // Two steps in one message, of which the copy has the last one.
+  // Two steps in one message; the copy has the last one.
   write.old('ses_old', 'msg_000000000002aaaaaaaaaaaaaa', 2, { ...tokens(20, 2), total: 22 }, [
     { ...tokens(10, 1), total: 11 },
     { ...tokens(20, 2), total: 22 },
@@ -195,7 +195,7 @@ it('counts a session that is in both forms once, and continues it', async () => 
   expect(migrated && countTokens(migrated)).toEqual(before && countTokens(before));
   expect(migrated?.text.startsWith(before?.text ?? '-')).toBe(true);
   expect(migrated?.messages.length).toBe(before?.messages.length);
-  // Version 2 goes on, and so may version 1.
+  // Version 2 continues, and so may version 1.
   write.answer('ses_old', 'msg_000000000003aaaaaaaaaaaaaa', 3, tokens(1000, 100, 10));
   const grown = (await stores.read('opencode.db')).sessions.get('ses_old');
   expect(grown?.text.startsWith(migrated?.text ?? '-')).toBe(true);

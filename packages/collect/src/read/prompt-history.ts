@@ -13,7 +13,7 @@ import { SourceError } from '@recount/storage/sources';
 import { matchFiles } from '../find/match-files.ts';
 import type { SessionStore } from './session-store.ts';
 
-/** Enough for any prompt: longer lines are skipped. */
+/** Enough for any prompt; longer lines are skipped. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 /** Enough for the first lines. */
 const HEAD_BYTES = 64 * 1024;
@@ -36,7 +36,7 @@ interface LostSession {
   lastMs: number;
 }
 
-/** Whether a file has the prompts of many sessions. False if it cannot be read. */
+/** True if a file has the prompts of many sessions. False if it cannot be read. */
 export async function isPromptHistory(path: string, agents: readonly Agent[] = AGENTS): Promise<boolean> {
   return (await findHistoryAgent(path, agents)) !== undefined;
 }

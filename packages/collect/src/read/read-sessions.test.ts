@@ -88,7 +88,7 @@ const ZIP_WITH_TWO_OF_ONE_NAME = ['one', 'two'].reduce<[Buffer, Buffer, Buffer]>
 
 type Found = Record<string, string>;
 
-/** The items found, by location relative to the folder: content, or the reason why there is none. */
+/** The items found, by location relative to the folder, as content or the reason why there is none. */
 async function read(paths: string[] = [path], options = {}): Promise<Found> {
   const found: Found = {};
   for await (const item of readSessions(paths, options)) {
@@ -111,7 +111,7 @@ const toLines = (content = ''): { table?: string; row?: Record<string, unknown>;
 
 const HERON = '/share/opencode/opencode.db!ses_heron';
 
-it('reports its progress through files that are given one by one', async () => {
+it('reports its progress through files that are passed one by one', async () => {
   const files = ['a', 'b', 'c'].map((name) => join(folder, `${name}.jsonl`));
   for (const [index, file] of files.entries()) await writeFile(file, 'x'.repeat(10 * (index + 1)));
   const done: number[] = [];

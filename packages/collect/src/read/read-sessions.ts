@@ -10,7 +10,10 @@ import type { SessionMemory } from './session-memory.ts';
 import { isSqliteFile, type SessionStore, type StoredSession } from './session-store.ts';
 
 export interface ReadSessionsOptions extends ReadSourcesOptions {
-  /** Which database sessions were read before: those that have not changed since are skipped. Default: none. */
+  /**
+   * Versions of database sessions that were read before. Those that have not changed since are skipped. Defaults to
+   * none.
+   */
   memory?: SessionMemory | undefined;
 }
 
@@ -37,7 +40,7 @@ export async function* readSessions(
   }
 }
 
-/** Databases' sessions, without those that were read before: one with a log is found through the log, too. */
+/** Databases' sessions, without those that were read before. One with a log is found through the log, too. */
 async function* onlyNew(
   stored: AsyncIterable<SourceItem> | Iterable<SourceItem>,
   { seen }: KnownStores,
@@ -56,7 +59,7 @@ async function measureFile(path: string): Promise<number> {
 }
 
 /**
- * The files whose sessions are in a database beside them. The database's rows count their usage: sent separately, they
+ * The files whose sessions are in a database beside them. The database's rows count their usage. Sent separately, they
  * would count twice.
  */
 export async function findInStores(paths: readonly string[]): Promise<Set<string>> {

@@ -19,7 +19,7 @@ beforeEach(async () => {
   onTestFinished(() => rm(homeFolder, { recursive: true, force: true }));
 });
 
-/** A store like that of Cursor's CLI, with the last rows still in its write-ahead log. */
+/** A store like Cursor CLI's, with the last rows still in its write-ahead log. */
 async function createStore(sessionId = SESSION) {
   const path = join(homeFolder, '.cursor/chats/0123456789abcdef0123456789abcdef', sessionId, 'store.db');
   await mkdir(dirname(path), { recursive: true });
@@ -113,7 +113,7 @@ it('reads the messages in the order of the latest state, whatever order they wer
   expect(session?.stats).toMatchObject({ prompt_count: 1, initial_prompt: 'Look for the heron' });
   expect(session?.toolCalls).toMatchObject([{ tool_kind: 'shell', program: 'ls', is_error: true, output_bytes: 12 }]);
   expect(session?.messages.map(({ model }) => model)).toEqual([null, null, null, modelName, null, null]);
-  // The state says how full the context is. That is not usage, and there is none elsewhere: it is unknown, not 0.
+  // The state says how full the context is. That is not usage, and there is none elsewhere, so it is unknown, not 0.
   expect(session?.apiResponses).toEqual([]);
   expect(session?.stats).toMatchObject({ tokens_in: null, tokens_out: null, cost_estimate_usd: null });
   expect(session?.text).not.toContain(KEY);
@@ -145,7 +145,7 @@ it('reads messages as they were written if nothing gives their order', async () 
   expect(session?.messages.map(({ message_type: type }) => type)).toEqual(['user', 'assistant']);
 });
 
-it('has another version once something was said, and no session before that', async () => {
+it('has another version once there are messages, and no session before that', async () => {
   const store = await createStore();
   store.setFacts({ agentId: SESSION, latestRootBlobId: '', name: 'New Agent' });
   const list = async () => {

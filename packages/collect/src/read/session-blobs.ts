@@ -37,7 +37,7 @@ export function listBlobSession(connection: DatabaseSync, database: BlobDatabase
 
 /**
  * The row of facts, the messages in the order of the latest state, that state, then messages that it no longer has, in
- * the order in which they were written. If the state cannot be read, all messages come in that order.
+ * the order of writing. If the state cannot be read, all messages come in that order.
  */
 export function* toBlobLines(connection: DatabaseSync, database: BlobDatabase, id: string): Generator<object> {
   const { agent, layout } = database;
@@ -76,7 +76,7 @@ function readFactsRow(connection: DatabaseSync, { layout }: BlobDatabase) {
   return typeof text === 'string' ? { value: text, ...layout.readFacts(text) } : undefined;
 }
 
-/** Ids of the blobs that may be JSON, in the order in which they were written. */
+/** Ids of the blobs that may be JSON, in the order of writing. */
 function* listMessageIds(connection: DatabaseSync, { layout }: BlobDatabase): Generator<string> {
   const { table, id, data } = layout.blobs;
   const rows = connection

@@ -106,7 +106,7 @@ describe('opencode before its database', () => {
     ]);
     expect(first && toTokens(first)).toEqual([[10, 100, 60, 5]]);
     expect(second).toMatchObject({ parent: 'ses_1', metadata: { cwd: '/home/ada/app' } });
-    // Naming the folder gives the same: no file counts as a transcript of its own.
+    // Naming the folder gives the same. No file counts as a transcript by itself.
     expect((await readPaths([join(homeFolder, STORAGE)])).map(({ id }) => id)).toEqual(['ses_1', 'ses_2']);
   });
 

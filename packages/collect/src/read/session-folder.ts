@@ -25,15 +25,15 @@ interface FoundFolder {
 }
 
 const CHUNK_CHARACTERS = 64 * 1024;
-/** Beyond this, children get lines of their own, so that lines stay short. */
+/** Beyond this, children get separate lines, so that lines stay short. */
 const MAX_NESTED_CHARACTERS = 1024 * 1024;
 
-/** Whether the path is the head of a session in many files. Opens nothing. */
+/** True if the path is the head of a session in many files. Opens nothing. */
 export function isSessionHead(path: string, agents: readonly Agent[] = AGENTS): boolean {
   return findFolder(path, agents) !== undefined;
 }
 
-/** Whether the path is one of a session's files other than its head, which are read with the head. Opens nothing. */
+/** True if the path is one of a session's files other than its head, which are read with the head. Opens nothing. */
 export function isSessionPart(path: string, agents: readonly Agent[] = AGENTS): boolean {
   const layouts = agents.flatMap(({ folder }) => folder ?? []);
   return layouts
@@ -81,7 +81,7 @@ function matchEnd(path: string, pattern: string): { root: string; id: string | u
       continue;
     }
     const found = name.slice(before.length, name.length - after.length);
-    // Ids become parts of paths: none may lead out of the folder.
+    // Ids become parts of paths, so none may lead out of the folder.
     if (!name.startsWith(before) || !name.endsWith(after) || !/^[\w-]+$/.test(found)) return undefined;
     id = found;
   }
@@ -96,7 +96,7 @@ interface PartFile {
   name: string;
 }
 
-/** The files of a folder that match a pattern, in which only the last part may contain `*`. */
+/** The files of a folder that match a pattern, where only the last part may contain `*`. */
 function listFiles(root: string, pattern: string): PartFile[] {
   const parts = pattern.split('/');
   const fits = toNameTest(parts.at(-1) ?? '');
@@ -213,7 +213,7 @@ function readPart({ path, file }: Pick<PartFile, 'path' | 'file'>): PartLine | u
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw toFolderError(error);
   }
-  // Keeps all of such a value as text: as JSON, readers would take only part of it.
+  // Keeps all of such a value as text, because as JSON, readers would take only a part.
   if (hasMoreValues(text, MAX_LINE_VALUES)) return { file, text };
   try {
     return { file, value: JSON.parse(text) };

@@ -2,8 +2,8 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Which version of each database session was delivered, so that a second run reads only what changed. Only a shortcut:
- * without it everything is read and compared again.
+ * Which version of each database session was delivered, so that a second run reads only what changed. Only a shortcut.
+ * Without it everything is read and compared again.
  */
 export interface SessionMemory {
   isUnchanged(location: string, version: string): boolean;
@@ -46,7 +46,7 @@ async function readKnown(file: string): Promise<Map<string, string>> {
     const { version, sessions } = JSON.parse(await readFile(file, 'utf8')) as { version?: number; sessions?: object };
     if (version === 1 && typeof sessions === 'object') return new Map(Object.entries(sessions));
   } catch {
-    // The file does not exist or cannot be read: everything is read again.
+    // The file does not exist or cannot be read, so everything is read again.
   }
   return new Map();
 }

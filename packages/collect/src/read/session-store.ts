@@ -35,10 +35,10 @@ export interface StoredSession {
 }
 
 const SQLITE_MAGIC = 'SQLite format 3\0';
-/** How long to wait for an agent that is writing; with a write-ahead log, readers never wait. */
+/** The time to wait for an agent that is writing; with a write-ahead log, readers never wait. */
 const BUSY_TIMEOUT_MS = 2000;
 
-/** Whether a file is an SQLite database; false if it cannot be read. */
+/** True if a file is an SQLite database; false if it cannot be read. */
 export async function isSqliteFile(path: string): Promise<boolean> {
   try {
     const handle = await open(path, 'r');
@@ -186,7 +186,7 @@ function toTimeMs(time: unknown): number | undefined {
   return Number.isNaN(timeMs) ? undefined : timeMs;
 }
 
-/** The number of each session's rows in a table, and their latest change: a deletion shows in the number. */
+/** The number of each session's rows in a table, and their latest change. A deletion shows in the number. */
 function* readChanges(connection: DatabaseSync, table: SessionTable): Generator<{ owner: string; text: string }> {
   const { children } = table;
   const owner = `t.${quote(table.owner)}`;

@@ -8,7 +8,7 @@ interface ChosenLayout {
   database: SessionDatabase;
 }
 
-/** The agent's layout that the tables fit. Several agents may use the same layout: the file's name then decides. */
+/** The agent's layout that the tables fit. Several agents may use the same layout. The file's name then decides. */
 export function chooseLayout(path: string, tables: Tables, agents: readonly Agent[]): ChosenLayout | undefined {
   const fitting = agents.flatMap((agent) =>
     (agent.databases ?? []).filter((database) => fits(database, tables)).map((database) => ({ agent, database })),
@@ -35,7 +35,7 @@ function fits({ sessions, rows, has = [], lacks = [] }: SessionDatabase, tables:
   );
 }
 
-/** The layout as far as the store has it, and by the names of the other tables, what is wrong with them. */
+/** The part of the layout that the store has, and by the names of the other tables, what is wrong with them. */
 export function toLayout(
   { sessions, rows, log, unread }: SessionDatabase,
   tables: Tables,

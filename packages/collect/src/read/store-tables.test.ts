@@ -107,7 +107,7 @@ it.each([
   ['crush.db', 'Crush'],
   ['.copilot/session-store.db', 'Copilot CLI'],
   ['chats/hash/uuid/store.db', 'Cursor'],
-])('names %s, in which %s has only tables that are unknown', async (name, label) => {
+])('names %s, where %s has only tables that are unknown', async (name, label) => {
   await stores.create(name, `CREATE TABLE heron (id text); INSERT INTO heron VALUES ('a')`);
   const { sessions, failures } = await stores.read(name);
   expect(sessions.size).toBe(0);

@@ -12,7 +12,7 @@ export type Tables = ReadonlyMap<string, ReadonlySet<string>>;
 const MAX_NAMED = 5;
 const MAX_NAME_LENGTH = 64;
 
-/** The tables that the agent itself has made: none of SQLite's own, no indexes for searching. */
+/** The tables that the agent itself has made, without SQLite's own and indexes for searching. */
 export function listTables(connection: DatabaseSync): Tables {
   const names = connection
     .prepare(
@@ -37,8 +37,8 @@ export function findUnknown(tables: Tables, known: readonly string[]): Map<strin
 }
 
 /**
- * What is not read of an agent's store, by the names of its tables: those with a problem, and rows of the layout whose
- * session, or message, is in none of its tables. Undefined if there are no such rows.
+ * The unread parts of an agent's store, by the names of its tables. They are tables with a problem, and rows of the
+ * layout whose session, or message, is in none of its tables. Undefined if there are no such rows.
  */
 export function toNotReadError(
   connection: DatabaseSync,
@@ -66,7 +66,7 @@ export function toNotReadError(
   return new SourceError('unknown-layout', message);
 }
 
-/** The rows of a table whose owner is in none of these tables. */
+/** The rows of a table whose owner is in no such table. */
 function toOrphans(table: SessionTable, owners: readonly Pick<SessionHeadTable, 'table' | 'id'>[]): string {
   const owner = `t.${quote(table.owner)}`;
   const isOwned = owners.map(
@@ -75,7 +75,7 @@ function toOrphans(table: SessionTable, owners: readonly Pick<SessionHeadTable, 
   return `${quote(table.table)} t ${toSelection(table, `NOT (${isOwned.join(' OR ')})`)}`;
 }
 
-/** Names come from the database: they must not control the terminal. */
+/** Names come from the database, so they must not control the terminal. */
 const toShownName = (table: string): string => table.replaceAll(/[^\p{L}\p{N}_ .-]/gu, '?').slice(0, MAX_NAME_LENGTH);
 
 /** The agent that keeps a database in such a place: `opencode/opencode.db`, whatever is above it. */

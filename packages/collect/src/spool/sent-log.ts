@@ -2,7 +2,7 @@ import { appendFile, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { writeWhole } from './spool-folder.ts';
 
-/** What was last sent of a file, and the outcome. */
+/** The last sent part of a file, and the outcome. */
 export interface SentFile {
   path: string;
   sizeBytes: number;
@@ -22,7 +22,7 @@ export interface SentFile {
 
 export interface SentLog {
   find(path: string): SentFile | undefined;
-  /** A file of the same name that was sent with these bytes: agents move their files. */
+  /** A file of the same name that was sent with these bytes. Agents move their files. */
   findMoved(path: string, sha256: string): SentFile | undefined;
   /**
    * Resolves once it is durable. A process killed earlier sends the file again, and the server recognises a duplicate.

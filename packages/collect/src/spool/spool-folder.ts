@@ -29,7 +29,7 @@ export interface SpoolFolder {
 export interface WaitingFile {
   /** Its path at the agent. */
   path: string;
-  /** Id of the agent, where it is known. */
+  /** Id of the agent, if available. */
   agent?: string | undefined;
 }
 
@@ -75,7 +75,7 @@ export async function addHookNote(folder: SpoolFolder, event: string, path?: str
   await writeWhole(join(folder.queue, `${randomUUID()}.json`), JSON.stringify(note));
 }
 
-/** The notes of hooks so far. Unreadable notes name no paths: a sweep finds what they were about. */
+/** The notes of hooks so far. Unreadable notes name no paths. A sweep finds what they were about. */
 export async function readHookNotes(folder: SpoolFolder): Promise<HookNote[]> {
   const notes: HookNote[] = [];
   for (const name of (await listNames(folder.queue)).sort()) {
@@ -86,7 +86,7 @@ export async function readHookNotes(folder: SpoolFolder): Promise<HookNote[]> {
   return notes;
 }
 
-/** Also handles cut notes: the paths are at the beginning. */
+/** Also handles cut notes. The paths are at the beginning. */
 export function parseHookNote(text: string): Omit<HookNote, 'name'> {
   const read = (field: string): string | undefined => {
     const [, value] = new RegExp(`"${field}"\\s*:\\s*("(?:[^"\\\\]|\\\\.)*")`).exec(text) ?? [];
@@ -106,7 +106,7 @@ export async function removeHookNotes(folder: SpoolFolder, notes: readonly HookN
 
 const toKey = (path: string): string => createHash('sha256').update(path).digest('hex');
 
-/** Records that a file is to be sent, until `removeWaiting`. Idempotent. */
+/** Records that a file must be sent, until `removeWaiting`. Idempotent. */
 export async function addWaiting(folder: SpoolFolder, file: WaitingFile): Promise<void> {
   await writeWhole(join(folder.waiting, `${toKey(file.path)}.json`), JSON.stringify(file));
 }
@@ -130,8 +130,8 @@ export async function removeWaiting(folder: SpoolFolder, path: string): Promise<
 export const toKeptPath = (folder: SpoolFolder, path: string): string => join(folder.kept, toKey(path));
 
 /**
- * Keeps the bytes of a file that cannot be sent now: by a link, which takes no space and grows with the file, or else
- * by a copy, up to `maxCopiedBytes` in total. Returns false if there is no space for a copy.
+ * Keeps the bytes of a file that cannot be sent now, either by a link, which takes no space and grows with the file, or
+ * else by a copy, up to `maxCopiedBytes` in total. Returns false if there is no space for a copy.
  */
 export async function keepFile(folder: SpoolFolder, path: string, maxCopiedBytes = MAX_COPIED_BYTES): Promise<boolean> {
   const kept = toKeptPath(folder, path);
@@ -156,7 +156,7 @@ export async function keepFile(folder: SpoolFolder, path: string, maxCopiedBytes
   }
 }
 
-/** Counts files that the agent has deleted or moved: links to files that still exist take no space. */
+/** Counts files that the agent has deleted or moved. Links to files that still exist take no space. */
 async function sumCopiedBytes(folder: SpoolFolder): Promise<number> {
   let sum = 0;
   for (const name of await listNames(folder.kept)) {
@@ -166,7 +166,7 @@ async function sumCopiedBytes(folder: SpoolFolder): Promise<number> {
   return sum;
 }
 
-/** Writes atomically: readers see the whole content or none. Only the owner may read it. */
+/** Writes atomically. Readers see the whole content or none. Only the owner may read it. */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {

@@ -23,7 +23,7 @@ export async function createStores() {
       database.exec(sql);
       return database;
     },
-    /** What each session of the store is read as, and why something is not read. */
+    /** The sessions of the store as they are read, and the reasons for unread parts. */
     async read(name: string) {
       const path = join(folder, name);
       const sessions = new Map<string, ParseResult & { text: string; agent: string }>();

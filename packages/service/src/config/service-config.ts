@@ -58,7 +58,7 @@ export const serviceVariables = {
 
 const serviceEnvironment = z.object(serviceVariables);
 
-/** What API and worker both need. */
+/** Settings that API and worker both need. */
 export type ServiceConfig = ReturnType<typeof toServiceConfig>;
 
 /** Throws ConfigError if S3's credentials are incomplete. */
@@ -67,13 +67,13 @@ export function toServiceConfig(environment: z.output<typeof serviceEnvironment>
     databaseUrl: environment.DATABASE_URL,
     rawStore: toRawStoreConfig(environment),
     logLevel: environment.RECOUNT_LOG_LEVEL,
-    /** How long SIGTERM waits for running work. */
+    /** Time that SIGTERM waits for running work. */
     shutdownGraceMs: environment.RECOUNT_SHUTDOWN_GRACE_MS,
     /** Connections to Postgres, in addition to the queue's few. */
     maxConnections: environment.RECOUNT_DATABASE_CONNECTIONS,
-    /** Path or HTTPS URL; undefined: the built-in list only. */
+    /** Path or HTTPS URL; undefined means the built-in list only. */
     priceFile: environment.RECOUNT_PRICE_FILE,
-    /** Whether spans are sent, according to OpenTelemetry's variables. */
+    /** True if OpenTelemetry's variables ask for spans. */
     isTraced: isTracingWanted(environment),
   };
 }
@@ -130,13 +130,13 @@ export function readDatabaseUrl(environment: Environment): string {
   return readEnvironment(z.object(databaseVariables), environment).DATABASE_URL;
 }
 
-/** Where figures of all workspaces are served, without authentication: for operators, not for tenants. */
+/** The address for figures of all workspaces, without authentication. For operators, not for tenants. */
 export const metricsVariables = {
   port: port(0).describe('port of /metrics, served without a key, with figures of all workspaces; 0: not served'),
   host: z.string().default('127.0.0.1').describe('listen address of /metrics'),
 };
 
-/** Undefined: not served. */
+/** Undefined means not served. */
 export function toMetricsConfig(host: string, port: number): { host: string; port: number } | undefined {
   return port === 0 ? undefined : { host, port };
 }

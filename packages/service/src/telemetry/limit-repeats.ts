@@ -1,4 +1,4 @@
-/** What is logged about a failure that keeps repeating. */
+/** The log entry about a failure that keeps repeating. */
 export interface RepeatedReason {
   reason: string;
   /** Failures since the last line about it, not counting this one; left out if 0. */
@@ -11,8 +11,8 @@ const MAX_KINDS = 100;
 const SQLSTATE = /^Postgres error [0-9A-Z]{5}/;
 
 /**
- * Passes a reason on at once, but the same one, or another with the same SQLSTATE, at most once in `intervalMs`: a
- * database that is down or full is noticed many times a second.
+ * Passes a reason on immediately, but the same one, or another with the same SQLSTATE, at most once in `intervalMs`. A
+ * Database that is down or full is noticed many times a second.
  */
 export function limitRepeats(
   onReason: (line: RepeatedReason) => void,

@@ -5,7 +5,10 @@ import type { Registry } from 'prom-client';
 const REQUEST_TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 100;
 
-/** Serves GET /metrics without authentication: for loopback or a private network. Throws if the port is in use. */
+/**
+ * Serves GET /metrics without authentication, so it must be on loopback or a private network. Throws if the port is in
+ * use.
+ */
 export async function startMetricsServer(
   { registry }: { registry: Registry },
   { host, port }: { host: string; port: number },

@@ -40,7 +40,7 @@ export function createOtlpTracing({
       try {
         return await underWay.run(trace.setSpan(parent, span), work);
       } catch (error) {
-        // Messages and stacks are left out: they are not meant for other systems.
+        // Messages and stacks are left out, because they are not meant for other systems.
         span.setAttribute('error.type', error instanceof Error ? error.name : 'unknown');
         span.setStatus({ code: SpanStatusCode.ERROR });
         throw error;
@@ -62,7 +62,7 @@ export function createOtlpTracing({
   };
 }
 
-/** The SDK reports failures only if it is given a logger. */
+/** The SDK reports failures only if it has a logger. */
 function reportFailures(onError: (reason: string) => void): void {
   const report = (message: string): void => onError(message.slice(0, MAX_REASON_LENGTH));
   const ignore = (): void => undefined;

@@ -37,7 +37,7 @@ export async function startTracing(options: {
   serviceName: string;
   onError: (reason: string) => void;
 }): Promise<Tracing> {
-  // Loaded on demand: the SDK takes 0.1 s to load.
+  // Loaded on demand, because the SDK takes 0.1 s to load.
   const { createOtlpTracing } = await import('./otlp-tracing.ts');
   return createOtlpTracing(options);
 }

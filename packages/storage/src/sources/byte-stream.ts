@@ -51,7 +51,7 @@ export function toReadable(chunks: AsyncGenerator<Buffer>, signal: AbortSignal, 
 export async function closeStream(stream: Readable): Promise<void> {
   if (stream.closed) return;
   const closed = new Promise<void>((resolve) => stream.once('close', () => resolve()));
-  // A stream that is still opening, or just failing, reports it here; nobody reads it any more.
+  // A stream that is still opening, or just failing, reports it here; it has no reader any more.
   stream.on('error', () => {});
   stream.destroy();
   await closed;

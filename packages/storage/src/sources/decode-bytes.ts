@@ -6,7 +6,7 @@ import { SourceError, toSourceError } from './source-error.ts';
 import { EXPANSION_RATIO_FLOOR_BYTES, type SourceLimits } from './source-item.ts';
 import type { ReadContext } from './transcript-item.ts';
 
-/** Bytes needed to recognise every format: the tar magic ends at byte 263. */
+/** Bytes needed to recognise every format. The tar magic ends at byte 263. */
 export const HEAD_BYTES = 512;
 
 export type ContentFormat = 'gzip' | 'zstd' | 'zip' | 'tar' | 'unsupported' | 'other';
@@ -18,7 +18,7 @@ const COMPRESSION_MAGICS: readonly Magic[] = [
   ['zstd', 0, Buffer.from([0x28, 0xb5, 0x2f, 0xfd])],
 ];
 
-/** `unsupported`: bzip2, xz, 7z and rar, which are recognised but cannot be read. */
+/** `unsupported` are bzip2, xz, 7z and rar, which are recognised but cannot be read. */
 const OTHER_MAGICS: readonly Magic[] = [
   ['zip', 0, Buffer.from('PK\x03\x04')],
   ['zip', 0, Buffer.from('PK\x05\x06')],
@@ -31,7 +31,7 @@ const OTHER_MAGICS: readonly Magic[] = [
 
 /**
  * Detects the format from the first `HEAD_BYTES` bytes, or from all bytes if there are fewer. An incomplete compression
- * magic counts as that compression: a gzip file cut to one byte must not pass for a one-byte transcript.
+ * magic counts as that compression, because a gzip file cut to one byte must not pass for a one-byte transcript.
  */
 export function detectFormat(head: Buffer): ContentFormat {
   if (isZstdSkippableFrame(head)) return 'zstd';
@@ -94,7 +94,7 @@ export function exceedsRatio(storedBytes: number, decodedBytes: number, maxExpan
 
 /**
  * Decodes the stored bytes of one transcript. Content that turns out to be an archive, or compressed twice, is rejected
- * as `unsupported`: it is not a transcript.
+ * as `unsupported`, because it is not a transcript.
  */
 async function* decodeTranscript(stored: Chunks, limits: SourceLimits): AsyncGenerator<Buffer> {
   const decoded = decodeBytes(stored, {

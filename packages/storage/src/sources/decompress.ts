@@ -13,9 +13,9 @@ import {
 import type { Chunks } from './byte-stream.ts';
 import { SourceError } from './source-error.ts';
 
-/** A decoder of `node:zlib` that takes its input step by step and reports how much of it belongs to the member. */
+/** A decoder of `node:zlib` that takes its input step by step and reports how many bytes belong to the member. */
 interface StepDecoder {
-  /** Yields the decoded bytes and returns how many input bytes were used: fewer than given if a member ends. */
+  /** Yields the decoded bytes and returns how many input bytes were used (fewer than passed if a member ends). */
   decode(bytes: Buffer): AsyncGenerator<Buffer, number>;
   /** Yields the rest. Throws if the member is incomplete. */
   finish(): AsyncGenerator<Buffer, void>;
@@ -115,8 +115,8 @@ interface DecompressOptions {
 
 /**
  * Decompresses all gzip members or zstd frames of a source; brotli and deflate have only one. If the source is
- * truncated, every byte that can be decoded comes before the error: a stream pipeline would drop its buffers, and with
- * them the last members of a truncated archive. Holds one chunk of output at a time.
+ * truncated, every byte that can be decoded comes before the error, because a stream pipeline would drop its buffers,
+ * and with them the last members of a truncated archive. Holds one chunk of output at a time.
  *
  * @throws SourceError `truncated`, `corrupt` or `limit-exceeded`
  */

@@ -41,7 +41,7 @@ test('paths are read in the given order', async () => {
   ]);
 });
 
-test('other names are skipped in folders, but read if they are given', async () => {
+test('other names are skipped in folders, but read if they are named', async () => {
   const folder = await createTemporaryFolder({ 'notes.txt': '{}', 'agent-1.meta.json': '{}', '._a.jsonl': 'x' });
   expect(await summarize([folder])).toEqual([
     'skipped ._a.jsonl not-a-transcript',
@@ -51,7 +51,7 @@ test('other names are skipped in folders, but read if they are given', async () 
   expect(await summarize([join(folder, 'notes.txt')])).toEqual([' = {}']);
 });
 
-test('links are followed if they are given, never in a folder', async () => {
+test('links are followed if they are named, never in a folder', async () => {
   const outside = await createTemporaryFolder({ 'secret.jsonl': 'outside' });
   const folder = await createTemporaryFolder({ 'a.jsonl': 'inside' });
   await symlink(join(outside, 'secret.jsonl'), join(folder, 'file-link.jsonl'));
@@ -78,7 +78,7 @@ test('a file that became a link after it was listed is not followed', async () =
   }
 });
 
-test('what is neither file nor folder is skipped and never waited for', async () => {
+test('skips anything that is neither file nor folder, without waiting for it', async () => {
   const folder = await createTemporaryFolder();
   execFileSync('mkfifo', [join(folder, 'pipe.jsonl')]);
   expect(await summarize([folder])).toEqual(['skipped pipe.jsonl not-a-file']);

@@ -17,7 +17,7 @@ import {
 const READ_CHUNK_BYTES = 256 * 1024;
 
 /**
- * The bytes that an open file had when it was opened: later appends are left to the next run. Fails with `changed` if
+ * The bytes that an open file had when it was opened. Later appends are left to the next run. Fails with `changed` if
  * the file is truncated or overwritten during the read, so that parts of two versions never pass for one. Closes the
  * file.
  */
@@ -61,7 +61,7 @@ async function hasChanged(handle: FileHandle, opened: Stats): Promise<boolean> {
 const toChanged = (what: string): SourceError =>
   new SourceError('changed', `${what} while it was being read; run it again`);
 
-/** Files up to this size are read in one piece: a stream costs several times as much. */
+/** Files up to this size are read in one piece, because a stream costs several times as much. */
 const MAX_WHOLE_BYTES = 256 * 1024;
 const FOLDER_BATCH_ENTRIES = 1024;
 const SEPARATOR = Buffer.from(sep);
@@ -71,7 +71,7 @@ const SLASH = Buffer.from('/');
 type FolderEntry = Dirent<Buffer>;
 
 /**
- * Lists one path given by the user: a file, or everything in a folder. Only the path itself may be a symbolic link.
+ * Lists one path given by the user, a file, or everything in a folder. Only the path itself may be a symbolic link.
  * Below it, paths are bytes, because names need not be UTF-8.
  */
 export async function* listLocal(given: string, context: ListContext): AsyncGenerator<ListedItem> {
@@ -115,7 +115,7 @@ async function* walkFolder(folder: Buffer, depth: number, context: ListContext):
 }
 
 /**
- * Sorted as S3 sorts keys: a folder counts as `name/`, so `<session>.jsonl` comes right before `<session>/subagents`.
+ * Sorted as S3 sorts keys. A folder counts as `name/`, so `<session>.jsonl` comes right before `<session>/subagents`.
  */
 async function readFolder(folder: Buffer, maxEntries: number): Promise<FolderEntry[]> {
   const entries: { key: Buffer; entry: FolderEntry }[] = [];
@@ -177,8 +177,8 @@ async function openHandle(
   followLink: boolean,
   signal: AbortSignal,
 ): Promise<{ handle: FileHandle; stats: Stats }> {
-  // A file may have been replaced by a link or a FIFO since it was listed: neither follow the link nor block on the
-  // FIFO.
+  // A file may have been replaced by a link or a FIFO since it was listed. Do not follow the link, and do not block on
+  // the FIFO.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | (followLink ? 0 : constants.O_NOFOLLOW);
   const handle = await open(path, flags);
   try {

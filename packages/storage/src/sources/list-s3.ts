@@ -21,8 +21,8 @@ interface S3Deps {
 }
 
 /**
- * Lists `s3://bucket/prefix`: the object with exactly that key, and everything below `prefix/`, in S3's order. A prefix
- * names a folder, not the beginning of a name: `s3://bucket/team` does not include `team-secret/`.
+ * Lists `s3://bucket/prefix`, which is the object with exactly that key, and everything below `prefix/`, in S3's order.
+ * A prefix names a folder, not the beginning of a name: `s3://bucket/team` does not include `team-secret/`.
  */
 export async function* listS3(location: string, context: ListContext): AsyncGenerator<ListedItem> {
   let isThere = false;
@@ -96,7 +96,7 @@ function toObject(deps: S3Deps, listed: ListedKey, isExplicit: boolean): StoredO
         new GetObjectCommand({
           Bucket: deps.bucket,
           Key: listed.key,
-          // Ranges of a zip that is replaced in the meantime would not fit together.
+          // Ranges of a zip that is replaced during the read would not fit together.
           IfMatch: listed.etag,
           Range: range && `bytes=${range.start}-${range.end - 1}`,
         }),

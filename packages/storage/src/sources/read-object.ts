@@ -7,7 +7,7 @@ import { classify, type ReadContext, type StoredObject, toTranscript } from './t
 /** Enough stored bytes for `HEAD_BYTES` decoded ones after any realistic gzip header. */
 const SNIFF_BYTES = 64 * 1024;
 
-/** Reads one object: a transcript, or the members of an archive. If the object is faulty, its last item says so. */
+/** Reads one object, a transcript, or the members of an archive. If the object is faulty, its last item says so. */
 export async function* readObject(object: StoredObject, context: ReadContext): AsyncGenerator<UnplacedItem> {
   try {
     yield* readByFormat(object, context);
@@ -20,7 +20,8 @@ export async function* readObject(object: StoredObject, context: ReadContext): A
 
 async function* readByFormat(object: StoredObject, context: ReadContext): AsyncGenerator<UnplacedItem> {
   const named = classify(object.path, context.wants);
-  // A transcript recognised by its name is not opened for sniffing: on S3 that would take an extra request for each.
+  // A transcript recognised by its name is not opened for sniffing, because on S3 that would take an extra request for
+  // each.
   const isWanted = named === 'transcript' && context.wants !== undefined;
   const needsLook = (object.isExplicit && !isWanted) || named !== 'transcript';
   const { stored, decoded } = needsLook ? await sniff(object) : { stored: 'other', decoded: 'other' };
@@ -43,7 +44,7 @@ async function readArchive(
   return (await import('./read-zip.ts')).readZip(object, context);
 }
 
-/** The format of the stored bytes, and that of their decoded content. */
+/** The format of the stored bytesand of their decoded content. */
 async function sniff(object: StoredObject): Promise<{ stored: ContentFormat; decoded: ContentFormat }> {
   if (object.sizeBytes === 0) return { stored: 'other', decoded: 'other' };
   const stream = await object.open({ start: 0, end: Math.min(object.sizeBytes, SNIFF_BYTES) });
@@ -76,7 +77,7 @@ function toPlainTranscript(object: StoredObject, context: ReadContext): Unplaced
   return toTranscript({ ...object, reopenable: true, open }, context);
 }
 
-/** Neither compressed, an archive, nor too long: decoding would leave it unchanged. */
+/** Neither compressed, an archive, nor too long, so decoding would leave it unchanged. */
 function isPlain(whole: Buffer, { maxTranscriptBytes }: SourceLimits): boolean {
   return detectFormat(whole.subarray(0, HEAD_BYTES)) === 'other' && whole.length <= maxTranscriptBytes;
 }

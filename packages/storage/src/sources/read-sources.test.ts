@@ -72,7 +72,7 @@ describe('a transcript', () => {
       'f.jsonl = ',
     ];
     expect(await summarize([folder])).toEqual([...lines, 'g.jsonl ! unsupported']);
-    // Given as a path of its own, its content is checked first.
+    // Named as a separate path, its content is checked first.
     expect(await summarize([join(folder, 'g.jsonl')])).toEqual(['!x.jsonl = x']);
   });
 

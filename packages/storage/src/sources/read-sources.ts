@@ -16,8 +16,7 @@ async function* listObjects(paths: readonly string[], context: ListContext): Asy
 
 export interface ReadSourcesOptions {
   /**
-   * Skips items last modified before this time. An older archive is skipped as a whole; items with unknown times are
-   * kept.
+   * Skips items last modified before this time. An older archive is skipped as a whole; items with unknown times count.
    */
   sinceMs?: number;
   limits?: Partial<SourceLimits>;
@@ -33,7 +32,7 @@ export interface ReadSourcesOptions {
 }
 
 /**
- * Finds the transcripts in files, folders, tar and zip archives and S3 prefixes, in a fixed order: paths as given,
+ * Finds the transcripts in files, folders, tar and zip archives and S3 prefixes, in a fixed order. Paths come as given,
  * folders sorted with `<session>.jsonl` right before `<session>/`, archives in their own order. Nothing is written to
  * disk, and memory does not grow with the input, except for the names of the folders being read.
  *
@@ -42,7 +41,7 @@ export interface ReadSourcesOptions {
  * links are followed only in the given paths.
  *
  * Whatever cannot be read becomes a `failed` item and reading continues; only an abort throws. Leaving the loop early
- * ends all streams opened from it; after its normal end, those of `reopenable` sources stay usable.
+ * ends all streams opened from it; after its normal end, streams of `reopenable` sources stay usable.
  */
 export async function* readSources(
   paths: readonly string[],
@@ -87,13 +86,14 @@ export interface InputMeasure {
   transcriptFiles: number;
   /** Archives by name; how many transcripts they hold is not known yet. */
   archives: number;
-  /** Stored bytes of both: the final value of `consumedInputBytes`. */
+  /** Stored bytes of both, which is the final value of `consumedInputBytes`. */
   inputBytes: number;
 }
 
 /**
- * A pass over names and sizes only, for a progress bar, to be run before `readSources` with the same arguments: one
- * stat for each file, one request for every 1000 S3 objects. Skips what cannot be listed; `readSources` reports it.
+ * A pass over names and sizes only, for a progress bar. Call it before `readSources` with the same arguments. It makes
+ * one stat for each file, and one request for every 1000 S3 objects. It skips what cannot be listed; `readSources`
+ * reports it.
  */
 export async function measureInput(paths: readonly string[], options: ReadSourcesOptions = {}): Promise<InputMeasure> {
   const measure: InputMeasure = { transcriptFiles: 0, archives: 0, inputBytes: 0 };

@@ -78,7 +78,7 @@ describe('a tar archive', () => {
       ...['/results/a.zip', 'p/notes.txt', 'p/s/results/packed.jsonl.gz'],
     ]);
     expect(contents).toEqual([archive, Buffer.from('no'), packed]);
-    // The members have no time of their own, but the archive has.
+    // The members have no time , but the archive has.
     for (const { modifiedAtMs } of items) expect(modifiedAtMs).toBeGreaterThan(0);
     expect(await summarize([join(folder, 'a.jsonl')], { wants })).toEqual(['skipped  not-a-transcript']);
     const tooLong = { wants, limits: { maxTranscriptBytes: 3 } };
@@ -95,7 +95,7 @@ describe('a tar archive', () => {
     },
   );
 
-  test('is read under any name if it is given', async () => {
+  test('is read under any name if it is named', async () => {
     const folder = await createTemporaryFolder({ 'backup.bin': gzipSync(await createTar(MEMBERS)) });
     const lines = await summarize([join(folder, 'backup.bin')]);
     expect(lines).toEqual(MEMBER_LINES);
@@ -176,7 +176,7 @@ describe('a tar archive', () => {
     ]);
   });
 
-  test('returns all members of one name, in order, as an archive to which a file was appended twice has them', async () => {
+  test('returns all members of one name, in order, as an archive with a file appended twice has them', async () => {
     const members = ['one', 'two', 'three'].map((content) => ({ name: 'p/s.jsonl', content }));
     expect(await summarizeTar(await createTar(members))).toEqual([
       '!p/s.jsonl = one',

@@ -57,7 +57,7 @@ export async function* readTar(object: StoredObject, context: ReadContext): Asyn
       if (entryCount > limits.maxArchiveEntries) {
         throw new SourceError('limit-exceeded', `more than ${limits.maxArchiveEntries} members`);
       }
-      // A directory has no content, even if its header claims a size: reading it would never end.
+      // A directory has no content, even if its header claims a size, because reading it would never end.
       if (entry.header.type === 'directory') continue;
       const content = createEntryContent(entry, context, toFailure);
       if (!isEmptyFolder(entry.header)) yield toTarItem(object, entry.header, context, content);
@@ -83,7 +83,10 @@ interface ExtractInternals {
   _paxGlobal: PaxRecords;
 }
 
-/** Makes tar-stream keep names in pax headers as bytes: it reads them as UTF-8, regardless of `filenameEncoding`. */
+/**
+ * Makes tar-stream keep names in pax headers as bytes, because it reads them as UTF-8, regardless of
+ * `filenameEncoding`.
+ */
 function keepPaxNames(extract: Extract): Extract {
   const internals = extract as unknown as ExtractInternals;
   const decode = internals._decodeLongHeader;
@@ -198,7 +201,7 @@ function createEntryContent(entry: Entry, context: ReadContext, toFailure: (erro
     lastRead = read.catch(() => {});
     return read;
   };
-  // Without `return`: leaving the entry early would destroy the whole archive.
+  // Leaves out `return`, because leaving the entry early would destroy the whole archive.
   const chunks: Chunks = { [Symbol.asyncIterator]: () => ({ next }) };
   let stream: Readable | undefined;
   let isOver = false;

@@ -140,7 +140,7 @@ describe('a zip archive', () => {
     expect(await summarizeZip(archive)).toEqual(['skipped archive nested-archive']);
   });
 
-  test('yields its members at any time, any number of times, all at once', async () => {
+  test('yields its members at any time, any number of times, all concurrently', async () => {
     const large = Buffer.alloc(400_000);
     for (let i = 0; i < large.length; i += 1) large[i] = 97 + ((i * 7919) % 26);
     const members: ZipMember[] = Array.from({ length: 20 }, (_, index) => ({
@@ -206,7 +206,7 @@ describe('damage', () => {
   const contents = ['one'.repeat(3000), 'two', `${Array.from({ length: 4000 }, (_, i) => i * 7919)}`];
   const archive = createZip(contents.map((content, index) => ({ name: `${index}.jsonl`, content })));
 
-  test('a cut at any byte fails: the directory is at the end', async () => {
+  test('fails for a cut at any byte, because the directory is at the end', async () => {
     await assert(
       asyncProperty(integer({ min: 0, max: archive.length - 1 }), async (length) => {
         expect(await summarizeZip(archive.subarray(0, length))).toEqual(['failed archive corrupt']);

@@ -22,7 +22,7 @@ import {
   toMemberLocation,
 } from './transcript-item.ts';
 
-/** Bytes read for each miss: about 3,000 directory entries, or several small members. */
+/** Bytes read for each miss (about 3,000 directory entries, or several small members). */
 const WINDOW_BYTES = 256 * 1024;
 /** One for the directory at the end of the archive, one for the members before it. */
 const MAX_WINDOWS = 2;
@@ -33,7 +33,7 @@ interface Window {
 }
 
 /**
- * Random access to a stored zip with few reads: yauzl asks for about 50 bytes at a time, each of which would be a
+ * Random access to a stored zip with few reads, because yauzl asks for about 50 bytes at a time, and each would be a
  * request to S3. Holds no descriptor between reads, so it needs no closing. It is a class because yauzl requires one.
  */
 class ZipReader extends RandomAccessReader {
@@ -109,7 +109,7 @@ export async function* readZip(object: StoredObject, context: ReadContext): Asyn
   const reader = new ZipReader(object);
   const totals = { entries: 0, storedBytes: 0, decodedBytes: 0 };
   try {
-    // Names and sizes are checked here, entry by entry: yauzl would reject the whole archive.
+    // Names and sizes are checked here, entry by entry, because yauzl would reject the whole archive.
     const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
     const zip = await fromRandomAccessReaderPromise(reader, object.sizeBytes, options);
     for await (const entry of zip.eachEntry()) {
@@ -141,7 +141,7 @@ export async function* readZip(object: StoredObject, context: ReadContext): Asyn
 
 /** Tools without zip64 count to 65,535 and start again at 0. */
 async function hasMoreEntries({ readEntryCursor }: ZipFile, reader: ZipReader): Promise<boolean> {
-  // @types/yauzl says boolean: it is the offset after the last entry.
+  // @types/yauzl declares a boolean, but it is the offset after the last entry.
   const start = Number(readEntryCursor);
   const bytes = await readAtMost(
     await reader.openRange({ start, end: start + ENTRY_MAGIC.length }),
@@ -186,7 +186,7 @@ function toMember(entry: Entry): ArchiveMember {
   };
 }
 
-/** Names without the UTF-8 flag are decoded as code page 437, in which every byte is a separate character. */
+/** Names without the UTF-8 flag are decoded as code page 437where every byte is a separate character. */
 function toMemberName({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry): string {
   const name = getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false);
   return toShownName(name.includes('\uFFFD') ? fileNameRaw : name);

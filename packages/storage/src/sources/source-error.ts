@@ -1,14 +1,15 @@
 /**
  * Why a source could not be read:
- * - `not-found`, `permission-denied`, `read-failed`: the file system or S3 said so (`read-failed` is every other I/O fault)
- * - `invalid-location`: a path that names nothing readable, such as `s3://` without a bucket
- * - `changed`: replaced by something else between listing and reading
- * - `truncated`: ends before its format says it should
- * - `corrupt`: contradicts its format or its checksums
- * - `encrypted`, `unsupported`: intact, but not readable here
- * - `unknown-layout`: an agent's database with something in it that this version does not know; the rest is read
- * - `limit-exceeded`: larger, or more strongly compressed, than `SourceLimits` allows
- * - `closed`: opened a second time, or after the reader moved on, although not `reopenable`
+ * - `not-found`, `permission-denied`, `read-failed` means the file system or S3 said so (`read-failed` is every other
+ *   I/O fault)
+ * - `invalid-location` means a path that names nothing readable, such as `s3://` without a bucket
+ * - `changed` means replaced by something else between listing and reading
+ * - `truncated` means ends before its format says it should
+ * - `corrupt` means contradicts its format or its checksums
+ * - `encrypted`, `unsupported` means intact, but not readable here
+ * - `unknown-layout` means an agent's database with something in it that this version does not know; the rest is read
+ * - `limit-exceeded` means larger, or more strongly compressed, than `SourceLimits` allows
+ * - `closed` means opened a second time, or after the reader moved on, although not `reopenable`
  */
 export type SourceErrorCode =
   | 'not-found'
@@ -36,7 +37,7 @@ export class SourceError extends Error {
     this.code = code;
   }
 
-  /** Whether reading the same source again may succeed. */
+  /** True if reading the same source again may succeed. */
   get retryable(): boolean {
     return RETRYABLE.has(this.code);
   }

@@ -15,11 +15,11 @@ export interface SourceLimits {
   maxExpansionRatio: number;
   /** Folder levels below a given folder. */
   maxDepth: number;
-  /** Entries of one folder, which are held in memory for sorting. */
+  /** Entries of one folder, which stay in memory for sorting. */
   maxFolderEntries: number;
 }
 
-/** Below this many decoded bytes no expansion ratio is suspicious: a small transcript may be very repetitive. */
+/** Below this many decoded bytes no expansion ratio is suspicious. A small transcript may be very repetitive. */
 export const EXPANSION_RATIO_FLOOR_BYTES = 64 * MEBIBYTE;
 
 /**
@@ -47,14 +47,15 @@ interface ItemPlace {
 export interface TranscriptSource extends ItemPlace {
   kind: 'transcript';
   /**
-   * The name that decides session and sub-agent, without a `.gz` or `.zst` extension: the file's path, the S3 key, or
-   * the path of the archive member. In keys and members only harmless segments remain: no root, drive, `.` or `..`.
+   * The name that decides session and sub-agent, without a `.gz` or `.zst` extension. It is the file's path, the S3
+   * key, or the path of the archive member. In keys and members only harmless segments remain, with no root, drive, `.`
+   * or `..`.
    */
   path: string;
   /** Decoded size as stated by the file or archive; more bytes come if the content turns out to be compressed. */
   sizeBytes?: number;
   modifiedAtMs?: number;
-  /** False for a tar member: it can be opened once, before the iterator moves on. */
+  /** False for a tar member, which can be opened once, before the iterator moves on. */
   reopenable: boolean;
   /**
    * The decoded bytes. Rejects, or the stream fails, with a `SourceError`: a stream that ends without an error is

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** What a name suggests. The magic bytes of the content decide how it is decoded. */
+/** The suggestion of a name. The magic bytes of the content decide how it is decoded. */
 type NameKind = 'transcript' | 'tar' | 'zip' | 'other';
 
 /** OpenClaw renames sessions: `<id>.jsonl.reset.2026-05-07T01-26-08.695Z`, `.deleted.` when it removes one. */
@@ -60,8 +60,8 @@ const markBytes = (bytes: Buffer): string =>
 
 /**
  * The shown name of an archive member or S3 object as a relative path. `/home/me/x.jsonl`, `../x.jsonl` and
- * `C:/x.jsonl` are accepted, not rejected: nothing is ever written to disk, `tar -P` backups contain such names, and
- * their transcripts count.
+ * `C:/x.jsonl` are accepted, not rejected, because nothing is ever written to disk, `tar -P` backups contain such
+ * names, and their transcripts count.
  */
 export function toMemberPath(name: string): string {
   return name

@@ -25,12 +25,12 @@ export interface StoredObject {
   /** Size when it was listed. */
   sizeBytes: number;
   modifiedAtMs: number | undefined;
-  /** Given by the user rather than found in a folder: it is read whatever its name. */
+  /** Named by the user rather than found in a folder, so it is read whatever its name. */
   isExplicit: boolean;
   /** The stored bytes; may be called repeatedly. Rejects or fails with errors that `toSourceError` understands. */
   open(range?: ByteRange): Promise<Readable>;
   /**
-   * All stored bytes at once if there are few; if it is undefined, or resolves to undefined, use `open`. Rejects like
+   * All stored bytes together if there are few; if it is undefined, or resolves to undefined, use `open`. Rejects like
    * `open`.
    */
   readWhole?: (() => Promise<Buffer | undefined>) | undefined;
@@ -49,10 +49,10 @@ export interface ListContext {
   wants: WantsFile | undefined;
 }
 
-/** Whether to read the file with this path, instead of transcripts and without decoding. */
+/** True to read the file with this path, instead of transcripts and without decoding. */
 export type WantsFile = (path: string) => boolean;
 
-/** `transcript` means that it is read: because of its name, or because it is wanted. */
+/** `transcript` means that it is read because of its name, or because it is wanted. */
 export function classify(path: string, wants: WantsFile | undefined): ReturnType<typeof classifyName> {
   if (wants?.(path)) return 'transcript';
   const named = classifyName(path);
@@ -67,7 +67,7 @@ export function admitObject(object: StoredObject, context: ListContext): ListedI
   return object;
 }
 
-/** An unknown time does not count as older: reproducible archives set all times to zero. */
+/** An unknown time does not count as older, because reproducible archives set all times to zero. */
 function isOlder(modifiedAtMs: number | undefined, sinceMs: number | undefined): boolean {
   return modifiedAtMs !== undefined && sinceMs !== undefined && modifiedAtMs < sinceMs;
 }
@@ -129,7 +129,7 @@ export interface ArchiveMember {
   modifiedAtMs: number | undefined;
 }
 
-/** The item for a member: skipped because of its type, name or age, or else a transcript that `open` opens. */
+/** The item for a member. It is skipped because of its type, name or age, or else a transcript that `open` opens. */
 export function toMemberItem(
   archive: StoredObject,
   member: ArchiveMember,
@@ -144,7 +144,7 @@ export function toMemberItem(
     );
   }
   if (member.type === 'link') return toSkipped(location, 'link');
-  // A folder has no content: what has both is neither.
+  // A folder has no content, so what has both is neither.
   if (member.type === 'special' || member.name.endsWith('/')) return toSkipped(location, 'not-a-file');
   const path = toMemberPath(member.name);
   const named = classify(path, context.wants);

@@ -2,13 +2,13 @@ import type * as FsPromises from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
 
-/** What happens to unsynced changes when the power fails. */
+/** The fate of unsynced changes when the power fails. */
 export type UnsyncedFate =
-  /** They are lost: names are as of the last sync of their folder, content as of the last sync of the file. */
+  /** They are lost. Names are as of the last sync of their folder, content as of the last sync of the file. */
   | 'all lost'
   /** Names exist, because journaling file systems write them early; unsynced content does not. */
   | 'names kept, content lost'
-  /** They all survive: nobody may rely on their being lost either. */
+  /** They all survive, because no code may rely on their being lost either. */
   | 'all kept';
 
 interface ModelFile {
@@ -29,18 +29,18 @@ type ModelNode = ModelFile | ModelFolder;
 export type Survivors = Map<string, Buffer>;
 
 export interface PowerCutModel {
-  /** Replaces node:fs/promises: passes calls through and records what is synced. */
+  /** Replaces node:fs/promises. Passes calls through and records what is synced. */
   wrap(real: typeof FsPromises): typeof FsPromises;
   /** Forgets everything, and starts to record changes below `root`, which exists and is durable. */
   watch(root: string, onStep: () => void): void;
-  /** What would remain below the root if the power failed now. */
+  /** The files that would remain below the root if the power failed now. */
   cut(fate: UnsyncedFate): Survivors;
 }
 
 const newFolder = (): ModelFolder => ({ kind: 'folder', entries: new Map(), synced: new Map() });
 
 /**
- * A model of a disk with a cache: a file's content is durable once the file is synced, a name once its parent folder
+ * A model of a disk with a cache. A file's content is durable once the file is synced, a name once its parent folder
  * is; folders are names as well. Calls `onStep` after every step that changes the disk or what it guarantees.
  */
 export function createPowerCutModel(): PowerCutModel {

@@ -8,7 +8,7 @@ const MIB = 1024 * 1024;
 
 export interface RawStoreFixture {
   store: RawStore;
-  /** What incomplete puts have left behind: temporary files, open multipart uploads. */
+  /** The remains of incomplete puts, such as temporary files and open multipart uploads. */
   listUnfinishedPuts(): Promise<readonly string[]>;
   /** Releases what createStore made, after the store is closed. */
   stop(): Promise<void>;

@@ -2,14 +2,14 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What to do to a request instead of passing it on unchanged. */
+/** An action on a request instead of passing it on unchanged. */
 export type Fault =
   | { kind: 'answer'; status: number; body: string }
   /** The server handles the request, but the connection breaks before its answer. */
   | { kind: 'lose-answer' }
   /** Half of the answer's body arrives, then the connection breaks, or goes silent. */
   | { kind: 'cut-body' | 'stall-body' }
-  /** Neither the server nor the client hears anything; with `reset`, the connection is reset at once. */
+  /** Neither the server nor the client hears anything; with `reset`, the connection is reset immediately. */
   | { kind: 'ignore' | 'reset' }
   /** Passed on unchanged, but later. */
   | { kind: 'delay'; delayMs: number };

@@ -11,7 +11,7 @@ export interface S3TestServer {
   endpoint: string;
   region: string;
   credentials: { accessKeyId: string; secretAccessKey: string };
-  /** Whether it rejects wrong signatures and lists multipart uploads, as S3 does. */
+  /** True if it rejects wrong signatures and lists multipart uploads, as S3 does. */
   isComplete: boolean;
   stop(): Promise<void>;
 }
