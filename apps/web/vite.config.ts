@@ -27,7 +27,7 @@ const precompress = (): Plugin => ({
   },
 });
 
-/** `RECOUNT_URL`: address of the API for `vite` (not `vite build`). */
+/** `RECOUNT_URL` is the address of the API for `vite` (not `vite build`). */
 const apiUrl = process.env.RECOUNT_URL ?? 'http://127.0.0.1:7878';
 
 export default defineConfig({

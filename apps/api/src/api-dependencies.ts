@@ -15,11 +15,11 @@ import type { ApiMetrics } from './metrics/metrics.ts';
 
 export interface ApiDependencies extends IngestDependencies {
   log: Logger;
-  /** Default: no tracing. */
+  /** Defaults to no tracing. */
   tracing?: Tracing;
-  /** Default: metrics that nobody reads. */
+  /** Defaults to unread metrics. */
   metrics?: ApiMetrics;
-  /** Default: links that nobody knows. */
+  /** Defaults to unknown links. */
   signInLinks?: SignInLinks;
   /** Prices that precede the built-in list; undefined if none are set. */
   priceSource?: PriceSource | undefined;

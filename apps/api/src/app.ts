@@ -51,10 +51,10 @@ const NO_COMPILERS = {
 
 /** From the start of a connection, or of a further request on it, to the end of the headers. */
 const HEADERS_TIMEOUT_MS = 30_000;
-/** How often connections that exceed this are looked for. */
+/** The interval of the search for connections that exceed this. */
 const CONNECTION_CHECK_INTERVAL_MS = 1000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
-/** Closes connections on which nothing happens at all; silent uploads end sooner. */
+/** Closes connections without any activity; silent uploads end sooner. */
 const MIN_SOCKET_TIMEOUT_MS = 10 * 60_000;
 /** A character of a session id takes at most 9 characters of a URL: three bytes of UTF-8, each as %XX. */
 const MAX_PARAMETER_LENGTH = 9 * MAX_SESSION_ID_LENGTH;
@@ -69,7 +69,7 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
     genReqId: toRequestId,
     rewriteUrl: toRoutedUrl,
     ...(config.trustProxy !== undefined && { trustProxy: config.trustProxy }),
-    // No limit on the total time: a large upload may take long.
+    // No limit on the total time, because a large upload may take long.
     requestTimeout: 0,
     connectionTimeout: Math.max(MIN_SOCKET_TIMEOUT_MS, 2 * config.uploadIdleTimeoutMs),
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
@@ -141,8 +141,8 @@ function answerExpectations(app: ApiApp): void {
 }
 
 /**
- * When closing, running requests are finished, but their connections are not kept for further ones. Connections whose
- * client is still sending are closed too: its bytes are no longer needed.
+ * On close, running requests are finished, but their connections are not kept for further ones. Connections whose
+ * client is still sending are closed too, because its bytes are no longer needed.
  */
 function closeConnections(app: ApiApp): void {
   let isClosing = false;

@@ -92,7 +92,7 @@ describe('readApiConfig', () => {
     expect(() => readApiConfig({ ...required, ...change })).toThrow(ConfigError);
   });
 
-  it('lists all errors at once, with the allowed values', () => {
+  it('lists all errors together, with the allowed values', () => {
     const environment = {
       DATABASE_URL: ' ',
       RECOUNT_RAW_STORE: '/srv/raw',

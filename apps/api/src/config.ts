@@ -88,7 +88,7 @@ export const apiEnvironment = z.object({
     .describe('a built dashboard; defaults to the build in the checkout'),
 });
 
-/** Where a clone has the built dashboard. */
+/** The folder where a clone has the built dashboard. */
 const DASHBOARD_DIRECTORY = fileURLToPath(new URL('../../web/dist', import.meta.url));
 
 /** The settings are explained in `apiEnvironment`. */

@@ -8,7 +8,7 @@ import { MULTIPART_TYPE, toMultipart } from './testing/multipart-body.ts';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from './testing/test-api.ts';
 import { toLine, toTranscript } from './testing/transcript-lines.ts';
 
-/** Present in all private data of these tests, and nowhere else: any output with it is a leak. */
+/** Present in all private data of these tests, and nowhere else, so any output with it is a leak. */
 const CANARY = 'canary';
 const SECRET = `sk-${CANARY}-AKIAIOSFODNN7EXAMPLE`;
 const FILE_NAME = `/home/${CANARY}-person/${CANARY}-project.jsonl`;
@@ -28,7 +28,7 @@ afterAll(() => api.close());
 
 const toSessionId = (): string => `${CANARY}-session-${++sessionNumber}`;
 
-/** A transcript in which every text is private. */
+/** A transcript whose every text is private. */
 function toPrivateTranscript(sessionId = toSessionId()): string {
   const content = [
     { type: 'text', text: `${CANARY} answer ${SECRET}` },
@@ -188,7 +188,7 @@ describe('failures that disclose nothing', () => {
     await refuse('method', 405, fetch(`${api.url}/v1/sessions`, { method: 'PATCH', body: CANARY }));
   });
 
-  it('the names of parameters and files, which only the client is told', async () => {
+  it('the names of parameters and files, which only the client sees', async () => {
     const headers = { authorization: `Bearer ${key}` };
     for (const parameter of [CANARY, key]) {
       const response = await fetch(`${api.url}/v1/sessions?${parameter}=1`, { headers });
@@ -201,7 +201,7 @@ describe('failures that disclose nothing', () => {
     expect(await response.json()).toMatchObject({ results: [{ path: `/${CANARY}.txt`, error: { status: 422 } }] });
   });
 
-  it('a valid request id of the client is kept, an invalid one is replaced', async () => {
+  it('a valid request id of the client stays, an invalid one is replaced', async () => {
     const headers = { authorization: `Bearer ${key}`, 'x-request-id': `"${CANARY}"` };
     await refuse('request id', 404, fetch(`${api.url}/v1/sessions/none`, { headers }));
   });

@@ -118,7 +118,7 @@ describe('startApi', () => {
     await vi.waitFor(async () => expect(await listUploadsUnderWay(storeDirectory)).toEqual([]));
   });
 
-  it('does not start if its port is taken, or if the database is missing or has another version', async () => {
+  it('does not start if its port is in use, or if the database is missing or has another version', async () => {
     const api = await startApi(readConfig(), log);
     const { port } = new URL(api.url);
     await expect(startApi(readConfig({ RECOUNT_PORT: port }), log)).rejects.toThrow('EADDRINUSE');

@@ -15,7 +15,7 @@ import { createMetrics } from './metrics/metrics.ts';
 import { toLogReason } from './problems/problem-error.ts';
 
 export interface RunningApi {
-  /** Where it listens, e.g. `http://127.0.0.1:7878`; for a wildcard address, its address on this machine. */
+  /** The listen address, e.g. `http://127.0.0.1:7878`; for a wildcard address, its address on this machine. */
   url: string;
   /** The path and fragment of a page that signs in with `apiKey`, once, within a day. */
   createSignInLink(apiKey: string): string;

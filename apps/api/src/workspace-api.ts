@@ -15,8 +15,8 @@ import { addTranscriptRoutes } from './routes/transcripts.ts';
 
 /**
  * The routes for sessions, transcripts, reports, search, prices and the audit log, to be injected into by a process
- * with direct access to the database: without a socket or keys, because such a process may see everything. Changes are
- * recorded as made by `actor`.
+ * with direct access to the database. It works without a socket or keys, because such a process may see everything.
+ * Changes are recorded as made by `actor`.
  */
 export async function createWorkspaceApi(
   deps: Pick<ApiDependencies, 'database' | 'log' | 'now'>,

@@ -27,7 +27,7 @@ export const workerEnvironment = z.object({
 
 export type WorkerConfig = ReturnType<typeof readWorkerConfig>;
 
-/** Throws ConfigError. `processes`: the number of processes if the environment does not state it. */
+/** Throws ConfigError. `processes` is the number of processes if the environment does not state it. */
 export function readWorkerConfig(environment: Environment, processes = 1) {
   const read = readEnvironment(workerEnvironment, environment);
   return {

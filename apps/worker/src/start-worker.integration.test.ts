@@ -159,7 +159,7 @@ describe('a worker', () => {
     const ids = [await receive(toLine({ sessionId: 'full' })), await receive(toLine({ sessionId: 'full-too' }))];
     const findPauses = () => logLines.filter((line) => line.includes('work stops until the resource is back'));
     await vi.waitFor(() => expect(findPauses()).toHaveLength(1));
-    // Space for a job's own table again, but not for its rows: no job is taken before there is space for both.
+    // Space for a job's own table again, but not for its rows. No job starts before there is space for both.
     await database.pool.query('DROP TRIGGER full_row ON recount.content_blocks');
     await database.pool.query('DROP FUNCTION public.full_row');
     await new Promise((resolve) => setTimeout(resolve, 3000));
@@ -205,7 +205,7 @@ describe('a worker', () => {
     for (const body of collector.bodies) expect(body).not.toContain(CANARY);
   });
 
-  it('serves nothing but metrics, and does not start if their port is taken', async () => {
+  it('serves nothing but metrics, and does not start if their port is in use', async () => {
     const url = `http://127.0.0.1:${config.metrics?.port}`;
     expect((await fetch(`${url}/`)).status).toBe(404);
     expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(404);

@@ -39,7 +39,7 @@ import type { WorkerMetrics } from './worker-metrics.ts';
 
 export interface RunningWorker {
   /**
-   * Rejects with SchemaVersionError once another version of recount has migrated the database: this worker then takes
+   * Rejects with SchemaVersionError once another version of recount has migrated the database. This worker then takes
    * no more jobs, because its rows may not fit that schema. Never resolves.
    */
   failed: Promise<never>;
@@ -120,7 +120,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     } catch (error) {
       if (!(error instanceof SchemaVersionError)) return false;
       fail(error);
-      // Other workers get the jobs meanwhile.
+      // Other workers get the jobs in that time.
       await sleep(SCHEMA_PAUSE_MS, undefined, { signal: shutdown.signal }).catch(() => undefined);
       return true;
     }
@@ -142,7 +142,8 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
   };
   await queue.workDeadLetters((job) => handleDeadLetter({ database }, job));
   await queue.work({ concurrency: config.concurrency }, work);
-  // Besides: a long transcript holds up no small ones. One loop, as those that wait make its next group larger.
+  // Runs besides, because a long transcript holds up no small ones. There is one loop, because waiting ones make its
+  // next group larger.
   await queue.workSmall({ concurrency: 1 }, workGroup);
   const endOfIndexing = new AbortController();
   const onFailure = limitRepeats((line) => log.warn(line, 'search indexing failed'));

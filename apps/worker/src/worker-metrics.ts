@@ -2,10 +2,13 @@ import type { JobReport } from '@recount/ingest';
 import { addPoolMetrics, type ConnectionPool } from '@recount/service/telemetry/pool-metrics';
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 
-/** What a failure reason begins with: an SQLSTATE, or the name of an error. */
+/** The beginning of a failure reason, which is an SQLSTATE, or the name of an error. */
 const KIND = /^(?:Postgres error ([0-9A-Z]{5})|([A-Za-z]{1,60}))(?::|$)/;
 
-/** The kind of a failure for counting, e.g. `postgres-23505` or `RawStoreError`: few, and nothing of a transcript. */
+/**
+ * The kind of a failure for counting, e.g. `postgres-23505` or `RawStoreError`. There are few, without text of a
+ * transcript.
+ */
 export function toFailureKind(reason: string): string {
   const [, state, name] = KIND.exec(reason) ?? [];
   return state === undefined ? (name ?? 'unknown') : `postgres-${state}`;

@@ -29,7 +29,7 @@ describe('createSpaceWatch', () => {
     await createWatch(undefined).assertRoom(1e12);
   });
 
-  it('refuses uploads for lack of space in the database, if its directory is known', async () => {
+  it('refuses uploads for lack of space in the database, if its directory is configured', async () => {
     const config = { lowBytes: 2 ** 60, minFreeBytes: 2 ** 60, databaseDirectory: import.meta.dirname };
     const watch = createSpaceWatch({ rawStore: { readSpace: async () => undefined } }, config);
     await expect(watch.assertRoom()).rejects.toMatchObject({ slug: 'database-full', headers: { 'retry-after': '30' } });

@@ -11,7 +11,7 @@ type Spaces = Record<keyof Readiness['space'], StoreSpace | undefined>;
 
 /** Monitors the free space of the stores. */
 export interface SpaceWatch {
-  /** At most a second old. Never rejects: values that cannot be read are unknown. */
+  /** At most a second old. Never rejects, because values that cannot be read are unknown. */
   read(): Promise<Spaces>;
   rate(spaces: Spaces): Readiness['space'];
   /**
@@ -24,7 +24,10 @@ export interface SpaceWatch {
 }
 
 const MAX_AGE_MS = 1000;
-/** While the database counts as full, one upload in this interval is admitted: free space cannot always be measured. */
+/**
+ * While the database counts as full, one upload in this interval is admitted, because free space cannot always be
+ * measured.
+ */
 const FULL_MS = 5000;
 
 export function createSpaceWatch(

@@ -154,7 +154,7 @@ describe('formatHtmlDocument', () => {
     fc.assert(fc.property(pieces, (parts) => expectInert(formatHtmlDocument(toDocument(parts.join('')), LAYOUT))));
   });
 
-  it('shows the conversation: who, when, what it cost, calls with their results, edits, sub-agents', () => {
+  it('shows the conversation with who, when, what it cost, calls with their results, edits, sub-agents', () => {
     const html = formatHtmlDocument(toDocument('Say **it**'), LAYOUT);
     expect(html).toContain('<h2>You · 2026-03-02 15:45 Asia/Kathmandu · line 1</h2>\n<p>Say <strong>it</strong></p>');
     expect(html).toContain('claude-opus-5 · 2026-03-02 15:45 Asia/Kathmandu · 0.2500 EUR · line 2');

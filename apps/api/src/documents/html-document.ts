@@ -36,7 +36,7 @@ section { margin: 2rem 0 2rem 1rem; } a { color: var(--accent); }
 @media print { details { break-inside: avoid; } body { max-width: none; } }
 `;
 
-/** What a page made by `formatHtmlDocument` may load: its own style, and nothing else. */
+/** A page made by `formatHtmlDocument` may load only its own style. */
 export const DOCUMENT_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -45,8 +45,8 @@ export const DOCUMENT_CONTENT_SECURITY_POLICY = [
 ].join('; ');
 
 /**
- * The conversation as one self-contained HTML file that runs nothing: no script, no image, no request. Transcript
- * content is hostile input: all of it is escaped, and the page's own policy forbids the rest.
+ * The conversation as one self-contained HTML file that runs nothing. It has no script, no image, no request.
+ * Transcript content is hostile input. Everything is escaped, and the page's own policy forbids the rest.
  */
 export function formatHtmlDocument(document: SessionDocument, layout: DocumentLayout): string {
   const { title } = toDocumentHeading(document.session, layout);
@@ -123,7 +123,7 @@ function formatResult(block: ContentBlock, agent: string): string {
 }
 
 const MAX_SUBJECT_LENGTH = 120;
-/** Longer texts are shown unformatted: nobody reads them formatted, and a hostile one could take long. */
+/** Longer texts are shown unformatted. They are too long to be read, and a hostile one could take long. */
 const MAX_FORMATTED_LENGTH = 100_000;
 
 const toChange = (tag: 'ins' | 'del', text: string): string =>

@@ -4,11 +4,13 @@ import { createTranscriptRedactor } from '@recount/ingest/secrets';
 import { addAttachments } from '../paging/add-attachments.ts';
 import { listMessagePage, listSessionPage } from '../paging/list-pages.ts';
 
-/** A session with its messages and those of its sub-agents: the source of the HTML, Markdown and JSON documents. */
+/**
+ * A session with its messages and its sub-agents' messages. It is the source of the HTML, Markdown and JSON documents.
+ */
 export interface SessionDocument {
   session: Session;
   messages: Message[];
-  /** Whether the session has more than a document may hold. */
+  /** True if the session has more than a document may hold. */
   isCut: boolean;
   subagents: SessionDocument[];
 }
@@ -18,14 +20,14 @@ export interface DocumentRequest {
   session: Session;
   /** The row set of the transcript whose messages are shown. */
   rowSetId: string;
-  /** Lines of the transcript, from 1, inclusive; undefined: from the beginning, or to the end. */
+  /** Lines of the transcript, from 1, inclusive; undefined means from the beginning, or to the end. */
   fromLine?: number | undefined;
   toLine?: number | undefined;
   /** Sub-agents are included completely, and only if there is no range. */
   hasSubagents: boolean;
 }
 
-/** A document is held in memory: beyond these limits it is cut, and says so. */
+/** A document is in memory. Beyond these limits it is cut, and says so. */
 const MAX_MESSAGES = 20_000;
 const MAX_TEXT_LENGTH = 16 * 1024 * 1024;
 const MAX_SUBAGENTS = 50;
@@ -113,8 +115,8 @@ export async function redactDocument(
 }
 
 /**
- * Only the document's structure: who spoke when, tools by name, sizes, models and figures, without texts, paths and
- * names.
+ * Only the document's structure, which is who spoke when, tools by name, sizes, models and figures, without texts,
+ * paths and names.
  */
 export function sanitizeDocument({ session, messages, isCut, subagents }: SessionDocument): SessionDocument {
   return {

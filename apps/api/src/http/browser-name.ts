@@ -1,4 +1,4 @@
-/** In this order: most browsers also call themselves Chrome, or Safari. */
+/** In this order, because most browsers also call themselves Chrome, or Safari. */
 const BROWSERS = [
   ['Edg', 'Edge'],
   ['OPR', 'Opera'],

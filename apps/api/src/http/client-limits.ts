@@ -5,9 +5,9 @@ const OTHER_FILES = 48;
 const MIN_CONNECTIONS = 1;
 
 /**
- * How many clients may be connected at once: the configured number, or fewer if the process would otherwise lack file
- * descriptors for the database's connections and a raw object for every upload. `maxFiles`: default the process's own
- * limit.
+ * The number of clients that may be connected at a time, which is the configured number, or fewer if the process would
+ * otherwise lack file descriptors for the database's connections and a raw object for every upload. `maxFiles` defaults
+ * to the process's own limit.
  */
 export function toMaxClientConnections(
   config: { maxClientConnections: number; maxConnections: number; maxConcurrentUploads: number },
@@ -19,7 +19,7 @@ export function toMaxClientConnections(
 
 /** Infinity if there is no limit, or the system does not report it. */
 function readMaxFiles(): number {
-  // Excludes the network from the report: resolving the names of peers takes seconds.
+  // Excludes the network from the report, because resolving the names of peers takes seconds.
   const report = process.report as typeof process.report & { excludeNetwork: boolean };
   report.excludeNetwork = true;
   const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft: number | 'unlimited' } } };
@@ -33,9 +33,9 @@ type Callback = (error: Error | null, count?: { current: number; ttl: number }) 
 const MAX_KEYS = 5000;
 
 /**
- * In-process counts of the rate limiter. Unlike the limiter's own store, this one uses the monotonic clock: a window
- * that began while the clock was a day ahead would otherwise last a day. It is a class because the limiter instantiates
- * it for each limit.
+ * In-process counts of the rate limiter. Unlike the limiter's own store, this one uses the monotonic clock, because a
+ * window that began while the clock was a day ahead would otherwise last a day. It is a class because the limiter
+ * instantiates it for each limit.
  */
 export class RateStore implements FastifyRateLimitStore {
   readonly #windows = new Map<string, { startedAtMs: number; count: number }>();

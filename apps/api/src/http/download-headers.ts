@@ -6,7 +6,7 @@ export function toAttachment(name: string, extension: string): string {
   return `attachment; filename="${safeName.slice(0, MAX_NAME_LENGTH) || 'transcript'}${extension}"`;
 }
 
-/** Part of a representation: from `startByte` up to, but not including, `endByteExclusive`. */
+/** Part of a representation, from `startByte` up to, but not including, `endByteExclusive`. */
 export interface SatisfiableRange {
   startByte: number;
   endByteExclusive: number;
@@ -33,14 +33,14 @@ export function parseByteRange(
   return { startByte, endByteExclusive: Math.min(endByteExclusive, sizeBytes) };
 }
 
-/** Whether an If-None-Match header matches the entity tag: it is `*`, or lists the tag, possibly as weak. */
+/** True if an If-None-Match header matches the entity tag. It is `*`, or lists the tag, possibly as weak. */
 export function matchesEntityTag(header: string | undefined, entityTag: string): boolean {
   if (header === undefined) return false;
   if (header.trim() === '*') return true;
   return header.split(',').some((candidate) => candidate.trim().replace(/^W\//, '') === entityTag);
 }
 
-/** Whether a Range may be honoured: there is no If-Range, or it is exactly this (strong) entity tag. */
+/** True if a Range may be honoured, because there is no If-Range, or it is exactly this (strong) entity tag. */
 export function mayServeRange(ifRange: string | undefined, entityTag: string): boolean {
   return ifRange === undefined || ifRange.trim() === entityTag;
 }

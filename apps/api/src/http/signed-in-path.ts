@@ -9,5 +9,5 @@ export const toRoutedUrl = ({ url = '/' }: Pick<IncomingMessage, 'url'>): string
 /** The page's secret in the path of a request. */
 export const readPageSecret = (url: string): string | undefined => SIGNED_IN_URL.exec(url)?.[1];
 
-/** The only path to which browsers send the cookie of a sign-in. */
+/** The only path that gets the cookie of a sign-in. */
 export const toCookiePath = (page: string): string => SIGNED_IN_PATH + page;

@@ -46,7 +46,7 @@ describe('recount-chunked', () => {
     await expect(decode(text)).rejects.toMatchObject({ slug: 'broken-encoding' });
   });
 
-  it.each([1, 40, 60, 62, 63])('reports a body that ended within a chunk: after %i bytes', async (length) => {
+  it.each([1, 40, 60, 62, 63])('reports a body that ended within a chunk, after %i bytes', async (length) => {
     await expect(decode(encode('good').slice(0, length))).rejects.toMatchObject({ slug: 'upload-aborted' });
   });
 });

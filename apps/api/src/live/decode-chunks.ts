@@ -77,7 +77,7 @@ const toMismatch = (): ProblemError =>
 export type LiveDecoder = (source: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
 
 /**
- * How to turn a request's bytes into the stream's, verifying the digests that were sent. Throws ProblemError
+ * The decoder of a request's bytes into the stream's, verifying the digests that were sent. Throws ProblemError
  * `unsupported-encoding` and `invalid-digest`.
  */
 export function chooseLiveDecoder(headers: IncomingHttpHeaders): LiveDecoder {

@@ -8,11 +8,11 @@ import {
 } from '@recount/db';
 import type { LiveBell } from './live-bell.ts';
 
-/** How fast a reader must be. */
+/** The required speed of a reader. */
 export interface Pacing {
   /** A reader that takes nothing for this long is dropped. */
   slowReaderTimeoutMs: number;
-  /** Called for a reader that is too slow: breaks the connection, because it would not read an answer either. */
+  /** Called for a reader that is too slow. Breaks the connection, because it would not read an answer either. */
   onSlowReader: () => void;
 }
 
@@ -20,7 +20,7 @@ interface EventStreamOptions extends Pacing {
   session: LiveSessionKey;
   /** Send events after this one. */
   afterId: number;
-  /** Whether to wait for more once no stream of the session is open. */
+  /** True to wait for more once no stream of the session is open. */
   isFollowing: boolean;
   heartbeatMs: number;
   /** Aborted when the server stops or the reader leaves. */
@@ -28,14 +28,15 @@ interface EventStreamOptions extends Pacing {
 }
 
 /**
- * Read at once and held in memory for each reader: an event has at most a few hundred KiB, usually hundreds of bytes.
+ * Number that is read and stays in memory for each reader. An event has at most a few hundred KiB, usually hundreds of
+ * bytes.
  */
 const EVENTS_PER_READ = 50;
 /** Reconnection delay for browsers, in milliseconds. */
 export const RETRY_MS = 2000;
 
 /**
- * A session's events as server-sent events, at the reader's pace: nothing is read ahead, and a reconnecting reader
+ * A session's events as server-sent events, at the reader's pace. Nothing is read ahead, and a reconnecting reader
  * continues after the id of its last event. If a stream names its session while it is read, the events continue in that
  * session. Ends when the reader or the server leaves, or, if not following, when all streams have ended.
  */
@@ -50,7 +51,7 @@ export async function* toEventStream(
   while (!signal.aborted) {
     const bell = deps.bell.wait(session, Math.max(1, sentAtMs + heartbeatMs - performance.now()), signal);
     try {
-      // Checked before the events: if a stream was closed then, all its events are there.
+      // Checked before the events, so if a stream was closed then, all its events are there.
       const isOver = !options.isFollowing && !(await isRunning(deps.database, session));
       const events = await listLiveEvents(deps.database, session, { afterId, limit: EVENTS_PER_READ });
       if (events.length > 0) {

@@ -1,6 +1,7 @@
 /**
- * Checkpoints in order of time, each once: those of the transcripts, `stored`, and those that streams have shown. The
- * latter have no times. One that is not stored yet comes before the next one of its list that is, or else last.
+ * Checkpoints in order of time, each once. These are those of the transcripts, `stored`, and those that streams have
+ * shown. The latter have no times. One that is not stored yet comes before the next one of its list that is, or else
+ * last.
  */
 export function mergeCheckpoints(stored: readonly string[], shown: readonly string[]): string[] {
   const places = new Map(stored.map((uuid, index) => [uuid, index]));

@@ -53,7 +53,7 @@ class SilentBodyError extends Error {
 
 /**
  * The bytes of a request that may last for hours, as they arrive. Throws SilentBodyError, the reason for stopping, or
- * the stream's own errors. Leaves the stream open: the connection is still needed for the answer.
+ * the stream's own errors. Leaves the stream open, because the connection is still needed for the answer.
  */
 async function* readLiveBody(stream: Readable, options: LiveBodyOptions): AsyncGenerator<Buffer> {
   const chunks = stream.iterator({ destroyOnReturn: false });
@@ -72,7 +72,7 @@ async function* readLiveBody(stream: Readable, options: LiveBodyOptions): AsyncG
 async function waitForChunk<T>(next: Promise<T>, { idleTimeoutMs, stopped }: LiveBodyOptions): Promise<T> {
   const { promise: silent, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new SilentBodyError('Nothing came')), idleTimeoutMs);
-  // If the other promise wins, nobody observes this one.
+  // If the other promise wins, this one has no observer.
   next.catch(() => undefined);
   try {
     return await Promise.race([next, silent, stopped]);
@@ -93,7 +93,7 @@ type LiveReception = Pick<LiveStreamRow, 'state' | 'stored_bytes' | 'transcript_
 interface LiveReceiver {
   /** Stores a body until it ends. Throws ProblemError, and errors of the database and raw store. */
   receive(upload: LiveUpload): Promise<LiveReception>;
-  /** Stores what has arrived of the current bodies, and ends their requests: their clients continue elsewhere. */
+  /** Stores what has arrived of the current bodies, and ends their requests. Their clients continue elsewhere. */
   stop(): void;
 }
 
@@ -153,8 +153,8 @@ export function createLiveReceiver(deps: LiveDependencies, config: LiveConfig): 
 }
 
 /**
- * A writer; or the result of an ended stream, if the request only repeats its end. Its bytes are a transcript then: if an
- * earlier request could not store them, this one does.
+ * A writer; or the result of an ended stream, if the request only repeats its end. Its bytes are a transcript then. If
+ * an earlier request could not store them, this one does.
  */
 async function openOrAnswer(
   deps: LiveDependencies,

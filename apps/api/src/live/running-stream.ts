@@ -16,7 +16,7 @@ interface RunningStreamOptions extends Pacing {
   signal: AbortSignal;
 }
 
-/** A workspace's running streams as server-sent events: the whole list first, and again whenever it changes. */
+/** A workspace's running streams as server-sent events, with the whole list first, and again whenever it changes. */
 export async function* toRunningStream(
   { database, bell }: { database: Database; bell: LiveBell },
   options: RunningStreamOptions,

@@ -1,6 +1,6 @@
 import type { ContentBlock, MessageList, SearchResultList, SessionDetail, SessionList } from '@recount/contract';
 
-/** Characters of transcript text in one answer: about a tenth of what a model accepts at once. */
+/** Characters of transcript text in one answer, about a tenth of what a model accepts in one turn. */
 const MAX_TEXT_LENGTH = 50_000;
 const MAX_PROMPT_LENGTH = 300;
 
@@ -18,7 +18,7 @@ export function toPassages({ results, ...rest }: SearchResultList): unknown {
   };
 }
 
-/** One entry for each session: its best passage, and the number of passages on the page. */
+/** One entry for each session, with its best passage, and the number of passages on the page. */
 export function toSessionMatches({ results, ...rest }: SearchResultList): unknown {
   const best = new Map<string, SearchResultList['results'][number] & { matches: number }>();
   for (const result of results) {

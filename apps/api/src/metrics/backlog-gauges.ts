@@ -13,7 +13,7 @@ export interface BacklogGaugeDependencies extends Pick<IngestDependencies, 'data
 
 /** Scrapes within this interval get the last answer. */
 const MIN_INTERVAL_MS = 10_000;
-/** A slow query is followed by a long pause: scraping uses at most this share of one connection's time. */
+/** A slow query is followed by a long pause. Scraping uses at most this share of one connection's time. */
 const MAX_SHARE = 0.01;
 
 /** Gauges read from the database, over all workspaces; they have no value while it is unavailable. */
@@ -107,8 +107,8 @@ function addSearchGauges(registry: Registry, deps: BacklogGaugeDependencies): vo
 }
 
 /**
- * Calls at limited intervals of a monotonic clock, and never twice at once. Undefined if the last query failed, which
- * is logged.
+ * Calls at limited intervals of a monotonic clock, and never twice concurrently. Undefined if the last query failed,
+ * which is logged.
  */
 function createSampler<T>(
   { log }: Pick<BacklogGaugeDependencies, 'log'>,

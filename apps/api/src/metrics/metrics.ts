@@ -12,7 +12,7 @@ export interface ApiMetrics {
 const DURATION_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 const SIZE_BUCKETS_BYTES = [1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
-/** Uses a registry of its own, so that several APIs can run in one process. */
+/** Uses its own registry, so that several APIs can run in one process. */
 export function createMetrics({
   database,
   log,

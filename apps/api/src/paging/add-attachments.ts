@@ -4,7 +4,7 @@ import { type Database, findReferencedAttachments } from '@recount/db';
 
 /**
  * Adds to each tool result the stored attachment with its full content, if its text points to one. The text is
- * untrusted: it can name attachments of any session of the workspace, but the reader may see all of these anyway.
+ * untrusted. It can name attachments of any session of the workspace, but the reader may see these anyway.
  */
 export async function addAttachments(
   database: Database,

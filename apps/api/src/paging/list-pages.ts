@@ -47,7 +47,7 @@ function parseJson(json: string): unknown {
   }
 }
 
-/** Messages read at a time; by so many may a page exceed its limit in bytes. */
+/** Messages read at a time; a page may exceed its limit in bytes by this number. */
 const MESSAGES_PER_READ = 20;
 /** A page ends after this much text, however many messages were requested. */
 const MAX_PAGE_TEXT_LENGTH = 8 * 1024 * 1024;
@@ -60,7 +60,7 @@ interface MessagePage {
 }
 
 /**
- * Messages of a transcript with their blocks, from `fromId` or the beginning: at most `limit`, fewer if their texts are
+ * Messages of a transcript with their blocks, from `fromId` or the beginning, at most `limit`, fewer if their texts are
  * long. A cursor contains the id of a message, which does not change in a re-parse or a longer version of the session,
  * so the next page continues after it. Throws ProblemError `invalid-cursor`.
  */
@@ -93,7 +93,7 @@ function measureBlock({ content_text, thinking_text, result_text, tool_input }: 
   return (content_text?.length ?? 0) + (thinking_text?.length ?? 0) + (result_text?.length ?? 0) + inputLength;
 }
 
-/** The sort order is part of the cursor: its key means nothing in another one. */
+/** The sort order is part of the cursor, because its key means nothing in another one. */
 const sessionCursorSchema = z.strictObject({
   sort: z.enum(SESSION_SORTS),
   order: z.enum(['asc', 'desc']),

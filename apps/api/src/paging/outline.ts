@@ -1,7 +1,7 @@
 import { hasEdit, hasError, type OutlineTurn, type Turn, toContextTokens, toConversation } from '@recount/contract';
 import { type Database, type OutlineMessage, type RowSetKey, readOutlineMessages } from '@recount/db';
 
-/** An outline is held in memory: about a hundred bytes for each message. */
+/** An outline is in memory, with about a hundred bytes for each message. */
 const MAX_MESSAGES = 200_000;
 const MESSAGES_PER_READ = 5000;
 

@@ -15,7 +15,7 @@ const EDITS_PER_READ = 100;
 type Changes = Omit<SessionChanges, 'session_id' | 'transcript_id'>;
 type FileChanges = Changes['by_file'][number];
 
-/** What the edits of a transcript added to and removed from files, according to their inputs. */
+/** The changes that the edits of a transcript added to and removed from files, according to their inputs. */
 export async function readSessionChanges(database: Database, rowSet: RowSetKey): Promise<Changes> {
   const byFile = new Map<string | null, FileChanges>();
   const totals = { edits: 0, lines_added: 0, lines_removed: 0, whole_file_edits: 0, unknown_edits: 0 };

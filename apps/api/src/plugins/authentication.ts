@@ -20,7 +20,7 @@ import { type Credential, clearFormerCookie, readCredential } from './credential
 
 /** Who makes a request, and how long the key is valid. */
 interface RequestHolder extends Pick<KeyHolder, 'workspaceId' | 'keyId' | 'scopes' | 'person' | 'expiresAt'> {
-  /** Default: the key. */
+  /** Defaults to the key. */
   actor?: Actor;
   /** Of a browser that is signed in to the dashboard. */
   signInId?: string;
@@ -32,7 +32,7 @@ declare module 'fastify' {
     keyHolder: RequestHolder | null;
   }
   interface FastifyContextConfig {
-    /** The scope that a key needs for the route; `any`: any valid key; undefined: no key. */
+    /** The scope that a key needs for the route; `any` means any valid key; undefined means no key. */
     scope?: ApiKeyScope | 'any';
     /** False if something else limits the use of the route. Default true. */
     isRateLimited?: boolean;
@@ -48,7 +48,7 @@ const PUBLIC_PATHS =
   /^\/(healthz|readyz|openapi\.json|docs(\/.*)?|v1\/sign-in\/link|v1\/sign-out|v1\/device\/(code|token)|shared\/:token)$/;
 const CHALLENGE = 'Bearer realm="recount"';
 
-/** The workspace that a request may access: its key's. */
+/** The workspace that a request may access, which is its key's. */
 export function workspaceOf(request: FastifyRequest): string {
   if (request.keyHolder === null) throw new Error('The route has no scope');
   return request.keyHolder.workspaceId;
@@ -60,7 +60,7 @@ export function uploaderOf(request: FastifyRequest): string {
   return request.keyHolder.keyId;
 }
 
-/** Whose work a request brings: the key's person if it has one, else the person named in the request. */
+/** The person of a request's work, which is the key's person if it has one, else the person named in the request. */
 export function personOf({ keyHolder }: FastifyRequest, named: string | undefined): string | undefined {
   return keyHolder?.person ?? named;
 }
@@ -82,7 +82,7 @@ export function missingScope(scope: ApiKeyScope, detail = `This needs a key with
   return new ProblemError('missing-scope', detail, { headers });
 }
 
-/** Whether the request may access what concerns all workspaces. */
+/** True if the request may access what concerns all workspaces. */
 export const isOperator = ({ keyHolder }: FastifyRequest): boolean =>
   keyHolder !== null && hasScope(keyHolder, 'operator');
 
@@ -136,7 +136,7 @@ function createHolderLookup(
   const lastTouchedMs = new Map<string, number>();
 
   const touch = (hash: string, holder: KeyHolder | SignInHolder): void => {
-    // In either direction: the clock may have been set back.
+    // In either direction, because the clock may have been set back.
     if (Math.abs(now() - (lastTouchedMs.get(hash) ?? 0)) < TOUCH_INTERVAL_MS) return;
     if (lastTouchedMs.size >= MAX_KNOWN_KEYS) lastTouchedMs.clear();
     lastTouchedMs.set(hash, now());

@@ -8,12 +8,12 @@ const SIGN_IN_COOKIE = 'recount_sign_in';
 /** Held the API key itself in earlier versions. */
 const FORMER_COOKIE = { name: 'recount_key', path: '/v1' };
 
-/** What a request proves its right with. */
+/** The proof of a request's rights. */
 export type Credential = { key: string } | SignInSecrets;
 
 /**
  * The key of a request's Authorization header, or else the secrets of a signed-in browser. Browsers add cookies to
- * requests of any page, even one on another port of this host: with a cookie, the request must come from this origin,
+ * requests of any page, even one on another port of this host. With a cookie, the request must come from this origin,
  * and name the page's secret, which no other origin has. Throws ProblemError.
  */
 export function readCredential(request: FastifyRequest): Credential | undefined {

@@ -13,7 +13,7 @@ const YEAR_SECONDS = 365 * 24 * 60 * 60;
 const NO_PAGES = /^\/(v1|signed-in|shared|docs|assets|healthz|readyz|openapi\.json)(\/|$)/;
 
 /**
- * Serves the files of the built dashboard, and its page for every other path that a browser opens: client-side routing
+ * Serves the files of the built dashboard, and its page for every other path that a browser opens. Client-side routing
  * decides whether that exists. Pages get their data from the API, with the signed-in user's secrets.
  */
 export async function addDashboard(app: ApiApp, directory: string): Promise<AnswerUnrouted> {

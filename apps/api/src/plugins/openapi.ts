@@ -39,7 +39,7 @@ const PAGE = `<!doctype html>
 const START_SCRIPT = `SwaggerUIBundle({ url: '../openapi.json', dom_id: '#swagger-ui', deepLinking: true, tryItOutEnabled: true });
 `;
 
-/** Where the npm package has them; a checkout uses those of `@fastify/swagger-ui`. */
+/** The place of the files in the npm package; a checkout uses the files of `@fastify/swagger-ui`. */
 const PACKAGED_FILES = new URL('../../swagger-ui/', import.meta.url);
 
 /** The files of `@fastify/swagger-ui` that the page needs. */

@@ -47,15 +47,15 @@ export function answerWithProblem(error: unknown, request: FastifyRequest, reply
   else reply.headers({ 'content-length': Buffer.byteLength(body) }).send(linger(body, request.raw));
 }
 
-/** Whether the client has not finished sending its body. */
+/** True if the client has not finished sending its body. */
 export function hasUnreadBody({ raw, headers }: FastifyRequest): boolean {
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   return hasBody && !raw.complete;
 }
 
 /**
- * The answer to a client that is still sending. It ends the connection, but not at once: if it were closed with unread
- * bytes, it would be reset, and many clients would see the reset instead of the answer.
+ * The answer to a client that is still sending. It ends the connection, but not immediately. If it were closed with
+ * unread bytes, it would be reset, and many clients would see the reset instead of the answer.
  */
 function linger(body: string, raw: IncomingMessage): Readable {
   const isOver = new Promise<void>((resolve) => {
@@ -80,8 +80,8 @@ const CLIENT_ERRORS: Readonly<Record<string, [ProblemSlug, string]>> = {
 };
 
 /**
- * Answers input that is not HTTP. It is not logged: the offending packet may contain anything, e.g. a transcript or a
- * key.
+ * Answers input that is not HTTP. It is not logged, because the offending packet may contain anything, e.g. a
+ * transcript or a key.
  */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;

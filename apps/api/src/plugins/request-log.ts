@@ -7,7 +7,7 @@ import type { ApiMetrics } from '../metrics/metrics.ts';
 import { toLogReason } from '../problems/problem-error.ts';
 
 /**
- * The fields that a request's log lines may have. All others are dropped: plugins log headers, including the key, and
+ * The fields that a request's log lines may have. All others are dropped. Plugins log headers, including the key, and
  * file names.
  */
 const FIELDS: ReadonlySet<string> = new Set([
@@ -74,8 +74,8 @@ export function addRequestLog(app: ApiApp, metrics: Pick<ApiMetrics, 'observeReq
 }
 
 /**
- * A problem counts as answered once it has been started: a client that is still sending hangs up as soon as it has read
- * it.
+ * A problem counts as answered once it has been started, because a client that is still sending hangs up as soon as it
+ * has read it.
  */
 const isAnswered = ({ raw, statusCode }: FastifyReply): boolean =>
   raw.writableFinished || (raw.headersSent && statusCode >= 400);

@@ -1,7 +1,7 @@
 import helmet from '@fastify/helmet';
 import type { ApiApp } from '../api-dependencies.ts';
 
-/** For the pages under /docs: their own scripts, and styles that swagger-ui writes into the page. */
+/** For the pages under /docs, with their own scripts, and styles that swagger-ui writes into the page. */
 export const DOCS_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -13,7 +13,7 @@ export const DOCS_CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** For the dashboard: its own files, and images in transcripts, which it creates from their bytes. */
+/** For the dashboard, with its own files, and images in transcripts, which it creates from their bytes. */
 export const DASHBOARD_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

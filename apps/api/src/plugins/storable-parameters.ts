@@ -4,8 +4,8 @@ import { ProblemError } from '../problems/problem-error.ts';
 const MAX_FIELD_NAME_LENGTH = 100;
 
 /**
- * Refuses parameters of path and query that contain NUL, which Postgres cannot compare with any text: of every route,
- * whatever its schema says. Bodies and headers have their own rules.
+ * Refuses parameters of path and query that contain NUL, which Postgres cannot compare with any text. This goes for
+ * every route, whatever its schema says. Bodies and headers have their own rules.
  */
 export function refuseUnstorableParameters(app: ApiApp): void {
   app.addHook('preValidation', async ({ params, query }) => {

@@ -56,7 +56,7 @@ export function renderProblem(problem: ProblemError, requestId: string): Problem
 }
 
 /**
- * An error's description for the log: never a stack, a URL, a query or its values. The framework's own errors quote
+ * An error's description for the log, never a stack, a URL, a query or its values. The framework's own errors quote
  * URLs in their messages, so only their code is logged.
  */
 export function toLogReason(error: unknown): string {

@@ -22,13 +22,16 @@ describe('toProblemError', () => {
     expect(toProblemError(new ReceiveError(code, 'why'))).toMatchObject({ slug, message: 'why' });
   });
 
-  it.each(['unavailable', 'denied', 'store-missing'] as const)('asks the client to retry: store %s', (code) => {
-    expect(toProblemError(new RawStoreError(code, 'at /srv/secret'))).toMatchObject({
-      slug: 'store-unavailable',
-      headers: { 'retry-after': '5' },
-      message: expect.not.stringContaining('secret'),
-    });
-  });
+  it.each(['unavailable', 'denied', 'store-missing'] as const)(
+    'asks the client to retryfor a store error, %s',
+    (code) => {
+      expect(toProblemError(new RawStoreError(code, 'at /srv/secret'))).toMatchObject({
+        slug: 'store-unavailable',
+        headers: { 'retry-after': '5' },
+        message: expect.not.stringContaining('secret'),
+      });
+    },
+  );
 
   it.each([
     [new RawStoreError('out-of-space', 'ENOSPC at /srv/secret'), 'store-full', 507],

@@ -40,7 +40,7 @@ export function createDatabaseFull(cause?: unknown): ProblemError {
   return new ProblemError('database-full', detail, { headers: RETRY_AFTER_FULL, cause });
 }
 
-/** What to tell the client about any error; unknown ones become `internal-error` without details. */
+/** The answer to the client for any error; unknown ones become `internal-error` without details. */
 export function toProblemError(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof ReceiveError) return new ProblemError(RECEIVE_SLUGS[error.code], error.message);

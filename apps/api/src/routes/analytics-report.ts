@@ -33,7 +33,7 @@ interface ReportQuery {
   limit: number;
 }
 
-/** What accompanies the rows of every report. */
+/** The data that accompany the rows of every report. */
 interface ReportFrame {
   filters: ReportFilters;
   currency_label: string;
@@ -62,7 +62,7 @@ export function createReportRoutes(
 ): AddReport {
   return (name, querySchema, reportSchema, read) => {
     const words = name.replaceAll('-', ' ');
-    // Not inferred: the framework's types cannot follow schemas that are parameters.
+    // Not inferred, because the framework's types cannot follow schemas that are parameters.
     const schema: FastifySchema = {
       operationId: `report${words.replace(/(?:^| )\w/g, (start) => start.trim().toUpperCase())}`,
       summary: `Report on ${words}`,
@@ -100,7 +100,7 @@ export function createReportRoutes(
   };
 }
 
-/** Whether a report has no rows, or, without groups, only zeros. */
+/** True if a report has no rows, or, without groups, only zeros. */
 function isEmpty(
   report: { rows?: readonly unknown[]; totals?: { sessions?: unknown } },
   { group_by }: ReportQuery,

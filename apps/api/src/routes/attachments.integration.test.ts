@@ -199,7 +199,7 @@ describe('GET /v1/sessions/{id}/messages', () => {
   });
 });
 
-it('the session owner’s file is named where another uploader brought one from the same path, and first', async () => {
+it('the session owner’s file is named where another uploader uploaded one from the same path, and first', async () => {
   await putFile('owned', {}, 'somebody else’s', api.keys.ingest);
   const { attachment } = await putFile('owned', {}, 'the owner’s', api.keys.admin);
   const content = `<persisted-output>\nOutput too large (141KB). Full output saved to: /home/ada/.claude/projects/-app/owned/${PATH}\n\nPreview`;

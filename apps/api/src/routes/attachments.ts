@@ -105,7 +105,7 @@ export async function addAttachmentRoutes(
   await parent.register(async (scope) => {
     const app = scope as ApiApp;
     app.removeAllContentTypeParsers();
-    // The body is left in the socket: the handler streams it.
+    // The body is left in the socket, because the handler streams it.
     app.addContentTypeParser('*', (_request, _payload, done) => done(null));
     app.put(
       '/v1/sessions/:session_id/attachments',
@@ -150,7 +150,7 @@ function addAttachmentReading(app: ApiApp, deps: Deps): void {
     const page = { after: parseCursor(cursorSchema, cursor), limit: limit + 1 };
     const { session_id: name } = request.params;
     const named = await listAttachments(database, workspaceId, name, page);
-    // The session is looked up only if its id has no attachments: they may exist before any of its transcripts.
+    // The session is looked up only if its id has no attachments, because they may exist before any of its transcripts.
     const isNamed = named.length > 0 || cursor !== undefined;
     const sessionId = isNamed ? name : (await requireSession(database, workspaceId, name)).session_id;
     const rows = sessionId === name ? named : await listAttachments(database, workspaceId, sessionId, page);

@@ -20,7 +20,7 @@ const LIST_AUDIT = {
   },
 } as const;
 
-/** The audit log: who changed what. */
+/** The audit log of who changed what. */
 export function addAuditRoutes(app: ApiApp, { database: { database } }: Pick<ApiDependencies, 'database'>): void {
   app.get('/v1/audit', LIST_AUDIT, async (request) => {
     const { limit, cursor, ...filter } = request.query;

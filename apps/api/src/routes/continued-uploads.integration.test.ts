@@ -61,7 +61,7 @@ describe('PATCH /v1/transcripts/{id}', () => {
     await expectProblem(response, 413, 'transcript-too-large');
   });
 
-  it('takes the parent session from the stored path if it is given none', async () => {
+  it('takes the parent session from the stored path if it gets none', async () => {
     const [short, long] = [toTranscript('parent-1', 4), toTranscript('parent-1', 9)];
     const path = '/home/ada/.claude/projects/-app/parent-1/subagents/agent-a1.jsonl';
     const { transcript_id: id } = (await (await api.upload(short, { path })).json()) as UploadReceipt;

@@ -70,7 +70,7 @@ describe('a machine without a key', () => {
     expect(JSON.stringify(entries)).not.toMatch(new RegExp(`${key}|${codes.device_code}|${codes.user_code}`));
   });
 
-  it('receives none for a code that is expired, unknown, or approved by a key that was revoked in the meantime', async () => {
+  it('receives none for a code that is expired, unknown, or approved by a key that was revoked since then', async () => {
     const old = await askForCode();
     await query("UPDATE recount.device_requests SET expires_at = now() - interval '1 second'");
     await expectProblem(await approve({ user_code: old.user_code }), 404, 'not-found');

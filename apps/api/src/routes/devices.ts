@@ -27,7 +27,7 @@ const MAX_BODY_BYTES = 16 * 1024;
 const RATE_WINDOW_MS = 60_000;
 /** Codes that one address may request. */
 const MAX_CODES_PER_MINUTE = 10;
-/** Polls for a key by one address: ten machines, each every five seconds. */
+/** Polls for a key by one address, for ten machines, each every five seconds. */
 const MAX_TOKENS_PER_MINUTE = 120;
 
 const CREATE_DEVICE_CODE = {
@@ -69,7 +69,7 @@ const APPROVE_DEVICE = {
   },
 } as const;
 
-/** How a machine without a key gets one: it shows a code, and an admin approves it (RFC 8628). */
+/** Lets a machine without a key get one. It shows a code, and an admin approves it (RFC 8628). */
 export async function addDeviceRoutes(
   parent: ApiApp,
   { database: pool }: Pick<ApiDependencies, 'database'>,
@@ -88,7 +88,7 @@ export async function addDeviceRoutes(
       let count: ReturnType<ApiApp['createRateLimit']> | undefined;
       return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
         reply.header('cache-control', 'no-store');
-        // Created on the first request: the program that writes the API's documentation has no limiter.
+        // Created on the first request, because the program that writes the API's documentation has no limiter.
         count ??= app.createRateLimit({ max, timeWindow: RATE_WINDOW_MS });
         const counted = await count(request);
         if (counted.isAllowed || !counted.isExceeded) return;

@@ -176,8 +176,8 @@ describe('GET /v1/export', () => {
       await vi.waitFor(async () => expect(await countCursors()).toBe(0));
 
       const slow = await startReading(url);
-      // Paces itself by the clock: a fast machine reads no more, a busy one catches up.
-      // Kernels hold up to 37 MB of the 50 MB for the reader, and report free space in steps of several hundred KiB.
+      // Paces itself by the clock. A fast machine reads no more, a busy one catches up. Kernels hold up to 37 MB of the
+      // 50 MB for the reader, and report free space in steps of several hundred KiB.
       let readBytes = 0;
       const startMs = performance.now();
       for (let elapsedMs = 0; elapsedMs < 2 * STALL_TIMEOUT_MS; elapsedMs = performance.now() - startMs) {

@@ -83,7 +83,7 @@ function breakOffWhenStalled(reply: FastifyReply, stream: Readable, timeoutMs: n
   });
 }
 
-/** Resolves when the first bytes are available, or rejects: later failures can only break off the answer. */
+/** Resolves when the first bytes are available, or rejects. Later failures can only break off the answer. */
 function createExportStarter({ database, log }: Deps) {
   let underWay = 0;
 

@@ -39,7 +39,7 @@ const encodings: [name: string, headers: Record<string, string>, body: Buffer][]
   ],
 ];
 
-/** Damage to an upload's bytes: flipped, cut, repeated, or mixed with other bytes. */
+/** An upload's bytes, damaged. They are flipped, cut, repeated, or mixed with other bytes. */
 const damage = fc.record({
   flips: fc.array(fc.tuple(fc.nat(), fc.integer({ min: 1, max: 255 })), { maxLength: 4 }),
   cutAt: fc.option(fc.nat(), { freq: 3 }),
@@ -96,7 +96,7 @@ describe('bytes that are not a transcript', () => {
     expect('sessionId' in {}).toBe(false);
   });
 
-  it('are refused if they are a bomb within multipart, of which nothing is stored', async () => {
+  it('are refused if they are a bomb within multipart, and stores nothing', async () => {
     const before = await api.listStore();
     const parts = [{ filename: 'a.jsonl', content: Buffer.alloc(3 * MAX_BYTES, '\n') }];
     const response = await api.upload(toMultipart(parts), {}, { headers: { 'content-type': MULTIPART_TYPE } });
@@ -113,7 +113,7 @@ describe('very many concurrent uploads', () => {
   });
   afterAll(() => api.close());
 
-  it('are accepted up to the number of slots; the others are told when to retry', async () => {
+  it('are accepted up to the number of slots; the others learn when to retry', async () => {
     const headers = { 'content-length': String(text.length) };
     const held = Array.from({ length: MAX_UPLOADS }, (_, index) =>
       openUpload(

@@ -90,13 +90,13 @@ const REVOKE_KEY = {
   },
 } as const;
 
-/** Keys of the workspace: a key with the scope admin creates, rotates and revokes the others. */
+/** Keys of the workspace. A key with the scope admin creates, rotates and revokes the others. */
 export async function addKeyRoutes(
   parent: ApiApp,
   { database: pool, now = Date.now }: Pick<ApiDependencies, 'database' | 'now'>,
 ): Promise<void> {
   const { database } = pool;
-  /** A key that is revoked in the meantime cannot create another. */
+  /** A key that is revoked since then cannot create another. */
   const change = <Result>(request: FastifyRequest, work: (transaction: Database) => Promise<Result>): Promise<Result> =>
     pool.withTransaction(async (transaction) => {
       const isHeld = await holdApiKey(transaction, workspaceOf(request), request.keyHolder?.keyId ?? '');
@@ -159,7 +159,7 @@ export async function addKeyRoutes(
   });
 }
 
-/** The expiry must be in the future, and not after that of the requesting key. */
+/** The expiry must be in the future, and not after the expiry of the requesting key. */
 function requireEnd({ keyHolder }: FastifyRequest, expiresAt: string | null, nowMs: number): void {
   const endMs = expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
   const ownEndMs = keyHolder?.expiresAt == null ? Number.POSITIVE_INFINITY : Date.parse(keyHolder.expiresAt);

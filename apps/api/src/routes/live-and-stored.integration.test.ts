@@ -131,7 +131,7 @@ it('shows and stores a result with its error, an object as JSON, and an image by
   ]);
 });
 
-it('gives every line a time, its own or that of its arrival', async () => {
+it('gives every line a time, its own or the time of its arrival', async () => {
   const { messages } = await record(
     'timeless',
     toText([
@@ -211,7 +211,7 @@ it('lists the checkpoints of several live runs in order of time, whichever run i
   expect((await run('cp-6')).checkpoints).toEqual(['cp-1', 'cp-2', 'cp-3', 'cp-4', 'cp-5', 'cp-6']);
 });
 
-it('lists the checkpoints of several recorded runs in order of their upload, or of their own times', async () => {
+it('lists the checkpoints of several recorded runs in order of their upload, or by their times', async () => {
   const toRun = (sessionId: string, users: readonly Fields[]) =>
     toText([toInit(sessionId), ...users.map((fields) => toUser(sessionId, `prompt ${fields.uuid}`, fields))]);
   await api.upload(toRun('recorded-runs', [{ uuid: 'cp-1' }, { uuid: 'cp-2' }, { uuid: 'cp-3' }]));

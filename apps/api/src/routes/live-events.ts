@@ -177,7 +177,7 @@ function tooManyReaders(max: number): ProblemError {
 function sendEvents(reply: FastifyReply, events: AsyncGenerator<string>): FastifyReply {
   // Buffering proxies would hold back the events.
   reply.type(EVENT_STREAM_MEDIA_TYPE).header('x-accel-buffering', 'no');
-  // When the server stops, it waits for used connections: none of these may be reused for another request.
+  // On stop, the server waits for used connections, so none of these may be reused for another request.
   reply.header('connection', 'close');
   return reply.send(Readable.from(events, { objectMode: false }));
 }
@@ -188,13 +188,15 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** A signed-in browser asks again after this time, and is refused if it was signed out. */
 const SIGNED_IN_READER_MS = 5 * 60_000;
 
-/** How long a reader may stay: until its key expires, and the sign-in of a browser is asked for again before. */
+/**
+ * The time that a reader may stay, which is until its key expires. The sign-in of a browser is checked again before.
+ */
 export function toReaderMs(holder: { expiresAt?: string | null; signInId?: string }, nowMs: number): number {
   const keyMs = holder.expiresAt == null ? Number.POSITIVE_INFINITY : Math.max(0, Date.parse(holder.expiresAt) - nowMs);
   return holder.signInId === undefined ? keyMs : Math.min(keyMs, SIGNED_IN_READER_MS);
 }
 
-/** A reader may stay for days: it is ended when its key expires, and then refused. */
+/** A reader may stay for days. It is ended when its key expires, and then refused. */
 function untilExpiry({ keyHolder }: FastifyRequest): AbortSignal[] {
   const leftMs = toReaderMs(keyHolder ?? {}, Date.now());
   return leftMs > MAX_TIMER_MS ? [] : [AbortSignal.timeout(leftMs)];

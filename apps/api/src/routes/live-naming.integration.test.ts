@@ -27,7 +27,7 @@ const sendTo = (sessionId: string, streamId: string, bytes: string, headers: Rec
   sendLive(sender, sessionId, bytes, { 'recount-stream': streamId, ...headers });
 
 describe('a stream that names its session late', () => {
-  it('moves to that session with its events, after those of earlier runs, and its readers follow', async () => {
+  it('moves to that session with its events, after the events of earlier runs, and its readers follow', async () => {
     await sendTo('late', newTestStreamId(), toStreamLines('late').join(''), complete);
     const earlier = await readStory(reader, 'late');
     const streamId = newTestStreamId();
@@ -39,7 +39,7 @@ describe('a stream that names its session late', () => {
 
     const lines = toStreamLines('late-again').join('');
     const offset = { 'recount-offset': String(NOISE.length) };
-    // The previous request is not awaited: it may be long gone.
+    // The previous request is not awaited, because it may be long gone.
     expect(await sendTo('late', streamId, lines, { ...offset, ...complete })).toMatchObject({ status: 200 });
     expect((await open.answer).status).toBe(409);
     await follower.ended;

@@ -40,7 +40,7 @@ afterAll(async () => {
   await api.close();
 });
 
-/** Like a second process: the two APIs do not know of each other. */
+/** Like a second process, because the two APIs do not know of each other. */
 async function startOther(): Promise<{ url: string; stop(): Promise<void>; close(): Promise<void> }> {
   const database = createDatabasePool({ connectionString: api.connectionString });
   const environment = { DATABASE_URL: api.connectionString, RECOUNT_RAW_STORE: api.storeDirectory };
@@ -70,7 +70,7 @@ const slugOf = (body: unknown): string | undefined => toProblemSlug((body as Pro
 
 const complete = { 'recount-complete': '?1', 'recount-exit-code': '0' };
 
-/** Stores a whole stream at once. */
+/** Stores a whole stream in one request. */
 async function record(sessionId: string, lines: readonly string[], query: Record<string, string> = {}) {
   const streamId = newTestStreamId();
   const answer = await sendLive(sender, sessionId, lines.join(''), { 'recount-stream': streamId, ...complete }, query);
@@ -175,7 +175,7 @@ describe('a live stream', () => {
         usage: { input_tokens: 5, output_tokens: 120, cache_read_input_tokens: 1000, cache_creation_input_tokens: 10 },
       },
     };
-    // With the key that sent the stream: another uploader's version would be kept beside it.
+    // With the key that sent the stream, because another uploader's version would be kept beside it.
     const init = { headers: { authorization: `Bearer ${api.keys.ingest}` } };
     const { transcript_id: fileId } = (await (await api.upload(`${JSON.stringify(file)}\n`, {}, init)).json()) as {
       transcript_id: string;
@@ -376,7 +376,7 @@ describe('a broken connection', () => {
     expect([more.status, slugOf(more.body)]).toEqual([409, 'stream-closed']);
   });
 
-  it('is not waited for: the resuming request takes over', async () => {
+  it('is not awaited, because the resuming request takes over', async () => {
     const [line = '', next = ''] = toStreamLines('taken');
     const streamId = newTestStreamId();
     const name = { 'recount-stream': streamId };
@@ -396,7 +396,7 @@ describe('a broken connection', () => {
     expect([answer.status, slugOf(answer.body)]).toEqual([409, 'stream-taken-over']);
   });
 
-  it('ends the stream if nobody resumes it', async () => {
+  it('ends the stream if it is not resumed', async () => {
     const lines = toStreamLines('left').slice(0, 3);
     await sendLive(sender, 'left', lines.join(''));
     const onFailure = vi.fn();
@@ -546,7 +546,7 @@ describe('a reader', () => {
 });
 
 describe('limits', () => {
-  it('apply to bytes: what came before is stored', async () => {
+  it('apply to bytes, and what came before is stored', async () => {
     const name = { 'recount-stream': newTestStreamId() };
     const line = `${JSON.stringify({ type: 'user', message: { content: 'x'.repeat(60_000) } })}\n`;
     const answer = await sendLive(sender, 'large', line.repeat(5), name);
@@ -556,7 +556,7 @@ describe('limits', () => {
     expect(await sendLive(sender, 'large', '', rest)).toMatchObject({ status: 200, body: { state: 'closed' } });
   });
 
-  it('apply to the session’s id: a stream that could never become a transcript is refused at once', async () => {
+  it('apply to the session’s id, so a stream that could never become a transcript is refused immediately', async () => {
     const answer = await sendLive(sender, 'two\nlines', 'anything\n', complete);
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ location: 'path', field: 'session_id' }] } });
     expect(await (await api.fetch('/v1/live?state=all&session_id=two%0Alines')).json()).toEqual({ streams: [] });

@@ -71,7 +71,7 @@ const LIST_LIVE_STREAMS = {
   },
 } as const;
 
-/** Streams of running agents: sending and reading them. */
+/** Streams of running agents, with sending and reading them. */
 export function addLiveRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void {
   const { database } = deps.database;
   const receiver = createLiveReceiver(deps, config);
@@ -84,7 +84,7 @@ export function addLiveRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void
     const decode = chooseLiveDecoder(headers);
     await deps.space.assertRoom();
     if (headers.expect !== undefined) reply.raw.writeContinue();
-    // Silence on the stream has a limit of its own.
+    // Silence on the stream has a separate limit.
     request.raw.socket.setTimeout(2 * config.idleTimeoutMs);
     const streamId = headers['recount-stream'] ?? newStreamId();
     const workspaceId = workspaceOf(request);

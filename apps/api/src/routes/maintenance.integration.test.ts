@@ -74,7 +74,7 @@ describe('a maintenance check', () => {
     expect(repaired).toMatchObject({ state: 'done', report_is_fix: true, doctor: { findingCount: 0 } });
   });
 
-  it('covers one workspace, and all of them for an operator only', async () => {
+  it('covers one workspace, and all workspaces for an operator only', async () => {
     const other = { headers: { authorization: `Bearer ${api.keys.other}` } };
     await start({ kind: 'doctor' }, other);
     expect(await waitForEnd('doctor', 'workspace', other)).toMatchObject({ doctor: { checked: { transcripts: 0 } } });
@@ -140,7 +140,7 @@ describe('only one check of a kind', () => {
   });
 });
 
-it('a process runs two checks at once, and no third', async () => {
+it('a process runs two checks concurrently, and no third', async () => {
   const { database, rawStore, queue } = api;
   const client = await database.pool.connect();
   const deps = { database, rawStore, queue, onFailure: () => undefined, now: Date.now };

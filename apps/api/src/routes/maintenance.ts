@@ -7,7 +7,7 @@ import { acceptJsonBodies } from '../plugins/json-bodies.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
-/** Checks are stored by workspace; those of all workspaces under this id. */
+/** Checks are stored by workspace; checks of all workspaces under this id. */
 const INSTALLATION = '';
 const RETRY_AFTER_SECONDS = '60';
 
@@ -43,8 +43,8 @@ const START_CHECK = {
 } as const;
 
 /**
- * `recount doctor` and `recount verify` for those without a shell on the server: started here, run by this process, and
- * followed by polling.
+ * `recount doctor` and `recount verify` for those without a shell on the server. They are started here, run by this
+ * process, and followed by polling.
  */
 export async function addMaintenanceRoutes(parent: ApiApp, deps: ApiDependencies): Promise<void> {
   const { database } = deps.database;

@@ -8,8 +8,8 @@ import { acceptJsonBodies } from '../plugins/json-bodies.ts';
 const MAX_BODY_BYTES = 256 * 1024;
 
 /**
- * The tools of `recount mcp` over streamable HTTP, without sessions: each request is self-contained. They call this
- * API's own routes with the request's key, so they see what it may see.
+ * The tools of `recount mcp` over streamable HTTP, without sessions, because each request is self-contained. They call
+ * this API's own routes with the request's key, so they see what it may see.
  */
 export async function addMcpRoutes(parent: ApiApp): Promise<void> {
   await parent.register(async (scope) => {
@@ -49,7 +49,7 @@ async function answerMcp(ask: AskApi, request: FastifyRequest): Promise<Response
     import('@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'),
   ]);
   const server = createMcpServer(ask);
-  // Without a session id generator, nothing is kept between requests.
+  // Without a session id generator, nothing stays between requests.
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   try {
     await server.connect(transport);

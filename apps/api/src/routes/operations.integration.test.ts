@@ -50,7 +50,7 @@ describe('health', () => {
     await old.close();
   });
 
-  it('is not ready while the database is read-only, and uploads are told so', async () => {
+  it('is not ready while the database is read-only, and uploads get this answer', async () => {
     const replica = await createTestApi();
     const { pool } = replica.database;
     await pool.query(

@@ -30,7 +30,7 @@ const read = async (key = api.keys.read): Promise<Record<string, unknown>> =>
 describe('/v1/prices', () => {
   beforeEach(() => put({ currency_label: 'USD', overrides: [] }));
 
-  it('sets the given overrides, leaves the others, and returns them as they were given', async () => {
+  it('sets the given overrides, leaves the others, and returns them as they were sent', async () => {
     const before = await read();
     const lists = { price_date: GENAI_PRICES_DATE, price_file: null };
     expect(before).toEqual({ currency_label: 'USD', price_version: expect.any(String), ...lists, overrides: [] });
@@ -54,7 +54,7 @@ describe('/v1/prices', () => {
     expect(await read(api.keys.other)).toMatchObject({ currency_label: 'USD', overrides: [] });
   });
 
-  it('accepts all overrides or none, and reports what is wrong with which', async () => {
+  it('accepts all overrides or none, and reports what is wrong with each', async () => {
     await put({ overrides: [OVERRIDE] });
     const wrong = await put({ overrides: [OVERRIDE, { model: 'x', inputUsdPerMillion: -1, outputUsdPerMillon: 1 }] });
     const problem = await expectProblem(wrong, 400, 'invalid-request');
@@ -74,7 +74,7 @@ describe('/v1/prices', () => {
     ['{"currency":"EUR"}'],
     ['{"currency_label":""}'],
     ['{"currency_label":"a\\u0007"}'],
-    // What would be accepted if it were shorter.
+    // A value that would be accepted if it were shorter.
     [`{"overrides":[]}${' '.repeat(1024 * 1024)}`],
   ])('refuses a body such as %.20s', async (body) => {
     const answer = await put(body);

@@ -83,7 +83,7 @@ function toPriceFile({ location, file, error }: PriceSource): WorkspacePrices['p
   };
 }
 
-/** Rejects with ProblemError `invalid-request` that says what is wrong with which override. */
+/** Rejects with ProblemError `invalid-request` that says what is wrong with the override. */
 async function toChange({
   currency_label: currencyLabel,
   overrides,

@@ -132,7 +132,7 @@ function setRawHeaders(reply: FastifyReply, { sha256, stored_sha256, session_id 
     etag: entityTag,
     'accept-ranges': 'bytes',
     'content-disposition': toAttachment(session_id, '.jsonl'),
-    // The bytes hardly ever change, but who may see them does: revalidated each time, sent once.
+    // The bytes hardly ever change, but who may see them does, so it is revalidated each time, sent once.
     'cache-control': 'private, no-cache',
   });
   return entityTag;

@@ -6,10 +6,11 @@ import type { ApiDependencies } from '../api-dependencies.ts';
 import { toLogReason } from '../problems/problem-error.ts';
 
 const CHECK_TIMEOUT_MS = 3000;
-/** Anyone may call it: more frequent calls get the last answer. */
+/** Anyone may call it, so more frequent calls get the last answer. */
 const CHECK_INTERVAL_MS = 1000;
 /**
- * A successful write is repeated after this long: including WAL, that costs the database about half a gigabyte a day.
+ * A successful write is repeated after this long, because including WAL, that costs the database about half a gigabyte
+ * a day.
  */
 const WRITE_INTERVAL_MS = 30_000;
 /** More than the free space on a disk that is too full to extend a table. */
@@ -19,7 +20,7 @@ type Checks = Readiness['checks'];
 type Deps = Pick<ApiDependencies, 'database' | 'rawStore' | 'log' | 'now'>;
 
 /**
- * Whether database and raw store are usable, checked at most once a second, and writable, at most every half a minute.
+ * True if database and raw store are usable, checked at most once a second, and writable, at most every half a minute.
  */
 export function createReadinessCheck({ database, rawStore, log, now = Date.now }: Deps): () => Promise<Checks> {
   let checkedAtMs = Number.NEGATIVE_INFINITY;
@@ -53,7 +54,7 @@ export function createReadinessCheck({ database, rawStore, log, now = Date.now }
         await writeToDatabase(false, () => checkDatabaseWrite(database, DATABASE_WRITE_BYTES));
       }),
       run('raw_store', async () => {
-        // The object of the last write: if it is gone, the store may be too.
+        // The object of the last write, and if it is gone, the store may be too.
         const isGone = (await rawStore.stat(READINESS_OBJECT_KEY)) === undefined;
         await writeToStore(isGone, () => rawStore.check());
       }),

@@ -11,7 +11,7 @@ const MAX_CONCURRENT_SEARCHES = 4;
 const RETRY_AFTER = { 'retry-after': '1' };
 
 const identifier = z.string().regex(/^[^\0]*$/);
-/** The sort order is part of the cursor: its position means nothing in another one. */
+/** The sort order is part of the cursor, because its position means nothing in another one. */
 const cursorSchema = z.strictObject({
   sort: z.string(),
   rank: z.number(),

@@ -4,7 +4,7 @@ import { createTestApi, type TestApi } from '../testing/test-api.ts';
 import { toLine } from '../testing/transcript-lines.ts';
 
 const SESSION = 'changing-session';
-/** More than are read at once. */
+/** More than are read in one page. */
 const SMALL_EDITS = 250;
 
 let api: TestApi;

@@ -75,7 +75,7 @@ const GET_SESSION_COSTS = {
   },
 } as const;
 
-/** The contents of a session: its messages, an outline of them, its changes to files, its costs. */
+/** The contents of a session, its messages, an outline of them, its changes to files, its costs. */
 export function addSessionContentRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
   app.get('/v1/sessions/:session_id/messages', LIST_SESSION_MESSAGES, async (request) => {
     const workspaceId = workspaceOf(request);

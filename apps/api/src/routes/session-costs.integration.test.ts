@@ -22,7 +22,7 @@ it('lists what a session cost by class, and what an answer that broke off would 
     ...{ input_tokens: 1000, output_tokens: 100, cache_read_input_tokens: 2000 },
     server_tool_use: { web_search_requests: 1 },
   };
-  // 400 bytes of text are estimated as 100 tokens, of which one is counted.
+  // 400 bytes of text are estimated as 100 tokens, but one is counted.
   const lines = [
     toAnswer(1, 'x', 'end_turn', whole),
     toAnswer(3, 'y'.repeat(400), null, { input_tokens: 10, output_tokens: 1 }),

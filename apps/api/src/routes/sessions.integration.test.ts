@@ -164,7 +164,7 @@ describe('GET /v1/sessions', () => {
   });
 
   it.each(['last_timestamp', 'first_timestamp', 'cost_estimate_usd', 'tokens_out', 'total_messages', 'duration_ms'])(
-    'pages through all of them by %s, in both directions',
+    'pages through all sessions by %s, in both directions',
     async (sort) => {
       for (const order of ['asc', 'desc']) {
         const whole = await listIds(`sort=${sort}&order=${order}`);
@@ -292,7 +292,7 @@ describe('GET /v1/sessions/{id}/messages', () => {
     expect(second.next_cursor).toBeNull();
   });
 
-  it('lists those of a diverged transcript by its id', async () => {
+  it('lists the messages of a diverged transcript by its id', async () => {
     const primary = await upload(toTranscript('fork', 6));
     const other = await upload(toTranscript('fork', 4, { cwd: '/elsewhere' }));
     await api.work();

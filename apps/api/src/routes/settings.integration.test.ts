@@ -44,7 +44,7 @@ describe('/v1/settings', () => {
     ['{"rawMaxAgeDays":7}'],
     ['[]'],
     ['no JSON'],
-    // What would be accepted if it were shorter.
+    // A value that would be accepted if it were shorter.
     [`{"redaction":"rows"}${' '.repeat(16 * 1024)}`],
   ])('refuses a body such as %.40s', async (body) => {
     await expectProblem(await put(body), 400, 'invalid-request');

@@ -33,7 +33,10 @@ import { requireRows, requireSession } from './require-session.ts';
 
 type Deps = Pick<ApiDependencies, 'database'>;
 
-/** Has a parser of Markdown and rules for secrets, which take memory: loaded for whoever first asks for a document. */
+/**
+ * Has a parser of Markdown and rules for secrets, which take memory. It is loaded for the first client that asks for a
+ * document.
+ */
 const loadDocuments = () => import('../documents/index.ts');
 
 /** Documents are built in memory, up to about 100 MB each. */
@@ -117,7 +120,7 @@ const OPEN_SHARE = {
   },
 } as const;
 
-/** A session as one file: to read, to review before sharing, or to keep. */
+/** A session as one file, to read, to review before sharing, or to keep. */
 export function addDocumentRoutes(app: ApiApp, deps: Deps): void {
   const readDocument = createDocumentReader(deps);
   app.get('/v1/sessions/:session_id/document', GET_SESSION_DOCUMENT, async (request, reply) => {

@@ -27,7 +27,7 @@ const bearer = (secret: string): Record<string, string> => ({ authorization: `Be
 interface Browser {
   page: string;
   cookie: string;
-  /** The path to which a browser sends the cookie. */
+  /** The path that gets the cookie of a browser. */
   path: string;
   ask(path: string, headers?: Record<string, string>, method?: string): Promise<Response>;
 }
@@ -51,7 +51,7 @@ const makeKey = (scopes: ('read' | 'admin')[] = ['read']) =>
   createApiKey(api.database.database, { workspaceId: HOME_WORKSPACE, name: 'browser', scopes });
 
 describe('sign-in', () => {
-  it('turns a key into a cookie of its own that no script can read, and that grants what the key grants', async () => {
+  it('turns a key into a separate cookie that no script can read, and that grants what the key grants', async () => {
     const response = await ask('/v1/sign-in', bearer(api.keys.read), 'POST');
     const setCookie = response.headers.get('set-cookie') ?? '';
     for (const part of ['HttpOnly', 'SameSite=Strict', 'Max-Age=2592000']) expect(setCookie).toContain(part);
@@ -179,7 +179,7 @@ describe('a signed-in browser', () => {
     expect((await again.ask('/v1/audit')).status).toBe(200);
   });
 
-  it('is signed out with its key: revoked, expired, rotated, or revoked with the key that created it', async () => {
+  it('is signed out with its key when that is revoked, expired, rotated, or revoked with the key that created it', async () => {
     const { database } = api.database;
     const rotate = (id: string, graceMs: number) =>
       rotateApiKey(database, HOME_WORKSPACE, id, { graceMs, actor: 'system' });

@@ -71,7 +71,7 @@ const GET_WHOAMI = {
   },
 } as const;
 
-/** Signs a browser in to the dashboard: it sends its API key once, and gets two secrets of its own. */
+/** Signs a browser in to the dashboard. It sends its API key once, and gets two secrets . */
 export function addSignInRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database' | 'signInLinks'>): void {
   const links = deps.signInLinks ?? createSignInLinks();
 

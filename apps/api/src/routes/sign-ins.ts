@@ -32,7 +32,7 @@ const END_SIGN_IN = {
   },
 } as const;
 
-/** Browsers that are signed in to the dashboard: a key with the scope admin lists them and signs them out. */
+/** Browsers that are signed in to the dashboard, where a key with the scope admin lists them and signs them out. */
 export function addSignInListRoutes(app: ApiApp, { database: pool }: Pick<ApiDependencies, 'database'>): void {
   app.get('/v1/sign-ins', LIST_SIGN_INS, async (request) => {
     const rows = await listSignIns(pool.database, workspaceOf(request));

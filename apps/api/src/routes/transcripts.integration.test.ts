@@ -38,7 +38,7 @@ it('contract and database define the same statuses', () => {
 });
 
 describe('GET /v1/transcripts/{id}', () => {
-  it('returns its outcome: counts, issues, figures, and no internal fields', async () => {
+  it('returns its outcome with counts, issues, figures, and no internal fields', async () => {
     const { transcript_id } = await upload(`${toTranscript('counted', 4)}not json\n{"type":"no-such-type"}\n`);
     const queued = await read(`/v1/transcripts/${transcript_id}`);
     expect(queued).toMatchObject({ status: 'queued', total_messages: 0, ingested_at: null });

@@ -35,7 +35,7 @@ import { ProblemError } from '../problems/problem-error.ts';
 const transcriptCursorSchema = z.strictObject({ transcript: z.string().regex(/^[0-9A-Z]{26}$/) });
 const issueCursorSchema = z.strictObject({ issue: z.int32() });
 
-/** Final states, from which a transcript can be requeued; the others are waiting or in progress. */
+/** Final states, where a transcript can be requeued from; the others are waiting or in progress. */
 const FINISHED = ['ingested', 'superseded', 'failed'] as const;
 
 const MAX_NOTICES = 1000;

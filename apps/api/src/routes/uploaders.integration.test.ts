@@ -153,7 +153,7 @@ describe('machines and persons', () => {
     await expectVerified();
   });
 
-  it('are taken from the key’s person first, and names with control characters are dropped', async () => {
+  it('come from the key’s person first, and names with control characters are dropped', async () => {
     const scopes = ['ingest' as const];
     const ofGrace = { workspaceId: HOME_WORKSPACE, name: 'grace', person: 'grace@example.com', scopes };
     const grace = await createApiKey(api.database.database, ofGrace);
@@ -301,7 +301,7 @@ describe('a session', () => {
     await expectVerified();
   });
 
-  it('names everyone who extended it, once and in order, and not who had a part of it', async () => {
+  it('names everyone who extended it, once and in order, and not those who had only a part', async () => {
     const create = (person: string) =>
       createApiKey(api.database.database, { workspaceId: HOME_WORKSPACE, name: person, scopes: ['ingest'], person });
     const [ofIda, ofBea, ofCyd, ofDan] = [

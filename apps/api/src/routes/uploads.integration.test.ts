@@ -340,7 +340,7 @@ describe('concurrent uploads', () => {
 describe('an upload during an outage', () => {
   const failing = (message: string, code: string) => Object.assign(new Error(message), { code });
 
-  it('is told to retry: the store', async () => {
+  it('is asked to retry if the store is unavailable', async () => {
     const broken = await createTestApi({}, ({ rawStore }) => ({
       rawStore: {
         ...rawStore,
@@ -361,7 +361,7 @@ describe('an upload during an outage', () => {
     }
   });
 
-  it('is told to retry: the database', async () => {
+  it('is asked to retry if the database is unavailable', async () => {
     let isAway = false;
     const broken = await createTestApi({}, ({ database }) => ({
       database: {
@@ -375,7 +375,7 @@ describe('an upload during an outage', () => {
       const response = await broken.upload(toTranscript(session, 2));
       await expectProblem(response, 503, 'database-unavailable');
       expect(await broken.countTranscripts()).toBe(0);
-      // The object stays for `recount doctor`: a commit whose answer was lost may have succeeded.
+      // The object stays for `recount doctor`, because a commit whose answer was lost may have succeeded.
       expect(await broken.listStore()).toHaveLength(1);
       isAway = false;
       expect((await broken.upload(toTranscript(session, 2))).status).toBe(202);
@@ -384,7 +384,7 @@ describe('an upload during an outage', () => {
     }
   });
 
-  it('is told to retry before the body is sent if the database is known to be unavailable', async () => {
+  it('is asked to retry before the body is sent if the database is already unavailable', async () => {
     const broken = await createTestApi();
     await broken.database.close();
     const response = await broken.upload(toTranscript(session, 2));
@@ -397,7 +397,7 @@ describe('an upload during an outage', () => {
 });
 
 describe('private data', () => {
-  it('appears in no log line: keys, paths, prompts', async () => {
+  it('appears in no log line, with keys, paths and prompts', async () => {
     await api.upload(toTranscript(session, 4), { path: '/home/secret-person/file.jsonl' });
     await api.fetch('/v1/sessions?prompt=secret-prompt');
     await api.fetch('/v1/secret-route?x=1');

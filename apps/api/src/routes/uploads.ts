@@ -33,7 +33,7 @@ type Deps = ApiDependencies & {
 };
 type Config = Pick<ApiConfig, 'maxTranscriptBytes' | 'maxConcurrentUploads' | 'uploadIdleTimeoutMs'>;
 
-/** How much larger a request may be than its transcripts: multipart headers, or compression that made it longer. */
+/** The overhead of a request over its transcripts, such as multipart headers, or compression that made it longer. */
 const MAX_OVERHEAD_BYTES = 1024 * 1024;
 const MAX_FIELDS = 10;
 const MAX_FIELD_BYTES = 4096;
@@ -107,7 +107,7 @@ export async function addUploadRoutes(parent: ApiApp, deps: Deps, config: Config
         fileSize: Number.POSITIVE_INFINITY,
       },
     });
-    // The body is left in the socket: the handler streams it.
+    // The body is left in the socket, because the handler streams it.
     app.addContentTypeParser('*', (_request, _payload, done) => done(null));
     app.patch(
       '/v1/transcripts/:transcript_id',
@@ -174,7 +174,7 @@ async function handleSingle(
   return reply.code(receipt.duplicate ? 200 : 202).send(receipt);
 }
 
-/** Whether the client announces digests after the body. A proxy may drop them. */
+/** True if the client announces digests after the body. A proxy may drop them. */
 const hasDigestTrailers = ({ headers }: FastifyRequest): boolean => /-digest\b/i.test(headers.trailer ?? '');
 
 /** Required of a request that continues a transcript. */
@@ -184,7 +184,10 @@ interface Continuation {
   headers: { 'recount-offset': number; 'recount-sha256': string };
 }
 
-/** Whether more lines cannot change whose transcript it is: of a sub-agent's, the first one may have to name the parent. */
+/**
+ * True if more lines cannot change whose transcript it is. For a sub-agent's, the first line may have to name the
+ * parent.
+ */
 const isIdentified = ({ is_subagent, parent_session_id }: TranscriptRow): boolean =>
   !is_subagent || parent_session_id !== null;
 

@@ -49,8 +49,8 @@ const RENAME_WORKSPACE = {
 } as const;
 
 /**
- * Names of workspaces, only for operators: names are unique, so whoever may choose one learns about others. The
- * contents of a workspace need a key of that workspace, which is created with access to the database.
+ * Names of workspaces, only for operators, because names are unique, so anyone who may choose one learns about others.
+ * The contents of a workspace need a key of that workspace, which is created with access to the database.
  */
 export async function addWorkspaceRoutes(
   parent: ApiApp,

@@ -79,7 +79,7 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'POST /v1/device/code': [200, 200, 200, 200, 200, 200, 200, 200],
   'POST /v1/device/token': [400, 400, 400, 400, 400, 400, 400, 400],
   'POST /v1/device/approve': [401, 401, 401, 401, 403, 403, 404, 404],
-  // Only for operators: the test's key has the scope admin.
+  // Only for operators, because the test's key has the scope admin.
   'GET /v1/workspaces': [401, 401, 401, 401, 403, 403, 403, 403],
   'POST /v1/workspaces': [401, 401, 401, 401, 403, 403, 403, 403],
   'PUT /v1/workspaces/{workspace_id}/name': [401, 401, 401, 401, 403, 403, 403, 403],
@@ -112,7 +112,7 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'DELETE /v1/sessions/{session_id}': [401, 401, 401, 401, 403, 403, 204, 404],
 };
 
-/** Request bodies of routes; functions, because some routes change what they are given. */
+/** Request bodies of routes; functions, because some routes change what they get. */
 export const REQUEST_BODIES: Readonly<Record<string, (uniqueName: string) => string>> = {
   'POST /v1/sessions/{session_id}/live': (uniqueName) => `{"type":"user","session_id":"${uniqueName}"}\n`,
   'POST /v1/transcripts': (uniqueName) => `{"type":"user","sessionId":"${uniqueName}"}\n`,

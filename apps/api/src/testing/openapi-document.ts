@@ -25,7 +25,7 @@ const SECURITY_SCHEME = 'apiKey';
 
 /**
  * Generates the OpenAPI document by adding the API's routes to an application that does not listen. The server does not
- * call this: it serves openapi.json, which this file's test compares with the result.
+ * call this, because it serves openapi.json, which this file's test compares with the result.
  */
 export async function createOpenapiDocument(addRoutes: (app: ApiApp) => Promise<void>): Promise<object> {
   const app: ApiApp = fastify().withTypeProvider<ZodTypeProvider>();

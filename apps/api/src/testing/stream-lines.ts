@@ -17,8 +17,8 @@ const toAnswer = (id: string, block: Fields, output: number): Fields => ({
 });
 
 /**
- * A run of `claude -p` with partial messages and replayed prompts: a tool, a sub-agent, and two checkpoints. Tokens:
- * input 5 + 5 + 5, output 120 + 30 + 40.
+ * A run of `claude -p` with partial messages and replayed prompts. It has a tool, a sub-agent, and two checkpoints.
+ * Tokens are input 5 + 5 + 5, output 120 + 30 + 40.
  */
 export function toStreamLines(sessionId: string): string[] {
   const firstId = toFirstMessageId(sessionId);

@@ -35,7 +35,7 @@ export interface TestApi {
   /** Keys of the home workspace by scope; `other` has all scopes in another workspace. */
   keys: Record<Exclude<ApiKeyScope, 'operator'> | 'other', string>;
   logLines: string[];
-  /** What a worker would log about the jobs. */
+  /** Entries that a worker would log about the jobs. */
   jobReports: JobReport[];
   /** Uses the admin key of the home workspace unless the headers contain another one. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
@@ -52,7 +52,7 @@ export interface TestApi {
 
 type WorkDeps = Parameters<typeof handleJob>[0];
 
-/** Without one more ingested: a large transcript takes a while on a busy machine. */
+/** Without one more ingested, because a large transcript takes a while on a busy machine. */
 const WORK_TIMEOUT_MS = 300_000;
 
 /** A listening API with a separate database, a folder store and the real queue. */

@@ -1,4 +1,4 @@
-/** A line of a transcript: a prompt, or an answer with usage. */
+/** A line of a transcript, a prompt, or an answer with usage. */
 export function toLine(sessionId: string, index: number, fields: Record<string, unknown> = {}): string {
   const timestamp = new Date(Date.UTC(2026, 0, 1, 0, 0, index)).toISOString();
   const envelope = { sessionId, uuid: `uuid-${index}`, parentUuid: null, timestamp, cwd: '/home/ada/app' };

@@ -30,7 +30,7 @@ const MAX_FRAMES = 1000;
 const INPUT_STEP_BYTES = 1024 ** 2;
 
 /**
- * Decodes a request body: all consecutive gzip members or zstd frames. Errors of `source` pass through. Throws
+ * Decodes a request body, with all consecutive gzip members or zstd frames. Errors of `source` pass through. Throws
  * ProblemError `broken-encoding` for damaged, truncated or foreign data; what was decoded before is then useless.
  */
 export async function* decodeBody(source: AsyncIterable<Buffer>, encoding: UploadEncoding): AsyncGenerator<Buffer> {

@@ -84,7 +84,7 @@ function invalid(name: string, what: string, cause?: unknown): ProblemError {
 }
 
 /**
- * The bytes, unchanged; fails after the last one if the digests do not match, so that nothing is kept. `trailers` is
+ * The bytes, unchanged; fails after the last one if the digests do not match, so that nothing is stored. `trailers` is
  * called after the last byte; of its digests, sha-256 is verified. Throws ProblemError `digest-mismatch`.
  */
 export async function* verifyDigests(

@@ -6,18 +6,18 @@ export interface BodyLimits {
   idleTimeoutMs: number;
   /** Bytes that may still come, over all streams that share these limits. */
   remainingBytes: number;
-  /** How long in total, in milliseconds, to keep waiting for the client; every byte received adds to it. */
+  /** The total time, in millisecondsto wait for the client; every byte received adds to it. */
   patienceMs: number;
 }
 
 /** Otherwise a client that sends very slowly would hold an upload slot forever; a slower link is useless. */
 const MIN_BYTES_PER_SECOND = 1024;
-/** Slower clients are given up after about this long. */
+/** Slower clients are disconnected after about this time. */
 export const MAX_PATIENCE_MS = 10 * 60_000;
 
 /**
- * The bytes of a request or of part of it, as they arrive. Throws ProblemError if the client is silent for too long or
- * sends too much, and errors that `toProblem` makes of the stream's own. Does not destroy the stream when left early:
+ * The bytes of a request or a part, as they arrive. Throws ProblemError if the client is silent for too long or sends
+ * too much, and errors that `toProblem` makes of the stream's own. Does not destroy the stream when left early, because
  * the connection is still needed for the answer, and later parts may be needed.
  */
 export async function* readBody(
@@ -40,7 +40,7 @@ export async function* readBody(
       yield step.value;
     }
   } finally {
-    // Not awaited: after a timeout, the previous read is still pending.
+    // Not awaited, because after a timeout, the previous read is still pending.
     chunks.return?.().catch(() => undefined);
   }
 }
@@ -52,7 +52,7 @@ export function toAborted(cause: unknown): ProblemError {
 
 /**
  * Throws ProblemError `upload-idle` if nothing arrives in time, or too little has arrived; the promise is then
- * abandoned. Only the time spent here counts: a slow store is not the client's fault.
+ * abandoned. Only the time spent here counts, because a slow store is not the client's fault.
  */
 export async function waitForClient<T>(
   promise: Promise<T>,
@@ -66,7 +66,7 @@ export async function waitForClient<T>(
     () => reject(isSlow ? toTooSlow() : new ProblemError('upload-idle', `No data for ${idleTimeoutMs} milliseconds`)),
     isSlow ? patienceMs : idleTimeoutMs,
   );
-  // If the timer wins, nobody observes the promise: its failure must not count as unhandled.
+  // If the timer wins, the promise has no observer. Its failure must not count as unhandled.
   promise.catch(() => undefined);
   try {
     return await Promise.race([promise, idle]);

@@ -8,13 +8,16 @@ import { ProblemError } from '../problems/problem-error.ts';
 import { toProblemError } from '../problems/to-problem-error.ts';
 
 interface UploadSlots {
-  /** Runs one upload of a key. Throws ProblemError `too-many-uploads` if all slots are taken, or all that one key may take. */
+  /**
+   * Runs one upload of a key. Throws ProblemError `too-many-uploads` if all slots are in use, or all that one key may
+   * take.
+   */
   run<T>(keyId: string, upload: () => Promise<T>): Promise<T>;
 }
 
 const RETRY_AFTER_SECONDS = 2;
 
-/** Each running upload has its own buffers: limiting their number bounds the process's memory. */
+/** Each running upload has its own buffers. Limiting their number bounds the process's memory. */
 export function createUploadSlots(maxConcurrentUploads: number): UploadSlots {
   const maxOfKey = toKeyShare(maxConcurrentUploads);
   const takenByKey = new Map<string, number>();

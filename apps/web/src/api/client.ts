@@ -108,7 +108,7 @@ export type Answer<R extends Route> = Routes[R][1];
 /** Values of `{…}` in a route. */
 export type Parameters = Readonly<Record<string, string>>;
 
-/** What the API says went wrong, or that it cannot be reached (status 0). */
+/** The fault that the API names, or that it cannot be reached (status 0). */
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly status: number;
@@ -126,7 +126,7 @@ const SIGNED_IN: typeof SIGNED_IN_PATH = '/signed-in/';
 const PAGE_KEY = 'recount-page';
 
 /**
- * Keeps the page's secret, which is part of the path of every request, in this origin's storage: pages of other ports
+ * Keeps the page's secret, which is part of the path of every request, in this origin's storage. Pages of other ports
  * cannot read it, so that their servers never get the cookie. Undefined forgets it.
  */
 export function keepPageSecret(page: string | undefined): void {
@@ -134,7 +134,7 @@ export function keepPageSecret(page: string | undefined): void {
   else localStorage.setItem(PAGE_KEY, page);
 }
 
-/** The path to request a route at: below that of the signed-in page. */
+/** The request path of a route, below the path of the signed-in page. */
 function toSignedIn(path: string): string {
   const page = localStorage.getItem(PAGE_KEY) ?? '';
   return path.startsWith('/v1/') && /^[\w-]{43}$/.test(page) ? `${SIGNED_IN}${page}${path}` : path;

@@ -20,7 +20,7 @@ interface AnswerOptions<R extends Route> {
   refetchIntervalMs?: number | ((answer: Answer<R> | undefined) => number);
 }
 
-/** The answer of a route; the previous one is kept while one with other parameters is loading. */
+/** The answer of a route; the previous one stays while one with other parameters is loading. */
 export function useAnswer<R extends Route>(
   route: R,
   query: Query<R>,

@@ -56,7 +56,7 @@ function followRunning(onChange: (isStreaming: boolean) => void): () => void {
   };
 }
 
-/** What is running now, as it happens; polled every five seconds if the stream fails. */
+/** Running sessions, as they happen; polled every five seconds if the stream fails. */
 export function useRunning(): UseQueryResult<LiveList> {
   const [isStreaming, setIsStreaming] = useState(false);
   useEffect(() => followRunning(setIsStreaming), []);

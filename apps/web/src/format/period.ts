@@ -14,7 +14,7 @@ export const PERIODS = [
 export const DEFAULT_PERIOD = '30d';
 
 export interface Period {
-  /** Dates in the viewer's time zone; `to` is the day after the last one. Undefined: unbounded. */
+  /** Dates in the viewer's time zone; `to` is the day after the last one. Undefined means unbounded. */
   from?: string | undefined;
   to?: string | undefined;
 }

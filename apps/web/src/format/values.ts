@@ -48,12 +48,12 @@ export const formatCompact = (value: number | null): string => (value === null ?
 
 export const formatPercent = (value: number | null): string => (value === null ? '–' : percent.format(value));
 
-/** Growth above this factor is stated as a factor: a percentage of many digits says nothing. */
+/** Growth above this factor is stated as a factor, because a percentage of many digits says nothing. */
 const MAX_PERCENT_FACTOR = 10;
 
 /**
- * `+12.5% on`, `−3.0% on` or `270 times`: what a figure is to the earlier one. Undefined if there is nothing to compare
- * with.
+ * `+12.5% on`, `−3.0% on` or `270 times`, the figure compared with the earlier one. Undefined if there is nothing to
+ * compare with.
  */
 export function formatChange(now: number | null, before: number | null | undefined): string | undefined {
   if (now === null || before === null || before === undefined || before <= 0) return undefined;
@@ -106,7 +106,7 @@ export const formatFullTime = (iso: string | null): string =>
   iso === null ? 'time unknown' : full.format(new Date(iso));
 export const formatClock = (iso: string | null): string => (iso === null ? '' : clock.format(new Date(iso)));
 
-/** The last two parts of a path, by which people recognise it. */
+/** The last two parts of a paththat people recognise it by. */
 export function toShortPath(path: string | null): string {
   if (path === null) return '–';
   const parts = path.split(/[\\/]/).filter((part) => part !== '');
@@ -117,6 +117,6 @@ export function toShortPath(path: string | null): string {
 export const toShortModel = (model: string | null): string =>
   model === null ? 'no model' : toVisible(model.replace(/^claude-/, '').replace(/-20\d{6}$/, ''));
 
-/** What reports of usage count as sessions: see docs/accuracy.md#counts-of-sessions. */
+/** The definition of sessions in reports of usage, see docs/accuracy.md#counts-of-sessions. */
 export const SESSIONS_OF_USAGE =
   'Sessions that contain an API response of this time. One with responses in several rows is in each row, and once in the total. The list of sessions also shows sessions that were active without a response.';

@@ -1,7 +1,7 @@
-/** A page: a folder here, and a line in PAGES. Its code and styles are loaded when it is first opened. */
+/** A page, a folder here, and a line in PAGES. Its code and styles are loaded when it is first opened. */
 export interface Page {
   path: string;
-  /** Label in the menu; undefined: not in the menu. */
+  /** Label in the menu; undefined means not in the menu. */
   label?: string;
   load: () => Promise<Record<string, unknown>>;
   /** Name of the component that `load` exports. */

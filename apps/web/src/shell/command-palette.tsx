@@ -97,7 +97,7 @@ const toResultCommand = ({ snippet, project, ...result }: SearchResult): Command
   return {
     id: `${result.message_id} ${result.block_order}`,
     label: toTitle(result),
-    // The project first: the rest is cut, and often says the same as the title.
+    // The project first, because the rest is cut, and often says the same as the title.
     detail: `${toShortPath(project)} · ${toVisible(words.trim().slice(0, 160))}`,
     href: `/sessions/${encodeURIComponent(result.session_id)}?message=${result.message_id}`,
   };

@@ -16,7 +16,7 @@ const KeyHelp = lazy(async () => ({ default: (await import('./key-help.tsx')).Ke
 
 type Dialog = 'palette' | 'help';
 
-/** The frame of every page: the menu, the signed-in user, and global keyboard shortcuts. */
+/** The frame of every page, with the menu, the signed-in user, and global keyboard shortcuts. */
 export function Shell(): ReactNode {
   const { pathname } = useLocation();
   return pathname === '/sign-in' ? (

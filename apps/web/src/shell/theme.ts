@@ -8,7 +8,7 @@ export function readTheme(): Theme {
   return THEMES.find((theme) => theme === stored) ?? 'system';
 }
 
-/** The styles follow `color-scheme`: the system's, or as chosen. */
+/** The styles follow `color-scheme`, which is the system's, or as chosen. */
 export function applyTheme(theme: Theme): void {
   document.documentElement.style.colorScheme = theme === 'system' ? 'light dark' : theme;
   if (theme === 'system') localStorage.removeItem(KEY);

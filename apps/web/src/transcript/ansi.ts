@@ -32,7 +32,7 @@ const ENDS: Readonly<Record<number, readonly string[]>> = {
   29: ['strike'],
 };
 
-/** Splits terminal output into pieces: colours and styles become classes, all other escape sequences are removed. */
+/** Splits terminal output into pieces. Colours and styles become classes, all other escape sequences are removed. */
 export function parseAnsi(text: string): AnsiPiece[] {
   if (!text.includes('\u001b')) return [{ text, classes: '' }];
   if (text.length > MAX_COLOURED_LENGTH) return [{ text: text.replace(ESCAPE, ''), classes: '' }];

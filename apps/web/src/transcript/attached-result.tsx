@@ -8,15 +8,15 @@ import { Plain } from './fold.tsx';
 
 type Attachment = NonNullable<ContentBlock['attachment']>;
 
-/** More than anybody reads in a page, but little enough for a browser to lay out. */
+/** More than a person reads in a page, but little enough for a browser to lay out. */
 const MAX_SHOWN_BYTES = 256 * 1024;
 
 const toAttachmentUrl = ({ id, session_id }: Attachment, query: object = {}): string =>
   toUrl('/v1/sessions/{session_id}/attachments/{attachment_id}', { session_id, attachment_id: id }, query);
 
 /**
- * The full text of a result that was too large for its transcript: fetched on request and shown as text; the rest can
- * be downloaded.
+ * The full text of a result that was too large for its transcript. It is fetched on request and shown as text; the rest
+ * can be downloaded.
  */
 export function AttachedResult({ block }: { block: ContentBlock }): ReactNode {
   const { attachment } = block;

@@ -59,7 +59,7 @@ const Diff = memo(function Diff({ lines }: { lines: readonly DiffLine[] }): Reac
   );
 });
 
-/** The removed and added text of an edit: its first lines, and a button for the rest. */
+/** The removed and added text of an edit, with its first lines, and a button for the rest. */
 export function EditedText({ name, before, after }: { name: string; before: string; after: string }): ReactNode {
   const lines = useMemo(() => toDiffLines(before, after), [before, after]);
   const [isOpen, setOpen] = useExpanded(`${name} rest`);

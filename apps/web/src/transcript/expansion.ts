@@ -4,7 +4,7 @@ import { createContext, useContext, useSyncExternalStore } from 'react';
 export interface Expansion {
   isOpen(name: string, fallback: boolean): boolean;
   set(name: string, isOpen: boolean): void;
-  /** Sets everything, overriding earlier choices; undefined: each part's default. */
+  /** Sets everything, overriding earlier choices; undefined means each part's default. */
   setAll(isOpen: boolean | undefined): void;
   subscribe(listener: () => void): () => void;
 }
@@ -36,7 +36,7 @@ export function createExpansion(): Expansion {
 
 export const ExpansionContext = createContext<Expansion>(createExpansion());
 
-/** Whether something is expanded, and a function to change that. */
+/** The expanded state of something, and a function to change that. */
 export function useExpanded(name: string, fallback = false): [isOpen: boolean, set: (isOpen: boolean) => void] {
   const { isOpen, set, subscribe } = useContext(ExpansionContext);
   const current = useSyncExternalStore(subscribe, () => isOpen(name, fallback));

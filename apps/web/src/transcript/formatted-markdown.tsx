@@ -5,7 +5,7 @@ import { Code } from './code.tsx';
 const MAX_DEPTH = 20;
 
 /**
- * Markdown as elements. The text is hostile input: it becomes tokens, and tokens become elements made here, never HTML.
+ * Markdown as elements. The text is hostile input. It becomes tokens, and tokens become elements made here, never HTML.
  * HTML in it is shown as text; links only lead to web and mail addresses, and show their target; images are not loaded,
  * because that would reveal that someone is reading.
  */
@@ -65,7 +65,7 @@ function render(token: Tokens.Generic, depth: number): ReactNode {
   }
 }
 
-/** A link out of a transcript: opened in a new tab, without a referrer. */
+/** A link out of a transcript, opened in a new tab, without a referrer. */
 function Outside({ href, children }: { href: string; children: ReactNode }): ReactNode {
   if (!/^(https?:\/\/|mailto:)/i.test(href)) return <span title={href}>{children}</span>;
   return (

@@ -1,7 +1,7 @@
 import { toVisible } from '@recount/contract/conversation';
 import { lazy, memo, type ReactNode, Suspense } from 'react';
 
-/** Longer texts are shown unformatted: nobody reads them formatted, and a hostile one could take long. */
+/** Longer texts are shown unformatted. They are too long to be read, and a hostile one could take long. */
 const MAX_FORMATTED_LENGTH = 100_000;
 
 const FormattedMarkdown = lazy(async () => ({ default: (await import('./formatted-markdown.tsx')).FormattedMarkdown }));

@@ -11,8 +11,8 @@ const MEDIA_TYPE = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
 const MAX_JSON_DEPTH = 30;
 
 /**
- * Images in a line, in order, whatever its agent calls their fields: base64 beside a media type, or a `data:` URL.
- * Bitmaps only, because an SVG image is a document.
+ * Images in a line, in order, whatever its agent calls their fields. They are base64 beside a media type, or a `data:`
+ * URL. Bitmaps only, because an SVG image is a document.
  */
 function findImages(value: unknown, depth = 0): ImageData[] {
   if (depth > MAX_JSON_DEPTH) return [];

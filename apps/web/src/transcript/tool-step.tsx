@@ -29,7 +29,7 @@ const toInput = (value: unknown): Input => (typeof value === 'object' && value !
 /** Milliseconds since 1970; NaN if the time is unknown. */
 const toMs = (iso: string | null | undefined): number => (iso == null ? Number.NaN : Date.parse(iso));
 
-/** A tool call with its result: one line, which expands to both in suitable formats. */
+/** A tool call with its result, as one line, which expands to both in suitable formats. */
 export function ToolCall({
   step,
   timestamp,
@@ -196,7 +196,7 @@ function WholeLine({ block }: { block: ContentBlock }): ReactNode {
   );
 }
 
-/** Rows only describe images: their bytes are read from the raw line. */
+/** Rows only describe images. Their bytes are read from the raw line. */
 function ImagesOf({ block }: { block: ContentBlock }): ReactNode {
   const { transcriptId } = useContext(TranscriptContext);
   const [isOpen, setOpen] = useExpanded(`${block.id} images`);

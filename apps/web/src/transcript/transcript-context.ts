@@ -1,7 +1,7 @@
 import type { ContentBlock } from '@recount/contract';
 import { createContext, type ReactNode } from 'react';
 
-/** What the parts of a transcript need to know about the whole. */
+/** Facts about the whole transcript for its parts. */
 export interface TranscriptValue {
   transcriptId: string;
   sessionId: string;

@@ -152,7 +152,7 @@ function OtherBlock({ block, turn }: { block: ContentBlock; turn: Turn }): React
   );
 }
 
-/** Text that the agent's program added: collapsed, showing its beginning. */
+/** Text that the agent's program added, collapsed, showing its beginning. */
 function ContextText({ turn: { message, steps } }: { turn: Turn }): ReactNode {
   const isSummary = message.metadata.isCompactSummary === true;
   const text = steps.flatMap((step) => (step.kind === 'text' ? [step.block.content_text ?? ''] : [])).join('\n\n');
@@ -173,7 +173,7 @@ function ContextText({ turn: { message, steps } }: { turn: Turn }): ReactNode {
   );
 }
 
-/** A line between messages: a compaction, an API error, a hook's effect. */
+/** A line between messages, a compaction, an API error, a hook's effect. */
 function Notice({ turn: { message, steps } }: { turn: Turn }): ReactNode {
   const { metadata } = message;
   if (metadata.compactMetadata !== undefined && steps.length === 0)

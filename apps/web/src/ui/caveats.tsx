@@ -9,7 +9,7 @@ const SHOWN_MODELS = 5;
 
 /**
  * Known inaccuracies of a report, in sentences that say what they mean for its figures. `time` is the report's, as URL
- * parameters: models without a price link to their sessions in it.
+ * parameters. Models without a price link to their sessions in it.
  */
 export function Caveats({
   caveats,

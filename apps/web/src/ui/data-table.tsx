@@ -10,7 +10,7 @@ export interface Column<Row, Sort extends string = string> {
   hint?: string | undefined;
   /** As for `grid-template-columns`, with a minimum width in pixels: `minmax(200px, 2fr)` or `90px`. */
   width: string;
-  /** The API's sort key; undefined: the column is not sortable. */
+  /** The API's sort key; undefined if the column is not sortable. */
   sort?: Sort;
   /** Figures are right-aligned. */
   isFigure?: boolean;
@@ -31,7 +31,7 @@ interface DataTableProps<Row, Sort extends string> {
 
 const ROW_HEIGHT_PX = 33;
 const OVERSCAN_ROWS = 12;
-/** Distance from the end, in rows, at which more are loaded. */
+/** Distance from the end, in rows, where more are loaded. */
 const MARGIN_ROWS = 60;
 
 /**
@@ -76,7 +76,7 @@ export function DataTable<Row, Sort extends string>(props: DataTableProps<Row, S
     open(row);
   };
   const gridTemplateColumns = columns.map(({ width }) => width).join(' ');
-  // Each row is a separate grid: without a common width, its columns would be as wide as its own texts.
+  // Each row is a separate grid, because without a common width, its columns would be as wide as its own texts.
   const minWidth = columns.reduce((sum, { width }) => sum + Number(/(\d+)px/.exec(width)?.[1] ?? 0), 0);
   return (
     <div

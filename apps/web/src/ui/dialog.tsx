@@ -7,7 +7,7 @@ export interface ModalProps {
   children: ReactNode;
 }
 
-/** A dialog over the page: takes the focus, gives it back, closes with Escape. */
+/** A dialog over the page. It takes the focus, gives it back, closes with Escape. */
 export function ModalDialog({ title, close, children }: ModalProps): ReactNode {
   return (
     <Dialog.Root open onOpenChange={(isOpen) => isOpen || close()}>

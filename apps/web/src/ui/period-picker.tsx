@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { PERIODS, toDatesLabel } from '../format/period.ts';
 import type { UrlChange, UrlState } from './use-url-state.ts';
 
-/** Chooses the period of a page: by name, or by the dates in its URL (`from`, `to`). */
+/** Chooses the period of a page by name, or by the dates in its URL (`from`, `to`). */
 export function PeriodPicker({
   state,
   fallback,

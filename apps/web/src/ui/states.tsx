@@ -8,7 +8,7 @@ export const Loading = ({ what = 'Loading' }: { what?: string }): ReactNode => (
   </p>
 );
 
-/** Shown if there is nothing: what that means, and what to do next. */
+/** Shown if there is nothing, with what that means, and what to do next. */
 export const Empty = ({ title, children }: { title: string; children?: ReactNode }): ReactNode => (
   <div className="state">
     <p className="state-title">{title}</p>

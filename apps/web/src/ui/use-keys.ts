@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'react';
 
 type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
-/** Whether a key belongs to the focused element: a field, or an open menu or dialog. */
+/** True if a key belongs to the focused element, such as a field, or an open menu or dialog. */
 function isTaken({ target }: KeyboardEvent): boolean {
   return (
     target instanceof Element &&

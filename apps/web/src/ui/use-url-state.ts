@@ -29,7 +29,7 @@ export function useUrlState(): [UrlState, (change: UrlChange, options?: { replac
   return [state, change];
 }
 
-/** Like ordinary forms: every value is a string. */
+/** Like ordinary forms, because every value is a string. */
 export const parseSearch = (search: string): UrlState => Object.fromEntries(new URLSearchParams(search));
 
 export function stringifySearch(search: Record<string, unknown>): string {

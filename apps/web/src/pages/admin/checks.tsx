@@ -44,7 +44,9 @@ const INSTALLATION: CheckKind = {
   about: 'The same for the whole installation, including what belongs to no workspace.',
 };
 
-/** Checks whether everything is present and correct: started here, run by the server, whoever is watching. */
+/**
+ * Checks whether everything is present and correct. It is started here and run by the server, with or without a viewer.
+ */
 export function Checks(): ReactNode {
   const whoami = useAnswer('/v1/whoami', {});
   const list = useAnswer(

@@ -4,14 +4,14 @@ import type { DoctorFinding, DoctorReport } from '@recount/contract';
 export interface FindingGroup {
   id: string;
   count: number;
-  /** Whether someone must see to it. */
+  /** True if a person must act. */
   isSerious: boolean;
   what: string;
-  /** What to do; for repaired findings, what was done. */
+  /** The advice; for repaired findings, the action taken. */
   todo: string;
   /** Ids of the transcripts. */
   transcriptIds: string[];
-  /** Keys of objects, ids of streams, names of tables: whatever else identifies them. */
+  /** Keys of objects, ids of streams, names of tables, or whatever else identifies them. */
   names: string[];
 }
 
@@ -115,11 +115,11 @@ const isHarmless = ({ kind, obstacle }: DoctorFinding): boolean =>
   kind === 'orphan-attachment' ||
   kind === 'unfinished-deletion';
 
-/** Whether a repair does something about it. */
+/** True if a repair helps. */
 const isRepairable = (finding: DoctorFinding): boolean =>
   !finding.fixed && (isHarmless(finding) || finding.kind === 'lost-job');
 
-/** Whether someone must see to it. */
+/** True if a person must act. */
 function isSeriousFinding(finding: DoctorFinding): boolean {
   if (finding.kind === 'notice') return false;
   if (finding.kind === 'search-behind') return (finding.failingSessions ?? 0) > 0;

@@ -40,7 +40,7 @@ const GRACES = [
 const createKey = async (body: ApiKeyRequest): Promise<ApiKeySecret> =>
   (await (await send('POST', '/v1/keys', body)).json()) as ApiKeySecret;
 
-/** The workspace's keys: creates, rotates and revokes them. A secret is shown once. */
+/** The workspace's keys. Creates, rotates and revokes them. A secret is shown once. */
 export function Keys(): ReactNode {
   const keys = useAnswer('/v1/keys', {}, { refetchIntervalMs: REFETCH_MS });
   const whoami = useAnswer('/v1/whoami', {});

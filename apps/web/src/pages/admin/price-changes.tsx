@@ -66,7 +66,7 @@ function Effect({ override }: { override: Override }): ReactNode {
 
 const toKey = ({ model, startsAt }: Override): string => `${model} ${startsAt ?? ''}`;
 
-/** The text is typed by a person: it may be anything, or unfinished. */
+/** The text is typed by a person, so it may be anything, or unfinished. */
 function toChange(
   stored: readonly Override[],
   text: string,

@@ -96,7 +96,7 @@ function Overrides({ current }: { current: WorkspacePrices }): ReactNode {
   );
 }
 
-/** Each model's cost at current prices: rates are looked up once, and stored with each response. */
+/** Each model's cost at current prices. Rates are looked up once, and stored with each response. */
 function Effect(): ReactNode {
   const models = useAnswer('/v1/analytics/models', { time_zone: TIME_ZONE });
   return (

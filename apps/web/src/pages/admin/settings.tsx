@@ -11,7 +11,7 @@ const REDACTIONS = [
   ['rows-and-raw', 'A redacted copy also replaces the raw transcript'],
 ] as const;
 
-/** How secrets are handled, and how long texts and bytes are kept. */
+/** The handling of secrets, and the retention of texts and bytes. */
 export function Settings(): ReactNode {
   const settings = useAnswer('/v1/settings', {});
   return (
@@ -26,7 +26,7 @@ const toDays = (value: FormDataEntryValue | null): number | null =>
   value === null || value === '' ? null : Number(value);
 const toText = (days: number | null): string => (days === null ? 'forever' : `${days} days`);
 
-/** What a change would delete, one sentence each. */
+/** The deletions of a change, one sentence each. */
 function toDeletions(current: WorkspaceSettings, next: WorkspaceSettings): string[] {
   const isShorter = (before: number | null, after: number | null): boolean =>
     after !== null && (before === null || after < before);

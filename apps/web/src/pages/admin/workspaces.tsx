@@ -11,12 +11,12 @@ import { WideTable } from './wide-table.tsx';
 type Workspace = WorkspaceList['workspaces'][number];
 
 const MAX_NAME_LENGTH = 100;
-/** The workspace that commands use if they name none: the API does not rename it. */
+/** The workspace that commands use if they name none, and the API does not rename it. */
 const DEFAULT_WORKSPACE = 'default';
 
 const readName = (form: HTMLFormElement): string => String(new FormData(form).get('name')).trim();
 
-/** The current workspace; for operators, all of them by name. */
+/** The current workspace; for operators, all workspaces by name. */
 export function Workspaces(): ReactNode {
   const whoami = useAnswer('/v1/whoami', {});
   return (

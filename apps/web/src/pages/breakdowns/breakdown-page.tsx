@@ -23,7 +23,7 @@ export const ModelsPage = (): ReactNode => <BreakdownPage title="Models" breakdo
 export const SubagentsPage = (): ReactNode => <BreakdownPage title="Sub-agents" breakdowns={BREAKDOWNS.subagents} />;
 export const PeoplePage = (): ReactNode => <BreakdownPage title="People and machines" breakdowns={BREAKDOWNS.people} />;
 
-/** A report: its totals, its course day by day, and its rows, each of which links to its sessions. */
+/** A report with its totals, its course day by day, and its rows, and each row links to its sessions. */
 function BreakdownPage({ title, breakdowns }: { title: string; breakdowns: readonly Breakdown[] }): ReactNode {
   const [url, change] = useUrlState();
   const { fallback, isKnown } = useDefaultPeriod(url);

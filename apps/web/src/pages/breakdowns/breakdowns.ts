@@ -6,7 +6,7 @@ export type FigureKind = 'money' | 'tokens' | 'count' | 'percent' | 'duration' |
 
 interface FigureColumn<Row> {
   label: string;
-  /** What is counted, if the label does not say all of it. */
+  /** An explanation of the count, if the label is not enough. */
   hint?: string;
   kind: FigureKind;
   value: (row: Row) => number | null | undefined;
@@ -16,12 +16,12 @@ interface FigureColumn<Row> {
 type ReportRoute = Extract<Route, `/v1/analytics/${string}`>;
 type RowOf<R extends ReportRoute> = Answer<R>['rows'][number];
 
-/** How a page shows a report: what its rows are about, their figures, and a link to their sessions. */
+/** The form of a report on a page, with the subject of its rows, their figures, and a link to their sessions. */
 export interface Breakdown<R extends ReportRoute = ReportRoute, Row = RowOf<R>> {
   /** Name in the URL. */
   id: string;
   label: string;
-  /** What a row is about, as the heading of the first column. */
+  /** The subject of a row, as the heading of the first column. */
   noun: string;
   route: R;
   query: Query<R>;
@@ -35,7 +35,7 @@ export interface Breakdown<R extends ReportRoute = ReportRoute, Row = RowOf<R>> 
   columns: readonly FigureColumn<Row>[];
   /** The same figures over all rows. */
   totals: readonly FigureColumn<Answer<R>['totals']>[];
-  /** How to request the report by days; undefined if that is not possible. */
+  /** The request for the report by days; undefined if that is not possible. */
   trend?: { query: Query<R>; day: (row: Row) => string | null | undefined; column: FigureColumn<Row> };
 }
 
@@ -52,7 +52,7 @@ const percent = figure('percent');
 const duration = figure('duration');
 const bytes = figure('bytes');
 
-/** Hints to the counts of sessions, which count what their report is about: see docs/accuracy.md#counts-of-sessions. */
+/** Hints to the counts of sessions, which count what their report is about. See docs/accuracy.md#counts-of-sessions. */
 const sessionsOfUsage = <Row extends { sessions: number }>(): FigureColumn<Row> => ({
   ...count<Row>('Sessions', (row) => row.sessions),
   hint: SESSIONS_OF_USAGE,

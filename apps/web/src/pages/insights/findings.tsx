@@ -18,9 +18,9 @@ type Figure = 'times' | 'pause' | 'tokens' | 'estimated' | 'cost';
 
 interface Kind {
   label: string;
-  /** What it is, and what its cost means. */
+  /** An explanation of the finding and its cost. */
   explanation: string;
-  /** What to do about it. */
+  /** Advice for the reader. */
   advice: string;
   figures: readonly Figure[];
 }
@@ -79,7 +79,7 @@ const KINDS: Readonly<Record<FindingKind, Kind>> = {
 const ORDER = Object.keys(KINDS) as FindingKind[];
 const SHOWN_ROWS = 200;
 
-/** The kinds of findings, and the findings of the selected kind: each links to its message. */
+/** The kinds of findings, and the findings of the selected kind. Each links to its message. */
 export function Findings({
   filter,
   state,

@@ -17,7 +17,7 @@ const SHOWN_ROWS = 10;
 
 type Search = Record<string, string>;
 
-/** Measured waste: each row links to its sessions. */
+/** Measured waste. Each row links to its sessions. */
 export function InsightsPage(): ReactNode {
   const [state, change] = useUrlState();
   const { fallback, isKnown } = useDefaultPeriod(state);
@@ -47,7 +47,7 @@ function Section({ id, title, children }: { id: string; title: string; children:
   );
 }
 
-/** A table of findings: the first column names the subject. */
+/** A table of findings. The first column names the subject. */
 function Evidence({ label, head, rows }: { label: string; head: readonly string[]; rows: ReactNode[][] }): ReactNode {
   if (rows.length === 0) return <p className="muted">Nothing in this time range.</p>;
   return (

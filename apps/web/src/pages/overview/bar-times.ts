@@ -2,8 +2,8 @@ import { addDays } from '../../format/period.ts';
 import type { Step } from './choices.ts';
 
 /**
- * The times of all bars in order, including those without data. Hours are left unchanged: their names include the
- * zone's offset, so the repeated hour of a clock change stays two bars.
+ * The times of all bars in order, including those without data. Hours are left unchanged, because their names include
+ * the zone's offset, so the repeated hour of a clock change stays two bars.
  */
 export function fillTimes(found: readonly string[], step: Step): string[] {
   if (step === 'hour') return [...new Set(found)].sort((a, b) => Date.parse(a) - Date.parse(b));

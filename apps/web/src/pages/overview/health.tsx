@@ -7,7 +7,7 @@ import { Answered } from '../../ui/states.tsx';
 
 const INTERVAL_MS = 5000;
 
-/** What is running now, and the state of ingestion. */
+/** Running sessions, and the state of ingestion. */
 export function Health(): ReactNode {
   const live = useRunning();
   const ingestion = useAnswer('/v1/ingestion', {}, { refetchIntervalMs: INTERVAL_MS });

@@ -90,7 +90,7 @@ export function HeatMap({ metric }: { metric: Metric }): ReactNode {
   );
 }
 
-/** The month's label above the week in which it begins. */
+/** The month's label above the week where it begins. */
 function toMonthLabel(monday: string): string {
   return Number(monday.slice(8)) <= 7 ? monthName.format(new Date(`${monday}T00:00:00Z`)) : '';
 }

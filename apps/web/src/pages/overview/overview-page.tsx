@@ -29,7 +29,7 @@ function toDays({ from, to }: Period): number {
 
 const toDefaultStep = (days: number): Step => (days <= 2 ? 'hour' : days <= 120 ? 'day' : 'week');
 
-/** Where money and tokens go, and the state of the installation. */
+/** The use of money and tokens, and the state of the installation. */
 export function OverviewPage(): ReactNode {
   const [state, change] = useUrlState();
   const { fallback, isKnown } = useDefaultPeriod(state);

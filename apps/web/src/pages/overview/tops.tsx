@@ -12,7 +12,7 @@ const SHOWN_ROWS = 8;
 type Filter = Pick<Query<'/v1/analytics/usage'>, 'from' | 'to' | 'time_zone'>;
 
 /** The largest contributors; each row links to its sessions. */
-/** `time`: of the sessions that a row leads to. */
+/** The `time` of the sessions that a row leads to. */
 type TopsProps = { query: Filter; time: Record<string, string> };
 
 export function Tops({ query, time }: TopsProps): ReactNode {

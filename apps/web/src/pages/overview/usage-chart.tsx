@@ -43,7 +43,7 @@ const formatValue = (value: number | null, metric: Metric): string =>
   metric === 'cost' ? formatMoney(value) : formatCompact(value);
 
 /**
- * Stacked bars: every bar's total and every part are figures of the API. Drag over bars to zoom in; click one to see
+ * Stacked bars. Every bar's total and every part are figures of the API. Drag over bars to zoom in; click one to see
  * its figures.
  */
 export function UsageChart({ totals, query, time, step, by, metric, zoom }: ChartProps): ReactNode {

@@ -7,12 +7,12 @@ export type LiveItem = { id: string; streamId: string } & (
   | { kind: 'tool'; step: ToolStep; timestamp: string }
 );
 
-/** What streams have reported so far, newest last. */
+/** The reports of streams so far, newest last. */
 export interface LiveStory {
   items: readonly LiveItem[];
-  /** Number of earlier items that were dropped: the transcript will have them when the run has ended. */
+  /** Number of earlier items that were dropped. The transcript will have them when the run has ended. */
   droppedCount: number;
-  /** What the agent is doing right now, in its own words; empty if it does not say. */
+  /** The agent's current activity, in its own words; empty if it does not say. */
   status: string;
   endedStreamIds: readonly string[];
 }

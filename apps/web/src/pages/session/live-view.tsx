@@ -12,7 +12,7 @@ import { refreshSession } from './use-unsettled-streams.ts';
 /** Within this distance of the end, the page scrolls along with new content. */
 const NEAR_END_PX = 200;
 
-/** What running agents say and do, live. */
+/** The words and actions of running agents, live. */
 export function LiveView({ sessionId, streams }: { sessionId: string; streams: readonly LiveStream[] }): ReactNode {
   const story = useLiveStory(sessionId, streams.length > 0);
   const endedCount = story.endedStreamIds.length;

@@ -17,7 +17,7 @@ const NO_TIMELINE = (
 
 const TYPING_PAUSE_MS = 250;
 
-/** The whole conversation as one document, which this page is not: secrets replaced, sub-agents included. */
+/** The whole conversation as one document, which this page is not. Secrets are replaced, sub-agents included. */
 const PRINTABLE = { format: 'html', download: false, time_zone: TIME_ZONE };
 
 export type Matches = (turn: OutlineTurn) => boolean;
@@ -27,7 +27,7 @@ export const isPrompt: Matches = ({ kind }) => kind === 'prompt';
 export const isError: Matches = ({ is_error }) => is_error;
 const isEdit: Matches = ({ is_edit }) => is_edit;
 
-/** The sticky top of a conversation: its timeline and navigation. */
+/** The sticky top of a conversation, with its timeline and navigation. */
 export function ReaderBar({
   ref,
   session,

@@ -25,7 +25,7 @@ const ESTIMATED_TURN_PX = 120;
 const OVERSCAN_TURNS = 4;
 
 /**
- * The conversation: an outline of all turns, with texts only for visible ones, which alone are in the document.
+ * The conversation, as an outline of all turns, with texts only for visible ones, which alone are in the document.
  * Navigated by keys, buttons, timeline, search and links.
  */
 export function Reader({
@@ -125,7 +125,7 @@ function useMeasuredTop(list: RefObject<HTMLElement | null>, bar: RefObject<HTML
   const [barHeightPx, setBarHeightPx] = useState(0);
   useLayoutEffect(() => {
     setMarginPx(list.current?.offsetTop ?? 0);
-    // Sticky elements cover the scroll target: this bar, and on phones the menu above it.
+    // Sticky elements cover the scroll target. They are this bar, and on phones the menu above it.
     if (bar.current !== null)
       setBarHeightPx(bar.current.offsetHeight + (Number.parseFloat(getComputedStyle(bar.current).top) || 0));
   });

@@ -8,7 +8,7 @@ import { Count } from '../../ui/figures.tsx';
 
 const SHOWN_PULL_REQUESTS = 20;
 
-/** What its edits changed; undefined until known, and if it edited nothing. */
+/** The changes of its edits; undefined until known, and if it edited nothing. */
 export function useSessionChanges(
   session: SessionDetail,
   transcriptId: string | undefined,

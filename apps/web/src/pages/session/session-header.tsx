@@ -52,7 +52,7 @@ export function SessionHeader({
   );
 }
 
-/** Where it ran, and what it worked on. */
+/** The place of a session, and its subject. */
 const Facts = ({ session }: { session: SessionDetail }): ReactNode => (
   <p className="session-facts">
     {(session.live?.running_count ?? 0) > 0 && <span className="tag running">running now</span>}

@@ -25,14 +25,14 @@ const MAX_SUBAGENTS = 500;
 /** Polling interval while a session's first stream runs and there is no transcript. */
 const FIRST_TRANSCRIPT_MS = 5000;
 
-/** A session: its totals, its conversation, and its activity while it runs. */
+/** A session with its totals, its conversation, and its activity while it runs. */
 export function SessionPage(): ReactNode {
   const { sessionId = '' } = useParams({ strict: false }) as { sessionId?: string };
   return <SessionOrStream key={sessionId} sessionId={sessionId} />;
 }
 
 /**
- * A session whose first stream is still running has no transcript, and so no figures: only its live output is shown.
+ * A session whose first stream is still running has no transcript, and so no figures. Only its live output is shown.
  */
 function SessionOrStream({ sessionId }: { sessionId: string }): ReactNode {
   const [wasMissing, setWasMissing] = useState(false);

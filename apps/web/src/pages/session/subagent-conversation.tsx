@@ -6,7 +6,7 @@ import { TurnView } from '../../transcript/turn.tsx';
 import { Failure, Loading } from '../../ui/states.tsx';
 import { useConversation } from './use-conversation.ts';
 
-/** What a sub-agent said and did, within the session that started it. */
+/** The conversation of a sub-agent, within the session that started it. */
 export function SubagentConversation({ session }: { session: Session }): ReactNode {
   const outer = useContext(TranscriptContext);
   const { turns, transcriptId, error, retry, loadMore, isFetching } = useConversation(

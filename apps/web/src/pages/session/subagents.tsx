@@ -14,8 +14,8 @@ const COMPARED_LENGTH = 900;
 const normalise = (text: string): string => text.trim().replace(/\s+/g, ' ').slice(0, COMPARED_LENGTH);
 
 /**
- * Finds the session that a call started: the sub-agent whose first prompt is the call's. Agents name sub-agents in
- * different ways, but all of them pass on the prompt.
+ * Finds the session that a call started. It is the sub-agent whose first prompt is the call's. Agents name sub-agents
+ * in different ways, but all pass on the prompt.
  */
 export function createSubagentRenderer(subagents: readonly Session[]): (use: ContentBlock) => ReactNode {
   const byPrompt = new Map(

@@ -6,7 +6,7 @@ const HEIGHT_PX = 46;
 const ERROR_PX = 4;
 
 /**
- * The session at a glance, one stroke for each message: height is the context, the darker part cost; prompts and errors
+ * The session at a glance, one stroke for each message. Height is the context, the darker part cost; prompts and errors
  * are marked. Clicking scrolls there.
  */
 export const Timeline = memo(function Timeline({
@@ -54,7 +54,7 @@ export const Timeline = memo(function Timeline({
   );
 });
 
-/** What one stroke shows: a turn, or, if there are very many, the highest of all turns on a pixel. */
+/** The subject of one stroke, which is a turn, or, if there are very many, the highest of all turns on a pixel. */
 interface Stroke {
   tokens: number;
   cost: number;

@@ -1,9 +1,9 @@
 import type { Outline, OutlineTurn } from '@recount/contract';
 
-/** Messages that are loaded together: those of consecutive turns, with the results between them. */
+/** Messages that are loaded together. They are those of consecutive turns, with the results between them. */
 export interface TurnPage {
   index: number;
-  /** Undefined: from the beginning. */
+  /** Undefined means from the beginning. */
   fromMessageId: string | undefined;
   messageCount: number;
 }
@@ -33,7 +33,7 @@ function findPage(turns: readonly OutlineTurn[], ordinal: number): number {
   return low;
 }
 
-/** Pages needed for one turn: its own, and those with the results of its calls. */
+/** Pages needed for one turn, its own, and those with the results of its calls. */
 export function toPagesOfTurn(turns: readonly OutlineTurn[], index: number): number[] {
   const results = (turns[index]?.result_ordinals ?? []).map((ordinal) => findPage(turns, ordinal));
   return [...new Set([Math.floor(index / TURNS_PER_PAGE), ...results])];

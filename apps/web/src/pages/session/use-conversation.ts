@@ -9,14 +9,14 @@ interface Conversation {
   turns: Turn[];
   /** The transcript whose messages these are. */
   transcriptId: string;
-  /** Undefined: everything is loaded. */
+  /** Undefined means everything is loaded. */
   loadMore: (() => void) | undefined;
   isFetching: boolean;
   error: Error | null;
   retry: () => void;
 }
 
-/** The conversation of a session from its beginning, as far as it has been loaded. */
+/** The conversation of a session from its beginningup to the last loaded page. */
 export function useConversation(sessionId: string, revision: string): Conversation {
   const pages = useInfiniteQuery({
     queryKey: ['conversation', sessionId, revision],

@@ -16,7 +16,7 @@ const EVENTS: readonly LiveEventName[] = [
 /** Events within this time are shown together. */
 const GATHERED_MS = 50;
 
-/** What the session's streams report while they run, by server-sent events; the browser reconnects by itself. */
+/** The reports of the session's streams while they run, by server-sent events; the browser reconnects by itself. */
 export function useLiveStory(sessionId: string, isRunning: boolean): LiveStory {
   const [story, setStory] = useState(EMPTY_STORY);
   useEffect(() => {

@@ -7,7 +7,7 @@ import { type TurnPage, toPagesOfTurn, toWantedPages } from './turn-pages.ts';
 import type { ConversationKey } from './use-outline.ts';
 
 const MAX_PAGE_MESSAGES = 500;
-/** How long turns are kept after scrolling past, for scrolling back. */
+/** The time that turns stay after scrolling past, for scrolling back. */
 const KEPT_MS = 30_000;
 
 interface LoadedPages {
@@ -17,7 +17,7 @@ interface LoadedPages {
 }
 
 export interface Turns {
-  /** Undefined: it, or a result of it, is not loaded yet. */
+  /** Undefined while it, or one of its results, is not loaded. */
   find: (index: number) => Turn | undefined;
   error: Error | null;
   retry: () => void;

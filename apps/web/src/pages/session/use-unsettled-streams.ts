@@ -5,7 +5,7 @@ import { queryClient, useAnswer } from '../../api/use-answer.ts';
 /** Polling interval until an ended stream has become a transcript. */
 const SETTLING_MS = 1000;
 
-/** Streams that are not in the transcripts yet: open ones and those that have just ended. */
+/** Streams that are not in the transcripts yet, both open ones and those that have just ended. */
 export function useUnsettledStreams(
   sessionId: string,
   session: SessionDetail | undefined,

@@ -3,13 +3,13 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { NO_TIME } from '../../format/period.ts';
 import { parseSearch, stringifySearch, type UrlState } from '../../ui/use-url-state.ts';
 
-/** Stored in this browser, for this recount address: a view is a name and the page's parameters. */
+/** Stored in this browser, for this recount address. A view is a name and the page's parameters. */
 const STORAGE_KEY = 'recount.session-views';
 const MAX_VIEWS = 50;
 
 interface View {
   name: string;
-  /** Query of the URL, including `?`; empty: everything. */
+  /** Query of the URL, including `?`; empty means everything. */
   search: string;
 }
 

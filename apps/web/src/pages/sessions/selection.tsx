@@ -63,7 +63,7 @@ interface DeletionProps {
   close: () => void;
 }
 
-/** Asks for confirmation and says what will be deleted. Deletes one after another: those that fail stay selected. */
+/** Asks for confirmation and says what will be deleted. Deletes one after another. Those that fail stay selected. */
 function Deletion({ sessions, choose, close }: DeletionProps): ReactNode {
   const [doneCount, setDoneCount] = useState(0);
   const remove = useMutation({

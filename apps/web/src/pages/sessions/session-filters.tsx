@@ -18,7 +18,7 @@ const FIELDS = [
   ['machine', 'Machine', 'machine'],
 ] as const;
 
-/** Filters set by links from other pages: shown only if set, and can be removed. */
+/** Filters set by links from other pages. They are shown only if set, and can be removed. */
 export const LINKED_FILTERS = [
   ['tool', 'Tool'],
   ['program', 'Program'],
@@ -41,12 +41,14 @@ function subscribeToPhone(listener: () => void): () => void {
 /** URL parameters that do not filter sessions. */
 const NO_FILTERS = ['sort', 'order', 'columns'];
 
-/** How many parameters of the URL leave sessions out. */
+/** The number of parameters of the URL that leave sessions out. */
 export const countFilters = (state: UrlState): number =>
   Object.entries(state).filter(([name, value]) => !NO_FILTERS.includes(name) && !(name === 'period' && value === 'all'))
     .length;
 
-/** What the table shows: each choice is a URL parameter. Collapsed if they would take half of the screen. */
+/**
+ * The choice of the table's content. Each choice is a URL parameter. Collapsed if they would take half of the screen.
+ */
 export function SessionFilters(props: { state: UrlState; change: Change; columns: string[] }): ReactNode {
   const isPhone = useSyncExternalStore(subscribeToPhone, () => PHONE.matches);
   if (!isPhone) return <FilterBar {...props} />;
@@ -75,7 +77,7 @@ function FilterBar({ state, change, columns }: { state: UrlState; change: Change
           value={dates ?? state.period ?? 'all'}
           onChange={({ target }) => change({ period: target.value, from: undefined, to: undefined })}
         >
-          {/* Chosen on another page, or by a link: it can be replaced here. */}
+          {/* Chosen on another page, or by a link. It can be replaced here. */}
           {dates !== undefined && <option value={dates}>{dates}</option>}
           {PERIODS.map(([id, label]) => (
             <option key={id} value={id}>

@@ -14,7 +14,7 @@ import { SavedViews } from './saved-views.tsx';
 import { countFilters, LINKED_FILTERS, SessionFilters } from './session-filters.tsx';
 import { toTitle } from './to-title.ts';
 
-/** Loaded with the first selection: it includes the deletion dialog. */
+/** Loaded with the first selection, because it includes the deletion dialog. */
 const SelectionBar = lazy(async () => ({ default: (await import('./selection.tsx')).SelectionBar }));
 
 const PAGE_ROWS = 200;

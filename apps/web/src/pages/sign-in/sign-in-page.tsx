@@ -4,14 +4,14 @@ import { keepPageSecret, request } from '../../api/client.ts';
 import { queryClient } from '../../api/use-answer.ts';
 import { useUrlState } from '../../ui/use-url-state.ts';
 
-/** Only a path on this server: a link must not redirect elsewhere. */
+/** Only a path on this server, because a link must not redirect elsewhere. */
 const toSafePath = (next: string | undefined): string => (next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/');
 
 async function signIn(route: string, secret: string, next: string | undefined): Promise<void> {
   const response = await request(route, { method: 'POST', headers: { authorization: `Bearer ${secret}` } });
   keepPageSecret(((await response.json()) as SignedIn).page);
   queryClient.clear();
-  // Not by the router: a full reload discards everything of the previous user.
+  // Not by the router, because a full reload discards everything of the previous user.
   location.replace(toSafePath(next));
 }
 

@@ -4,13 +4,13 @@ export interface RefusedFile {
   reason: string;
 }
 
-/** Why a file is not sent, in words that follow a number: nothing is wrong with it. */
+/** Why a file is not sent, in words that follow a number, because nothing is wrong with it. */
 export type LeftOut = 'by name' | 'as a link' | 'as neither file nor folder' | 'as an archive within an archive';
 
-/** What an archive holds, in its order: several members may have one name. */
+/** The content of an archive, in its order. Several members may have one name. */
 export type ArchiveMember = { name: string; bytes: Uint8Array<ArrayBuffer> } | RefusedFile | { leftOut: LeftOut };
 
-/** For an archive, packed or unpacked: all of it is held in memory. */
+/** For an archive, packed or unpacked. The whole is in memory. */
 export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024;
 /** As `recount backfill` takes them; OpenClaw renames sessions that were reset to `<id>.jsonl.reset.<time>`. */
 const TRANSCRIPT_NAME =

@@ -36,7 +36,7 @@ it('sends a file that was chosen by itself whatever its name, with the encoding 
   ]);
 });
 
-it('skips files in a folder whose names are not those of transcripts', async () => {
+it('skips files in a folder whose names do not fit transcripts', async () => {
   expect(await open(choose('folder/a.json', 'x'), choose('folder/picture.png', 'y'))).toEqual([
     { path: 'folder/a.json', body: 'x' },
     { leftOut: 'by name' },
@@ -64,7 +64,7 @@ it('says what to do if an archive cannot be opened', async () => {
   });
 });
 
-/** Zip archives of one member each, put together: fflate makes no two members of one name. */
+/** Zip archives of one member each, put together, because fflate makes no two members of one name. */
 function joinZips(first: Uint8Array, second: Uint8Array): Uint8Array {
   const directoryOf = (zip: Uint8Array): number => new DataView(zip.buffer).getUint32(zip.length - 22 + 16, true);
   const [a, b] = [directoryOf(first), directoryOf(second)];

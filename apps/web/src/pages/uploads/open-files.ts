@@ -16,7 +16,7 @@ export interface ChosenFile {
   file: File;
 }
 
-/** A file to send: one transcript. */
+/** A file to send, which is one transcript. */
 export interface OpenedFile {
   path: string;
   body: Blob;
@@ -67,7 +67,7 @@ async function listEntry(entry: FileSystemEntry): Promise<(ChosenFile | RefusedF
 
 /**
  * Opens archives, and leaves out files in folders and archives whose name is not a transcript's; files chosen directly
- * are kept. Nothing is passed over: `leftOut` says why one file is not sent.
+ * are sent. Nothing is passed over. `leftOut` says why one file is not sent.
  */
 export async function* openFiles(
   chosen: readonly (ChosenFile | RefusedFile)[],

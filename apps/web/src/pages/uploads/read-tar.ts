@@ -9,7 +9,7 @@ interface Header {
   sizeBytes: number;
 }
 
-/** What headers before a member say about it, or about all that follow. */
+/** The content of headers before a member about it, or about all that follow. */
 interface Extended {
   path?: string;
   sizeBytes?: number;

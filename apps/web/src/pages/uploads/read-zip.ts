@@ -122,7 +122,7 @@ function toType(mode: number): Entry['type'] {
   return type === REGULAR_TYPE || type === 0 ? 'file' : 'special';
 }
 
-/** Sizes and offset that do not fit into 32 bits: in the extra field with the number 1. */
+/** Sizes and offset that do not fit into 32 bits are in the extra field with the number 1. */
 function listZip64Values(view: DataView, start: number, end: number): number[] {
   for (let field = start; field + 4 <= end; field += 4 + view.getUint16(field + 2, true)) {
     if (view.getUint16(field, true) !== 1) continue;

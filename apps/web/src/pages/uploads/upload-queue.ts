@@ -18,9 +18,9 @@ export interface Upload {
 
 export interface UploadState {
   uploads: readonly Upload[];
-  /** How many files in folders and archives were not sent, by the reason. */
+  /** The number of files in folders and archives were not sent, by reason. */
   leftOut: ReadonlyMap<LeftOut, number>;
-  /** Whether folders or archives are being read. */
+  /** True while folders or archives are being read. */
   isOpening: boolean;
 }
 
@@ -44,7 +44,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Uploads since the page was loaded: they continue while other pages of the dashboard are open. */
+/** Uploads since the page was loaded. They continue while other pages of the dashboard are open. */
 export const useUploads = (): UploadState => useSyncExternalStore(subscribe, () => state);
 
 /** Opens and sends the chosen files. */

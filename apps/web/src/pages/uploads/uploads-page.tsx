@@ -12,7 +12,7 @@ import { addFiles, sendAgain, type Upload, type UploadState, useUploads } from '
 const SHOWN_UPLOADS = 30;
 const WATCH_INTERVAL_MS = 1500;
 
-/** Uploads transcripts, and shows the status of all of them. */
+/** Uploads transcripts, and shows the status of each. */
 export function UploadsPage(): ReactNode {
   return (
     <div className="uploads-page">
@@ -76,7 +76,7 @@ function DropZone(): ReactNode {
   );
 }
 
-/** Files sent since the page was loaded: refused ones first, then those in progress. */
+/** Files sent since the page was loaded, refused ones first, then those in progress. */
 function UploadProgress(): ReactNode {
   const { uploads, leftOut, isOpening } = useUploads();
   if (uploads.length === 0 && leftOut.size === 0)
