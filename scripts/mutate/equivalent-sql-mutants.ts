@@ -49,14 +49,14 @@ export const EQUIVALENT_SQL_MUTANTS: readonly EquivalentSqlMutant[] = [
       "SELECT DISTINCT agent, response_key FROM ${usageEntries} AS e WHERE ${isInvolved(change, 'e', 'entry')}",
     original: 'SELECT DISTINCT ',
     replacement: 'SELECT ',
-    reason: 'Each is looked up twice then, and the quarters become a set.',
+    reason: 'Each is looked up twice then, and the buckets become a set.',
   },
   {
     file: 'packages/db/src/sessions/touched-rows.ts',
     sourceLine: 'WHERE workspace_id = ${workspace} AND agent = r.agent AND response_key = r.response_key OFFSET 0',
     original: 'AND',
     replacement: 'OR',
-    reason: 'More quarters are made again than need be.',
+    reason: 'More buckets are made again than need be.',
   },
   {
     file: 'packages/db/src/sessions/touched-rows.ts',
@@ -64,14 +64,14 @@ export const EQUIVALENT_SQL_MUTANTS: readonly EquivalentSqlMutant[] = [
       'SELECT * FROM ${toolCalls} WHERE workspace_id = ${workspace} AND response_key = r.response_key OFFSET 0',
     original: 'AND',
     replacement: 'OR',
-    reason: 'More quarters are made again than need be.',
+    reason: 'More buckets are made again than need be.',
   },
   {
     file: 'packages/db/src/sessions/touched-rows.ts',
     sourceLine: 'SELECT DISTINCT (extract(epoch FROM ${BUCKET_START}) * 1000)::float8',
     original: 'SELECT DISTINCT ',
     replacement: 'SELECT ',
-    reason: 'The quarters become a set. Where they are too many, all are made again.',
+    reason: 'The buckets become a set. Where they are too many, all are made again.',
   },
 ];
 

@@ -14,7 +14,7 @@ export async function deleteOrphanedUsage(transaction: Database, workspaceId: st
     WHERE l.workspace_id = ${workspaceId} AND NOT EXISTS (
       SELECT FROM ${usageEntries} AS e
       WHERE e.workspace_id = l.workspace_id AND e.agent = l.agent AND e.response_key = l.response_key)`);
-  const rollups = Object.values(ROLLUPS).flatMap(({ quarters, days }) => (quarters ? [quarters, days] : [days]));
+  const rollups = Object.values(ROLLUPS).flatMap(({ buckets, days }) => (buckets ? [buckets, days] : [days]));
   await transaction.execute(sql`
     INSERT INTO ${staleDays} (workspace_id, day)
     SELECT DISTINCT workspace_id, day FROM (${sql.join(

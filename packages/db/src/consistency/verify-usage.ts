@@ -114,7 +114,7 @@ function selectRecountedFigures(workspaceId: string): SQL {
 export const VERIFIED_TABLE_COUNT =
   6 +
   TOTALS_KINDS.flatMap(listTotals).length +
-  Object.values(ROLLUPS).reduce((count, { quarters }) => count + (quarters === undefined ? 1 : 2), 0);
+  Object.values(ROLLUPS).reduce((count, { buckets }) => count + (buckets === undefined ? 1 : 2), 0);
 
 /** How the rows of a derived table compare with a full recount. */
 export interface DerivedTableCheck {
@@ -177,9 +177,9 @@ export async function verifyUsage(
     file: selectCalls('file', workspaceId),
   };
   for (const name of ['usage', 'tool', 'message', 'file'] as const) {
-    const { quarters, days } = ROLLUPS[name];
-    if (quarters !== undefined) {
-      checks.push(await compare(`${name}_rollup`, { stored: quarters, recounted: rollups[name] }));
+    const { buckets, days } = ROLLUPS[name];
+    if (buckets !== undefined) {
+      checks.push(await compare(`${name}_rollup`, { stored: buckets, recounted: rollups[name] }));
     }
     const recounted = selectDayRollup(name, sql`(${rollups[name]})`);
     checks.push(await compare(`${name}_day_rollup`, { stored: days, recounted }));

@@ -3,7 +3,7 @@ import { sql } from '../drizzle.cjs';
 import type { Database } from './database.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
-const QUARTER_MS = 15 * 60_000;
+const BUCKET_MS = 15 * 60_000;
 const YEARS_BEFORE = 2;
 const YEARS_AFTER = 1;
 /** A change that only PostgreSQL knows lasts at least as long as Ramadan, for which clocks go back. */
@@ -49,7 +49,7 @@ interface Sample {
 /** At the beginning, every few weeks, and around each change of the clocks. */
 function listSamples(zone: string, startMs: number, endMs: number): Sample[] {
   const clock = createLocalClock(zone);
-  const times = clock.listOffsets(startMs, endMs).flatMap(({ fromMs }) => [fromMs - QUARTER_MS, fromMs]);
+  const times = clock.listOffsets(startMs, endMs).flatMap(({ fromMs }) => [fromMs - BUCKET_MS, fromMs]);
   for (let timeMs = startMs; timeMs < endMs; timeMs += SAMPLE_DAYS * DAY_MS) times.push(timeMs);
   return times.map((timeMs) => ({ zone, timeMs, localMs: clock.toLocalMs(timeMs) }));
 }

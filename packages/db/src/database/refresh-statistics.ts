@@ -17,7 +17,7 @@ const LOOKED_UP: readonly [AnalyzedTable, ...AnalyzedTable[]] = [
     usageLedger,
     toolCalls,
     searchIndexState,
-    ...Object.values(ROLLUPS).flatMap(({ quarters, days }) => (quarters ? [quarters, days] : [days])),
+    ...Object.values(ROLLUPS).flatMap(({ buckets, days }) => (buckets ? [buckets, days] : [days])),
   ].map(toAnalyzedTable),
 ];
 

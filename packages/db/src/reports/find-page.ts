@@ -13,13 +13,13 @@ export interface FoundPage {
   sessionCount?: number;
 }
 
-const QUARTERS_OF_AN_HOUR = 4;
+const BUCKETS_PER_HOUR = 4;
 /** Read beyond the page: if clocks go back over midnight, an hour of the previous day comes after one of the next. */
 const MARGIN_HOURS = 24;
 
 /**
  * Narrows parts to the hours of a page, if the first part has more: rows are ordered by hours first, and the sums of
- * all of them come from days. The last hour may lack quarters: it is beyond the page.
+ * all of them come from days. The last hour may lack buckets: it is beyond the page.
  */
 export async function findHours(
   database: Database,
@@ -28,13 +28,13 @@ export async function findHours(
   first: GroupPart,
 ): Promise<FoundPage | undefined> {
   if (typeof first.table !== 'function') return undefined;
-  const quarters = (limit + MARGIN_HOURS) * QUARTERS_OF_AN_HOUR;
+  const buckets = (limit + MARGIN_HOURS) * BUCKETS_PER_HOUR;
   const { rows } = await database.execute<{ last_ms: number | null }>(sql`
-    SELECT CASE WHEN count(*) = ${quarters}::int THEN extract(epoch FROM max(quarter))::float8 * 1000 END AS last_ms FROM (
-      SELECT DISTINCT ${first.source.time} AS quarter ${fromPart(first, { ...scope, listsSessions: false })}
+    SELECT CASE WHEN count(*) = ${buckets}::int THEN extract(epoch FROM max(bucket))::float8 * 1000 END AS last_ms FROM (
+      SELECT DISTINCT ${first.source.time} AS bucket ${fromPart(first, { ...scope, listsSessions: false })}
         AND ${first.source.time} IS NOT NULL
-      ORDER BY quarter LIMIT ${quarters}
-    ) AS quarters`);
+      ORDER BY bucket LIMIT ${buckets}
+    ) AS buckets`);
   const lastMs = rows[0]?.last_ms ?? null;
   if (lastMs === null) return undefined;
   const until = new Date(lastMs).toISOString();

@@ -41,7 +41,7 @@ beforeAll(async () => {
        9e15, 9e15, 253402300799999)`,
     [TEST_WORKSPACE],
   );
-  // All within one quarter of an hour.
+  // All within one 15-minute bucket.
   await pool.pool.query(
     `INSERT INTO recount.usage_ledger (workspace_id, agent, response_key, session_id, row_set_id, source, "timestamp",
        is_subagent, copy_count, model, tokens_in, tokens_out, cache_read, cache_write, cache_write_1h, thinking_tokens,
@@ -64,7 +64,7 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-describe('a quarter of an hour of the largest figures', () => {
+describe('a 15-minute bucket of the largest figures', () => {
   it('is summed exactly', async () => {
     const { rows } = await pool.pool.query(`
       SELECT cost_units::text, tokens_in::text, web_search_requests::text FROM recount.usage_rollup

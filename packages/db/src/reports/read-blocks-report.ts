@@ -85,15 +85,15 @@ const toIso = (ms: number): string => new Date(Math.min(ms, LAST_MS)).toISOStrin
 /** Boundaries of blocks for a query; no response comes after the last possible block. */
 const toEdge = (ms: number): string => (ms > LAST_MS ? 'infinity' : new Date(ms).toISOString());
 
-/** Blocks between pairs of edges, from quarters of an hour and, for their sessions, from days. */
+/** Blocks between pairs of edges, from 15-minute buckets and, for their sessions, from days. */
 function toQuery({ workspaceId }: ReportFilter, edgesMs: readonly number[]): GroupQuery<Sums, BlockFigures> {
   const [first = null, ...others] = edgesMs.map(toEdge);
   const last = others.at(-1) ?? null;
   const edges = sql`${sql.param(edgesMs.map(toEdge))}::timestamptz[]`;
   const toBlock = (time: string) => sql`width_bucket(${sql.raw(time)}, ${edges})`;
   const columns = sql.raw('workspace_id, session_id, model, is_subagent, git_branch, agent_version');
-  const ofQuarters = sql`NOT u.is_shared AND u.bucket_start >= ${first}::timestamptz AND u.bucket_start < ${last}::timestamptz`;
-  // A day's first and last quarter determine their blocks. In between, only few sessions' days have others.
+  const ofBuckets = sql`NOT u.is_shared AND u.bucket_start >= ${first}::timestamptz AND u.bucket_start < ${last}::timestamptz`;
+  // A day's first and last bucket determine their blocks. In between, only few sessions' days have others.
   const sessions = sql`(
     WITH day AS MATERIALIZED (
       SELECT ${columns}, ${toBlock('first_bucket_start')} AS first_block, ${toBlock('last_bucket_start')} AS last_block
@@ -106,7 +106,7 @@ function toQuery({ workspaceId }: ReportFilter, edgesMs: readonly number[]): Gro
     SELECT ${columns}, last_block FROM day WHERE last_block > first_block
     UNION ALL
     SELECT ${columns}, ${toBlock('bucket_start')} FROM recount.usage_rollup AS u
-    WHERE workspace_id = ${workspaceId} AND ${ofQuarters}
+    WHERE workspace_id = ${workspaceId} AND ${ofBuckets}
       AND session_id IN (SELECT session_id FROM day WHERE last_block > first_block + 1)
   ) AS u`;
   return {
@@ -118,7 +118,7 @@ function toQuery({ workspaceId }: ReportFilter, edgesMs: readonly number[]): Gro
         keys: { block: toBlock('u.bucket_start') },
         groupedColumns: ['model'],
         columns: { model: sql`u.model`, ...ROLLUP_SUMS },
-        where: ofQuarters,
+        where: ofBuckets,
       },
     ],
     countsSessions: {

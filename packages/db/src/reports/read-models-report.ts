@@ -10,7 +10,7 @@ import { ROLLUP_SUMS, sumUsage } from './usage-figures.ts';
 interface ModelFigures extends UsageFigures {
   is_priced: boolean;
   sessions: number;
-  /** Starts of quarters of an hour, ISO 8601; null if no response has a timestamp. */
+  /** Starts of 15-minute buckets, ISO 8601; null if no response has a timestamp. */
   first_used: string | null;
   last_used: string | null;
 }

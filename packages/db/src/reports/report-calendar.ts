@@ -99,7 +99,7 @@ const toDayStartMs = (ms: number): number => Math.floor(ms / DAY_MS) * DAY_MS;
 
 /** `firstsMs`: the first moment of each year with rows, in order. */
 function toCalendar(firstsMs: readonly number[], lastRowMs: number, clock: LocalClock): ReportCalendar {
-  // Rows of a day begin at its first quarter of an hour.
+  // Rows of a day begin at its first 15-minute bucket.
   const lastMs = toDayStartMs(lastRowMs) + DAY_MS - 1;
   // An hour that rows are in may begin on the day before.
   const listOffsets = (startMs: number, endMs: number) => clock.listOffsets(startMs - HOUR_MS, endMs);
@@ -178,7 +178,7 @@ export function isWithinPeriod(period: Period, [first, last]: readonly [SQL, SQL
   return sql`(${within})`;
 }
 
-const QUARTER_MS = 15 * 60_000;
+const BUCKET_MS = 15 * 60_000;
 /** The first Monday after 1970 began. */
 const MONDAY_MS = 4 * DAY_MS;
 
@@ -205,7 +205,7 @@ export function findPartedDays(
     calendar.offsets.findLast(({ fromMs }) => fromMs <= ms)?.offsetMs ?? calendar.offsets[0]?.offsetMs ?? 0;
   if (calendar.offsets.some((_, index) => isReturning(calendar, index, periods))) return undefined;
   const isParted = (startMs: number): boolean => {
-    const endMs = startMs + unitMs - QUARTER_MS;
+    const endMs = startMs + unitMs - BUCKET_MS;
     const [offset, endOffset] = [toOffsetMs(startMs), toOffsetMs(endMs)];
     return (
       offset !== endOffset ||
@@ -224,7 +224,7 @@ function isReturning({ offsets }: ReportCalendar, index: number, periods: readon
     const toNumber = PERIOD_NUMBERS[period];
     return (
       period !== 'hour' &&
-      toNumber(after.fromMs - QUARTER_MS + before.offsetMs) > toNumber(after.fromMs + after.offsetMs)
+      toNumber(after.fromMs - BUCKET_MS + before.offsetMs) > toNumber(after.fromMs + after.offsetMs)
     );
   });
 }

@@ -96,7 +96,7 @@ const KEYS = {
 const CALLS = `(
   SELECT *, date_bin('15 minutes', "timestamp", '2000-01-01Z') AS bucket_start FROM recount.tool_calls WHERE is_own) AS c`;
 
-/** The same from only quarters of an hour, or calls. */
+/** The same from only 15-minute buckets, or calls. */
 async function sumQuarters(table: string, sum: string, key: string, filter: ExpectedFilter) {
   const { rows } = await pool.pool.query<{ key: string | null; sum: number; sessions: number }>(
     `SELECT ${key} AS key, sum(${sum})::int AS sum, count(DISTINCT session_id)::int AS sessions

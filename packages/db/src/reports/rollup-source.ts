@@ -28,27 +28,27 @@ const toPeriods = (groupBy: readonly ReportKey[]): ('day' | 'week' | 'month')[] 
 /**
  * Rows of a roll-up under `alias`, with `bucket_start`, `last_bucket_start` and, if there is a calendar, the former's
  * `local_time`: one for each UTC day of a session that lies within one local day, week or month and within the filter's
- * time, and one for each quarter of an hour otherwise. Reports by hour use only quarters.
+ * time, and one for each 15-minute bucket otherwise. Reports by hour use only buckets.
  */
 export function fromRollup(name: RollupName, alias: string): TableSource {
-  const { quarters = CALLS[name], days: dayTable, keys, sums, lists } = ROLLUPS[name];
+  const { buckets = CALLS[name], days: dayTable, keys, sums, lists } = ROLLUPS[name];
   const columns = [...keys, ...sums, ...lists];
   const list = (table: string, names: readonly string[]) =>
     sql.raw(names.map((column) => `${table}.${column}`).join(', '));
   const as = sql.raw(alias);
   const dayColumns = sql`
     d.workspace_id, d.session_id, d.first_bucket_start AS bucket_start, d.last_bucket_start, ${list('d', columns)}`;
-  const quarterColumns = sql`
+  const bucketColumns = sql`
     q.workspace_id, q.session_id, q.bucket_start, q.bucket_start AS last_bucket_start, ${list('q', columns)}`;
-  // For the sessions `s`, one by one: a join with days would read all quarters, and all of a session for each of its
+  // For the sessions `s`, one by one: a join with days would read all buckets, and all of a session for each of its
   // days.
-  const fromQuarters = ({ workspaceId, onlyDays }: ReportScope) => sql`
-    FROM ${quarters} AS q
+  const fromBuckets = ({ workspaceId, onlyDays }: ReportScope) => sql`
+    FROM ${buckets} AS q
     WHERE q.workspace_id = ${toHiddenWorkspace(workspaceId)} AND q.session_id = s.session_id AND q.bucket_start BETWEEN s.first AND s.last
       ${onlyDays === undefined ? sql`` : sql`AND ${toDay('q.bucket_start')} = ANY(${toDays(onlyDays)})`}`;
-  const selectDaysOfQuarters = (scope: ReportScope) => sql`
+  const selectDaysOfBuckets = (scope: ReportScope) => sql`
     SELECT q.*, min(q.bucket_start) OVER day AS first_bucket_start, max(q.bucket_start) OVER day AS last_bucket_start
-    ${fromQuarters(scope)}
+    ${fromBuckets(scope)}
     WINDOW day AS (PARTITION BY date_bin('1 day', q.bucket_start, '2000-01-01Z'), ${list('q', keys)})`;
   return (scope) => {
     const { calendar, groupBy } = scope;
@@ -58,11 +58,11 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
     if (groupBy.includes('hour')) {
       const isOfWorkspace = sql`q.workspace_id = ${scope.workspaceId}`;
       const where =
-        ROLLUPS[name].quarters === undefined ? sql`${isOfWorkspace} AND ${toCallConditions(scope)}` : isOfWorkspace;
+        ROLLUPS[name].buckets === undefined ? sql`${isOfWorkspace} AND ${toCallConditions(scope)}` : isOfWorkspace;
       const local = toLocal(sql`q.bucket_start`);
-      const { quarters: table } = ROLLUPS[name];
-      const rows = table === undefined ? quarters : restrictRows(table, 'bucket_start', scope);
-      return { table: sql`(SELECT ${quarterColumns} ${local} FROM ${rows} AS q WHERE ${where}) AS ${as}` };
+      const { buckets: table } = ROLLUPS[name];
+      const rows = table === undefined ? buckets : restrictRows(table, 'bucket_start', scope);
+      return { table: sql`(SELECT ${bucketColumns} ${local} FROM ${rows} AS q WHERE ${where}) AS ${as}` };
     }
     const within = toDayConditions(scope);
     const span = [sql`d.first_bucket_start`, sql`d.last_bucket_start`] as const;
@@ -80,9 +80,9 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
     // One statement may read the roll-up both for its sums and to count sessions.
     const parted = sql.raw(`parted_${scope.onlySessionsOf === undefined ? '' : 'new_'}${alias}`);
     const isCounted = scope.isCounted === true;
-    const partedQuarters = isCounted
-      ? sql`SELECT q.* ${fromQuarters(scope)}`
-      : sql`SELECT * FROM (${selectDaysOfQuarters(scope)}) AS d WHERE ${condition} IS NOT TRUE`;
+    const partedBuckets = isCounted
+      ? sql`SELECT q.* ${fromBuckets(scope)}`
+      : sql`SELECT * FROM (${selectDaysOfBuckets(scope)}) AS d WHERE ${condition} IS NOT TRUE`;
     return {
       table: sql`(
         SELECT ${dayColumns} ${toLocal(sql`d.first_bucket_start`)} FROM ${days} AS d WHERE ${where} AND ${condition}
@@ -90,11 +90,11 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
       ) AS ${as}`,
       // Reports read their tables more than once, and these rows are slow to find.
       query: sql`${parted} AS ${sql.raw(isCounted ? '' : 'MATERIALIZED')} (
-        SELECT ${quarterColumns} ${toLocal(sql`q.bucket_start`)}
+        SELECT ${bucketColumns} ${toLocal(sql`q.bucket_start`)}
         FROM (
           SELECT d.session_id, min(d.first_bucket_start) AS first, max(d.last_bucket_start) AS last
           FROM ${days} AS d WHERE ${where} AND ${condition} IS NOT TRUE GROUP BY 1
-        ) AS s CROSS JOIN LATERAL (${partedQuarters} OFFSET 0) AS q
+        ) AS s CROSS JOIN LATERAL (${partedBuckets} OFFSET 0) AS q
       )`,
     };
   };
@@ -130,7 +130,7 @@ function restrictRows(table: PgTable, column: string, scope: ReportScope): SQL {
 }
 
 /**
- * Calls within the filter's time, in a form that an index serves, including some of the last quarter of an hour beyond
+ * Calls within the filter's time, in a form that an index serves, including some of the last 15-minute bucket beyond
  * it.
  */
 function toCallConditions({ from, to }: ReportFilter): SQL {

@@ -33,8 +33,8 @@ export interface Totals {
 }
 
 interface Rollup {
-  /** Rows by quarters of an hour. Tools and files have none except the calls themselves, which are hardly more. */
-  quarters?: PgTable;
+  /** Rows by 15-minute buckets. Tools and files have none except the calls themselves, which are hardly more. */
+  buckets?: PgTable;
   /** The same by UTC days. */
   days: PgTable;
   /** Sums of them over sessions. Those of files have none. */
@@ -49,13 +49,13 @@ interface Rollup {
 const names = <Name extends string>(columns: Record<Name, unknown>): Name[] => Object.keys(columns) as Name[];
 
 /** The length of time that a row of a roll-up's totals, or of the counts of its sessions, covers. */
-export const toTotalUnit = ({ quarters }: Rollup, kind: TotalsKind = 'whole'): 'hour' | 'day' =>
-  quarters === undefined || kind === 'attributed' ? 'day' : 'hour';
+export const toTotalUnit = ({ buckets }: Rollup, kind: TotalsKind = 'whole'): 'hour' | 'day' =>
+  buckets === undefined || kind === 'attributed' ? 'day' : 'hour';
 
 /** All roll-ups, by the prefix of their tables' names. */
 export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
   usage: {
-    quarters: usageRollup,
+    buckets: usageRollup,
     days: usageDayRollup,
     keys: names(usageKey()),
     sums: USAGE_SUMS,
@@ -74,7 +74,7 @@ export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
   },
   file: { days: fileDayRollup, keys: names(fileKey()), sums: names(fileSums()), lists: [] },
   message: {
-    quarters: messageRollup,
+    buckets: messageRollup,
     days: messageDayRollup,
     keys: names(messageKey()),
     sums: names(messageSums()),

@@ -3,10 +3,10 @@ import { type AnyPgColumn, boolean, index, integer, numeric, type SQL, sql, text
 import { bytes, identifier, isoTimestamp, recountSchema, tokens } from './column-types.ts';
 import { COST_UNIT_COLUMNS, SUMMED_TOKENS, toColumns } from './usage-columns.ts';
 
-/** Start of a quarter of an hour: the offsets of all time zones are multiples of it. */
-const quarterHour = () => ({ bucket_start: isoTimestamp() });
+/** Start of a 15-minute bucket: the offsets of all time zones are multiples of it. */
+const bucketStart = () => ({ bucket_start: isoTimestamp() });
 
-/** First and last of the quarters of an hour, within one UTC day, that a row sums. */
+/** First and last of the 15-minute buckets, within one UTC day, that a row sums. */
 const daySpan = () => ({ first_bucket_start: isoTimestamp(), last_bucket_start: isoTimestamp() });
 
 const rollupSession = () => ({ workspace_id: identifier().notNull(), session_id: identifier().notNull() });
@@ -28,7 +28,7 @@ export const usageTotalKey = () => {
 };
 
 /**
- * In units of 1e-10 dollars, for responses that have a price. Not bigint, because a quarter of an hour could exceed it.
+ * In units of 1e-10 dollars, for responses that have a price. Not bigint, because a 15-minute bucket could exceed it.
  */
 const costUnits = () => numeric().notNull().default('0');
 
@@ -49,10 +49,10 @@ export const usageSums = () =>
     default_priced_responses: integer().notNull(),
   }) satisfies Record<keyof UsageSums, unknown>;
 
-/** Sums of the ledger by session and quarter of an hour. */
+/** Sums of the ledger by session and 15-minute bucket. */
 export const usageRollup = recountSchema.table(
   'usage_rollup',
-  { ...rollupSession(), ...quarterHour(), ...usageKey(), ...usageSums() },
+  { ...rollupSession(), ...bucketStart(), ...usageKey(), ...usageSums() },
   (table) => [
     index('usage_rollup_session').on(table.workspace_id, table.session_id),
     index('usage_rollup_time').on(table.workspace_id, table.bucket_start, table.session_id),
@@ -75,10 +75,10 @@ export const usageDayRollup = recountSchema.table(
 export const messageKey = () => ({ is_subagent: boolean().notNull() });
 export const messageSums = () => ({ messages: integer().notNull(), user_messages: integer().notNull() });
 
-/** Messages of a session's primary transcript by quarter of an hour. */
+/** Messages of a session's primary transcript by 15-minute bucket. */
 export const messageRollup = recountSchema.table(
   'message_rollup',
-  { ...rollupSession(), ...quarterHour(), model: text(), ...messageKey(), ...messageSums() },
+  { ...rollupSession(), ...bucketStart(), model: text(), ...messageKey(), ...messageSums() },
   (table) => [
     index('message_rollup_session').on(table.workspace_id, table.session_id),
     index('message_rollup_time').on(table.workspace_id, table.bucket_start),
@@ -218,7 +218,7 @@ export const sessionTotal = recountSchema.table(
     counted: identifier().notNull(),
     key: text(),
     period_start: isoTimestamp().notNull(),
-    /** Last quarter of an hour before the period with rows of the same session and key. */
+    /** Last 15-minute bucket before the period with rows of the same session and key. */
     previous_bucket_start: isoTimestamp(),
     sessions: integer().notNull(),
   },

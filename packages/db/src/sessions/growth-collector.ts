@@ -1,9 +1,9 @@
 import type { GrowthCollector } from '../transcripts/transcript-rows.ts';
 
-const QUARTER_MS = 15 * 60_000;
+const BUCKET_MS = 15 * 60_000;
 
 /** Above this, all roll-ups of the session are rebuilt. */
-export const MAX_TOUCHED_QUARTERS = 200;
+export const MAX_TOUCHED_BUCKETS = 200;
 
 /** Above this, all findings of the session are rebuilt. */
 const MAX_TOOL_IDS = 10_000;
@@ -13,13 +13,13 @@ const MAX_TOOL_IDS = 10_000;
  * messages, and the tool calls whose texts may be among its content blocks.
  */
 export function createGrowthCollector(): GrowthCollector {
-  const quarters = new Set<number>();
+  const buckets = new Set<number>();
   const named = new Set<string>();
   const written = new Set<string>();
   const hasTooManyIds = () => named.size > MAX_TOOL_IDS || written.size > MAX_TOOL_IDS;
   return {
     addMessageTime(timeMs) {
-      if (quarters.size <= MAX_TOUCHED_QUARTERS) quarters.add(Math.floor(timeMs / QUARTER_MS) * QUARTER_MS);
+      if (buckets.size <= MAX_TOUCHED_BUCKETS) buckets.add(Math.floor(timeMs / BUCKET_MS) * BUCKET_MS);
     },
     addBatch({ contentBlocks, toolCalls }) {
       if (hasTooManyIds()) return;
@@ -31,7 +31,7 @@ export function createGrowthCollector(): GrowthCollector {
       for (const { call_key } of toolCalls) written.add(call_key);
     },
     toGrowth: () => ({
-      messageQuarters: quarters.size > MAX_TOUCHED_QUARTERS ? undefined : [...quarters],
+      messageBuckets: buckets.size > MAX_TOUCHED_BUCKETS ? undefined : [...buckets],
       toolIdsOfTexts: hasTooManyIds() ? undefined : [...named].filter((id) => !written.has(id)),
     }),
   };

@@ -495,7 +495,7 @@ it.each<[string, Partial<Copy>, Partial<Copy>, string[] | null]>([
   ['a final copy as long as any', { ...placeholder, tokensOut: 2 }, { ...final, tokensOut: 200_000 }, null],
   ['a longer one', { ...placeholder, tokensOut: 2 }, { ...final, tokensOut: 200_002 }, ['figures']],
   ['a placeholder above the final copy', { ...placeholder, tokensOut: 4 }, { ...final, tokensOut: 2 }, ['figures']],
-  ['a quarter of an hour', { minute: 0 }, { minute: 15 }, null],
+  ['a 15-minute bucket', { minute: 0 }, { minute: 15 }, null],
   ['more than that', { minute: 0 }, { minute: 16 }, ['time']],
   ['the model', { tokensOut: 2 }, { tokensOut: 3 }, ['model', 'figures']],
 ])('decides whether copies disagree that differ by %s', async (_, one, another, disagreements) => {

@@ -43,8 +43,8 @@ async function writeTouched(
   touched: TouchedRows,
   storedIds: ReadonlySet<string>,
 ): Promise<void> {
-  const { quarters, findings } = touched;
-  await writeRollups(transaction, { workspaceId, sessionIds }, sessionIds, { quarters, storedIds });
+  const { buckets, findings } = touched;
+  await writeRollups(transaction, { workspaceId, sessionIds }, sessionIds, { buckets, storedIds });
   const otherIds = affectedIds.filter((id) => !sessionIds.includes(id));
   if (otherIds.length > 0) await writeRollups(transaction, { workspaceId, sessionIds: [] }, otherIds);
   await writeFindings(transaction, workspaceId, findings === undefined ? affectedIds : otherIds, storedIds);

@@ -6,7 +6,7 @@ import { IS_CALL_FAILED, IS_CALL_REPEATED, IS_ERROR_REPEATED } from '../findings
 import { toolCalls, usageEntries } from '../schema/usage.ts';
 import { isInvolved, type UsageChange } from '../transcripts/replaced-usage.ts';
 import { BUCKET_START } from '../usage/rollup-definitions.ts';
-import { MAX_TOUCHED_QUARTERS } from './growth-collector.ts';
+import { MAX_TOUCHED_BUCKETS } from './growth-collector.ts';
 
 /**
  * How many closed responses the parser recognises. In a transcript with more, one response may have several entries
@@ -29,7 +29,7 @@ const MAX_LINES_BEFORE = 1000;
 /** What the growth of a session can have affected; everything else derived from its rows remains valid. */
 export interface TouchedRows {
   /** Starts of 15-minute buckets, milliseconds since 1970, for roll-ups. */
-  quarters: number[];
+  buckets: number[];
   /** Undefined: all. */
   findings: TouchedFindings | undefined;
 }
@@ -45,21 +45,21 @@ export interface TouchedRows {
 export async function findTouchedRows(transaction: Database, change: UsageChange): Promise<TouchedRows | undefined> {
   const [written, another] = change.written;
   const isOneSession = change.sessionIds.length === 1 && change.removedRowSetIds.length === 0;
-  if (written?.messageQuarters === undefined || another !== undefined || !isOneSession) return undefined;
-  const { rowSetId, firstNumbers, messageQuarters, toolIdsOfTexts } = written;
+  if (written?.messageBuckets === undefined || another !== undefined || !isOneSession) return undefined;
+  const { rowSetId, firstNumbers, messageBuckets, toolIdsOfTexts } = written;
   if (firstNumbers.entry > MAX_SINGLE_ENTRIES) return undefined;
   const { rows } = await transaction.execute<FoundRows>(selectTouchedRows(change, rowSetId, toolIdsOfTexts ?? []));
   const [found] = rows;
   if (found === undefined) return undefined;
-  const quarters = new Set([...messageQuarters, ...found.quarters]);
-  if (quarters.size > MAX_TOUCHED_QUARTERS) return undefined;
+  const buckets = new Set([...messageBuckets, ...found.buckets]);
+  if (buckets.size > MAX_TOUCHED_BUCKETS) return undefined;
   const isKnown =
     toolIdsOfTexts !== undefined && firstNumbers.call <= MAX_SINGLE_CALLS && found.file_count <= MAX_TOUCHED_FILES;
-  return { quarters: [...quarters], findings: isKnown ? toTouchedFindings(rowSetId, found) : undefined };
+  return { buckets: [...buckets], findings: isKnown ? toTouchedFindings(rowSetId, found) : undefined };
 }
 
 type FoundRows = {
-  quarters: number[];
+  buckets: number[];
   first_response_ms: number | null;
   first_call_line: number | null;
   first_main_line: number | null;
@@ -130,8 +130,8 @@ function selectTouchedRows(change: UsageChange, rowSetId: string, toolIdsOfTexts
       ARRAY(
         SELECT DISTINCT (extract(epoch FROM ${BUCKET_START}) * 1000)::float8
         FROM (SELECT "timestamp" FROM entry UNION ALL SELECT "timestamp" FROM call) AS touched
-        WHERE "timestamp" IS NOT NULL LIMIT ${MAX_TOUCHED_QUARTERS + 1}
-      ) AS quarters,
+        WHERE "timestamp" IS NOT NULL LIMIT ${MAX_TOUCHED_BUCKETS + 1}
+      ) AS buckets,
       (SELECT (extract(epoch FROM min("timestamp")) * 1000)::float8 FROM entry) AS first_response_ms,
       first_call.line_number AS first_call_line, main AS first_main_line, subagent AS first_subagent_line,
       (SELECT count(*)::int FROM file) AS file_count,

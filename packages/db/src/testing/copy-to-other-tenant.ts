@@ -30,7 +30,7 @@ export async function copyToOtherTenant({ pool }: DatabasePool, rootSessionId: s
     const values = columnsOfTable.map(({ column_name: name, data_type: type }) => {
       if (name === 'workspace_id') return `'${OTHER_WORKSPACE}'`;
       if (name === 'parent_session_id') return `coalesce("${name}", nullif('${rootSessionId}', session_id))`;
-      // Between those of the original; the quarters of roll-ups stay the same.
+      // Between those of the original; the buckets of roll-ups stay the same.
       if (name === 'timestamp') return `"${name}" + interval '1 minute'`;
       return SHARED_COLUMNS.test(name) ? `"${name}"` : (TYPES_OF_VALUES[type]?.(`"${name}"`) ?? `"${name}"`);
     });

@@ -137,7 +137,7 @@ interface Growth {
    * Starts of the 15-minute buckets in which messages were added or changed, milliseconds since 1970. Undefined:
    * unknown, and all sums of the session's rows are computed again.
    */
-  messageQuarters?: readonly number[] | undefined;
+  messageBuckets?: readonly number[] | undefined;
   /** Ids of tool calls that are unchanged, but may have new texts. Undefined: any call may. */
   toolIdsOfTexts?: readonly string[] | undefined;
 }

@@ -20,13 +20,13 @@ export const listTotals = (kind: TotalsKind): { name: RollupName; table: PgTable
 
 /** A query of the rows that totals should have: on some UTC days, or all of the workspace's. */
 export function selectTotals(name: RollupName, kind: TotalsKind, workspaceId: string, days?: readonly string[]): SQL {
-  const { quarters, days: dayTable, sums, lists } = ROLLUPS[name];
+  const { buckets, days: dayTable, sums, lists } = ROLLUPS[name];
   const totals = ROLLUPS[name].totals?.[kind];
   if (totals === undefined) throw new TypeError(`There are no such totals of ${name}`);
   const unit = toTotalUnit(ROLLUPS[name], kind);
   const [table, first, last] =
-    quarters !== undefined && unit === 'hour'
-      ? [quarters, 'bucket_start', 'bucket_start']
+    buckets !== undefined && unit === 'hour'
+      ? [buckets, 'bucket_start', 'bucket_start']
       : [dayTable, 'first_bucket_start', 'last_bucket_start'];
   const types = Object.fromEntries(
     Object.values(getTableColumns(totals.table)).map((column) => [column.name, column.getSQLType()]),

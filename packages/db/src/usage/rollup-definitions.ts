@@ -8,14 +8,14 @@ import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
 import { COST_COLUMNS, COST_UNIT_COLUMNS, SUMMED_TOKENS, sumOfTokens } from '../schema/usage-columns.ts';
 import { FIGURE_ORDER } from './ledger-definition.ts';
 
-/** Start of the quarter of an hour of a column `timestamp`. */
+/** Start of the 15-minute bucket of a column `timestamp`. */
 export const BUCKET_START = sql.raw(`date_bin('15 minutes', "timestamp", '2000-01-01Z')`);
 
 export const DAY_MS = 24 * 60 * 60_000;
 
 const COST_UNITS_PER_USD = '1e10';
 
-/** In place of quarters of an hour for tools and files: one row for each call. */
+/** In place of 15-minute buckets for tools and files: one row for each call. */
 export const CALLS: Readonly<Partial<Record<RollupName, SQL>>> = {
   tool: sql`(
     SELECT
@@ -34,16 +34,16 @@ export const CALLS: Readonly<Partial<Record<RollupName, SQL>>> = {
 };
 
 /**
- * The source rows of roll-ups: those of some sessions, or of these only in some quarters of an hour and without a time.
+ * The source rows of roll-ups: those of some sessions, or of these only in some 15-minute buckets and without a time.
  */
 export interface RollupScope {
   sessionIds: readonly string[];
-  /** Starts of quarters of an hour, milliseconds since 1970. Undefined: all. */
-  quarters?: readonly number[] | undefined;
+  /** Starts of 15-minute buckets, milliseconds since 1970. Undefined: all. */
+  buckets?: readonly number[] | undefined;
 }
 
-/** Rows of a roll-up by UTC days, by their definition, from `quarters`, the rows by quarters of an hour. */
-export function selectDayRollup(name: RollupName, quarters: SQL): SQL {
+/** Rows of a roll-up by UTC days, by their definition, from `buckets`, the rows by 15-minute buckets. */
+export function selectDayRollup(name: RollupName, buckets: SQL): SQL {
   const { days, keys, sums, lists } = ROLLUPS[name];
   const summed = Object.values(getTableColumns(days)).filter((column) => sums.includes(column.name));
   const group = sql.raw(['workspace_id', 'session_id', ...keys].join(', '));
@@ -55,7 +55,7 @@ export function selectDayRollup(name: RollupName, quarters: SQL): SQL {
           ...lists.map(concatenateInOrder),
         ].join(', '),
       )}
-    FROM ${quarters} AS quarter
+    FROM ${buckets} AS bucketed
     GROUP BY ${group}, date_bin('1 day', bucket_start, '2000-01-01Z')`;
 }
 
@@ -65,7 +65,7 @@ export function selectDayRollup(name: RollupName, quarters: SQL): SQL {
  */
 const concatenateInOrder = (list: string): string => `(
   SELECT string_agg(list, ''::bytea ORDER BY bucket, list)
-  FROM unnest(array_agg(quarter.bucket_start), array_agg(quarter.${list})) AS each (bucket, list)) AS ${list}`;
+  FROM unnest(array_agg(bucketed.bucket_start), array_agg(bucketed.${list})) AS each (bucket, list)) AS ${list}`;
 
 /** Condition on the rows of a table: they belong to some sessions, or to any. */
 export const ofSessions = (alias: string, workspaceId: string, scope: RollupScope | undefined): SQL =>
@@ -74,20 +74,20 @@ export const ofSessions = (alias: string, workspaceId: string, scope: RollupScop
     : sql`${sql.raw(alias)}.workspace_id = ${toHiddenWorkspace(workspaceId)}
         AND ${sql.raw(alias)}.session_id = ANY(${sql.param([...scope.sessionIds])}::text[])`;
 
-/** Condition on the start of a quarter of an hour: it is in the scope, or unknown. */
-const isInQuarters = (bucketStart: SQL, scope: RollupScope | undefined): SQL =>
-  scope?.quarters === undefined
+/** Condition on the start of a 15-minute bucket: it is in the scope, or unknown. */
+const isInBuckets = (bucketStart: SQL, scope: RollupScope | undefined): SQL =>
+  scope?.buckets === undefined
     ? sql`true`
-    : sql`(${bucketStart} IS NULL OR ${bucketStart} = ANY(${toTimes(scope.quarters)}))`;
+    : sql`(${bucketStart} IS NULL OR ${bucketStart} = ANY(${toTimes(scope.buckets)}))`;
 
-export const ofQuarters = (alias: string, bucketStart: SQL, workspaceId: string, scope: RollupScope | undefined): SQL =>
-  sql`${ofSessions(alias, workspaceId, scope)} AND ${isInQuarters(bucketStart, scope)}`;
+export const ofBuckets = (alias: string, bucketStart: SQL, workspaceId: string, scope: RollupScope | undefined): SQL =>
+  sql`${ofSessions(alias, workspaceId, scope)} AND ${isInBuckets(bucketStart, scope)}`;
 
-/** Condition on the rows of a table: they are in a UTC day of the scope's quarters of an hour, or have no time. */
+/** Condition on the rows of a table: they are in a UTC day of the scope's 15-minute buckets, or have no time. */
 export const ofDays = (alias: string, column: string, workspaceId: string, scope: RollupScope | undefined): SQL => {
   const isOfSessions = ofSessions(alias, workspaceId, scope);
-  if (scope?.quarters === undefined) return isOfSessions;
-  const days = new Set(scope.quarters.map(toDayStart));
+  if (scope?.buckets === undefined) return isOfSessions;
+  const days = new Set(scope.buckets.map(toDayStart));
   const time = sql.raw(`${alias}.${column}`);
   return sql`${isOfSessions}
     AND (${time} IS NULL OR date_bin('1 day', ${time}, '2000-01-01Z') = ANY(${sql.param([...days])}::timestamptz[]))`;
@@ -122,7 +122,7 @@ export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL
       count(*) FILTER (WHERE price_basis = 'default')::int AS default_priced_responses
     FROM (
       SELECT false AS is_shared, ${rolledUpColumns('l')} FROM ${usageLedger} AS l
-      WHERE ${ofQuarters('l', BUCKET_START, workspaceId, scope)}
+      WHERE ${ofBuckets('l', BUCKET_START, workspaceId, scope)}
       UNION ALL
       SELECT true, * FROM (
         SELECT DISTINCT ON (e.session_id, e.agent, e.response_key) ${rolledUpColumns('e')}
@@ -130,7 +130,7 @@ export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL
         -- Entries are looked up one by one. While a workspace is filled it has no statistics, and a join would read all.
         JOIN LATERAL (
           SELECT * FROM ${usageEntries}
-          WHERE workspace_id = ${workspace} AND row_set_id = t.row_set_id AND ${isInQuarters(BUCKET_START, scope)}
+          WHERE workspace_id = ${workspace} AND row_set_id = t.row_set_id AND ${isInBuckets(BUCKET_START, scope)}
           OFFSET 0
         ) AS e ON true
         JOIN LATERAL (
@@ -193,7 +193,7 @@ export function selectMessageCounts(workspaceId: string, scope?: RollupScope): S
     FROM ${sessions} AS s
     JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
     JOIN ${transcriptMessages} AS m ON m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id
-    WHERE ${ofQuarters('s', BUCKET_START, workspaceId, scope)}
+    WHERE ${ofBuckets('s', BUCKET_START, workspaceId, scope)}
     GROUP BY s.workspace_id, s.session_id, 3, m.model, 5`;
 }
 

@@ -14,11 +14,11 @@ export const toCounted = (name: SessionTotalName, isByKey: boolean): string =>
 
 /** A query of the rows that session_total should have from a roll-up: on some UTC days, or all of the workspace's. */
 export function selectSessionTotals(rollup: CountedRollup, workspaceId: string, days?: readonly string[]): SQL {
-  const { quarters, days: dayTable } = ROLLUPS[rollup];
+  const { buckets, days: dayTable } = ROLLUPS[rollup];
   const [table, first, last] =
-    quarters === undefined
+    buckets === undefined
       ? [dayTable, 'first_bucket_start', 'last_bucket_start']
-      : [quarters, 'bucket_start', 'bucket_start'];
+      : [buckets, 'bucket_start', 'bucket_start'];
   const timed = sql`${sql.raw(`r.${first}`)} IS NOT NULL`;
   // All rows of the sessions that are active on the days, because earlier rows tell when they were active before.
   const rows =

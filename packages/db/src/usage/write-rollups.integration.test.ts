@@ -30,7 +30,7 @@ it.skipIf(isOnCitus())('writes one row per program, tool and file of a session, 
     const { rows } = await client.query('SELECT relname, n_tup_ins::int FROM pg_stat_xact_user_tables');
     for (const { relname, n_tup_ins } of rows) written[relname] = n_tup_ins;
   });
-  const tables = Object.values(ROLLUPS).flatMap(({ quarters, days }) => (quarters ? [quarters, days] : [days]));
+  const tables = Object.values(ROLLUPS).flatMap(({ buckets, days }) => (buckets ? [buckets, days] : [days]));
   const total = tables.reduce((sum, table) => sum + (written[getTableName(table)] ?? 0), 0);
   expect(written).toMatchObject({ file_day_rollup: calls / 3 });
   // The calls of Read are one row for each day.

@@ -4,8 +4,8 @@ import { ROLLUPS, type RollupName } from '../schema/rollup-tables.ts';
 import {
   DAY_MS,
   isOnlyRolledUp,
+  ofBuckets,
   ofDays,
-  ofQuarters,
   ofSessions,
   type RollupScope,
   selectCalls,
@@ -18,7 +18,7 @@ import { markStaleDays, toDay } from './stale-days.ts';
 
 /**
  * Recomputes the sums of the affected sessions from the ledger and the tool calls, and the counts of messages of those
- * whose transcripts changed: all of them, or those of some quarters of an hour and the days of these. Uses one
+ * whose transcripts changed: all of them, or those of some 15-minute buckets and the days of these. Uses one
  * statement for deletions and one for each table that gets rows: if a server distributes its tables over nodes,
  * data-changing parts of one statement may see each other's changes. The caller holds the sessions' rows. `storedIds`:
  * the sessions that may have roll-ups; default all.
@@ -27,24 +27,24 @@ export async function writeRollups(
   transaction: Database,
   { workspaceId, sessionIds }: { workspaceId: string; sessionIds: readonly string[] },
   affectedIds: readonly string[],
-  { quarters, storedIds }: { quarters?: readonly number[]; storedIds?: ReadonlySet<string> } = {},
+  { buckets, storedIds }: { buckets?: readonly number[]; storedIds?: ReadonlySet<string> } = {},
 ): Promise<void> {
-  const affected = { sessionIds: affectedIds, quarters };
+  const affected = { sessionIds: affectedIds, buckets };
   const scopes: Record<RollupName, RollupScope> = {
     usage: affected,
     tool: affected,
     file: affected,
-    message: { sessionIds, quarters },
+    message: { sessionIds, buckets },
   };
   const names = (Object.keys(scopes) as RollupName[]).filter((name) => scopes[name].sessionIds.length > 0);
   const deletions = names.flatMap((name) => {
     const storedOfScope = scopes[name].sessionIds.filter((id) => storedIds?.has(id) ?? true);
-    return storedOfScope.length === 0 ? [] : deleteRollup(name, workspaceId, { sessionIds: storedOfScope, quarters });
+    return storedOfScope.length === 0 ? [] : deleteRollup(name, workspaceId, { sessionIds: storedOfScope, buckets });
   });
   // The days of given buckets are known. Otherwise they are read before rows are deleted, and insertions return theirs.
-  const days = new Set(quarters?.map(toDayStart));
+  const days = new Set(buckets?.map(toDayStart));
   if (deletions.length > 0) {
-    if (quarters === undefined) {
+    if (buckets === undefined) {
       const { rows } = await transaction.execute<{ day: string }>(selectDays(names, workspaceId, scopes));
       for (const { day } of rows) days.add(day);
     }
@@ -55,7 +55,7 @@ export async function writeRollups(
     const { rows } = await transaction.execute<{ day?: string | null }>(insertion);
     for (const { day } of rows) if (typeof day === 'string') days.add(day);
   }
-  const laterDays = quarters === undefined ? undefined : selectDays(names, workspaceId, scopes);
+  const laterDays = buckets === undefined ? undefined : selectDays(names, workspaceId, scopes);
   await markStaleDays(transaction, workspaceId, [...days], laterDays);
 }
 
@@ -84,38 +84,38 @@ const hasTotals = (name: RollupName): boolean => ROLLUPS[name].totals !== undefi
  * record.
  */
 function deleteRollup(name: RollupName, workspaceId: string, scope: RollupScope): SQL[] {
-  const { quarters, days } = ROLLUPS[name];
+  const { buckets, days } = ROLLUPS[name];
   const deletedDays = sql`DELETE FROM ${days} AS r WHERE ${ofDays('r', 'first_bucket_start', workspaceId, scope)}`;
-  if (quarters === undefined) return [deletedDays];
+  if (buckets === undefined) return [deletedDays];
   const replaced = name === 'message' ? sql`NOT ${isOnlyRolledUp(workspaceId)}` : sql`true`;
-  const ofScope = ofQuarters('r', sql.raw('r.bucket_start'), workspaceId, scope);
-  return [sql`DELETE FROM ${quarters} AS r WHERE ${ofScope} AND ${replaced}`, deletedDays];
+  const ofScope = ofBuckets('r', sql.raw('r.bucket_start'), workspaceId, scope);
+  return [sql`DELETE FROM ${buckets} AS r WHERE ${ofScope} AND ${replaced}`, deletedDays];
 }
 
-/** Statements to run in order: sums of days are computed from those of quarters of an hour. Some return days, as `day`. */
+/** Statements to run in order: sums of days are computed from those of 15-minute buckets. Some return days, as `day`. */
 function insertRollup(name: RollupName, workspaceId: string, scope: RollupScope): SQL[] {
-  const { quarters, days } = ROLLUPS[name];
+  const { buckets, days } = ROLLUPS[name];
   const insertDays = (rows: SQL): SQL =>
     sql`${insert(days, selectDayRollup(name, rows))} ${returningDays(name, scope)}`;
   if (name === 'tool' || name === 'file') return [insertDays(sql`(${selectCalls(name, workspaceId, scope)})`)];
-  if (quarters === undefined) throw new Error(`${name} has no 15-minute roll-up`);
+  if (buckets === undefined) throw new Error(`${name} has no 15-minute roll-up`);
   const rows = name === 'usage' ? selectUsageRollup(workspaceId, scope) : selectMessageCounts(workspaceId, scope);
-  const written = sql`(SELECT * FROM ${quarters} AS r WHERE ${ofDays('r', 'bucket_start', workspaceId, scope)})`;
-  return [insert(quarters, rows), insertDays(written)];
+  const written = sql`(SELECT * FROM ${buckets} AS r WHERE ${ofDays('r', 'bucket_start', workspaceId, scope)})`;
+  return [insert(buckets, rows), insertDays(written)];
 }
 
-const returningDays = (name: RollupName, { quarters }: RollupScope): SQL =>
-  quarters === undefined && hasTotals(name) ? sql`RETURNING ${toDay('r.first_bucket_start')}::text AS day` : sql``;
+const returningDays = (name: RollupName, { buckets }: RollupScope): SQL =>
+  buckets === undefined && hasTotals(name) ? sql`RETURNING ${toDay('r.first_bucket_start')}::text AS day` : sql``;
 
 function insert(table: PgTable, rows: SQL): SQL {
   const columns = sql.raw(Object.keys(getTableColumns(table)).join(', '));
   return sql`INSERT INTO ${table} AS r (${columns}) SELECT ${columns} FROM (${rows}) AS rolled_up`;
 }
 
-/** Condition on a time: it lies on a later UTC day than the first of the scope's quarters of an hour. */
-function isAfterFirstDay(time: string, { quarters }: RollupScope): SQL {
-  if (quarters === undefined) return sql`true`;
-  if (quarters.length === 0) return sql`false`;
-  const firstMs = quarters.reduce((first, quarter) => Math.min(first, quarter));
+/** Condition on a time: it lies on a later UTC day than the first of the scope's 15-minute buckets. */
+function isAfterFirstDay(time: string, { buckets }: RollupScope): SQL {
+  if (buckets === undefined) return sql`true`;
+  if (buckets.length === 0) return sql`false`;
+  const firstMs = buckets.reduce((first, bucket) => Math.min(first, bucket));
   return sql`${sql.raw(time)} >= ${toDayStart(firstMs + DAY_MS)}::timestamptz`;
 }

@@ -271,8 +271,8 @@ describe('a transcript whose session grew', () => {
       'SELECT bucket_start FROM recount.message_rollup WHERE session_id = $1 ORDER BY bucket_start',
       [session],
     );
-    const quarters = ['09:00', '10:00', '11:00', '12:00'].map((time) => new Date(`2026-01-01T${time}:00Z`));
-    expect(messages.map(({ bucket_start }) => bucket_start)).toEqual(quarters);
+    const buckets = ['09:00', '10:00', '11:00', '12:00'].map((time) => new Date(`2026-01-01T${time}:00Z`));
+    expect(messages.map(({ bucket_start }) => bucket_start)).toEqual(buckets);
     await expectDerivedRowsAreRight();
   });
 
