@@ -15,7 +15,7 @@ interface PlanNode {
 /** The workspace is compared with a value known before anything is read; it has a cast if it came from a join. */
 const HOLDS_WORKSPACE = /^\(*(?:\w+\.)?workspace_id = \(?(?:\$\d+|'[^']*'::text)/;
 /** The hint for the planner that `adaptToCitus` removes on a cluster. */
-const HIDDEN_WORKSPACE = /\(SELECT (\$\d+::text)\)/g;
+const OPAQUE_WORKSPACE_ID = /\(SELECT (\$\d+::text)\)/g;
 /** Citus refuses expressions in an update that might differ between nodes. */
 const CLOCK_IN_UPSERT =
   /\bDO UPDATE\s+SET\b(?:(?!\bRETURNING\b)[\s\S])*\b(?:now\(\)|current_timestamp|clock_timestamp\(\))/i;
@@ -105,7 +105,7 @@ export async function findFaults(client: Client, statement: string, options: Fau
   let root: PlanNode;
   try {
     const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-      `EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text.replace(HIDDEN_WORKSPACE, '$1')}`,
+      `EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text.replace(OPAQUE_WORKSPACE_ID, '$1')}`,
     );
     root = (rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'][0].Plan;
   } catch (error) {

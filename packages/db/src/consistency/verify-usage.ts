@@ -1,6 +1,6 @@
 import { FORMATS_WITHOUT_USAGE } from '@recount/core';
 import type { Database } from '../database/database.ts';
-import { preferScans, toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId, preferScans } from '../database/planner.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { selectFindings } from '../findings/write-findings.ts';
 import { findings } from '../schema/findings.ts';
@@ -207,7 +207,7 @@ export async function verifyUsage(
 
 /** Every tool call with whether it counts: if its response is not an API response, there is no other copy. */
 function selectOwnCalls(workspaceId: string): SQL {
-  const workspace = toHiddenWorkspace(workspaceId);
+  const workspace = opaqueWorkspaceId(workspaceId);
   return sql`
     SELECT row_set_id, call_number, bool_or(is_own) AS is_own FROM (
       SELECT c.row_set_id, c.call_number, e.row_set_id IS NULL OR ${IS_CREDITED_CALL} AS is_own

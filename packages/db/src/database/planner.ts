@@ -4,7 +4,7 @@
  * instead of looking a few up by key: a thousand times the work for each transcript. Statements must be fast in the
  * minute in which a workspace is filled, so they leave the planner no such choice:
  *
- * - a workspace's id is hidden from the statistics (`isInWorkspace`, `toHiddenWorkspace`);
+ * - a workspace's id is hidden from the statistics (`isInWorkspace`, `opaqueWorkspaceId`);
  * - a row-by-row lookup is `JOIN LATERAL (SELECT … OFFSET 0)`, which the planner cannot turn into another join;
  * - a transaction that only looks rows up disables the alternatives (`preferIndexes`), and one that reads everything
  * disables lookups (`preferScans`);
@@ -22,11 +22,11 @@ type Transaction = Pick<NodePgDatabase, 'execute'>;
 /** Condition that `workspace_id` and `column`, both of `alias`, are the workspace and one of the ids. */
 export function isInWorkspace(alias: string, column: string, workspaceId: string, ids: readonly string[]): SQL {
   const [workspace, id] = [sql.raw(`${alias}.workspace_id`), sql.raw(`${alias}.${column}`)];
-  return sql`(${workspace} = ${toHiddenWorkspace(workspaceId)} AND ${id} = ANY(${sql.param([...ids])}::text[]))`;
+  return sql`(${workspace} = ${opaqueWorkspaceId(workspaceId)} AND ${id} = ANY(${sql.param([...ids])}::text[]))`;
 }
 
 /** The workspace's id for comparisons, as a value unknown to the planner. */
-export const toHiddenWorkspace = (workspaceId: string): SQL => sql`(SELECT ${workspaceId}::text)`;
+export const opaqueWorkspaceId = (workspaceId: string): SQL => sql`(SELECT ${workspaceId}::text)`;
 
 /**
  * For each connection. While statistics are missing, an estimate may be so high that PostgreSQL compiles a short
@@ -34,7 +34,7 @@ export const toHiddenWorkspace = (workspaceId: string): SQL => sql`(SELECT ${wor
  */
 export const WITHOUT_JIT = 'SET jit = off';
 
-const HIDDEN_WORKSPACE = /\(SELECT (\$\d+::text)\)/g;
+const OPAQUE_WORKSPACE_ID = /\(SELECT (\$\d+::text)\)/g;
 
 /**
  * Makes the nodes plan a transaction's statements without looking at parameters, including the workspace's id. The
@@ -87,7 +87,7 @@ export function adaptToCitus(client: pg.ClientBase): void {
     return result;
   };
   client.query = ((query: unknown, ...rest: unknown[]) => {
-    if (typeof query === 'string') return send(query.replace(HIDDEN_WORKSPACE, '$1'), ...rest);
+    if (typeof query === 'string') return send(query.replace(OPAQUE_WORKSPACE_ID, '$1'), ...rest);
     if (isCopy(query)) {
       const handleError = query.handleError.bind(query);
       query.handleError = (error) => handleError(restoreCode(error));
@@ -95,7 +95,7 @@ export function adaptToCitus(client: pg.ClientBase): void {
     const isText = typeof query === 'object' && query !== null && 'text' in query && !('submit' in query);
     if (!isText) return send(query, ...rest);
     if (query.text === 'begin') return begin(query, ...rest);
-    return send({ ...query, text: String(query.text).replace(HIDDEN_WORKSPACE, '$1') }, ...rest);
+    return send({ ...query, text: String(query.text).replace(OPAQUE_WORKSPACE_ID, '$1') }, ...rest);
   }) as typeof client.query;
 }
 

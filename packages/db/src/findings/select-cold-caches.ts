@@ -1,4 +1,4 @@
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { usageEntries, usageLedger } from '../schema/usage.ts';
 import { type FindingScope, isInScope, toTime } from './finding-scope.ts';
@@ -30,7 +30,7 @@ export const coldCacheQueries = (scope: FindingScope): SQL => sql`
   ), cold_cache AS (
     SELECT session_id, row_set_id, is_subagent, model, git_branch, "timestamp", message_id, (
         SELECT min(e.line_number) FROM ${usageEntries} AS e
-        WHERE e.workspace_id = ${toHiddenWorkspace(scope.workspaceId)} AND e.agent = response.agent
+        WHERE e.workspace_id = ${opaqueWorkspaceId(scope.workspaceId)} AND e.agent = response.agent
           AND e.response_key = response.response_key AND e.row_set_id = response.row_set_id
       ) AS line_number, tokens, (extract(epoch FROM pause) * 1000)::bigint AS pause_ms,
       round(tokens * (write_rate - read_rate), 10) AS cost_usd

@@ -1,4 +1,4 @@
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { contentBlocks } from '../schema/messages.ts';
 import { toolCalls } from '../schema/usage.ts';
@@ -71,7 +71,7 @@ function isTouchedCall(scope: FindingScope): SQL {
   const { touched, workspaceId } = scope;
   if (touched === undefined) return isInScope('c', scope);
   if (touched.calls === null) return sql`false`;
-  return sql`c.workspace_id = ${toHiddenWorkspace(workspaceId)} AND c.row_set_id = ${touched.rowSetId}
+  return sql`c.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND c.row_set_id = ${touched.rowSetId}
       AND (${isInTouchedRun('c', touched.calls)} OR ${isOfTouchedFile('c', 'file_path', touched.calls)})`;
 }
 
@@ -125,7 +125,7 @@ const inputQuery = (name: string, from: string, { workspaceId }: FindingScope): 
   ${sql.raw(name)} AS MATERIALIZED (
     SELECT c.*, b.input FROM ${sql.raw(from)} AS c JOIN LATERAL (
       SELECT md5(b.tool_input::text) AS input FROM ${contentBlocks} AS b
-      WHERE b.workspace_id = ${toHiddenWorkspace(workspaceId)} AND b.row_set_id = c.row_set_id AND b.message_id = c.message_id
+      WHERE b.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND b.row_set_id = c.row_set_id AND b.message_id = c.message_id
         AND b.tool_kind IS NOT NULL AND b.tool_use_id = split_part(c.call_key, '/', -1) AND b.metadata -> 'truncated' IS NULL
       LIMIT 1
     ) AS b ON true
@@ -142,7 +142,7 @@ const errorQuery = ({ workspaceId }: FindingScope): SQL => sql`
       SELECT row_set_id, array_agg(split_part(call_key, '/', -1)) AS ids FROM alike_error GROUP BY row_set_id
     ) AS t JOIN LATERAL (
       SELECT b.tool_result_id, b.result_text FROM ${contentBlocks} AS b
-      WHERE b.workspace_id = ${toHiddenWorkspace(workspaceId)} AND b.row_set_id = t.row_set_id
+      WHERE b.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND b.row_set_id = t.row_set_id
         AND b.tool_result_id = ANY(t.ids) AND b.result_text <> ''
       OFFSET 0
     ) AS b ON true

@@ -1,4 +1,4 @@
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { usageDayRollup } from '../schema/rollups.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
@@ -11,7 +11,7 @@ import { type FindingScope, isInScope } from './finding-scope.ts';
  * written at a time, while verification has many of one workspace.
  */
 export const unfinishedSessionQueries = (scope: FindingScope): SQL => {
-  const workspace = toHiddenWorkspace(scope.workspaceId);
+  const workspace = opaqueWorkspaceId(scope.workspaceId);
   return sql`
   main_session AS (
     SELECT s.session_id, t.row_set_id, s.last_timestamp, s.prompt_count > s.turn_count AS has_open_prompt

@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
 import { findings } from '../schema/findings.ts';
 import { transcripts } from '../schema/transcripts.ts';
@@ -112,10 +112,10 @@ export function selectFindings(workspaceId: string): SQL {
  */
 const isOnlyFound = (workspaceId: string): SQL => sql`(f.kind LIKE 'repeated-%' AND EXISTS (
   SELECT FROM ${transcripts} AS t
-  WHERE t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND t.row_set_id = f.row_set_id AND t.rows_deleted_at IS NOT NULL
+  WHERE t.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND t.row_set_id = f.row_set_id AND t.rows_deleted_at IS NOT NULL
 ) AND EXISTS (
   SELECT FROM ${toolCalls} AS c
-  WHERE c.workspace_id = ${toHiddenWorkspace(workspaceId)} AND c.row_set_id = f.row_set_id AND c.line_number = f.line_number
+  WHERE c.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND c.row_set_id = f.row_set_id AND c.line_number = f.line_number
     AND c.tool_name = f.tool_name AND c.is_own
 ))`;
 

@@ -1,5 +1,5 @@
 import type { SessionEventKind } from '@recount/core';
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import { sessionEvents } from '../schema/usage.ts';
@@ -33,7 +33,7 @@ const selectCopies = ({ workspaceId, from, to }: ReportFilter, isOfKind: SQL) =>
       AND "timestamp" < ${to ?? 'infinity'}::timestamptz
   ) AS seen CROSS JOIN LATERAL (
     SELECT * FROM ${sessionEvents}
-    WHERE workspace_id = ${toHiddenWorkspace(workspaceId)} AND event_key = seen.event_key AND ${isOfKind} OFFSET 0
+    WHERE workspace_id = ${opaqueWorkspaceId(workspaceId)} AND event_key = seen.event_key AND ${isOfKind} OFFSET 0
   ) AS c`;
 
 /** A number in an event's details; null if missing. */

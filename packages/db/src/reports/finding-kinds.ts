@@ -1,4 +1,4 @@
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import type { StoredFindingKind } from '../schema/findings.ts';
@@ -73,7 +73,7 @@ const readExpensiveSessions: FindingQuery = (filter, { minSessionCostUsd }) => s
       SELECT sum(u.tokens_in + u.tokens_out + u.cache_read + u.cache_write) AS tokens,
         CASE WHEN sum(u.responses) > sum(u.unpriced_responses) THEN sum(u.cost_units) / 1e10 END AS cost
       FROM recount.usage_day_rollup AS u
-      WHERE u.workspace_id = ${toHiddenWorkspace(filter.workspaceId)} AND u.session_id = f.session_id AND NOT u.is_shared
+      WHERE u.workspace_id = ${opaqueWorkspaceId(filter.workspaceId)} AND u.session_id = f.session_id AND NOT u.is_shared
       OFFSET 0
     ) AS own ON own.cost >= ${minSessionCostUsd}
     WHERE ${toConditions(filter, SESSION_SOURCE)}`;

@@ -1,4 +1,4 @@
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import type { SessionTotalName } from '../schema/rollup-tables.ts';
@@ -86,7 +86,7 @@ function listReportedSessions(parts: readonly RowsOfPart[], scope: ReportScope):
   return sql`reported_session AS MATERIALIZED (
     SELECT s.* FROM (SELECT DISTINCT session_id FROM (${sql.join(ids, sql` UNION ALL `)}) AS part_session) AS seen CROSS JOIN LATERAL (
       SELECT session_id, agent, project, person, machine, git_branch, agent_version, models FROM recount.sessions
-      WHERE workspace_id = ${toHiddenWorkspace(workspaceId)} AND session_id = seen.session_id OFFSET 0
+      WHERE workspace_id = ${opaqueWorkspaceId(workspaceId)} AND session_id = seen.session_id OFFSET 0
     ) AS s)`;
 }
 

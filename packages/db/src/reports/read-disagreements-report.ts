@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import type { Disagreement } from '../schema/usage.ts';
@@ -88,8 +88,8 @@ export async function readDisagreementsReport(
       e.cache_read::float8 AS cache_read, e.cache_write::float8 AS cache_write, e.cost_usd::float8 AS cost_usd
     FROM disputed AS d
     JOIN recount.usage_entries AS e
-      ON e.workspace_id = ${toHiddenWorkspace(filter.workspaceId)} AND e.agent = d.agent AND e.response_key = d.response_key
-    JOIN recount.transcripts AS t ON t.workspace_id = ${toHiddenWorkspace(filter.workspaceId)} AND t.row_set_id = e.row_set_id
+      ON e.workspace_id = ${opaqueWorkspaceId(filter.workspaceId)} AND e.agent = d.agent AND e.response_key = d.response_key
+    JOIN recount.transcripts AS t ON t.workspace_id = ${opaqueWorkspaceId(filter.workspaceId)} AND t.row_set_id = e.row_set_id
     ORDER BY d.cost_range DESC, d.agent, d.response_key, is_credited DESC, t.id, e.entry_number
     LIMIT ${limit + 1}`);
   return { rows: rows.slice(0, limit), totals, truncated: rows.length > limit };

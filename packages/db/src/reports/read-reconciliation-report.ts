@@ -1,6 +1,6 @@
 import { COST_UNITS_PER_USD, toUsd } from '@recount/core';
 import type { Database } from '../database/database.ts';
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import { SESSION_SOURCE, SESSION_TITLE } from './read-sessions-report.ts';
@@ -79,7 +79,7 @@ export async function readReconciliationReport(
     ReconciliationFigures & { sessions: number; sessions_within_one_percent: number }
   >
 > {
-  const workspace = toHiddenWorkspace(filter.workspaceId);
+  const workspace = opaqueWorkspaceId(filter.workspaceId);
   const { rows, totals, truncated, groupCount } = await readGroups<
     Sums,
     ReconciliationFigures & { sessions_within_one_percent: number },

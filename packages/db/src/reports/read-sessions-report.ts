@@ -1,6 +1,6 @@
 import { MAX_ACTIVE_GAP_MS, toKnownCost } from '@recount/core';
 import type { Database } from '../database/database.ts';
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import { lastActivity } from '../schema/transcripts.ts';
@@ -91,7 +91,7 @@ function toActiveTime(workspaceId: string, idleThresholdMs: number): SQL {
       SELECT extract(epoch FROM m."timestamp" - lag(m."timestamp") OVER (ORDER BY m."timestamp")) * 1000 AS gap_ms
       FROM recount.transcripts AS t
       JOIN recount.transcript_messages AS m ON m.row_set_id = t.row_set_id
-      WHERE t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND m.workspace_id = ${toHiddenWorkspace(workspaceId)}
+      WHERE t.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND m.workspace_id = ${opaqueWorkspaceId(workspaceId)}
         AND t.id = f.primary_transcript_id AND m."timestamp" IS NOT NULL
     ) AS gap)`;
 }
@@ -107,7 +107,7 @@ function toParts(filter: ReportFilter, activeTime: SQL): readonly [GroupPart, ..
   if (!isShort(filter)) return [toSessions(sql`recount.sessions AS f`, activeTime, 'NULL::bigint'), toOwnUsage(filter)];
   const table = sql`recount.sessions AS f CROSS JOIN LATERAL (
     SELECT ${toColumns(Object.entries(OWN_USAGE))} FROM recount.usage_day_rollup AS u
-    WHERE u.workspace_id = ${toHiddenWorkspace(filter.workspaceId)} AND u.session_id = f.session_id AND NOT u.is_shared
+    WHERE u.workspace_id = ${opaqueWorkspaceId(filter.workspaceId)} AND u.session_id = f.session_id AND NOT u.is_shared
     OFFSET 0
   ) AS own`;
   return [toSessions(table, activeTime)];
@@ -231,7 +231,7 @@ export async function listExpensiveSessions(
   const cost = (condition: SQL) => sql`(
     SELECT CASE WHEN count(*) = 0 THEN 0 WHEN sum(u.responses) > sum(u.unpriced_responses) THEN sum(u.cost_units) / 1e10 END
     FROM recount.usage_day_rollup AS u
-    WHERE u.workspace_id = ${toHiddenWorkspace(filter.workspaceId)} AND u.session_id = f.session_id AND ${condition})::float8`;
+    WHERE u.workspace_id = ${opaqueWorkspaceId(filter.workspaceId)} AND u.session_id = f.session_id AND ${condition})::float8`;
   const { rows } = await database.execute<ExpensiveSession & { first_ms: number | null }>(sql`
     SELECT f.session_id, ${SESSION_TITLE} AS title, f.project, f.git_branch, f.agent, f.is_subagent,
       extract(epoch FROM f.first_timestamp)::float8 * 1000 AS first_ms, f.duration_ms::float8 AS duration_ms,

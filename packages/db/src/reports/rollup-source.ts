@@ -1,4 +1,4 @@
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type PgTable, type SQL, sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import { ROLLUPS, type RollupName } from '../schema/rollup-tables.ts';
@@ -44,7 +44,7 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
   // days.
   const fromBuckets = ({ workspaceId, onlyDays }: ReportScope) => sql`
     FROM ${buckets} AS q
-    WHERE q.workspace_id = ${toHiddenWorkspace(workspaceId)} AND q.session_id = s.session_id AND q.bucket_start BETWEEN s.first AND s.last
+    WHERE q.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND q.session_id = s.session_id AND q.bucket_start BETWEEN s.first AND s.last
       ${onlyDays === undefined ? sql`` : sql`AND ${toDay('q.bucket_start')} = ANY(${toDays(onlyDays)})`}`;
   const selectDaysOfBuckets = (scope: ReportScope) => sql`
     SELECT q.*, min(q.bucket_start) OVER day AS first_bucket_start, max(q.bucket_start) OVER day AS last_bucket_start
@@ -124,7 +124,7 @@ function restrictRows(table: PgTable, column: string, scope: ReportScope): SQL {
   if (onlyDays !== undefined) return sql`(${rows('*')})`;
   return sql`(
     SELECT d.* FROM (SELECT DISTINCT session_id FROM (${rows('session_id')}) AS seen) AS s CROSS JOIN LATERAL (
-      SELECT * FROM ${table} WHERE workspace_id = ${toHiddenWorkspace(workspaceId)} AND session_id = s.session_id OFFSET 0
+      SELECT * FROM ${table} WHERE workspace_id = ${opaqueWorkspaceId(workspaceId)} AND session_id = s.session_id OFFSET 0
     ) AS d
   )`;
 }

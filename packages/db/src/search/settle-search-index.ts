@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../schema/messages.ts';
 import { searchDocuments, searchIndexState } from '../schema/search.ts';
@@ -22,7 +22,7 @@ export async function settleSearchIndex(
   const toIds = (rows: readonly RowSet[]) => sql`${sql.param(rows.map(({ rowSetId }) => rowSetId))}::text[]`;
   const writtenIds = toIds(change.written);
   const rewrittenIds = toIds(change.written.filter(({ kept }) => kept === undefined));
-  const workspace = toHiddenWorkspace(workspaceId);
+  const workspace = opaqueWorkspaceId(workspaceId);
   const ofSessions = (ids: readonly string[]) =>
     sql`workspace_id = ${workspace} AND session_id = ANY(${sql.param([...ids])}::text[])`;
   const primary = sql`
@@ -67,7 +67,7 @@ async function updateTimes(
       firstRewrittenMessageId !== undefined || (kept === undefined && beginningRowSetIds.length > 0),
   );
   if (rewritten.length === 0) return;
-  const workspace = toHiddenWorkspace(workspaceId);
+  const workspace = opaqueWorkspaceId(workspaceId);
   const rowSetIds = sql.param(rewritten.map(({ rowSetId }) => rowSetId));
   const firstIds = sql.param(rewritten.map(({ firstRewrittenMessageId = '' }) => firstRewrittenMessageId));
   await transaction.execute(sql`

@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { TouchedFindings } from '../findings/finding-scope.ts';
 import { IS_CALL_FAILED, IS_CALL_REPEATED, IS_ERROR_REPEATED } from '../findings/select-repeats.ts';
@@ -79,7 +79,7 @@ function toTouchedFindings(rowSetId: string, found: FoundRows): TouchedFindings 
 
 /** One row of FoundRows. Rows are looked up one by one: few of a session's responses and calls are involved. */
 function selectTouchedRows(change: UsageChange, rowSetId: string, toolIdsOfTexts: readonly string[]): SQL {
-  const workspace = toHiddenWorkspace(change.workspaceId);
+  const workspace = opaqueWorkspaceId(change.workspaceId);
   const ofTexts = sql`
       UNION ALL
       SELECT c."timestamp", c.line_number, c.file_path FROM ${toolCalls} AS c

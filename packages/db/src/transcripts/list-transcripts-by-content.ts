@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { and, eq, type SQL, sql } from '../drizzle.cjs';
 import { type TranscriptRow, transcripts } from '../schema/transcripts.ts';
 import type { TranscriptState } from './read-transcripts.ts';
@@ -38,7 +38,7 @@ function isContent(workspaceId: string, contents: readonly TranscriptContent[]):
   const sessionIds = sql.param(contents.map(({ sessionId }) => sessionId));
   const hashes = sql.param(contents.map(({ sha256 }) => sha256));
   return and(
-    eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
+    eq(transcripts.workspace_id, opaqueWorkspaceId(workspaceId)),
     sql`(${transcripts.session_id}, ${transcripts.sha256}) IN (
       SELECT * FROM unnest(${sessionIds}::text[], ${hashes}::text[]))`,
   );

@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { isInWorkspace, toHiddenWorkspace } from '../database/planner.ts';
+import { isInWorkspace, opaqueWorkspaceId } from '../database/planner.ts';
 import { and, asc, count, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or, type SQL, sql } from '../drizzle.cjs';
 import { type TranscriptRow, type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
 
@@ -11,7 +11,7 @@ export async function findTranscript(
   const [row] = await database
     .select()
     .from(transcripts)
-    .where(and(eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)), eq(transcripts.id, transcriptId)));
+    .where(and(eq(transcripts.workspace_id, opaqueWorkspaceId(workspaceId)), eq(transcripts.id, transcriptId)));
   return row;
 }
 
@@ -24,7 +24,7 @@ export async function findTranscriptByObject(
   const [row] = await database
     .select()
     .from(transcripts)
-    .where(and(eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)), eq(transcripts.object_key, objectKey)));
+    .where(and(eq(transcripts.workspace_id, opaqueWorkspaceId(workspaceId)), eq(transcripts.object_key, objectKey)));
   return row;
 }
 
@@ -188,7 +188,7 @@ export async function listTranscriptStates(
   return await database
     .select({ id, session_id, status, failure_reason, raw_damaged_at })
     .from(transcripts)
-    .where(and(eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)), inArray(transcripts.id, [...ids])));
+    .where(and(eq(transcripts.workspace_id, opaqueWorkspaceId(workspaceId)), inArray(transcripts.id, [...ids])));
 }
 
 export type PlainTranscript = Pick<

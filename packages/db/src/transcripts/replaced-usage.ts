@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { toolCalls, usageEntries } from '../schema/usage.ts';
 import type { RowSet, RowSetKey, UsageNumbers } from './transcript-rows.ts';
@@ -44,7 +44,7 @@ export function isInvolved(change: UsageChange, alias: string, kind: keyof Usage
   );
   if (wholeIds.length > 0) conditions.push(sql`${rowSet} = ANY(${sql.param(wholeIds)}::text[])`);
   const isOfAny = conditions.length === 0 ? sql`false` : sql.join(conditions, sql` OR `);
-  return sql`(${sql.raw(alias)}.workspace_id = ${toHiddenWorkspace(workspaceId)} AND (${isOfAny}))`;
+  return sql`(${sql.raw(alias)}.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND (${isOfAny}))`;
 }
 
 function isNumberedFrom(alias: string, kind: keyof UsageNumbers, rowSetId: string, from: number): SQL {

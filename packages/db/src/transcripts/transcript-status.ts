@@ -1,6 +1,6 @@
 import type { TranscriptSummary } from '@recount/core';
 import type { Database } from '../database/database.ts';
-import { isInWorkspace, toHiddenWorkspace } from '../database/planner.ts';
+import { isInWorkspace, opaqueWorkspaceId } from '../database/planner.ts';
 import { and, eq, inArray, sql } from '../drizzle.cjs';
 import { toJsonText } from '../schema/column-types.ts';
 import { listColumns } from '../schema/list-columns.ts';
@@ -19,7 +19,7 @@ export async function claimTranscript(
     .set({ status: 'processing', attempt_count: sql`${transcripts.attempt_count} + 1` })
     .where(
       and(
-        eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
+        eq(transcripts.workspace_id, opaqueWorkspaceId(workspaceId)),
         eq(transcripts.id, transcriptId),
         inArray(transcripts.status, ['queued', 'processing']),
       ),
@@ -59,7 +59,7 @@ export async function completeTranscripts(
       superseded_by = NULL, failure_reason = NULL, rows_deleted_at = NULL, ingested_at = now()
     FROM jsonb_populate_recordset(NULL::${transcripts}, ${toJsonText(rows)}::jsonb) AS c
     LEFT JOIN ${activeTimes} AS sorted ON sorted.row_set_id = c.row_set_id
-    WHERE t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND t.id = c.id`);
+    WHERE t.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND t.id = c.id`);
 }
 
 /** Not made from the bytes, or compared by `verifyUsage`. */
@@ -79,7 +79,7 @@ export async function hasEqualFigures(
   const { rows } = await transaction.execute<{ is_equal: boolean }>(sql`
     SELECT (${listColumns(columns, (name) => `t.${name}`)}) IS NOT DISTINCT FROM (${listColumns(columns, (name) => `c.${name}`)}) AS is_equal
     FROM jsonb_populate_recordset(NULL::${transcripts}, ${toJsonText([row])}::jsonb) AS c
-    JOIN ${transcripts} AS t ON t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND t.id = c.id`);
+    JOIN ${transcripts} AS t ON t.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND t.id = c.id`);
   return rows[0]?.is_equal === true;
 }
 
@@ -126,7 +126,7 @@ export async function recordAttemptFailure(
     })
     .where(
       and(
-        eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
+        eq(transcripts.workspace_id, opaqueWorkspaceId(workspaceId)),
         eq(transcripts.id, transcriptId),
         eq(transcripts.status, 'processing'),
       ),
@@ -153,7 +153,7 @@ export async function setTranscriptStatus(
     .set(change)
     .where(
       and(
-        eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
+        eq(transcripts.workspace_id, opaqueWorkspaceId(workspaceId)),
         inArray(transcripts.id, [...transcriptIds]),
         from === undefined ? undefined : inArray(transcripts.status, [...from]),
       ),

@@ -1,6 +1,6 @@
 import { outranks } from '@recount/core';
 import type { Database } from '../database/database.ts';
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { and, desc, eq, gte, inArray, isNotNull, lt, ne, sql } from '../drizzle.cjs';
 import { transcriptFigures } from '../schema/transcript-figures.ts';
 import { OPERATOR, type TranscriptRow, transcripts } from '../schema/transcripts.ts';
@@ -32,7 +32,7 @@ export async function listSessionVersions(
     .from(transcripts)
     .where(
       and(
-        eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
+        eq(transcripts.workspace_id, opaqueWorkspaceId(workspaceId)),
         eq(transcripts.session_id, sessionId),
         gte(transcripts.size_bytes, minBytes),
         inArray(transcripts.status, ['queued', 'processing', 'ingested']),
@@ -52,7 +52,7 @@ export async function hasShorterVersions(
     .from(transcripts)
     .where(
       and(
-        eq(transcripts.workspace_id, toHiddenWorkspace(workspace_id)),
+        eq(transcripts.workspace_id, opaqueWorkspaceId(workspace_id)),
         eq(transcripts.session_id, session_id),
         lt(transcripts.size_bytes, size_bytes),
         ne(transcripts.status, 'superseded'),
@@ -86,7 +86,7 @@ export async function listReplacements(
     .from(transcripts)
     .where(
       and(
-        eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
+        eq(transcripts.workspace_id, opaqueWorkspaceId(workspaceId)),
         eq(transcripts.session_id, sessionId),
         isNotNull(transcripts.row_set_id),
         isNotNull(transcripts.ingested_at),
@@ -127,7 +127,7 @@ async function readKeyPersons(
   const keys = await transaction
     .select({ id: apiKeys.id, person: apiKeys.person })
     .from(apiKeys)
-    .where(and(eq(apiKeys.workspace_id, toHiddenWorkspace(workspaceId)), inArray(apiKeys.id, ids)));
+    .where(and(eq(apiKeys.workspace_id, opaqueWorkspaceId(workspaceId)), inArray(apiKeys.id, ids)));
   return new Map(keys.flatMap(({ id, person }) => (person === null ? [] : [[id, person] as const])));
 }
 
@@ -172,7 +172,7 @@ async function holdsAll(
   const { rows } = await transaction.execute<{ holds_all: boolean }>(sql`
     SELECT NOT EXISTS (
       SELECT FROM ${usageEntries} AS o
-      WHERE o.workspace_id = ${toHiddenWorkspace(version.workspace_id)} AND o.row_set_id = ${other.row_set_id}
+      WHERE o.workspace_id = ${opaqueWorkspaceId(version.workspace_id)} AND o.row_set_id = ${other.row_set_id}
         AND NOT ${isStale('o')} AND NOT EXISTS (
         SELECT FROM ${usageEntries} AS v
         WHERE v.workspace_id = o.workspace_id AND v.row_set_id = ${version.row_set_id}
@@ -236,7 +236,7 @@ export async function markSuperseded(
     })
     .where(
       and(
-        eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
+        eq(transcripts.workspace_id, opaqueWorkspaceId(workspaceId)),
         inArray(
           transcripts.id,
           superseded.map(({ id }) => id),

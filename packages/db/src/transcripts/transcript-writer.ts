@@ -2,7 +2,7 @@ import type { TranscriptBatch, TranscriptSummary } from '@recount/core';
 import type { PoolClient } from 'pg';
 import { createRowCopier } from '../copy/row-copier.ts';
 import type { Database } from '../database/database.ts';
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { and, eq, gte } from '../drizzle.cjs';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
 import { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';
@@ -110,7 +110,7 @@ export function createTranscriptWriter(
     areIssuesReplaced = true;
     const { workspace_id, row_set_id, issue_number } = ingestIssues;
     const isReplaced = and(
-      eq(workspace_id, toHiddenWorkspace(rowSet.workspaceId)),
+      eq(workspace_id, opaqueWorkspaceId(rowSet.workspaceId)),
       eq(row_set_id, rowSet.rowSetId),
       gte(issue_number, kept.numbers.issue),
     );
@@ -164,7 +164,7 @@ async function deleteMessagesFrom(transaction: Database, key: RowSetKey, firstId
   const { workspace_id, row_set_id, id, timestamp } = transcriptMessages;
   const rows = await transaction
     .delete(transcriptMessages)
-    .where(and(eq(workspace_id, toHiddenWorkspace(key.workspaceId)), eq(row_set_id, key.rowSetId), gte(id, firstId)))
+    .where(and(eq(workspace_id, opaqueWorkspaceId(key.workspaceId)), eq(row_set_id, key.rowSetId), gte(id, firstId)))
     .returning({ timestamp });
   return rows.flatMap((row) => (row.timestamp === null ? [] : Date.parse(row.timestamp)));
 }

@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { ATTRIBUTION, messageDayRollup, staleDays, usageDayRollup } from '../schema/rollups.ts';
 import { sessions } from '../schema/transcripts.ts';
@@ -23,7 +23,7 @@ export const toAttributions = (rows: readonly AttributionRow[]): Attributions =>
 export const joinAttribution = (alias: string, workspaceId: string): SQL => sql`
   LEFT JOIN LATERAL (
     SELECT ${sql.raw(ATTRIBUTION.join(', '))} FROM ${sessions}
-    WHERE workspace_id = ${toHiddenWorkspace(workspaceId)} AND session_id = ${sql.raw(`${alias}.session_id`)} OFFSET 0
+    WHERE workspace_id = ${opaqueWorkspaceId(workspaceId)} AND session_id = ${sql.raw(`${alias}.session_id`)} OFFSET 0
   ) AS s ON true`;
 
 /** Marks the totals of all days of those sessions as stale that are attributed to something else than before. */
@@ -41,7 +41,7 @@ export async function markReattributed(
   const days = [usageDayRollup, messageDayRollup].map(
     (table) => sql`
       SELECT ${toDay('first_bucket_start')} AS day FROM ${table}
-      WHERE workspace_id = ${toHiddenWorkspace(workspaceId)} AND session_id = ANY(${sql.param(ids)}::text[])
+      WHERE workspace_id = ${opaqueWorkspaceId(workspaceId)} AND session_id = ANY(${sql.param(ids)}::text[])
         AND first_bucket_start IS NOT NULL`,
   );
   await transaction.execute(sql`

@@ -1,4 +1,4 @@
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../schema/messages.ts';
 import { ROLLUPS, type RollupName } from '../schema/rollup-tables.ts';
@@ -71,7 +71,7 @@ const concatenateInOrder = (list: string): string => `(
 export const ofSessions = (alias: string, workspaceId: string, scope: RollupScope | undefined): SQL =>
   scope === undefined
     ? sql`${sql.raw(alias)}.workspace_id = ${workspaceId}`
-    : sql`${sql.raw(alias)}.workspace_id = ${toHiddenWorkspace(workspaceId)}
+    : sql`${sql.raw(alias)}.workspace_id = ${opaqueWorkspaceId(workspaceId)}
         AND ${sql.raw(alias)}.session_id = ANY(${sql.param([...scope.sessionIds])}::text[])`;
 
 /** Condition on the start of a 15-minute bucket: it is in the scope, or unknown. */
@@ -101,7 +101,7 @@ const toTimes = (timesMs: Iterable<number>): SQL =>
 
 /** Rows of usage_rollup by their definition: for a scope, or all of a workspace. */
 export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL {
-  const workspace = toHiddenWorkspace(workspaceId);
+  const workspace = opaqueWorkspaceId(workspaceId);
   return sql`
     SELECT
       workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent,
@@ -181,8 +181,8 @@ const rolledUpColumns = (alias: string) =>
 export const isOnlyRolledUp = (workspaceId: string): SQL => sql`EXISTS (
   SELECT FROM ${sessions} AS s
   JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
-  WHERE s.workspace_id = ${toHiddenWorkspace(workspaceId)} AND s.session_id = r.session_id
-    AND t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND t.rows_deleted_at IS NOT NULL)`;
+  WHERE s.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND s.session_id = r.session_id
+    AND t.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND t.rows_deleted_at IS NOT NULL)`;
 
 /** Messages to count: for a scope, or all of a workspace. */
 export function selectMessageCounts(workspaceId: string, scope?: RollupScope): SQL {

@@ -1,4 +1,4 @@
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { ROLLUPS, SESSION_TOTALS, type SessionTotalName, toTotalUnit } from '../schema/rollup-tables.ts';
 import { fromDays, toDay, toDays } from './stale-days.ts';
@@ -25,7 +25,7 @@ export function selectSessionTotals(rollup: CountedRollup, workspaceId: string, 
     days === undefined
       ? sql`${table} AS r`
       : sql`(SELECT DISTINCT d.session_id FROM ${fromDays(table, first, workspaceId, days)}) AS s CROSS JOIN LATERAL (
-          SELECT * FROM ${table} WHERE workspace_id = ${toHiddenWorkspace(workspaceId)} AND session_id = s.session_id OFFSET 0
+          SELECT * FROM ${table} WHERE workspace_id = ${opaqueWorkspaceId(workspaceId)} AND session_id = s.session_id OFFSET 0
         ) AS r`;
   const start = sql.raw(`date_bin('1 ${toTotalUnit(ROLLUPS[rollup])}', r.${first}, '2000-01-01Z')`);
   return sql`

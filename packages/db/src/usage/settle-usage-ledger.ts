@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { toHiddenWorkspace } from '../database/planner.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
 import { sql } from '../drizzle.cjs';
 import { listColumns } from '../schema/list-columns.ts';
 import { transcripts } from '../schema/transcripts.ts';
@@ -66,7 +66,7 @@ async function inheritOwnership(
   { workspaceId, rowSetId, firstNumbers, kept }: RowSet,
 ): Promise<void> {
   if (kept === undefined || kept.numbers.call === firstNumbers.call) return;
-  const workspace = toHiddenWorkspace(workspaceId);
+  const workspace = opaqueWorkspaceId(workspaceId);
   await transaction.execute(sql`
     UPDATE ${toolCalls} AS c SET is_own = false
     FROM ${toolCalls} AS replaced
@@ -143,7 +143,7 @@ async function recompute(
   keys: ResponseKeys,
   affected: Set<string>,
 ): Promise<void> {
-  const workspace = toHiddenWorkspace(change.workspaceId);
+  const workspace = opaqueWorkspaceId(change.workspaceId);
   const { rows } = await transaction.execute<{ session_id: string }>(sql`
     -- Made once: while the ledger is thought to be empty, it would be made again for each row of the workspace.
     WITH response AS MATERIALIZED (
@@ -172,7 +172,7 @@ async function recompute(
 }
 
 async function deleteWithoutCopy(transaction: Database, change: UsageChange, keys: ResponseKeys): Promise<void> {
-  const workspace = toHiddenWorkspace(change.workspaceId);
+  const workspace = opaqueWorkspaceId(change.workspaceId);
   await transaction.execute(sql`
     DELETE FROM ${usageLedger} AS l USING ${keysTable(keys)}
     LEFT JOIN LATERAL (
@@ -190,7 +190,7 @@ async function chooseOwnToolCalls(
   keys: ResponseKeys,
   affected: Set<string>,
 ): Promise<void> {
-  const workspace = toHiddenWorkspace(change.workspaceId);
+  const workspace = opaqueWorkspaceId(change.workspaceId);
   const { rows } = await transaction.execute<{ session_id: string }>(sql`
     WITH copy AS (
       SELECT c.row_set_id, c.call_number, c.is_own, ${IS_CREDITED_CALL} AS is_credited
