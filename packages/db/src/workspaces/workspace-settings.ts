@@ -43,7 +43,7 @@ export async function readWorkspaceSettings(
 }
 
 /** Like `readWorkspaceSettings`; also prevents the workspace's deletion until the transaction ends. */
-export async function holdWorkspace(
+export async function lockWorkspaceShared(
   transaction: Database,
   workspaceId: string,
 ): Promise<WorkspaceSettings | undefined> {

@@ -2,9 +2,9 @@ import {
   type Actor,
   addAuditEntry,
   deleteOrphanedUsage,
-  holdWorkspace,
   listTranscripts,
   lockSession,
+  lockWorkspaceShared,
   settleSessions,
   toNewRowSet,
 } from '@recount/db';
@@ -22,7 +22,7 @@ export async function* rebuildUsage(
   actor: Actor = 'system',
 ): AsyncGenerator<string> {
   await database.withTransaction(async (transaction) => {
-    if ((await holdWorkspace(transaction, workspaceId)) === undefined) return;
+    if ((await lockWorkspaceShared(transaction, workspaceId)) === undefined) return;
     await deleteOrphanedUsage(transaction, workspaceId);
     await addAuditEntry(transaction, { workspaceId, actor, action: 'usage.rebuild', subjects: [] });
   });
@@ -33,7 +33,7 @@ export async function* rebuildUsage(
     for (const { row_set_id: rowSetId, session_id: sessionId } of transcripts) {
       if (rowSetId === null) continue;
       const isThere = await database.withTransaction(async (transaction) => {
-        if ((await holdWorkspace(transaction, workspaceId)) === undefined) return false;
+        if ((await lockWorkspaceShared(transaction, workspaceId)) === undefined) return false;
         await lockSession(transaction, workspaceId, sessionId);
         const written = [toNewRowSet({ workspaceId, rowSetId })];
         await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written, removedRowSetIds: [] });

@@ -3,9 +3,9 @@ import {
   type Actor,
   addAuditEntry,
   findTranscript,
-  holdWorkspace,
   listTranscripts,
   lockSession,
+  lockWorkspaceShared,
   repriceTranscript,
   type TranscriptRow,
   waitForWriters,
@@ -73,7 +73,7 @@ async function reprice(
   actor: Actor | undefined,
 ): Promise<boolean> {
   return await database.withTransaction(async (transaction) => {
-    if ((await holdWorkspace(transaction, workspaceId)) === undefined) return false;
+    if ((await lockWorkspaceShared(transaction, workspaceId)) === undefined) return false;
     await lockSession(transaction, workspaceId, sessionId);
     const transcript = await findTranscript(transaction, workspaceId, transcriptId);
     if (transcript?.row_set_id == null || transcript.price_version === prices.version) return false;

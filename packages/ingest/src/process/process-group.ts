@@ -3,9 +3,9 @@ import { Readable } from 'node:stream';
 import { streamTranscript } from '@recount/core';
 import {
   type Database,
-  holdWorkspace,
   listPlainTranscripts,
   lockFreeSessions,
+  lockWorkspaceShared,
   type PlainTranscript,
   preferIndexes,
   refreshStatistics,
@@ -46,7 +46,7 @@ export async function processGroup(
   await refreshStatistics(database.database, workspaceId);
   return await database.withTransaction(
     async (transaction, client) => {
-      const settings = await holdWorkspace(transaction, workspaceId);
+      const settings = await lockWorkspaceShared(transaction, workspaceId);
       if (settings?.redaction !== 'off') return [];
       await preferIndexes(transaction);
       const plain = await lockPlain(transaction, workspaceId, transcriptIds);

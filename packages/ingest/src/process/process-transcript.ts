@@ -6,9 +6,9 @@ import {
   findNextUsageNumbers,
   findTranscript,
   findTranscriptArrivals,
-  holdWorkspace,
   listTranscripts,
   lockSession,
+  lockWorkspaceShared,
   markRawDamaged,
   preferIndexes,
   type RedactionMode,
@@ -90,7 +90,7 @@ async function processOnce(
   let replacedKey: string | undefined;
   const outcome = await deps.database.withTransaction(
     async (transaction, client) => {
-      const settings = await holdWorkspace(transaction, workspaceId);
+      const settings = await lockWorkspaceShared(transaction, workspaceId);
       if (settings === undefined) return undefined;
       await lockSession(transaction, workspaceId, sessionId);
       const transcript = await findTranscript(transaction, workspaceId, claimed.id);
