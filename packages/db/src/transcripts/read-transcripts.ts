@@ -191,7 +191,7 @@ export async function listTranscriptStates(
     .where(and(eq(transcripts.workspace_id, opaqueWorkspaceId(workspaceId)), inArray(transcripts.id, [...ids])));
 }
 
-export type PlainTranscript = Pick<
+export type GroupableTranscript = Pick<
   TranscriptRow,
   'id' | 'session_id' | 'agent' | 'format' | 'is_subagent' | 'object_key' | 'sha256' | 'size_bytes'
 >;
@@ -200,12 +200,12 @@ export type PlainTranscript = Pick<
  * Those of the transcripts that wait for their first ingestion, have at most `maxBytes`, and are alone in their
  * session: nothing of it is ingested, and no other of `ids` belongs to it. In the order of their upload.
  */
-export async function listPlainTranscripts(
+export async function listGroupableTranscripts(
   database: Database,
   workspaceId: string,
   ids: readonly string[],
   maxBytes: number,
-): Promise<PlainTranscript[]> {
+): Promise<GroupableTranscript[]> {
   if (ids.length === 0) return [];
   const isWithout = sql`NOT EXISTS (
     SELECT FROM ${transcripts} AS o

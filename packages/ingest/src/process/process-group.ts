@@ -3,10 +3,10 @@ import { Readable } from 'node:stream';
 import { streamTranscript } from '@recount/core';
 import {
   type Database,
-  listPlainTranscripts,
+  type GroupableTranscript,
+  listGroupableTranscripts,
   lockFreeSessions,
   lockWorkspaceShared,
-  type PlainTranscript,
   preferIndexes,
   refreshStatistics,
   toNewRowSet,
@@ -26,22 +26,22 @@ const MAX_HELD_BYTES = 2 * 1024 * 1024;
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
 interface HeldTranscript {
-  row: PlainTranscript;
+  row: GroupableTranscript;
   chunks: readonly Uint8Array[];
 }
 
 /**
- * Ingests the plain ones among the transcripts in one transaction, and leaves the others unchanged: those in sessions
- * that have other versions or that another process holds, those that were tried before, and those whose raw object
- * cannot be read. Returns the ingested ones. If the workspace redacts secrets, none is plain. If one fails, throws, and
- * none is ingested.
+ * Ingests the groupable ones among the transcripts in one transaction, and leaves the others unchanged: those in
+ * sessions that have other versions or that another process holds, those that were tried before, and those whose raw
+ * object cannot be read. Returns the ingested ones. If the workspace redacts secrets, none is groupable. If one fails,
+ * throws, and none is ingested.
  */
 export async function processGroup(
   { database, rawStore }: Deps,
   workspaceId: string,
   transcriptIds: readonly string[],
   options: ProcessOptions,
-): Promise<PlainTranscript[]> {
+): Promise<GroupableTranscript[]> {
   const { signal } = options;
   await refreshStatistics(database.database, workspaceId);
   return await database.withTransaction(
@@ -49,13 +49,13 @@ export async function processGroup(
       const settings = await lockWorkspaceShared(transaction, workspaceId);
       if (settings?.redaction !== 'off') return [];
       await preferIndexes(transaction);
-      const plain = await lockPlain(transaction, workspaceId, transcriptIds);
-      if (plain.length === 0) return [];
+      const groupable = await lockGroupable(transaction, workspaceId, transcriptIds);
+      if (groupable.length === 0) return [];
       const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId, options.priceSource?.file));
       const versions = { parser: toRowsVersion(PARSER_VERSION, settings.redaction), prices: prices.version };
-      const ingested: PlainTranscript[] = [];
+      const ingested: GroupableTranscript[] = [];
       async function* planned(): AsyncGenerator<PlannedTranscript> {
-        for await (const { row, chunks } of readObjects(rawStore, plain, signal)) {
+        for await (const { row, chunks } of readObjects(rawStore, groupable, signal)) {
           ingested.push(row);
           const rowSet = toNewRowSet({ workspaceId, rowSetId: row.id });
           const batches = streamTranscript(row.session_id, Readable.from(chunks), {
@@ -96,21 +96,21 @@ export function splitBySize<Entry extends { size_bytes: number }>(
 }
 
 /** Checks twice: a session's versions are known for certain only once its lock is held. */
-async function lockPlain(
+async function lockGroupable(
   transaction: Database,
   workspaceId: string,
   transcriptIds: readonly string[],
-): Promise<PlainTranscript[]> {
-  const candidates = await listPlainTranscripts(transaction, workspaceId, transcriptIds, MAX_GROUPED_BYTES);
+): Promise<GroupableTranscript[]> {
+  const candidates = await listGroupableTranscripts(transaction, workspaceId, transcriptIds, MAX_GROUPED_BYTES);
   const sessionIds = candidates.map(({ session_id }) => session_id);
   const locked = await lockFreeSessions(transaction, workspaceId, sessionIds);
   const ids = candidates.filter(({ session_id }) => locked.has(session_id)).map(({ id }) => id);
-  return await listPlainTranscripts(transaction, workspaceId, ids, MAX_GROUPED_BYTES);
+  return await listGroupableTranscripts(transaction, workspaceId, ids, MAX_GROUPED_BYTES);
 }
 
 async function* readObjects(
   rawStore: RawStore,
-  rows: readonly PlainTranscript[],
+  rows: readonly GroupableTranscript[],
   signal: AbortSignal | undefined,
 ): AsyncGenerator<HeldTranscript> {
   for (const some of splitBySize(rows, { maxCount: MAX_READS_AT_ONCE, maxBytes: MAX_HELD_BYTES })) {
@@ -125,7 +125,7 @@ async function* readObjects(
  */
 async function readObject(
   rawStore: RawStore,
-  row: PlainTranscript,
+  row: GroupableTranscript,
   signal: AbortSignal | undefined,
 ): Promise<HeldTranscript | undefined> {
   try {
