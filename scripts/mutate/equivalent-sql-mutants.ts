@@ -30,8 +30,8 @@ export const EQUIVALENT_SQL_MUTANTS: readonly EquivalentSqlMutant[] = [
   {
     file: 'packages/db/src/usage/settle-usage-ledger.ts',
     sourceLine:
-      'AND replaced.call_number >= ${kept.numbers.call}::int AND replaced.call_number < ${firstNumbers.call}::int',
-    original: 'replaced.call_number >= ${kept.numbers.call}::int',
+      'AND replaced.call_number >= ${prefix.numbers.call}::int AND replaced.call_number < ${firstNewNumbers.call}::int',
+    original: 'replaced.call_number >= ${prefix.numbers.call}::int',
     replacement: 'true',
     reason:
       'Of the calls of one key in a transcript the first counts: if an earlier one does not, no replaced one does.',

@@ -103,7 +103,7 @@ export {
 } from './transcripts/read-transcripts.ts';
 export { findNextUsageNumbers } from './transcripts/replaced-usage.ts';
 export {
-  type KeptRows,
+  type PrefixRows,
   type RowNumbers,
   type RowSet,
   type RowSetKey,

@@ -21,7 +21,7 @@ export async function settleSearchIndex(
   const { workspaceId, sessionIds } = change;
   const toIds = (rows: readonly RowSet[]) => sql`${sql.param(rows.map(({ rowSetId }) => rowSetId))}::text[]`;
   const writtenIds = toIds(change.written);
-  const rewrittenIds = toIds(change.written.filter(({ kept }) => kept === undefined));
+  const rewrittenIds = toIds(change.written.filter(({ prefix }) => prefix === undefined));
   const workspace = opaqueWorkspaceId(workspaceId);
   const ofSessions = (ids: readonly string[]) =>
     sql`workspace_id = ${workspace} AND session_id = ANY(${sql.param([...ids])}::text[])`;
@@ -37,7 +37,7 @@ export async function settleSearchIndex(
         SELECT FROM (${primary}) AS p
         WHERE p.session_id = state.session_id AND p.parser_version = state.parser_version AND (
           (p.row_set_id = state.row_set_id AND p.row_set_id <> ALL(${rewrittenIds}))
-          OR (p.row_set_id = ANY(${rewrittenIds}) AND state.row_set_id = ANY(${sql.param([...(change.beginningRowSetIds ?? [])])}::text[]))
+          OR (p.row_set_id = ANY(${rewrittenIds}) AND state.row_set_id = ANY(${sql.param([...(change.prefixRowSetIds ?? [])])}::text[]))
         ))
       RETURNING session_id`);
     const outdatedIds = outdated.map(({ session_id }) => session_id);
@@ -59,12 +59,12 @@ export async function settleSearchIndex(
 /** Sets the times of kept documents whose messages were written again. */
 async function updateTimes(
   transaction: Database,
-  { workspaceId, written, beginningRowSetIds = [] }: UsageChange,
+  { workspaceId, written, prefixRowSetIds = [] }: UsageChange,
   primary: SQL,
 ): Promise<void> {
   const rewritten = written.filter(
-    ({ kept, firstRewrittenMessageId }) =>
-      firstRewrittenMessageId !== undefined || (kept === undefined && beginningRowSetIds.length > 0),
+    ({ prefix, firstRewrittenMessageId }) =>
+      firstRewrittenMessageId !== undefined || (prefix === undefined && prefixRowSetIds.length > 0),
   );
   if (rewritten.length === 0) return;
   const workspace = opaqueWorkspaceId(workspaceId);

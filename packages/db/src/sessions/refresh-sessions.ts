@@ -7,10 +7,10 @@ import { OPERATOR, sessions, transcripts } from '../schema/transcripts.ts';
 import { ATTRIBUTION_COLUMNS, type AttributionRow, type Attributions, toAttributions } from '../usage/attribution.ts';
 
 /** Columns that a session takes over from its primary transcript. */
-const TAKEN_OVER = ['agent', 'is_subagent', 'parent_session_id', 'agent_id', ...Object.keys(transcriptFigures())];
+const PRIMARY_COLUMNS = ['agent', 'is_subagent', 'parent_session_id', 'agent_id', ...Object.keys(transcriptFigures())];
 /** Columns that it takes over from the version that says whose it is. */
 const ORIGIN = ['uploader_key_id', 'machine', 'person'];
-const DERIVED = [...TAKEN_OVER, ...ORIGIN, 'primary_transcript_id', 'transcript_count', 'other_uploader_count'];
+const DERIVED = [...PRIMARY_COLUMNS, ...ORIGIN, 'primary_transcript_id', 'transcript_count', 'other_uploader_count'];
 export const SESSION_COLUMNS = ['workspace_id', 'session_id', ...DERIVED];
 
 /** Whether a version was brought by a known uploader who may not speak for the session: see `selectVersions`. */
@@ -72,7 +72,7 @@ export function selectVersions(where: SQL): SQL {
 /** The rows of sessions, with SESSION_COLUMNS, derived from `version`, which has the rows of `selectVersions`. */
 export function selectSessions(version: SQL): SQL {
   return sql`
-    SELECT workspace_id, session_id, ${listColumns(TAKEN_OVER, (name) => name)},
+    SELECT workspace_id, session_id, ${listColumns(PRIMARY_COLUMNS, (name) => name)},
       ${sql.raw(ORIGIN.map((name) => `origin_${name} AS ${name}`).join(', '))}, id AS primary_transcript_id, transcript_count,
       other_uploader_count
     FROM ${version} AS version WHERE is_primary`;

@@ -179,7 +179,7 @@ async function insertRows(
     },
   );
   const key = { workspaceId: TEST_WORKSPACE, rowSetId: id };
-  const rowSet = { ...key, firstNumbers: await findNextUsageNumbers(transaction, key) };
+  const rowSet = { ...key, firstNewNumbers: await findNextUsageNumbers(transaction, key) };
   const copier = createTranscriptCopier(client);
   const writer = createTranscriptWriter(transaction, copier, rowSet, { agent, priceVersion: 'test' });
   await writer.write({
@@ -595,16 +595,16 @@ async function writeCallsAgain({ id, sessionId }: MadeTranscript, toolCalls: Too
   await pool.withTransaction(async (transaction, client) => {
     await lockSession(transaction, TEST_WORKSPACE, sessionId);
     const key = { workspaceId: TEST_WORKSPACE, rowSetId: id };
-    const firstNumbers = await findNextUsageNumbers(transaction, key);
-    const rowSet = { ...key, firstNumbers };
+    const firstNewNumbers = await findNextUsageNumbers(transaction, key);
+    const rowSet = { ...key, firstNewNumbers };
     const copier = createTranscriptCopier(client);
     const writer = createTranscriptWriter(transaction, copier, rowSet, { agent: 'claude-code', priceVersion: 'test' });
     await writer.write({ messages: [], contentBlocks: [], events: [], issues: [], apiResponses: [], toolCalls });
     await copier.sendAll();
-    const kept = { numbers: { entry: firstNumbers.entry, call: from } };
+    const prefix = { numbers: { entry: firstNewNumbers.entry, call: from } };
     await settleSessions(transaction, {
       ...{ workspaceId: TEST_WORKSPACE, sessionIds: [sessionId], removedRowSetIds: [] },
-      written: [{ ...rowSet, kept } as RowSet],
+      written: [{ ...rowSet, prefix } as RowSet],
     });
   });
 }

@@ -46,15 +46,15 @@ export async function findTouchedRows(transaction: Database, change: UsageChange
   const [written, another] = change.written;
   const isOneSession = change.sessionIds.length === 1 && change.removedRowSetIds.length === 0;
   if (written?.messageBuckets === undefined || another !== undefined || !isOneSession) return undefined;
-  const { rowSetId, firstNumbers, messageBuckets, toolIdsOfTexts } = written;
-  if (firstNumbers.entry > MAX_SINGLE_ENTRIES) return undefined;
+  const { rowSetId, firstNewNumbers, messageBuckets, toolIdsOfTexts } = written;
+  if (firstNewNumbers.entry > MAX_SINGLE_ENTRIES) return undefined;
   const { rows } = await transaction.execute<FoundRows>(selectTouchedRows(change, rowSetId, toolIdsOfTexts ?? []));
   const [found] = rows;
   if (found === undefined) return undefined;
   const buckets = new Set([...messageBuckets, ...found.buckets]);
   if (buckets.size > MAX_TOUCHED_BUCKETS) return undefined;
   const isKnown =
-    toolIdsOfTexts !== undefined && firstNumbers.call <= MAX_SINGLE_CALLS && found.file_count <= MAX_TOUCHED_FILES;
+    toolIdsOfTexts !== undefined && firstNewNumbers.call <= MAX_SINGLE_CALLS && found.file_count <= MAX_TOUCHED_FILES;
   return { buckets: [...buckets], findings: isKnown ? toTouchedFindings(rowSetId, found) : undefined };
 }
 

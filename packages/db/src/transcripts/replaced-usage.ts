@@ -13,7 +13,7 @@ export interface UsageChange {
   /** Row sets that lose all their entries and calls. */
   removedRowSetIds: readonly string[];
   /** Removed row sets with which a written transcript begins, row by row. Default: none. */
-  beginningRowSetIds?: readonly string[];
+  prefixRowSetIds?: readonly string[];
 }
 
 /**
@@ -36,11 +36,11 @@ export async function findNextUsageNumbers(
 /** Condition on a row (`alias` of usage_entries or tool_calls): the change concerns it. */
 export function isInvolved(change: UsageChange, alias: string, kind: keyof UsageNumbers): SQL {
   const { workspaceId, written, removedRowSetIds } = change;
-  const whole = written.filter(({ kept }) => kept === undefined);
+  const whole = written.filter(({ prefix }) => prefix === undefined);
   const wholeIds = [...whole.map(({ rowSetId }) => rowSetId), ...removedRowSetIds];
   const rowSet = sql.raw(`${alias}.row_set_id`);
-  const conditions = written.flatMap(({ rowSetId, kept }) =>
-    kept === undefined ? [] : isNumberedFrom(alias, kind, rowSetId, kept.numbers[kind]),
+  const conditions = written.flatMap(({ rowSetId, prefix }) =>
+    prefix === undefined ? [] : isNumberedFrom(alias, kind, rowSetId, prefix.numbers[kind]),
   );
   if (wholeIds.length > 0) conditions.push(sql`${rowSet} = ANY(${sql.param(wholeIds)}::text[])`);
   const isOfAny = conditions.length === 0 ? sql`false` : sql.join(conditions, sql` OR `);
@@ -59,9 +59,9 @@ export function isReplaced(
   kind: keyof UsageNumbers,
 ): SQL {
   const conditions = written
-    .filter(({ firstNumbers }) => firstNumbers[kind] > 0)
-    .map(({ rowSetId, kept, firstNumbers }) =>
-      isNumbered(alias, kind, rowSetId, kept?.numbers[kind] ?? 0, firstNumbers[kind]),
+    .filter(({ firstNewNumbers }) => firstNewNumbers[kind] > 0)
+    .map(({ rowSetId, prefix, firstNewNumbers }) =>
+      isNumbered(alias, kind, rowSetId, prefix?.numbers[kind] ?? 0, firstNewNumbers[kind]),
     );
   if (removedRowSetIds.length > 0) {
     conditions.push(sql`${sql.raw(alias)}.row_set_id = ANY(${sql.param([...removedRowSetIds])}::text[])`);
@@ -76,7 +76,9 @@ function isNumbered(alias: string, kind: keyof UsageNumbers, rowSetId: string, f
 
 /** Deletes what the change replaces: nothing for most transcripts, which are ingested once. */
 export async function deleteReplacedUsage(transaction: Database, change: UsageChange): Promise<void> {
-  const isFirst = change.written.every(({ firstNumbers }) => firstNumbers.entry === 0 && firstNumbers.call === 0);
+  const isFirst = change.written.every(
+    ({ firstNewNumbers }) => firstNewNumbers.entry === 0 && firstNewNumbers.call === 0,
+  );
   if (isFirst && change.removedRowSetIds.length === 0) return;
   await transaction.execute(sql`
     DELETE FROM ${usageEntries} AS e WHERE ${isInvolved(change, 'e', 'entry')} AND ${isReplaced(change, 'e', 'entry')}`);

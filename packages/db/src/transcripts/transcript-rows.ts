@@ -123,7 +123,7 @@ export interface RowNumbers extends UsageNumbers {
 }
 
 /** Rows of a shorter version that remain when its transcript has grown. */
-export interface KeptRows {
+export interface PrefixRows {
   /** Rows with smaller numbers remain unchanged; the others are replaced. */
   numbers: RowNumbers;
   counts: IngestCounts;
@@ -153,12 +153,12 @@ export interface GrowthCollector {
 /** A transcript's rows as one transaction writes them, and what it keeps of a shorter version's. */
 export interface RowSet extends RowSetKey, Growth {
   /** Entries and calls from these numbers on are new. */
-  firstNumbers: UsageNumbers;
+  firstNewNumbers: UsageNumbers;
   /** Undefined: all old rows are replaced. */
-  kept?: KeptRows | undefined;
+  prefix?: PrefixRows | undefined;
   /** If a shorter version's rows are kept: the first message that was written again, because later lines may change it. */
   firstRewrittenMessageId?: string | undefined;
 }
 
 /** The row set of a transcript that has no rows yet. */
-export const toNewRowSet = (key: RowSetKey): RowSet => ({ ...key, firstNumbers: { entry: 0, call: 0 } });
+export const toNewRowSet = (key: RowSetKey): RowSet => ({ ...key, firstNewNumbers: { entry: 0, call: 0 } });

@@ -80,13 +80,13 @@ export function createTranscriptWriter(
   origin: EntryOrigin,
   growth?: GrowthCollector,
 ): TranscriptWriter {
-  const { kept, firstNumbers } = rowSet;
-  const next: RowNumbers = { event: 0, issue: 0, ...kept?.numbers, ...firstNumbers };
-  const issuesByCode = { ...kept?.counts.issuesByCode };
-  const counts: IngestCounts = { contentBlocks: 0, errors: 0, warnings: 0, ...kept?.counts, issuesByCode };
+  const { prefix, firstNewNumbers } = rowSet;
+  const next: RowNumbers = { event: 0, issue: 0, ...prefix?.numbers, ...firstNewNumbers };
+  const issuesByCode = { ...prefix?.counts.issuesByCode };
+  const counts: IngestCounts = { contentBlocks: 0, errors: 0, warnings: 0, ...prefix?.counts, issuesByCode };
   let checkpoint: WrittenCheckpoint | undefined;
   let summary: TranscriptSummary | undefined;
-  let mayReplace = kept !== undefined;
+  let mayReplace = prefix !== undefined;
   let areIssuesReplaced = false;
   let firstRewrittenMessageId: string | undefined;
 
@@ -106,13 +106,13 @@ export function createTranscriptWriter(
 
   /** Deletes the issues about the whole shorter version, which the parse lists again at its end. */
   const deleteReplacedIssues = async (): Promise<void> => {
-    if (kept?.hasTranscriptIssues !== true || areIssuesReplaced) return;
+    if (prefix?.hasTranscriptIssues !== true || areIssuesReplaced) return;
     areIssuesReplaced = true;
     const { workspace_id, row_set_id, issue_number } = ingestIssues;
     const isReplaced = and(
       eq(workspace_id, opaqueWorkspaceId(rowSet.workspaceId)),
       eq(row_set_id, rowSet.rowSetId),
-      gte(issue_number, kept.numbers.issue),
+      gte(issue_number, prefix.numbers.issue),
     );
     await copier.sendAll();
     await transaction.delete(ingestIssues).where(isReplaced);

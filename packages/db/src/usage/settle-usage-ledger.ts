@@ -63,16 +63,16 @@ export async function settleUsageLedger(transaction: Database, change: UsageChan
  */
 async function inheritOwnership(
   transaction: Database,
-  { workspaceId, rowSetId, firstNumbers, kept }: RowSet,
+  { workspaceId, rowSetId, firstNewNumbers, prefix }: RowSet,
 ): Promise<void> {
-  if (kept === undefined || kept.numbers.call === firstNumbers.call) return;
+  if (prefix === undefined || prefix.numbers.call === firstNewNumbers.call) return;
   const workspace = opaqueWorkspaceId(workspaceId);
   await transaction.execute(sql`
     UPDATE ${toolCalls} AS c SET is_own = false
     FROM ${toolCalls} AS replaced
-    WHERE c.workspace_id = ${workspace} AND c.row_set_id = ${rowSetId} AND c.call_number >= ${firstNumbers.call}::int
+    WHERE c.workspace_id = ${workspace} AND c.row_set_id = ${rowSetId} AND c.call_number >= ${firstNewNumbers.call}::int
       AND replaced.workspace_id = ${workspace} AND replaced.row_set_id = ${rowSetId}
-      AND replaced.call_number >= ${kept.numbers.call}::int AND replaced.call_number < ${firstNumbers.call}::int
+      AND replaced.call_number >= ${prefix.numbers.call}::int AND replaced.call_number < ${firstNewNumbers.call}::int
       AND replaced.call_key = c.call_key AND NOT replaced.is_own`);
 }
 

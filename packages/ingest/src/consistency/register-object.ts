@@ -43,7 +43,7 @@ export async function registerObject(
     format: described?.format,
   });
   if (measured === undefined) return { outcome: 'unreadable' };
-  const { sha256, sizeBytes, identity, beginning } = measured;
+  const { sha256, sizeBytes, identity, prefix } = measured;
   if (described !== undefined && (described.stored_sha256 ?? described.sha256) !== sha256)
     return { outcome: 'damaged' };
   if (described === undefined) {
@@ -79,8 +79,8 @@ export async function registerObject(
       ...columns,
       object_key: key,
       created_at,
-      grown_from: isCopy ? null : (beginning?.transcriptId ?? null),
-      tail_sha256: isCopy ? null : (beginning?.tailSha256 ?? null),
+      grown_from: isCopy ? null : (prefix?.transcriptId ?? null),
+      tail_sha256: isCopy ? null : (prefix?.tailSha256 ?? null),
     },
     priority: REGISTER_PRIORITY,
   });

@@ -169,7 +169,7 @@ async function compareWithRaw(
   const areCostsCompared = prices.version === transcript.price_version;
   if (!areCostsCompared) result.leftOut.otherPrices += 1;
   await prepareScratchTables(transaction);
-  const rowSet = { workspaceId, rowSetId, firstNumbers: { entry: 0, call: 0 } };
+  const rowSet = { workspaceId, rowSetId, firstNewNumbers: { entry: 0, call: 0 } };
   const copier = createScratchCopier(client);
   const writer = createTranscriptWriter(transaction, copier, rowSet, {
     ...{ agent: transcript.agent, priceVersion: prices.version },

@@ -63,13 +63,13 @@ export async function compareStreams(
   for await (const _chunk of prefixes.chunks);
   const sha256 = prefixes.toDigest();
   for (const other of longer) {
-    if ((await hashBeginning(deps, other, storedBytes)) === sha256)
+    if ((await hashPrefix(deps, other, storedBytes)) === sha256)
       return { isContained: true, contains: [], comparedIds };
   }
   const contains: string[] = [];
   for (const other of shorter) {
     const length = other.stored_bytes;
-    if ((await hashBeginning(deps, other, length)) === prefixes.byLength.get(length)) contains.push(other.id);
+    if ((await hashPrefix(deps, other, length)) === prefixes.byLength.get(length)) contains.push(other.id);
   }
   return { isContained: false, contains, comparedIds };
 }
@@ -100,7 +100,7 @@ async function listCandidates(
 }
 
 /** SHA-256 (hex) of the first `length` bytes of an ended stream; undefined if they no longer exist. */
-async function hashBeginning(deps: Deps, stream: LiveStreamRow, length: number): Promise<string | undefined> {
+async function hashPrefix(deps: Deps, stream: LiveStreamRow, length: number): Promise<string | undefined> {
   if (stream.state === 'closing') {
     const prefix = hashPrefixes(readStreamBytes(deps, stream), [length]);
     for await (const _chunk of prefix.chunks) if (prefix.byLength.has(length)) break;

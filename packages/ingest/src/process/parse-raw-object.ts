@@ -62,6 +62,6 @@ export async function parseRawObject(
 }
 
 /** The bytes after the shorter version, if the upload was compared with it when it was received. */
-function toTail({ beginning }: ResumePoint, { size_bytes, tail_sha256 }: TranscriptRow) {
-  return { range: { startByte: beginning.size_bytes, endByteExclusive: size_bytes }, sha256: tail_sha256 };
+function toTail({ prefix }: ResumePoint, { size_bytes, tail_sha256 }: TranscriptRow) {
+  return { range: { startByte: prefix.size_bytes, endByteExclusive: size_bytes }, sha256: tail_sha256 };
 }

@@ -25,7 +25,7 @@ import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
 import { hashRedacted, redactRawObject } from '../raw-objects/redact-raw-object.ts';
 import { createRedaction, readEarlierSecrets, toRowsVersion } from '../secrets/redaction.ts';
 import { parseRawObject } from './parse-raw-object.ts';
-import { findResumePoint, haveEqualRows, toKeptRows } from './resume-point.ts';
+import { findResumePoint, haveEqualRows, toPrefixRows } from './resume-point.ts';
 import { findExtension } from './session-versions.ts';
 import { toRowSetIds, writeTranscripts } from './write-transcripts.ts';
 
@@ -152,11 +152,11 @@ async function ingest(
   const resumePoint = mayResume ? await findResumePoint(transaction, transcript, others, versions) : undefined;
   if (resumePoint !== undefined) await preferIndexes(transaction);
   await deleteTranscriptRows(transaction, workspaceId, toRowSetIds([transcript]));
-  const key = { workspaceId, rowSetId: resumePoint?.beginning.row_set_id ?? chooseRowSetId(transcript, others) };
+  const key = { workspaceId, rowSetId: resumePoint?.prefix.row_set_id ?? chooseRowSetId(transcript, others) };
   // Without a row set it has no rows of its own yet.
   const isFirst = transcript.row_set_id === null && resumePoint === undefined;
-  const firstNumbers = isFirst ? { entry: 0, call: 0 } : await findNextUsageNumbers(transaction, key);
-  const rowSet = { ...key, firstNumbers, kept: resumePoint && toKeptRows(resumePoint) };
+  const firstNewNumbers = isFirst ? { entry: 0, call: 0 } : await findNextUsageNumbers(transaction, key);
+  const rowSet = { ...key, firstNewNumbers, prefix: resumePoint && toPrefixRows(resumePoint) };
   const arrivals = await findArrivals(transaction, transcript);
   const parsing = { ...options, prices, arrivals, redaction, resumePoint };
   const parsed = await parseRawObject(rawStore, transcript, others, parsing);

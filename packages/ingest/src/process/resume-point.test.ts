@@ -5,7 +5,7 @@ import type { CheckpointRow, TranscriptRow } from '@recount/db';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hashPrefixes } from '../raw-objects/hash-prefixes.ts';
-import { checkCreditOrder, findUsableBeginning, type ResumePoint, toBytesAfter, toKeptRows } from './resume-point.ts';
+import { checkCreditOrder, findUsablePrefix, type ResumePoint, toBytesAfter, toPrefixRows } from './resume-point.ts';
 
 const versions = { parser: '3', prices: 'p-1' };
 const COMMON = { agent: 'a', format: 'f', is_subagent: false, parent_session_id: null, agent_id: null };
@@ -17,11 +17,11 @@ const shorter = toRow({
   ...{ parser_version: '3', price_version: 'p-1' },
 });
 
-describe('findUsableBeginning', () => {
+describe('findUsablePrefix', () => {
   it('finds the only other version', () => {
-    expect(findUsableBeginning(longer, [shorter], versions)).toEqual(shorter);
-    expect(findUsableBeginning(longer, [], versions)).toBeUndefined();
-    expect(findUsableBeginning(longer, [shorter, shorter], versions)).toBeUndefined();
+    expect(findUsablePrefix(longer, [shorter], versions)).toEqual(shorter);
+    expect(findUsablePrefix(longer, [], versions)).toBeUndefined();
+    expect(findUsablePrefix(longer, [shorter, shorter], versions)).toBeUndefined();
   });
 
   it.each<Partial<TranscriptRow>>([
@@ -40,23 +40,23 @@ describe('findUsableBeginning', () => {
     { parent_session_id: 's' },
     { agent_id: 'x' },
   ])('does not build on a version with %j', (fields) => {
-    expect(findUsableBeginning(longer, [{ ...shorter, ...fields }], versions)).toBeUndefined();
+    expect(findUsablePrefix(longer, [{ ...shorter, ...fields }], versions)).toBeUndefined();
   });
 
   it.each<Partial<TranscriptRow>>([{ ingested_at: '2026-05-01T08:00:00.000Z' }, { stored_sha256: 'redacted' }])(
     'does not build if the longer one has %j',
-    (fields) => expect(findUsableBeginning({ ...longer, ...fields }, [shorter], versions)).toBeUndefined(),
+    (fields) => expect(findUsablePrefix({ ...longer, ...fields }, [shorter], versions)).toBeUndefined(),
   );
 });
 
-const toPoint = (beginning: Partial<TranscriptRow>): ResumePoint => ({
-  beginning: { ...shorter, ...beginning, row_set_id: 'rows' },
+const toPoint = (prefix: Partial<TranscriptRow>): ResumePoint => ({
+  prefix: { ...shorter, ...prefix, row_set_id: 'rows' },
   checkpoint: { entry_number: 1, call_number: 2, event_number: 3, issue_number: 4 } as CheckpointRow,
   isCompared: false,
 });
 const toHash = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-it('yields what follows the beginning, however the bytes are split, or throws if they differ', async () => {
+it('yields what follows the prefix, however the bytes are split, or throws if they differ', async () => {
   const chunks = fc.array(fc.uint8Array({ maxLength: 4 }), { maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(chunks, fc.nat(32), fc.boolean(), async (parts, at, isSame) => {
@@ -88,16 +88,16 @@ it('hashes the requested prefixes of a stream, and all of it', async () => {
 });
 
 it('counts what was kept, and numbers new messages from there', () => {
-  const beginning = { content_block_count: 5, error_count: 6, warning_count: 7, issue_counts: { x: 8 } };
+  const prefix = { content_block_count: 5, error_count: 6, warning_count: 7, issue_counts: { x: 8 } };
   const numbers = { entry: 1, call: 2, event: 3, issue: 4 };
   const counts = { contentBlocks: 5, errors: 6, warnings: 7, issuesByCode: { x: 8 } };
-  expect(toKeptRows(toPoint(beginning))).toEqual({ counts, numbers, hasTranscriptIssues: false });
+  expect(toPrefixRows(toPoint(prefix))).toEqual({ counts, numbers, hasTranscriptIssues: false });
 });
 
 it('counts issues about the whole transcript again', () => {
   const issue_counts = { x: 8, total_mismatch: 2, unread_content: 90 };
-  const beginning = { content_block_count: 5, error_count: 6, warning_count: 7, issue_counts };
-  expect(toKeptRows(toPoint(beginning))).toMatchObject({
+  const prefix = { content_block_count: 5, error_count: 6, warning_count: 7, issue_counts };
+  expect(toPrefixRows(toPoint(prefix))).toMatchObject({
     counts: { warnings: 5, issuesByCode: { x: 8 } },
     hasTranscriptIssues: true,
   });

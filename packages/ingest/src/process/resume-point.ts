@@ -1,10 +1,10 @@
 import { isTranscriptIssue, ResumeError, type TranscriptSummary } from '@recount/core';
-import { type CheckpointRow, type Database, findCheckpoint, type KeptRows, type TranscriptRow } from '@recount/db';
+import { type CheckpointRow, type Database, findCheckpoint, type PrefixRows, type TranscriptRow } from '@recount/db';
 import type { PrefixHashes } from '../raw-objects/hash-prefixes.ts';
 
 /** Where parsing of a session that grew can continue: its shorter version, and the parser's state at that one's end. */
 export interface ResumePoint {
-  beginning: TranscriptRow & { row_set_id: string };
+  prefix: TranscriptRow & { row_set_id: string };
   checkpoint: CheckpointRow;
   /** The beginning of the transcript was compared with the shorter version's bytes, by hash, when it was received. */
   isCompared: boolean;
@@ -32,23 +32,23 @@ export const haveEqualRows = (
  * The version of the session that the transcript may have grown from, if its rows can be extended: it is the only one
  * with rows, they are complete, and they were made by the same parser at the same rates.
  */
-export function findUsableBeginning(
+export function findUsablePrefix(
   transcript: TranscriptRow,
   others: readonly TranscriptRow[],
   versions: { parser: string; prices: string },
-): ResumePoint['beginning'] | undefined {
-  const [beginning, another] = others;
-  if (beginning === undefined || another !== undefined) return undefined;
+): ResumePoint['prefix'] | undefined {
+  const [prefix, another] = others;
+  if (prefix === undefined || another !== undefined) return undefined;
   if (transcript.ingested_at !== null) return undefined;
-  const { row_set_id } = beginning;
+  const { row_set_id } = prefix;
   const isUsable =
-    beginning.size_bytes < transcript.size_bytes &&
-    beginning.status === 'ingested' &&
-    beginning.rows_deleted_at === null &&
-    beginning.parser_version === versions.parser &&
-    beginning.price_version === versions.prices &&
-    haveEqualRows(beginning, transcript);
-  return row_set_id !== null && isUsable ? { ...beginning, row_set_id } : undefined;
+    prefix.size_bytes < transcript.size_bytes &&
+    prefix.status === 'ingested' &&
+    prefix.rows_deleted_at === null &&
+    prefix.parser_version === versions.parser &&
+    prefix.price_version === versions.prices &&
+    haveEqualRows(prefix, transcript);
+  return row_set_id !== null && isUsable ? { ...prefix, row_set_id } : undefined;
 }
 
 /**
@@ -61,24 +61,24 @@ export async function findResumePoint(
   others: readonly TranscriptRow[],
   versions: { parser: string; prices: string },
 ): Promise<ResumePoint | undefined> {
-  const beginning = findUsableBeginning(transcript, others, versions);
-  if (beginning === undefined) return undefined;
-  const key = { workspaceId: transcript.workspace_id, rowSetId: beginning.row_set_id };
+  const prefix = findUsablePrefix(transcript, others, versions);
+  if (prefix === undefined) return undefined;
+  const key = { workspaceId: transcript.workspace_id, rowSetId: prefix.row_set_id };
   const checkpoint = await findCheckpoint(transaction, key);
-  if (checkpoint?.byte_offset !== beginning.size_bytes) return undefined;
-  const isCompared = transcript.grown_from === beginning.id && transcript.tail_sha256 !== null;
-  return { beginning, checkpoint, isCompared };
+  if (checkpoint?.byte_offset !== prefix.size_bytes) return undefined;
+  const isCompared = transcript.grown_from === prefix.id && transcript.tail_sha256 !== null;
+  return { prefix, checkpoint, isCompared };
 }
 
 /** The bytes after the resume point. Throws ResumeError if those before it are not the shorter version's. */
-export async function* toBytesAfter({ beginning }: ResumePoint, hashes: PrefixHashes): AsyncGenerator<Uint8Array> {
-  let restBytes = beginning.size_bytes;
+export async function* toBytesAfter({ prefix }: ResumePoint, hashes: PrefixHashes): AsyncGenerator<Uint8Array> {
+  let restBytes = prefix.size_bytes;
   for await (const chunk of hashes.chunks) {
     if (chunk.length < restBytes) {
       restBytes -= chunk.length;
       continue;
     }
-    if (restBytes > 0 && hashes.byLength.get(beginning.size_bytes) !== beginning.sha256) {
+    if (restBytes > 0 && hashes.byLength.get(prefix.size_bytes) !== prefix.sha256) {
       throw new ResumeError('The transcript does not begin with the bytes of the shorter version');
     }
     if (chunk.length > restBytes) yield chunk.subarray(restBytes);
@@ -86,15 +86,15 @@ export async function* toBytesAfter({ beginning }: ResumePoint, hashes: PrefixHa
   }
 }
 
-export function toKeptRows({ beginning, checkpoint }: ResumePoint): KeptRows {
-  const issuesByCode = beginning.issue_counts as Record<string, number>;
+export function toPrefixRows({ prefix, checkpoint }: ResumePoint): PrefixRows {
+  const issuesByCode = prefix.issue_counts as Record<string, number>;
   // Issues about the whole transcript are listed again at its end.
   const kept = Object.entries(issuesByCode).filter(([code]) => !isTranscriptIssue(code));
   return {
     counts: {
-      contentBlocks: beginning.content_block_count,
-      errors: beginning.error_count,
-      warnings: beginning.warning_count - (issuesByCode.total_mismatch ?? 0),
+      contentBlocks: prefix.content_block_count,
+      errors: prefix.error_count,
+      warnings: prefix.warning_count - (issuesByCode.total_mismatch ?? 0),
       issuesByCode: Object.fromEntries(kept),
     },
     numbers: {
@@ -111,6 +111,6 @@ export function toKeptRows({ beginning, checkpoint }: ResumePoint): KeptRows {
  * Throws ResumeError if the transcript's earliest time is before its shorter version's: the ledger uses it to choose
  * which of several copies of a response is credited, including copies that were settled with the shorter version.
  */
-export function checkCreditOrder({ beginning }: ResumePoint, { metadata }: TranscriptSummary): void {
-  if (metadata.firstTimestamp !== beginning.first_timestamp) throw new ResumeError('An earlier timestamp was added');
+export function checkCreditOrder({ prefix }: ResumePoint, { metadata }: TranscriptSummary): void {
+  if (metadata.firstTimestamp !== prefix.first_timestamp) throw new ResumeError('An earlier timestamp was added');
 }

@@ -29,7 +29,7 @@ export async function findExtension(
   let redactedHash = transcript.stored_sha256;
   for (const other of others) {
     if (other.size_bytes <= transcript.size_bytes) continue;
-    const sha256 = await hashBeginning(rawStore, other.object_key, transcript.size_bytes, signal);
+    const sha256 = await hashPrefix(rawStore, other.object_key, transcript.size_bytes, signal);
     if (sha256 === transcript.sha256) return { extension: other, lost };
     if (sha256 === undefined && other.raw_deleted_at === null) lost.push(other);
     if (other.stored_sha256 === null || sha256 === undefined) continue;
@@ -40,7 +40,7 @@ export async function findExtension(
 }
 
 /** SHA-256 (hex) of an object's first bytes. Undefined if it is shorter. */
-async function hashBeginning(
+async function hashPrefix(
   rawStore: RawStore,
   objectKey: string,
   lengthBytes: number,
@@ -65,7 +65,7 @@ async function* toEmpty(): AsyncGenerator<Uint8Array> {}
  * The shorter versions that are beginnings of a transcript, by its hashes at their lengths: of the bytes as uploaded,
  * or of its redacted copy if theirs are redacted.
  */
-export function findBeginnings(
+export function findPrefixes(
   transcript: Pick<TranscriptRow, 'stored_sha256'>,
   hashesByLength: ReadonlyMap<number, string>,
   others: readonly TranscriptRow[],

@@ -18,7 +18,7 @@ import {
 } from '@recount/db';
 import type { Redaction } from '../secrets/redaction.ts';
 import { checkCreditOrder, type ResumePoint } from './resume-point.ts';
-import { findBeginnings } from './session-versions.ts';
+import { findPrefixes } from './session-versions.ts';
 
 /** A transcript to be ingested; the transaction holds its session's lock. */
 export interface PlannedTranscript {
@@ -61,7 +61,7 @@ export async function writeTranscripts(
   const all: Written[] = [];
   for await (const plan of planned) {
     const origin = { agent: plan.transcript.agent, priceVersion: versions.prices };
-    const growth = plan.rowSet.kept && createGrowthCollector();
+    const growth = plan.rowSet.prefix && createGrowthCollector();
     const writer = createTranscriptWriter(transaction, copier, plan.rowSet, origin, growth);
     for await (const batch of plan.batches) await writer.write(batch);
     signal?.throwIfAborted();
@@ -69,19 +69,19 @@ export async function writeTranscripts(
   }
   if (all.length === 0) return new Set();
   await copier.sendAll();
-  for (const written of all) await takeOver(transaction, workspaceId, written);
+  for (const written of all) await adoptPrefixRows(transaction, workspaceId, written);
   await completeTranscripts(transaction, workspaceId, all.map(toCompleted), versions);
   for (const { rowSet, transcript, checkpoint } of all) {
-    if (rowSet.kept === undefined && checkpoint === undefined) continue;
+    if (rowSet.prefix === undefined && checkpoint === undefined) continue;
     await replaceCheckpoint(transaction, rowSet, transcript.size_bytes, checkpoint);
   }
-  const [removedRowSetIds, beginningRowSetIds]: [string[], string[]] = [[], []];
+  const [removedRowSetIds, prefixRowSetIds]: [string[], string[]] = [[], []];
   for (const { resumePoint, transcript, hashesByLength, others, equalOthers = [] } of all) {
     if (resumePoint !== undefined || hashesByLength === undefined) continue;
-    const replaced = findBeginnings(transcript, hashesByLength, others ?? []);
+    const replaced = findPrefixes(transcript, hashesByLength, others ?? []);
     await supersedeTranscripts(transaction, workspaceId, replaced, transcript.id);
     removedRowSetIds.push(...toRowSetIds(replaced));
-    beginningRowSetIds.push(...toRowSetIds(replaced.filter((beginning) => equalOthers.includes(beginning))));
+    prefixRowSetIds.push(...toRowSetIds(replaced.filter((prefix) => equalOthers.includes(prefix))));
   }
   const superseded = new Set<string>();
   const rowSets = all.map(({ rowSet }) => rowSet);
@@ -98,19 +98,19 @@ export async function writeTranscripts(
     sessionIds: all.map(({ transcript }) => transcript.session_id),
     written: rowSets.filter(({ rowSetId }) => !removedRowSetIds.includes(rowSetId)),
     removedRowSetIds,
-    beginningRowSetIds,
+    prefixRowSetIds,
   });
   return superseded;
 }
 
-async function takeOver(
+async function adoptPrefixRows(
   transaction: Database,
   workspaceId: string,
   { resumePoint, summary, transcript }: Written,
 ): Promise<void> {
   if (resumePoint === undefined) return;
   checkCreditOrder(resumePoint, summary);
-  await markSuperseded(transaction, workspaceId, [resumePoint.beginning], transcript.id);
+  await markSuperseded(transaction, workspaceId, [resumePoint.prefix], transcript.id);
 }
 
 function toCompleted({ transcript, rowSet, summary, counts, redaction }: Written): CompletedTranscript {

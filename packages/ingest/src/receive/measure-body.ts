@@ -37,7 +37,7 @@ export function chooseFormat(
 }
 
 /** A stored version of the session that a transcript begins with. */
-interface ComparedBeginning {
+interface ComparedPrefix {
   transcriptId: string;
   /** SHA-256 (hex) of the bytes that follow. */
   tailSha256: string;
@@ -48,7 +48,7 @@ interface VersionComparison {
   /**
    * SHA-256 (hex) of all bytes, and the longest version that they begin with; to be called once, after the last chunk.
    */
-  toResult(): { sha256: string; beginning: ComparedBeginning | undefined };
+  toResult(): { sha256: string; prefix: ComparedPrefix | undefined };
   /** Adds versions to compare with, as far as they are no shorter than the bytes seen so far. */
   add(versions: readonly StoredVersion[]): void;
 }
@@ -64,7 +64,7 @@ function createVersionComparison(knownSha256: string | undefined): VersionCompar
   const whole = createHash('sha256');
   let offset = 0;
   let pending: StoredVersion[] = [];
-  let beginning: { version: StoredVersion; tail: Hash } | undefined;
+  let prefix: { version: StoredVersion; tail: Hash } | undefined;
   let isHashing = knownSha256 === undefined;
   let unhashed: Uint8Array[] = [];
   let mayCompare = true;
@@ -75,13 +75,13 @@ function createVersionComparison(knownSha256: string | undefined): VersionCompar
     pending = pending.slice(reached.length);
     const sha256 = whole.copy().digest('hex');
     const version = reached.find((candidate) => candidate.sha256 === sha256);
-    if (version !== undefined) beginning = { version, tail: createHash('sha256') };
+    if (version !== undefined) prefix = { version, tail: createHash('sha256') };
   };
   const hash = (chunk: Uint8Array): void => {
     const lengths = pending.map(({ sizeBytes }) => sizeBytes);
     for (const part of cutAtLengths(chunk, offset, lengths)) {
       whole.update(part);
-      beginning?.tail.update(part);
+      prefix?.tail.update(part);
       offset += part.length;
       compare();
     }
@@ -107,9 +107,9 @@ function createVersionComparison(knownSha256: string | undefined): VersionCompar
     },
     toResult: () => ({
       sha256: isHashing || knownSha256 === undefined ? whole.digest('hex') : knownSha256,
-      beginning: beginning && {
-        transcriptId: beginning.version.id,
-        tailSha256: beginning.tail.digest('hex'),
+      prefix: prefix && {
+        transcriptId: prefix.version.id,
+        tailSha256: prefix.tail.digest('hex'),
       },
     }),
   };
@@ -138,7 +138,7 @@ interface MeasuredBody {
     sizeBytes: number;
     identity: TranscriptIdentity;
     /** Undefined if the transcript does not continue another one, or is small. */
-    beginning: ComparedBeginning | undefined;
+    prefix: ComparedPrefix | undefined;
   };
 }
 

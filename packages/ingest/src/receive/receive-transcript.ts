@@ -89,7 +89,7 @@ export async function receiveTranscript(
   const measured = measureBody(request.body, { ...request, path, listVersions });
   await deps.rawStore.put(objectKey, measured.chunks, { signal: request.signal });
 
-  const { sha256, sizeBytes, identity, beginning } = measured.toResult();
+  const { sha256, sizeBytes, identity, prefix } = measured.toResult();
   const sessionId = await requireSessionId(request, identity, sizeBytes).catch(async (refusal: unknown) => {
     await deps.rawStore.delete(objectKey);
     throw refusal;
@@ -109,8 +109,8 @@ export async function receiveTranscript(
     uploader_key_id: request.uploaderKeyId,
     machine: await toText(request.machine),
     person: await toText(request.person),
-    grown_from: beginning?.transcriptId ?? null,
-    tail_sha256: beginning?.tailSha256 ?? null,
+    grown_from: prefix?.transcriptId ?? null,
+    tail_sha256: prefix?.tailSha256 ?? null,
   };
   const description = toTranscriptDescription(transcript, new Date().toISOString());
   const described = { ...request.description, ...description };
