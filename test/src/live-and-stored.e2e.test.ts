@@ -96,6 +96,8 @@ async function read(sessionId: string) {
 const named = (events: readonly Fields[], type: string): Fields[] => events.filter((event) => event.type === type);
 const told = (story: readonly { event: string; data: Fields }[], name: string): Fields[] =>
   story.filter(({ event }) => event === name).map(({ data }) => data);
+const warningsOf = (story: Parameters<typeof told>[0]): Fields[] =>
+  told(story, 'warning').map(({ warning }) => warning as Fields);
 
 it('usage as text and times of any kind are the same on the screen, in events and in rows', async () => {
   const answer = (id: string, timestamp: unknown, output: unknown): Fields => ({
@@ -120,9 +122,9 @@ it('usage as text and times of any kind are the same on the screen, in events an
     { ...success, session_id: 'coerced' },
   ]);
   expect(named(events, 'text').map(({ timestampMs }) => timestampMs)).toEqual([momentMs, momentMs, momentMs]);
-  expect(events.at(-1)).toMatchObject({ type: 'close', summary: { tokens: { input: 3600, output: 24 } } });
-  expect(told(story, 'stream:chunk').map(({ timestamp }) => timestamp)).toEqual([moment, moment, moment]);
-  expect(stream?.tokens).toMatchObject({ input: 3600, output: 24 });
+  expect(events.at(-1)).toMatchObject({ type: 'close', summary: { tokens: { tokens_in: 3600, tokens_out: 24 } } });
+  expect(told(story, 'text').map(({ timestampMs }) => timestampMs)).toEqual([momentMs, momentMs, momentMs]);
+  expect(stream).toMatchObject({ tokens_in: 3600, tokens_out: 24 });
   expect(messages.map(({ timestamp, tokens_out }) => [timestamp, tokens_out])).toEqual([
     [moment, 7],
     [moment, 8],
@@ -151,10 +153,7 @@ it('results are shown, streamed and stored with the error beside them, as JSON, 
   for (const line of ['ERROR: Permission denied', '-> {"files":2}', '-> 12', '-> [image/png, 300 bytes]']) {
     expect(shown).toContain(line);
   }
-  const results = told(story, 'stream:tool').flatMap(
-    ({ toolResult }) => (toolResult as { output: string } | undefined) ?? [],
-  );
-  expect(results.map(({ output }) => output)).toEqual([
+  expect(told(story, 'tool-end').map(({ toolOutput }) => toolOutput)).toEqual([
     'Permission denied',
     '{"files":2}',
     '12',
@@ -200,12 +199,12 @@ it('a flat stream becomes messages, calls and results', async () => {
   // Followed by its duration, if that was long enough.
   expect(shown).toMatch(/\[claude\] "I look"\n\[claude\] Read: a\.ts\n {2}-> const a = 1;(?: \([\d.]+ s\))?\n/);
   expect(story.map(({ event }) => event)).toEqual([
-    'stream:init',
-    'stream:progress',
-    'stream:chunk',
-    'stream:tool',
-    'stream:tool',
-    'stream:end',
+    'session-start',
+    'progress',
+    'text',
+    'tool-start',
+    'tool-end',
+    'close',
   ]);
   expect(messages.map(({ message_type }) => message_type)).toEqual(['system', 'assistant', 'assistant', 'user']);
   expect(blocks.slice(-2)).toMatchObject([
@@ -218,7 +217,7 @@ it('user messages are checkpoints of a stream', async () => {
   const user = (uuid: string): Fields => ({ type: 'user', session_id: 'rewind', uuid, message: { content: uuid } });
   const { events, story } = await record('rewind', [toInit('rewind'), user('u-1'), user('u-2')]);
   expect(named(events, 'progress').map(({ checkpoint }) => checkpoint)).toEqual(['u-1', 'u-2']);
-  expect(told(story, 'stream:progress').map(({ checkpoint }) => checkpoint)).toEqual(['u-1', 'u-2']);
+  expect(told(story, 'progress').map(({ checkpoint }) => checkpoint)).toEqual(['u-1', 'u-2']);
   expect((await get('/v1/sessions/rewind/checkpoints')).checkpoints).toEqual(['u-1', 'u-2']);
 });
 
@@ -227,7 +226,7 @@ it('a version that is too new is reported once, with the advice to update recoun
   const { shown, story, issues } = await record('too-new', [toInit('too-new'), line, line]);
   expect(shown.match(/WARNING: .*update recount \(line 2\)/g)).toHaveLength(1);
   const expected = [{ code: 'unsupported_version', message: expect.stringContaining('update recount') }];
-  expect(told(story, 'stream:warning')).toMatchObject(expected);
+  expect(warningsOf(story)).toMatchObject(expected);
   expect(issues).toMatchObject([{ code: 'unsupported_version', line_number: 2 }]);
 });
 
@@ -237,7 +236,7 @@ it('plain text and truncated lines are shown, reported without a quotation, and 
   expect(shown).toContain('[claude] Invalid API key\n');
   expect(shown).toContain(`[claude] WARNING: Unreadable line (line 3): ${torn}\n`);
   expect(shown).toContain('[claude] WARNING: 2 lines could not be read\n');
-  const warnings = told(story, 'stream:warning');
+  const warnings = warningsOf(story);
   expect(warnings.map(({ code, lineNumber }) => [code, lineNumber])).toEqual([2, 3, 4].map((n) => ['invalid_json', n]));
   expect(JSON.stringify(warnings)).not.toMatch(/API key|never ends/);
   expect(stream?.warning_count).toBe(3);
@@ -251,7 +250,7 @@ it('a stream is shown raw until a line identifies its agent', async () => {
   tail.child.stdin?.end(toText([toInit('raw'), { type: 'assistant', session_id: 'raw', message: { content: 'hi' } }]));
   expect((await tail.ended).stdout).toContain('Loading\n[claude] "hi"\n');
   const { story, messages } = await read('raw');
-  expect(told(story, 'stream:chunk')).toMatchObject([{ content: 'hi' }]);
+  expect(told(story, 'text')).toMatchObject([{ text: 'hi' }]);
   expect(messages).toHaveLength(1);
 });
 
@@ -263,7 +262,7 @@ it('a result whose call was never seen is shown after two seconds, marked', asyn
   tail.child.stdin?.end();
   await tail.ended;
   const { story, blocks } = await read('lost');
-  expect(told(story, 'stream:tool')).toMatchObject([{ toolResult: { output: 'orphan', isUnpaired: true } }]);
+  expect(told(story, 'tool-end')).toMatchObject([{ toolOutput: 'orphan', isUnpaired: true }]);
   expect(blocks).toMatchObject([{ block_type: 'tool_result', result_text: 'orphan' }]);
 });
 
@@ -278,8 +277,8 @@ it('an answer in <response> is found among lines of JSON', async () => {
   const other = ['run', '--complete-with', 'wrong', '--', 'claude', '-p'];
   expect(await start(other, { FAKE_STREAM: path }).ended).toMatchObject({ exitCode: 1 });
   const { story, stream, messages, issues } = await read('response');
-  expect(told(story, 'stream:chunk')).toHaveLength(3);
-  expect(told(story, 'stream:warning').map(({ lineNumber }) => lineNumber)).toEqual([3, 5, 6]);
+  expect(told(story, 'text')).toHaveLength(3);
+  expect(warningsOf(story).map(({ lineNumber }) => lineNumber)).toEqual([3, 5, 6]);
   expect(stream).toMatchObject({ success: false, warning_count: 3 });
   expect(messages).toHaveLength(3);
   expect(issues.map(({ line_number }) => line_number)).toEqual([3, 5, 6]);
@@ -300,7 +299,7 @@ it('costs of assistant lines count if there is no total', async () => {
     { ...success, session_id: 'costs' },
   ]);
   expect(shown).toContain('Complete (cost: $0.7500)');
-  expect(told(story, 'stream:end')).toMatchObject([{ costUsd: 0.75 }]);
+  expect(told(story, 'close')).toMatchObject([{ summary: { costUsd: 0.75 } }]);
   expect(stream?.cost_usd).toBe(0.75);
   expect(await get('/v1/sessions/costs')).toMatchObject({ cost_estimate_usd: 0.75, unpriced_count: 0 });
 });
@@ -333,8 +332,8 @@ it('a line over 10 MiB is dropped from the view only, and one over 1 MiB is mark
   ]);
   expect(shown).toContain('WARNING: More than 10485760 bytes without a line feed, so the line was dropped (line 2)');
   expect(named(events, 'progress')).toMatchObject([{ isLarge: true }]);
-  expect(told(story, 'stream:progress')).toMatchObject([{ isLarge: true, isCut: true }]);
-  expect(told(story, 'stream:warning').map(({ code }) => code)).toEqual(['buffer_overflow', 'large_message']);
+  expect(told(story, 'progress')).toMatchObject([{ isLarge: true, isCut: true }]);
+  expect(warningsOf(story).map(({ code }) => code)).toEqual(['buffer_overflow', 'large_message']);
   expect(messages).toHaveLength(2);
   expect(messages[0]?.content_blocks).toMatchObject([{ metadata: { original_byte_length: 11 * 1024 * 1024 } }]);
 });

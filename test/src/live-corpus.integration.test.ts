@@ -129,9 +129,9 @@ async function expectCodexFigures(
   expect(ofType(events, 'text')).toBe(count(lines, isText));
   // Every recording has one turn that counts for each thread.
   const usages = lines.flatMap(({ usage }) => (usage ? [usage] : []));
-  expect(tokens.input + tokens.cacheRead).toBe(sum(usages.map(({ input_tokens }) => input_tokens)));
-  expect(tokens.cacheRead).toBe(sum(usages.map(({ cached_input_tokens }) => cached_input_tokens)));
-  expect(tokens.output).toBe(sum(usages.map(({ output_tokens }) => output_tokens)));
+  expect(tokens.tokens_in + tokens.cache_read).toBe(sum(usages.map(({ input_tokens }) => input_tokens)));
+  expect(tokens.cache_read).toBe(sum(usages.map(({ cached_input_tokens }) => cached_input_tokens)));
+  expect(tokens.tokens_out).toBe(sum(usages.map(({ output_tokens }) => output_tokens)));
   if (path.includes('takopi') && path.endsWith('codex.jsonl')) expect(ofType(events, 'tool-end')).toBe(15);
   expect(await countStored(bytes, 'codex-exec')).toEqual(tokens);
 }
@@ -139,8 +139,13 @@ async function expectCodexFigures(
 /** What is shown live is what is counted later. */
 async function countStored(bytes: Buffer, format?: string): Promise<Tokens> {
   const { stats } = await parseTranscript('s', bytes, { format });
-  const { tokens_in: input, tokens_out: output, cache_read: cacheRead, cache_write: cacheWrite } = stats;
-  return { input: input ?? 0, output: output ?? 0, cacheRead: cacheRead ?? 0, cacheWrite: cacheWrite ?? 0 };
+  const { tokens_in, tokens_out, cache_read, cache_write } = stats;
+  return {
+    tokens_in: tokens_in ?? 0,
+    tokens_out: tokens_out ?? 0,
+    cache_read: cache_read ?? 0,
+    cache_write: cache_write ?? 0,
+  };
 }
 
 async function expectMessageFigures(
@@ -153,10 +158,10 @@ async function expectMessageFigures(
   expect(ofType(events, 'tool-start')).toBe(count(messages.flatMap(blocks), ({ type }) => type === 'tool_use'));
   // No recording has a message of several lines.
   const usages = messages.map(({ message }) => message?.usage);
-  expect(tokens.input).toBe(sum(usages.map((usage) => usage?.input_tokens)));
-  expect(tokens.output).toBe(sum(usages.map((usage) => usage?.output_tokens)));
-  expect(tokens.cacheRead).toBe(sum(usages.map((usage) => usage?.cache_read_input_tokens)));
-  expect(tokens.cacheWrite).toBe(sum(usages.map((usage) => usage?.cache_creation_input_tokens)));
+  expect(tokens.tokens_in).toBe(sum(usages.map((usage) => usage?.input_tokens)));
+  expect(tokens.tokens_out).toBe(sum(usages.map((usage) => usage?.output_tokens)));
+  expect(tokens.cache_read).toBe(sum(usages.map((usage) => usage?.cache_read_input_tokens)));
+  expect(tokens.cache_write).toBe(sum(usages.map((usage) => usage?.cache_creation_input_tokens)));
   expect(await countStored(bytes)).toEqual(tokens);
 
   const ids: string[] = [];
@@ -177,7 +182,7 @@ async function expectMessageFigures(
   const costUsd = cost === undefined ? null : Number(cost.toFixed(10));
   expect(last).toMatchObject({
     type: 'close',
-    error: null,
+    success: result?.is_error === false,
     summary: { tokens, costUsd, lastResult: { success: result?.is_error === false } },
   });
   expect(parser.state).toBe(result?.is_error === false ? 'complete' : 'error');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseToWords, toReaderWords } from '@recount/api/testing/event-words';
+import { parseEvents, withoutTimes } from '@recount/api/testing/event-words';
 import { followEvents, newTestStreamId, openLive, readStory, sendLive } from '@recount/api/testing/live-client';
 import { createApiKey, createDatabasePool, type DatabasePool, ensureWorkspace } from '@recount/db';
 import { createTestDatabase, type TestDatabase } from '@recount/local-postgres/testing';
@@ -94,7 +94,7 @@ describe('an API killed with SIGKILL in the middle of a stream', () => {
     await send(1000);
     // There is no stream to follow until the server has stored its first bytes.
     const before = await vi.waitFor(() => followEvents({ url: first.url, key }, 'killed'), STORED);
-    await before.waitFor('stream:chunk');
+    await before.waitFor('text');
     await send(Math.floor(bytes.length / 2));
     const readStored = async (url: string): Promise<number> => {
       const answer = await fetch(`${url}/v1/sessions/killed/live?stream=${streamId}`, {
@@ -119,11 +119,12 @@ describe('an API killed with SIGKILL in the middle of a stream', () => {
     const rest = { ...name, 'recount-offset': String(stored), 'recount-complete': '?1', 'recount-exit-code': '0' };
     const { status, body } = await sendLive({ url: second.url, key }, 'killed', bytes.subarray(stored), rest);
     expect([status, body.stored_bytes, body.state]).toEqual([200, bytes.length, 'closed']);
-    await after.waitFor('stream:end');
+    await after.waitFor('close');
     after.close();
     const story = [...before.events, ...after.events];
     expect(story.map(({ id }) => id)).toEqual(story.map((_event, index) => index + 1));
-    expect(story.slice(0, -1).map(toReaderWords)).toEqual(parseToWords('claude', bytes.toString()));
+    const told = story.slice(0, -1).map(({ data }) => withoutTimes(data));
+    expect(told).toEqual(parseEvents('claude', bytes.toString()));
     const raw = await fetch(`${second.url}/v1/transcripts/${body.transcript_id}/raw`, {
       headers: { authorization: `Bearer ${key}` },
     });
@@ -150,6 +151,7 @@ async function replay(url: string, sessionId: string, { agent, name, path }: Rec
   const { status, body } = await live.answer;
   expect([status, body.stored_bytes], name).toEqual([200, bytes.length]);
   const story = await readStory({ url, key }, sessionId);
-  expect(story.at(-1)?.event, name).toBe('stream:end');
-  expect(story.slice(0, -1).map(toReaderWords), name).toEqual(parseToWords(agent, bytes.toString()));
+  expect(story.at(-1)?.event, name).toBe('close');
+  const told = story.slice(0, -1).map(({ data }) => withoutTimes(data));
+  expect(told, name).toEqual(parseEvents(agent, bytes.toString()));
 }

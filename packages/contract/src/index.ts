@@ -8,6 +8,7 @@ export { MAX_PATH_LENGTH } from './fields.ts';
 export * from './finding-reports.ts';
 export * from './health.ts';
 export * from './live.ts';
+export * from './live-events.ts';
 export * from './maintenance.ts';
 export * from './messages.ts';
 export * from './price-effect.ts';

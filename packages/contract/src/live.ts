@@ -11,6 +11,7 @@ import {
   text,
   timestampField,
 } from './fields.ts';
+import { tokenFields } from './usage-figures.ts';
 
 const agentField = z.enum(RUNNABLE_AGENTS.map(({ id }) => id));
 
@@ -25,7 +26,7 @@ export const MAX_LIVE_CHUNK_BYTES = 256 * 1024;
 const MAX_FORMAT_LENGTH = 100;
 
 /** A ULID made by the client. It identifies one run of an agent, so that a request may be repeated or resumed. */
-const streamIdField = z
+export const streamIdField = z
   .string()
   .regex(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/, 'Not a ULID in upper case')
   .describe('Stream id, a ULID: one run of an agent');
@@ -109,10 +110,6 @@ export type LiveReceipt = z.infer<typeof liveReceiptSchema>;
 
 const usdField = z.number().describe('US dollars');
 
-const liveTokensSchema = z
-  .object({ input: countField, output: countField, cacheRead: countField, cacheWrite: countField })
-  .meta({ id: 'LiveTokens', description: 'Tokens; `input` without what was read from or written to the cache' });
-
 const liveStreamSchema = z
   .object({
     stream_id: streamIdField,
@@ -125,7 +122,7 @@ const liveStreamSchema = z
     warning_count: countField,
     agent_session_id: z.string().nullable().describe('As the agent itself names its session or thread'),
     model: z.string().nullable(),
-    tokens: liveTokensSchema,
+    ...tokenFields,
     cost_usd: usdField.nullable().describe('The agent’s own figure, the latest; null if it gives none'),
     started_at: timestampField,
     last_received_at: timestampField,
@@ -164,13 +161,15 @@ export const liveTotalsSchema = z
   .object({
     stream_count: countField.describe('Streams that have ended'),
     running_count: countField.describe('Streams that are open'),
-    tokens: liveTokensSchema.describe(
-      'Tokens of the streams that have ended; one that was abandoned and sent again as a whole counts once',
-    ),
+    ...tokenFields,
     cost_usd: usdField.nullable().describe('Cost of the streams that have ended, as the agents reported it'),
     model: z.string().nullable().describe('The first one named'),
   })
-  .meta({ id: 'LiveTotals', description: 'Totals of a session’s streams' });
+  .meta({
+    id: 'LiveTotals',
+    description:
+      'Totals of a session’s streams that have ended; one that was abandoned and sent again as a whole counts once',
+  });
 
 export type LiveTotals = z.infer<typeof liveTotalsSchema>;
 
@@ -201,95 +200,3 @@ export const liveEventHeadersSchema = z.object({
     .optional()
     .describe('The last event that the client has. The response starts after it'),
 });
-
-const eventFields = {
-  sessionId: z.string(),
-  streamId: z.string(),
-  timestamp: timestampField.describe('The line’s own time, or when it was received'),
-  isLarge: z.literal(true).optional().describe('The line is longer than 1 MiB: to be shown folded'),
-  isCut: z.literal(true).optional().describe('Something was too long for an event; the transcript has the whole'),
-};
-
-const toolUseSchema = z.object({
-  id: z.string(),
-  name: z.string(),
-  input: z.unknown().describe('As the agent wrote it; null if it is too long'),
-  summary: z.string().describe('The input in one short line; may be empty'),
-});
-
-const toolResultSchema = z.object({
-  toolUseId: z.string(),
-  toolName: z.string().nullable(),
-  output: z.string(),
-  isError: z.boolean(),
-  error: z.string().nullable(),
-  durationMs: z.number().nullable(),
-  isUnpaired: z.literal(true).optional().describe('The call was not seen within 64 events or 2 seconds'),
-});
-
-/** The `data` of each kind of server-sent event, by its `event` name. The `id` is an increasing number. */
-export const LIVE_EVENT_SCHEMAS = {
-  'stream:init': z.object({
-    ...eventFields,
-    agentSessionId: z.string().describe('Empty if the line has none'),
-    agent: z.string(),
-    tools: z.array(z.string()),
-    model: z.string().nullable(),
-  }),
-  'stream:chunk': z.object({
-    ...eventFields,
-    type: z.literal('text'),
-    content: z.string(),
-    uuid: z.string().optional(),
-    isPartial: z.boolean().describe('A piece of a text as it grows; the whole follows with `wasStreamed`'),
-    wasStreamed: z.boolean(),
-  }),
-  'stream:tool': z.object({
-    ...eventFields,
-    type: z.enum(['tool_use', 'tool_result']),
-    toolUse: toolUseSchema.optional(),
-    toolResult: toolResultSchema.optional(),
-  }),
-  'stream:prompt': z.object({ ...eventFields, prompt: z.unknown().describe('A question, or what to confirm') }),
-  'stream:progress': z.object({
-    ...eventFields,
-    name: z.string().describe('`thinking`, `user`, `system/status`, …'),
-    text: z.string(),
-    isError: z.boolean(),
-    isKnown: z.boolean(),
-    checkpoint: z.string().optional().describe('The uuid of a user’s message that the session can be rewound to'),
-  }),
-  'stream:warning': z.object({
-    ...eventFields,
-    code: z.string(),
-    message: z.string(),
-    lineNumber: z.int(),
-  }),
-  'stream:result': z.object({
-    ...eventFields,
-    success: z.boolean(),
-    text: z.string().nullable(),
-    error: z.string().nullable(),
-    durationMs: z.number().nullable(),
-    totalTokens: liveTokensSchema,
-    costUsd: usdField.nullable(),
-  }),
-  'stream:end': z.object({
-    ...eventFields,
-    success: z.boolean(),
-    error: z.string().optional(),
-    aborted: z.boolean().optional(),
-    stopReason: z.string().nullable(),
-    totalTokens: liveTokensSchema,
-    costUsd: usdField.nullable(),
-  }),
-} as const;
-
-export type LiveEventName = keyof typeof LIVE_EVENT_SCHEMAS;
-
-type LiveEventData<Name extends LiveEventName> = z.infer<(typeof LIVE_EVENT_SCHEMAS)[Name]>;
-
-/** An event as a reader gets it. */
-export type LiveEvent = {
-  [Name in LiveEventName]: { id: number; event: Name; data: LiveEventData<Name> };
-}[LiveEventName];

@@ -58,14 +58,20 @@ export const knownCostField = costField
 
 const ratioField = z.number().min(0).max(1).nullable();
 
+/** Tokens by class. These four add up to all tokens. */
+export const tokenFields = {
+  tokens_in: countField.describe('Input tokens, without cached ones'),
+  tokens_out: countField,
+  cache_read: countField.describe('Input tokens read from the cache'),
+  cache_write: countField.describe('Input tokens written to the cache'),
+};
+
 /** Tokens and cost of API responses, each counted once. */
 export const usageFiguresSchema = z
   .object({
     responses: countField.describe('API responses'),
-    tokens_in: countField.describe('Input tokens, without cached ones'),
+    ...tokenFields,
     tokens_out: countField.describe('Too low by the missing output of `unfinalised`'),
-    cache_read: countField.describe('Input tokens read from the cache'),
-    cache_write: countField.describe('Input tokens written to the cache'),
     cache_write_1h: countField.describe('Part of `cache_write` with a lifetime of an hour'),
     thinking_tokens: countField.describe('Part of `tokens_out`, where the transcripts have it'),
     total_tokens: countField.describe('`tokens_in` + `tokens_out` + `cache_read` + `cache_write`'),

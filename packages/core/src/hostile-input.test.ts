@@ -164,7 +164,7 @@ describe('a line of very many values', () => {
     const events = [...(parser?.push(Buffer.from(lines)) ?? []), ...(parser?.finish() ?? [])];
     const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.warning] : []));
     expect(warnings).toContainEqual(expect.objectContaining({ code: 'line_cut', lineNumber: 2 }));
-    expect(parser?.toSummary()).toMatchObject({ lineCount: 3, tokens: { input: 5, output: 7 } });
+    expect(parser?.toSummary()).toMatchObject({ lineCount: 3, tokens: { tokens_in: 5, tokens_out: 7 } });
   });
 
   it('costs no memory for those that are left out', () => {

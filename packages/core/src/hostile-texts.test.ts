@@ -152,7 +152,7 @@ describe('counts of an API response', () => {
   it.each(['-5', '1.5', '1e400', '9007199254740993', '"many"'])('of a Codex turn: %s is dropped', (count) => {
     const parser = parserFor('codex', { now: () => 0 });
     const events = parser?.push(`{"type":"turn.completed","usage":{"input_tokens":${count},"output_tokens":7}}\n`);
-    expect(parser?.toSummary().tokens).toMatchObject({ input: 0, output: 7 });
+    expect(parser?.toSummary().tokens).toMatchObject({ tokens_in: 0, tokens_out: 7 });
     expect(events).toContainEqual(expect.objectContaining({ type: 'warning' }));
   });
 });

@@ -94,6 +94,7 @@ export {
   type SessionEvent,
   type SessionEventKind,
   TOOL_KINDS,
+  type TokenSums,
   type ToolCall,
   type ToolKind,
   type TranscriptMessage,

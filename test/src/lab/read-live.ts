@@ -1,3 +1,4 @@
+import type { TokenSums } from '@recount/core';
 import { type AgentEvent, parserFor } from '@recount/core/live';
 import type { Tokens } from './server/exchange.ts';
 
@@ -19,10 +20,17 @@ export function readLive(agent: string, stdout: string): LiveView {
   const { tokens, reportedTokens, tokensCover } = parser.toSummary();
   return {
     // Lines of Claude Code hold only placeholders of the output: its own total is then the figure.
-    tokens: reportedTokens ?? tokens,
+    tokens: toTokens(reportedTokens ?? tokens),
     coversSession: tokensCover === 'session',
     texts: events.flatMap((event) => (event.type === 'text' ? [event.text] : [])),
     callIds: events.flatMap((event) => (event.type === 'tool-start' ? [event.toolId] : [])),
     warnings: events.flatMap((event) => (event.type === 'warning' ? [event.warning.code] : [])),
   };
 }
+
+const toTokens = ({ tokens_in, tokens_out, cache_read, cache_write }: TokenSums): LiveView['tokens'] => ({
+  input: tokens_in,
+  output: tokens_out,
+  cacheRead: cache_read,
+  cacheWrite: cache_write,
+});

@@ -1,3 +1,4 @@
+import { LIVE_EVENT_SCHEMAS } from '@recount/contract';
 import {
   type Database,
   findLiveSession,
@@ -55,8 +56,11 @@ export async function* toEventStream(
       const isOver = !options.isFollowing && !(await isRunning(deps.database, session));
       const events = await listLiveEvents(deps.database, session, { afterId, limit: EVENTS_PER_READ });
       if (events.length > 0) {
-        yield* paced(events.map(toEventText).join(''), options);
-        sentAtMs = performance.now();
+        const text = events.map((event) => toEventText(session.sessionId, event)).join('');
+        if (text !== '') {
+          yield* paced(text, options);
+          sentAtMs = performance.now();
+        }
         afterId = events.at(-1)?.id ?? afterId;
         continue;
       }
@@ -82,9 +86,12 @@ async function isRunning(database: Database, session: LiveSessionKey): Promise<b
   return ((await findLiveSession(database, session))?.running_count ?? 0) > 0;
 }
 
-function toEventText({ id, name, data }: LiveEventRow): string {
+/** Empty for an event in the words of an earlier version: they are kept for a day, and no reader knows them. */
+function toEventText(sessionId: string, { id, stream_id: streamId, name, data }: LiveEventRow): string {
+  if (!Object.hasOwn(LIVE_EVENT_SCHEMAS, name)) return '';
+  const ids = `"session_id":${JSON.stringify(sessionId)},"stream_id":${JSON.stringify(streamId)}`;
   // JSON has no line breaks.
-  return `id: ${id}\nevent: ${name}\ndata: ${data}\n\n`;
+  return `id: ${id}\nevent: ${name}\ndata: {${ids},${data.slice(1)}\n\n`;
 }
 
 /** Continue the generator when the reader has room for more. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type LiveList, MAX_LIVE_STREAMS_LISTED } from '@recount/contract';
+import { liveListSchema, MAX_LIVE_STREAMS_LISTED } from '@recount/contract';
 import { type Database, listLiveStreams } from '@recount/db';
 import { type Pacing, paced, RETRY_MS } from './event-stream.ts';
 import type { LiveBell } from './live-bell.ts';
@@ -31,7 +31,7 @@ export async function* toRunningStream(
     const ring = bell.waitForWorkspace(workspaceId, Math.min(heartbeatMs, leftMs), signal);
     try {
       const rows = await listLiveStreams(database, workspaceId, { isOpen: true }, MAX_LIVE_STREAMS_LISTED);
-      const data = JSON.stringify({ streams: rows.map(toLiveStream) } satisfies LiveList);
+      const data = JSON.stringify(liveListSchema.parse({ streams: rows.map(toLiveStream) }));
       if (data !== last || performance.now() - sentAtMs >= heartbeatMs) {
         last = data;
         sentAtMs = performance.now();

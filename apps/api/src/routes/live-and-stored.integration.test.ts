@@ -84,10 +84,11 @@ it('stores usage written as text, and times in Unix and RFC 2822 form, as they w
       { type: 'result', subtype: 'success', session_id: 'coerced', total_cost_usd: '0.02' },
     ]),
   );
-  const chunks = story.filter(({ event }) => event === 'stream:chunk');
-  expect(chunks.map(({ data }) => (data as Fields).timestamp)).toEqual([expected, expected, expected]);
+  const texts = story.filter(({ event }) => event === 'text');
+  const expectedMs = Date.parse(expected);
+  expect(texts.map(({ data }) => data.timestampMs)).toEqual([expectedMs, expectedMs, expectedMs]);
   expect(messages.map(({ timestamp }) => timestamp)).toEqual([expected, expected, expected]);
-  expect(stream).toMatchObject({ tokens: { input: 3600, output: 24 }, cost_usd: 0.02 });
+  expect(stream).toMatchObject({ tokens_in: 3600, tokens_out: 24, cost_usd: 0.02 });
   expect(session).toMatchObject({ tokens_in: 3600, tokens_out: 24 });
 });
 
@@ -106,11 +107,8 @@ it('shows and stores a result with its error, an object as JSON, and an image by
       ]),
     ]),
   );
-  const results = story.flatMap(({ data }): Fields[] => {
-    const { toolResult } = data as { toolResult?: Fields };
-    return toolResult === undefined ? [] : [toolResult];
-  });
-  expect(results.map(({ output, error }) => [output, error])).toEqual([
+  const results = story.flatMap(({ data }) => (data.type === 'tool-end' ? [data] : []));
+  expect(results.map(({ toolOutput, toolError }) => [toolOutput, toolError])).toEqual([
     ['Permission denied', 'Permission denied'],
     ['{"files":2}', null],
     ['12', null],
@@ -152,7 +150,7 @@ it('makes an event and a message of a flat line', async () => {
       { type: 'message', role: 'assistant', content: 'I will' },
     ]),
   );
-  expect(story.map(({ event }) => event)).toEqual(['stream:init', 'stream:progress', 'stream:chunk', 'stream:end']);
+  expect(story.map(({ event }) => event)).toEqual(['session-start', 'progress', 'text', 'close']);
   expect(messages.map(({ message_type, role }) => [message_type, role])).toEqual([
     ['system', 'system'],
     ['assistant', 'assistant'],
@@ -165,7 +163,7 @@ it('reports a version that is too new once, as a warning of the stream and an is
     { type: 'user', ...fields, uuid: 'u2', version: '3.1.0', message: { role: 'user', content: `b ${id}` } },
   ];
   const { story } = await record('too-new', toText(lines('live', { session_id: 'too-new' })));
-  const told = story.filter(({ event }) => event === 'stream:warning').map(({ data }) => data as Fields);
+  const told = story.flatMap(({ data }) => (data.type === 'warning' ? [data.warning] : []));
   expect(told).toMatchObject([
     { code: 'unsupported_version', message: expect.stringContaining('update recount'), lineNumber: 1 },
   ]);
@@ -247,8 +245,8 @@ it('shows a result whose call was never seen within seconds, marked', async () =
   await vi.waitFor(async () => expect((await api.fetch('/v1/sessions/unpaired/events?follow=true')).status).toBe(200));
   const follower = await followEvents(reader, 'unpaired');
   await live.write(toText([toUser('unpaired', [toResultBlock('t1', { content: 'orphan' })])]));
-  const { data } = await follower.waitFor('stream:tool');
-  expect(data).toMatchObject({ toolResult: { output: 'orphan', toolName: null, isUnpaired: true } });
+  const { data } = await follower.waitFor('tool-end');
+  expect(data).toMatchObject({ toolOutput: 'orphan', toolName: null, isUnpaired: true });
   follower.close();
   live.end();
   await live.answer;
@@ -259,11 +257,11 @@ it('drops a line over 10 MiB from the view only, and marks one over 1 MiB as lar
     'huge',
     toText([toInit('huge'), toUser('huge', 'x'.repeat(11 * 1024 * 1024)), toUser('huge', 'y'.repeat(1024 * 1024))]),
   );
-  expect(story.filter(({ event }) => event === 'stream:warning').map(({ data }) => (data as Fields).code)).toEqual([
+  expect(story.flatMap(({ data }) => (data.type === 'warning' ? [data.warning.code] : []))).toEqual([
     'buffer_overflow',
     'large_message',
   ]);
-  expect(story.filter(({ event }) => event === 'stream:progress').map(({ data }) => data)).toMatchObject([
+  expect(story.filter(({ event }) => event === 'progress').map(({ data }) => data)).toMatchObject([
     { isLarge: true, isCut: true },
   ]);
   expect(messages).toHaveLength(2);

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import {
   checkpointListSchema,
   EVENT_STREAM_MEDIA_TYPE,
+  LIVE_EVENT_SCHEMAS,
   liveEventHeadersSchema,
   liveEventQuerySchema,
   liveParamsSchema,
@@ -27,10 +28,12 @@ const MAX_CHECKPOINTS = 100;
 const MAX_WORKSPACE_READERS_PER_KEY = 16;
 
 const DESCRIPTION = [
-  'Server-sent events: `stream:init`, `stream:chunk`, `stream:tool`, `stream:prompt`, `stream:progress`,',
-  '`stream:warning`, `stream:result` and `stream:end`, each with JSON as its `data`.',
+  `Server-sent events: ${Object.keys(LIVE_EVENT_SCHEMAS)
+    .map((name) => `\`${name}\``)
+    .join(', ')}.`,
+  'The `data` is the JSON that `recount run --json` prints, with `session_id` and `stream_id`.',
   'A late reader gets all events so far that are still kept; `Last-Event-ID` continues after an event.',
-  'Texts of more than 65,536 characters and names of more than 256 are cut, and marked `isCut`.',
+  'Texts of more than 65,536 characters and names of more than 256 are cut, and the event is marked `isCut`.',
   'If the workspace has redaction on, secrets are removed, and texts arrive whole, not in pieces.',
 ].join(' ');
 

@@ -35,7 +35,7 @@ describe('a stream that names its session late', () => {
     await open.write(NOISE);
     await vi.waitFor(async () => expect(await listSessions()).toEqual([streamId]));
     const follower = await followEvents(reader, streamId, { query: { follow: 'false' } });
-    await follower.waitFor('stream:warning');
+    await follower.waitFor('warning');
 
     const lines = toStreamLines('late-again').join('');
     const offset = { 'recount-offset': String(NOISE.length) };
@@ -48,10 +48,12 @@ describe('a stream that names its session late', () => {
     const own = story.slice(earlier.length);
     expect(story.slice(0, earlier.length)).toEqual(earlier);
     expect(story.map(({ id }) => id)).toEqual(story.map((_event, index) => index + 1));
-    expect(new Set(own.map(({ data }) => `${data.sessionId} ${data.streamId}`))).toEqual(new Set([`late ${streamId}`]));
+    expect(new Set(own.map(({ data }) => `${data.session_id} ${data.stream_id}`))).toEqual(
+      new Set([`late ${streamId}`]),
+    );
     expect(follower.events.slice(1)).toEqual(own.slice(1));
     expect(await readStory(reader, streamId)).toEqual(own);
-    expect(follower.events[0]?.data).toEqual({ ...own[0]?.data, sessionId: streamId });
+    expect(follower.events[0]?.data).toEqual({ ...own[0]?.data, session_id: streamId });
     const { rows } = await api.database.pool.query('SELECT session_id FROM recount.live_sessions');
     expect(rows).toEqual([{ session_id: 'late' }]);
   });

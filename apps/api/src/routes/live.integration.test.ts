@@ -15,7 +15,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createApiApp } from '../app.ts';
 import { readApiConfig } from '../config.ts';
-import { parseToWords, toReaderWords } from '../testing/event-words.ts';
+import { parseEvents, withoutTimes } from '../testing/event-words.ts';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { followEvents, newTestStreamId, openLive, readStory, sendLive } from '../testing/live-client.ts';
 import { CHECKPOINTS, LIVE_TOKENS, toCodexLines, toFirstMessageId, toStreamLines } from '../testing/stream-lines.ts';
@@ -89,12 +89,12 @@ describe('a live stream', () => {
     await live.write(lines[0] ?? '');
     await vi.waitFor(async () => expect((await api.fetch('/v1/sessions/running/events?follow=true')).status).toBe(200));
     const follower = await followEvents(reader, 'running');
-    await follower.waitFor('stream:init');
+    await follower.waitFor('session-start');
     const bytes = Buffer.from(lines.slice(1).join(''));
     for (let at = 0; at < bytes.length; at += 97) await live.write(bytes.subarray(at, at + 97));
-    await follower.waitFor('stream:result');
+    await follower.waitFor('result');
     const running = liveListSchema.parse(await (await api.fetch('/v1/live')).json());
-    expect(running.streams).toMatchObject([{ stream_id: streamId, state: 'open', tokens: LIVE_TOKENS, success: null }]);
+    expect(running.streams).toMatchObject([{ stream_id: streamId, state: 'open', ...LIVE_TOKENS, success: null }]);
     live.end();
     expect(await live.answer).toMatchObject({ status: 200, body: { state: 'open', transcript_id: null } });
     const end = {
@@ -107,17 +107,15 @@ describe('a live stream', () => {
       status: 200,
       body: { state: 'closed', stored_bytes: Number(end['recount-offset']) },
     });
-    const last = await follower.waitFor('stream:end');
+    const last = await follower.waitFor('close');
     follower.close();
     expect(last.data).toMatchObject({
-      sessionId: 'running',
-      streamId,
-      success: true,
-      totalTokens: LIVE_TOKENS,
-      costUsd: 0.0123,
+      ...{ session_id: 'running', stream_id: streamId, state: 'complete', success: true },
+      exit: { exitCode: 0, signal: null },
+      summary: { tokens: LIVE_TOKENS, costUsd: 0.0123 },
     });
-    const expected = parseToWords('claude', lines.join(''));
-    expect(follower.events.map(toReaderWords)).toEqual([...expected, ['stream:end', true]]);
+    const events = follower.events.map(({ data }) => withoutTimes(data));
+    expect(events.slice(0, -1)).toEqual(parseEvents('claude', lines.join('')));
     expect(follower.events.map(({ id }) => id)).toEqual(follower.events.map((_event, index) => index + 1));
     expect(await readStory(reader, 'running')).toEqual(follower.events);
   });
@@ -131,6 +129,18 @@ describe('a live stream', () => {
     expect(await readStory(reader, 'resumed', 10_000)).toEqual(story);
   });
 
+  it('leaves out events that an earlier version stored in its own words', async () => {
+    await record('upgraded', toStreamLines('upgraded'));
+    const story = await readStory(reader, 'upgraded');
+    const [first] = story;
+    await api.database.pool.query(
+      `UPDATE recount.live_events SET name = 'stream:init', data = '{"sessionId":"upgraded","tools":[]}'
+       WHERE session_id = 'upgraded' AND id = $1`,
+      [first?.id],
+    );
+    expect(await readStory(reader, 'upgraded')).toEqual(story.slice(1));
+  });
+
   it('becomes a transcript with the same figures, counted once although the session file is uploaded too', async () => {
     const lines = toStreamLines('ingested');
     const { transcript_id, streamId, stored_bytes } = await record('ingested', lines);
@@ -138,15 +148,12 @@ describe('a live stream', () => {
     const session = await readSession('ingested');
     expect(session).toMatchObject({
       primary_transcript_id: transcript_id,
-      tokens_in: LIVE_TOKENS.input,
-      tokens_out: LIVE_TOKENS.output,
-      cache_read: LIVE_TOKENS.cacheRead,
-      cache_write: LIVE_TOKENS.cacheWrite,
+      ...LIVE_TOKENS,
       project: '/home/ada/app',
       agent_version: '2.1.0',
       initial_prompt: 'prüfe die Zähler 👩‍👩‍👧',
       tool_use_count: 1,
-      live: { stream_count: 1, running_count: 0, tokens: LIVE_TOKENS, cost_usd: 0.0123, model: 'claude-sonnet-4-5' },
+      live: { stream_count: 1, running_count: 0, ...LIVE_TOKENS, cost_usd: 0.0123, model: 'claude-sonnet-4-5' },
       transcripts: [{ id: transcript_id, format: 'claude-stream-json', status: 'ingested', error_count: 0 }],
     });
     expect(session.metadata).toMatchObject({ reportedTotals: { source: 'result', cost_usd: 0.0123 } });
@@ -185,7 +192,7 @@ describe('a live stream', () => {
       primary_transcript_id: fileId,
       transcript_count: 2,
       tokens_out: 120,
-      usage: { own: { responses: 3, tokens_out: LIVE_TOKENS.output } },
+      usage: { own: { responses: 3, tokens_out: LIVE_TOKENS.tokens_out } },
     });
   });
 
@@ -196,7 +203,7 @@ describe('a live stream', () => {
     await api.work();
     expect(await readSession('uploaded')).toMatchObject({
       primary_transcript_id: transcript_id,
-      tokens_out: LIVE_TOKENS.output,
+      tokens_out: LIVE_TOKENS.tokens_out,
       first_timestamp: null,
       live: null,
     });
@@ -210,7 +217,7 @@ describe('a live stream', () => {
     await api.work();
     expect((await readSession('twice')).live).toMatchObject({
       stream_count: 2,
-      tokens: { input: 20, output: 191, cacheRead: 4000, cacheWrite: 40 },
+      ...{ tokens_in: 20, tokens_out: 191, cache_read: 4000, cache_write: 40 },
       cost_usd: 0.0123,
     });
     const ended = liveListSchema.parse(await (await api.fetch('/v1/live?state=ended&session_id=twice')).json());
@@ -229,7 +236,8 @@ describe('a live stream', () => {
     const transcript_id = isTranscript ? expect.any(String) : null;
     expect(await record(session, lines, { agent })).toMatchObject({ state: 'closed', transcript_id });
     const story = await readStory(reader, session);
-    expect(story.slice(0, -1).map(toReaderWords)).toEqual(parseToWords(command, lines.join('')));
+    const events = story.map(({ data }) => withoutTimes(data));
+    expect(events.slice(0, -1)).toEqual(parseEvents(command, lines.join('')));
     const { rows } = await api.database.pool.query<{ object_key: string; tokens_out: string }>(
       `SELECT coalesce(t.object_key, s.object_key) AS object_key, s.tokens_out
        FROM recount.live_streams s LEFT JOIN recount.transcripts t ON (t.workspace_id, t.id) = (s.workspace_id, s.transcript_id)
@@ -364,7 +372,9 @@ describe('a broken connection', () => {
     const last = await sendLive(sender, 'broken', rest, { ...name, 'recount-offset': String(cut + 50), ...complete });
     expect(last).toMatchObject({ status: 200, body: { stored_bytes: bytes.length, state: 'closed' } });
     const story = await readStory(reader, 'broken');
-    expect(story.map(toReaderWords)).toEqual([...parseToWords('claude', bytes.toString()), ['stream:end', true]]);
+    const events = story.map(({ data }) => withoutTimes(data));
+    expect(events.slice(0, -1)).toEqual(parseEvents('claude', bytes.toString()));
+    expect(events.at(-1)).toMatchObject({ type: 'close', success: true });
 
     const late = await sendLive(sender, 'broken', 'late', { ...name, 'recount-offset': String(bytes.length) });
     expect([late.status, slugOf(late.body)]).toEqual([409, 'stream-closed']);
@@ -413,9 +423,7 @@ describe('a broken connection', () => {
     expect(onFailure).not.toHaveBeenCalled();
     expect(await isOpen()).toEqual({ streams: [] });
     const story = await readStory(reader, 'left');
-    expect(story.filter(({ event }) => event === 'stream:end')).toMatchObject([
-      { data: { success: false, aborted: true } },
-    ]);
+    expect(story.filter(({ event }) => event === 'close')).toMatchObject([{ data: { success: false, aborted: true } }]);
     await api.work();
     expect(await readSession('left')).toMatchObject({ transcripts: [{ status: 'ingested' }] });
     await tend(1_000_000);
@@ -443,7 +451,10 @@ describe('a broken connection', () => {
     const options = { idleTimeoutMs: 1e9, eventRetentionMs: 1e9, closingTimeoutMs: 0, onFailure: vi.fn() };
     await Promise.all([tendLiveStreams(deps, options), tendLiveStreams(deps, options)]);
     await api.work();
-    expect(await readSession('closing')).toMatchObject({ tokens_out: LIVE_TOKENS.output, live: { stream_count: 1 } });
+    expect(await readSession('closing')).toMatchObject({
+      tokens_out: LIVE_TOKENS.tokens_out,
+      live: { stream_count: 1 },
+    });
     const repeated = await sendLive(sender, 'closing', lines.join(''), { ...name, ...complete });
     expect(repeated).toMatchObject({ status: 200, body: { state: 'closed' } });
   });
@@ -509,13 +520,13 @@ describe('a reader', () => {
     const name = { 'recount-stream': newTestStreamId() };
     await sendLive(sender, 'deaf', line, name);
     const follower = await followEvents(reader, 'deaf');
-    await follower.waitFor('stream:init');
+    await follower.waitFor('session-start');
     const { rows } = await api.database.pool.query(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN recount_live%' AND datname = current_database()",
     );
     expect(rows.length).toBeGreaterThan(0);
     await sendLive(sender, 'deaf', lines.join(''), { ...name, ...complete, 'recount-offset': String(line.length) });
-    await follower.waitFor('stream:end');
+    await follower.waitFor('close');
     follower.close();
     expect(follower.events).toEqual(await readStory(reader, 'deaf'));
   });
@@ -529,7 +540,7 @@ describe('a reader', () => {
     const path = `/v1/sessions/stopping/live?stream=${streamId}`;
     await vi.waitFor(async () => expect((await api.fetch(path, { method: 'HEAD' })).status).toBe(200));
     const follower = await followEvents({ url: stopping.url, key: api.keys.read }, 'stopping');
-    await follower.waitFor('stream:init');
+    await follower.waitFor('session-start');
     const seenCount = follower.events.length;
     await live.write(next);
     await vi.waitFor(() => expect(follower.events.length).toBeGreaterThan(seenCount));
@@ -611,7 +622,7 @@ describe('limits', () => {
     const line = { type: 'assistant', message: { id: 'm', content: [{ type: 'text', text }] } };
     await record('long', [`${JSON.stringify(line)}\n`]);
     const [event] = await readStory(reader, 'long');
-    expect(event?.data).toMatchObject({ content: text.slice(0, 65_536), isCut: true });
+    expect(event?.data).toMatchObject({ text: text.slice(0, 65_536), isCut: true });
   });
 
   it('drop a reader that does not read, and a reader without events gets keep-alives', async () => {

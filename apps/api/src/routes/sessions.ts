@@ -9,7 +9,6 @@ import { findLiveSession, readSessionTrust, readSessionUsage } from '@recount/db
 import { deleteSession } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { toLiveTotals } from '../live/to-live-totals.ts';
 import { addErrorCounts, listSessionPage } from '../paging/list-pages.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
@@ -120,7 +119,7 @@ export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'datab
       api_error_count: counted?.api_error_count ?? 0,
       usage,
       ...trust,
-      live: live === undefined ? null : toLiveTotals(live),
+      live: live ?? null,
       transcripts: page.transcripts,
       transcripts_next_cursor: page.next_cursor,
     };

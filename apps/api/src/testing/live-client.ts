@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { LIVE_EVENT_SCHEMAS, type LiveEvent, type LiveEventName, type LiveReceipt } from '@recount/contract';
+import { type FollowedEvent, LIVE_EVENT_SCHEMAS, type LiveEventName, type LiveReceipt } from '@recount/contract';
 import { newStreamId } from '@recount/ingest';
 
 export const newTestStreamId = newStreamId;
@@ -70,13 +70,20 @@ export async function sendLive(
 
 const readAnswer = async (live: LiveRequestUnderWay) => await live.answer;
 
+/** An event as an EventSource gets it. */
+export interface LiveMessage {
+  id: number;
+  event: LiveEventName;
+  data: FollowedEvent;
+}
+
 export interface EventReader {
   /** Validated against the contract. */
-  events: LiveEvent[];
+  events: LiveMessage[];
   /** Comments, such as heartbeats. */
   comments: string[];
   /** Waits until an event with this name has come. */
-  waitFor(name: LiveEventName): Promise<LiveEvent>;
+  waitFor(name: LiveEventName): Promise<LiveMessage>;
   close(): void;
   /** Resolves when the answer has ended in any way. */
   ended: Promise<void>;
@@ -98,7 +105,7 @@ export async function followEvents(
     },
   });
   if (response.status !== 200 || response.body === null) throw new Error(`${response.status} ${await response.text()}`);
-  const events: LiveEvent[] = [];
+  const events: LiveMessage[] = [];
   const comments: string[] = [];
   const waiters = new Set<() => void>();
   const read = async (body: ReadableStream<Uint8Array>): Promise<void> => {
@@ -137,7 +144,7 @@ export async function followEvents(
   };
 }
 
-function toEvent(block: string): LiveEvent {
+function toEvent(block: string): LiveMessage {
   const fields = Object.fromEntries(
     block.split('\n').map((line) => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)]),
   );
@@ -145,12 +152,12 @@ function toEvent(block: string): LiveEvent {
   return {
     id: Number(fields.id),
     event,
-    data: LIVE_EVENT_SCHEMAS[event].parse(JSON.parse(fields.data ?? '')),
-  } as LiveEvent;
+    data: LIVE_EVENT_SCHEMAS[event].strict().parse(JSON.parse(fields.data ?? '')),
+  };
 }
 
 /** All events of a session whose streams have ended. */
-export async function readStory(target: LiveTarget, sessionId: string, lastEventId?: number): Promise<LiveEvent[]> {
+export async function readStory(target: LiveTarget, sessionId: string, lastEventId?: number): Promise<LiveMessage[]> {
   const reader = await followEvents(target, sessionId, {
     ...(lastEventId !== undefined && { lastEventId }),
     query: { follow: 'false' },

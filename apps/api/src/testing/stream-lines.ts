@@ -89,7 +89,7 @@ export function toStreamLines(sessionId: string): string[] {
 
 export const CHECKPOINTS = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000010'];
 
-export const LIVE_TOKENS = { input: 15, output: 190, cacheRead: 3000, cacheWrite: 30 };
+export const LIVE_TOKENS = { tokens_in: 15, tokens_out: 190, cache_read: 3000, cache_write: 30 };
 
 /** Output of `codex exec --json`. */
 export function toCodexLines(threadId: string): string[] {

@@ -137,35 +137,26 @@ async function list(context: CliContext, options: ListOptions): Promise<void> {
 async function watch(context: CliContext, given: string | undefined, options: WatchOptions): Promise<void> {
   const client = await openApi(context, options);
   const stream = chooseStream(await listStreams(client, given === undefined ? 'running' : 'all'), given);
-  const [{ download }, { createLineView }, { toLayout }, { createScreen }, { readLiveEvents, toAgentEvent }, agents] =
-    await Promise.all([
-      import('../connection/download.ts'),
-      import('../live/stream-view.ts'),
-      import('../live/live-setup.ts'),
-      import('../live/screen.ts'),
-      import('../live/watch-session.ts'),
-      import('@recount/core/live'),
-    ]);
+  const [{ download }, views, { toLayout }, { createScreen }, { readFollowedEvents }, agents] = await Promise.all([
+    import('../connection/download.ts'),
+    import('../live/stream-view.ts'),
+    import('../live/live-setup.ts'),
+    import('../live/screen.ts'),
+    import('../live/watch-session.ts'),
+    import('@recount/core/live'),
+  ]);
   const signal = context.listenForInterruption();
   const agent = agents.agentOf(stream.agent);
   if (agent === undefined) throw new CliError(`recount shows no streams of ${stream.agent}.`);
   note(context, `Session ${stream.session_id}`);
   const screen = createScreen(context);
-  const view = createLineView(screen, toLayout(context, agent, options));
+  const view = options.json
+    ? views.createJsonView(screen)
+    : views.createLineView(screen, toLayout(context, agent, options));
   try {
     const path = `/v1/sessions/${encodeURIComponent(stream.session_id)}/events`;
     const answer = await download(client.place, path, { query: { follow: 'false' }, signal });
-    for await (const event of readLiveEvents(answer)) {
-      if (options.json) await screen.writeLine(JSON.stringify(event));
-      else if (event.event === 'stream:end') {
-        const { success, error = null, aborted = false, stopReason } = event.data;
-        const outcome = { state: success ? 'complete' : 'error', success, aborted, error, stopReason } as const;
-        await view.showEnd({ outcome, exit: undefined, summary: undefined });
-      } else {
-        const shown = toAgentEvent(event);
-        if (shown !== undefined) await view.showEvent(shown);
-      }
-    }
+    for await (const event of readFollowedEvents(answer)) await view.showEvent(event);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {

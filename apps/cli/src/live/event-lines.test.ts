@@ -1,4 +1,4 @@
-import type { AgentEvent, StreamOutcome } from '@recount/core/live';
+import type { AgentEvent } from '@recount/core/live';
 import { parserFor } from '@recount/core/live';
 import { describe, expect, it } from 'vitest';
 import { type EventLayout, isErrorEvent, toEndLines, toEventLine } from './event-lines.ts';
@@ -12,7 +12,7 @@ const layout: EventLayout = {
   maxWidth: Number.POSITIVE_INFINITY,
 };
 const line = { timestampMs: 0, lineNumber: 1, byteOffset: 0, isLarge: false };
-const tokens = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+const tokens = { tokens_in: 0, tokens_out: 0, cache_read: 0, cache_write: 0 };
 const text = (content: string) =>
   ({ ...line, type: 'text', text: content, wasStreamed: false }) as unknown as AgentEvent;
 const toolStart = (toolName: string, toolInput: string) =>
@@ -158,6 +158,7 @@ describe('toEventLine', () => {
       code: 'stream_corrupted' | 'invalid_json' | 'buffer_overflow' | 'unsupported_version',
     ): AgentEvent => ({
       type: 'warning',
+      timestampMs: 0,
       warning: { code, message: 'Look', lineNumber: 7, byteOffset: 0 },
     });
     expect(show(warn('invalid_json'))).toBe(undefined);
@@ -180,22 +181,15 @@ it('counts failed tools, failed turns and transient errors as errors', () => {
 });
 
 it('toEndLines says how it ended if no event did, and counts', () => {
-  const outcome: StreamOutcome = {
-    state: 'complete',
-    success: true,
-    aborted: false,
-    error: null,
-    stopReason: 'end_turn',
-  };
   const counts = { events: 1200, errors: 1, warnings: 0, unreadableLines: 0 };
-  expect(toEndLines(outcome, counts, false, layout)).toEqual(['[claude] Complete']);
-  expect(toEndLines(outcome, counts, true, layout)).toEqual([]);
-  expect(toEndLines({ ...outcome, error: 'The agent exited with code 3' }, counts, false, layout)).toEqual([
+  expect(toEndLines(null, counts, false, layout)).toEqual(['[claude] Complete']);
+  expect(toEndLines(null, counts, true, layout)).toEqual([]);
+  expect(toEndLines('The agent exited with code 3', counts, false, layout)).toEqual([
     '[claude] ERROR: The agent exited with code 3',
   ]);
-  expect(toEndLines(outcome, counts, true, { ...layout, isVerbose: true })).toEqual(['[claude] 1,200 events, 1 error']);
+  expect(toEndLines(null, counts, true, { ...layout, isVerbose: true })).toEqual(['[claude] 1,200 events, 1 error']);
   const withWarnings = { events: 1, errors: 0, warnings: 2, unreadableLines: 0 };
-  expect(toEndLines(outcome, withWarnings, true, { ...layout, isVerbose: true })).toEqual([
+  expect(toEndLines(null, withWarnings, true, { ...layout, isVerbose: true })).toEqual([
     '[claude] 1 event, 0 errors, 2 warnings',
   ]);
 });

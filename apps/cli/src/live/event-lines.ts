@@ -1,4 +1,5 @@
-import type { AgentEvent, LiveWarning, Prompt, StreamOutcome, ToolEndEvent } from '@recount/core/live';
+import { describePrompt } from '@recount/contract/live-conversation';
+import type { AgentEvent, LiveWarning, ToolEndEvent } from '@recount/core/live';
 import { formatCount, formatDuration } from '../terminal/format-values.ts';
 import { cutToWidth, toTextWidth } from '../terminal/text-width.ts';
 import { toFirstLine, toShownOutput, toShownText } from './shown-text.ts';
@@ -63,7 +64,10 @@ export function toEventLine(event: AgentEvent, layout: EventLayout): string | un
         ? withPrefix(paint('Complete', 'done', layout) + toFigures(event, layout), layout)
         : toErrorLine(event.error ?? '', layout, toFigures(event, layout));
     case 'prompt':
-      return withPrefix(paint(toPromptText(event.prompt), 'prompt', layout), layout);
+      return withPrefix(
+        paint(toShownText(describePrompt(event.prompt), MAX_ERROR_CHARACTERS), 'prompt', layout),
+        layout,
+      );
     case 'progress':
       if (event.isError) return toErrorLine(event.text || event.name, layout);
       // Pieces of a text that follows complete.
@@ -107,13 +111,12 @@ export function isErrorEvent(event: AgentEvent): boolean {
 
 /** The final lines, after all events. `isEndShown`: an event has already said how it ended. */
 export function toEndLines(
-  outcome: StreamOutcome,
+  error: string | null,
   counts: EventCounts,
   isEndShown: boolean,
   layout: EventLayout,
 ): string[] {
-  const ending = outcome.error === null ? paint('Complete', 'done', layout) : undefined;
-  const line = ending === undefined ? toErrorLine(outcome.error ?? '', layout) : withPrefix(ending, layout);
+  const line = error === null ? withPrefix(paint('Complete', 'done', layout), layout) : toErrorLine(error, layout);
   const plural = (count: number, noun: string): string => `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
   const { events, errors, warnings, unreadableLines } = counts;
   const figures = [
@@ -164,17 +167,6 @@ function toFigures(
   const duration = layout.isVerbose && durationMs !== null ? [toShortDuration(durationMs)] : [];
   const figures = [...cost, ...duration];
   return figures.length === 0 ? '' : ` (${figures.join(', ')})`;
-}
-
-function toPromptText(prompt: Prompt): string {
-  if (prompt.kind === 'question') {
-    const [first] = prompt.questions;
-    const options = first?.options.map(({ label }) => label).join(' / ') ?? '';
-    return `QUESTION: ${toShownText(`${first?.question ?? ''}${options === '' ? '' : ` [${options}]`}`, MAX_ERROR_CHARACTERS)}`;
-  }
-  const word = { permission_request: 'ASKS', plan_approval: 'PLAN', permission_denied: 'DENIED' }[prompt.reason];
-  const subject = [prompt.toolName, prompt.message === null ? null : toFirstLine(prompt.message)];
-  return `${word}: ${toShownText(subject.filter(Boolean).join(': ') || 'a permission', MAX_ERROR_CHARACTERS)}`;
 }
 
 function toShortDuration(durationMs: number): string {

@@ -2,10 +2,9 @@ import {
   type AgentEvent,
   type AgentExit,
   type AgentParser,
+  type CloseEvent,
   isComplete,
-  type StreamOutcome,
-  type StreamSummary,
-  toStreamOutcome,
+  toCloseEvent,
 } from '@recount/core/live';
 import { createByteTail } from './byte-tail.ts';
 import type { Recording } from './recording.ts';
@@ -28,8 +27,7 @@ export interface FollowOptions {
 }
 
 interface FollowedStream {
-  outcome: StreamOutcome;
-  exit: AgentExit | undefined;
+  close: CloseEvent;
   /** Whether the answer was the expected one; undefined if none was expected. */
   isAsExpected: boolean | undefined;
 }
@@ -38,7 +36,6 @@ interface FollowedStream {
 const POLL_MS = 500;
 /** More than the longest line that is read, which may contain the answer. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
-const UNKNOWN: Pick<StreamSummary, 'lastResult' | 'stopReason'> = { lastResult: null, stopReason: null };
 
 /** Records and shows a stream as it arrives: every byte is in the spool before it is shown. */
 export async function followStream(options: FollowOptions): Promise<FollowedStream> {
@@ -71,13 +68,11 @@ export async function followStream(options: FollowOptions): Promise<FollowedStre
     clearInterval(poll);
   }
   const exit = await waitForExit();
-  const summary = parser?.toSummary();
-  const outcome = toStreamOutcome(summary ?? UNKNOWN, exit);
-  await view.showEnd({ outcome, exit, summary });
+  const close = toCloseEvent(Date.now(), exit, parser?.toSummary());
+  await view.showEvent(close);
   await recording?.close(exit === undefined ? null : { exitCode: exit.exitCode, signal: exit.signal });
   return {
-    outcome,
-    exit,
+    close,
     isAsExpected: expectedAnswer === undefined ? undefined : isComplete(answer?.toString() ?? '', expectedAnswer),
   };
 }

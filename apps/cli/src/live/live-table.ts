@@ -24,7 +24,6 @@ export function formatLiveStreams(streams: readonly LiveStream[], nowMs: number,
   const shortIds = new Set(streams.map(({ session_id }) => session_id.slice(0, SHORT_ID_LENGTH)));
   const isTelling = shortIds.size === new Set(streams.map(({ session_id }) => session_id)).size;
   const rows = streams.map((stream) => {
-    const { input, output, cacheRead, cacheWrite } = stream.tokens;
     return [
       toSingleLine(isTelling ? stream.session_id.slice(0, SHORT_ID_LENGTH) : stream.session_id),
       stream.agent,
@@ -33,7 +32,7 @@ export function formatLiveStreams(streams: readonly LiveStream[], nowMs: number,
       ago(stream.last_received_at),
       formatCount(stream.line_count),
       toSingleLine(stream.model ?? '–'),
-      formatCount(input + output + cacheRead + cacheWrite),
+      formatCount(stream.tokens_in + stream.tokens_out + stream.cache_read + stream.cache_write),
       stream.cost_usd === null ? '–' : formatUsd(stream.cost_usd),
     ];
   });

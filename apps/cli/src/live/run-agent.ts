@@ -1,4 +1,4 @@
-import { type AgentExit, agentOf, withOutputFlags } from '@recount/core/live';
+import { type AgentExit, agentOf, toCloseEvent, withOutputFlags } from '@recount/core/live';
 import type { CliContext } from '../terminal/cli-context.ts';
 import { AgentStartError, startAgent, toExitCode } from './agent-process.ts';
 import { followStream } from './follow-stream.ts';
@@ -37,7 +37,7 @@ export async function runAgent(
       isDirect: agent === undefined && options.completeWith === undefined && watch === undefined,
       onStderr: touch,
     });
-    const { exit, isAsExpected } = await followStream({
+    const { close, isAsExpected } = await followStream({
       chunks: started.output ?? nothing(),
       parser: createParser(agent, options),
       view: createView(context, screen, agent, options),
@@ -47,17 +47,14 @@ export async function runAgent(
       waitForExit: () => started.exited.finally(() => watch?.stop()),
     });
     if (isAsExpected === false) screen.note('the answer is not the expected one');
-    context.exitCode = toRunExitCode(exit, isAsExpected);
+    context.exitCode = toRunExitCode(close.exit, isAsExpected);
   } catch (error) {
     if (!(error instanceof AgentStartError)) throw error;
     screen.note(error.message);
     context.exitCode = error.exitCode;
     if (!options.json) return;
-    await createJsonView(screen).showEnd({
-      outcome: { state: 'error', success: false, aborted: false, error: error.message, stopReason: null },
-      exit: { exitCode: error.exitCode, signal: null },
-      summary: undefined,
-    });
+    const exit = { exitCode: error.exitCode, signal: null };
+    await createJsonView(screen).showEvent({ ...toCloseEvent(Date.now(), exit), error: error.message });
   } finally {
     watch?.stop();
     await screen.close();

@@ -1,4 +1,4 @@
-import { parserFor, toStreamOutcome } from '@recount/core/live';
+import { parserFor, toCloseEvent } from '@recount/core/live';
 import { expect, it } from 'vitest';
 import { createCapture } from '../testing/fake-context.ts';
 import { createScreen } from './screen.ts';
@@ -30,8 +30,7 @@ async function show(
   for (const event of parser?.push(lines.map((line) => `${JSON.stringify(line)}\n`).join('')) ?? []) {
     await view.showEvent(event);
   }
-  const summary = parser?.toSummary();
-  if (summary !== undefined) await view.showEnd({ outcome: toStreamOutcome(summary, exit), exit, summary });
+  await view.showEvent(toCloseEvent(0, exit, parser?.toSummary()));
   return text().trimEnd().split('\n');
 }
 
@@ -73,11 +72,7 @@ it('shows what an agent says in plain words, and counts unreadable lines', async
   const torn = `{"type":"item.comp ${'x'.repeat(200)}`;
   const bytes = `Invalid API key · Please run /login\n${torn}\n{"oops\n${'y'.repeat(2000)}\n`;
   for (const event of parser?.push(bytes) ?? []) await view.showEvent(event);
-  await view.showEnd({
-    outcome: toStreamOutcome({ lastResult: null, stopReason: null }, ok),
-    exit: ok,
-    summary: undefined,
-  });
+  await view.showEvent(toCloseEvent(0, ok));
   expect(text().trimEnd().split('\n')).toEqual([
     '[codex] Invalid API key · Please run /login',
     `[codex] WARNING: Unreadable line (line 2): ${torn.slice(0, 100)}`,

@@ -1,4 +1,4 @@
-import type { AgentEvent, AgentExit, StreamOutcome, StreamSummary } from '@recount/core/live';
+import type { AgentEvent, CloseEvent, LiveEvent } from '@recount/core/live';
 import {
   type EventCounts,
   type EventLayout,
@@ -14,16 +14,7 @@ import type { Screen } from './screen.ts';
 export interface StreamView {
   /** The raw bytes, before their events. */
   showBytes(chunk: Uint8Array): Promise<void>;
-  showEvent(event: AgentEvent): Promise<void>;
-  showEnd(end: StreamEnding): Promise<void>;
-}
-
-interface StreamEnding {
-  outcome: StreamOutcome;
-  /** Undefined if another program runs the agent. */
-  exit: AgentExit | undefined;
-  /** Undefined if the stream cannot be parsed. */
-  summary: StreamSummary | undefined;
+  showEvent(event: LiveEvent): Promise<void>;
 }
 
 const nothing = (): Promise<void> => Promise.resolve();
@@ -40,9 +31,19 @@ export function createLineView(screen: Screen, layout: EventLayout): StreamView 
     if (!isPlainText(event.warning.quote)) counts.unreadableLines += 1;
     return toUnreadableLine(event.warning, counts.unreadableLines === 1, layout);
   };
+  const showEnd = async ({ error, exit }: CloseEvent): Promise<void> => {
+    // The exit is worth showing if a signal ended the agent, or if it failed after it said it was done.
+    const isNews = error !== null && (exit?.signal != null || lastResult?.success === true);
+    const isEndShown = lastResult !== undefined && !isNews;
+    if (error !== null && !isEndShown) counts.errors += 1;
+    // The agent's stderr is shown above.
+    const shown = exit === undefined ? error : (error?.split(': ', 1)[0] ?? null);
+    for (const line of toEndLines(shown, counts, isEndShown, layout)) await write(line);
+  };
   return {
     showBytes: nothing,
     async showEvent(event) {
+      if (event.type === 'close') return await showEnd(event);
       if (event.type === 'warning') counts.warnings += 1;
       else counts.events += 1;
       if (isErrorEvent(event)) counts.errors += 1;
@@ -51,30 +52,18 @@ export function createLineView(screen: Screen, layout: EventLayout): StreamView 
       else if (event.type === 'tool-start' || event.type === 'text') lastResult = undefined;
       await write(toLine(event));
     },
-    async showEnd({ outcome, exit }) {
-      // The exit is worth showing if a signal ended the agent, or if it failed after it said it was done.
-      const isNews = outcome.error !== null && (exit?.signal != null || lastResult?.success === true);
-      const isEndShown = lastResult !== undefined && !isNews;
-      if (outcome.error !== null && !isEndShown) counts.errors += 1;
-      // The agent's stderr is shown above.
-      const shown = { ...outcome, error: outcome.error?.split(': ', 1)[0] ?? null };
-      for (const line of toEndLines(exit === undefined ? outcome : shown, counts, isEndShown, layout))
-        await write(line);
-    },
   };
 }
 
-/** One JSON object on each line, for programs: the events, and finally `close`. */
+/** One JSON object on each line, for programs. */
 export function createJsonView(screen: Screen): StreamView {
   return {
     showBytes: nothing,
     showEvent: (event) => screen.writeLine(JSON.stringify(event)),
-    showEnd: ({ outcome, exit, summary }) =>
-      screen.writeLine(JSON.stringify({ type: 'close', ...outcome, exit, summary })),
   };
 }
 
 /** The agent's output, unchanged if it does not go to a terminal. */
 export function createRawView(screen: Screen): StreamView {
-  return { showBytes: screen.writeBytes, showEvent: nothing, showEnd: nothing };
+  return { showBytes: screen.writeBytes, showEvent: nothing };
 }

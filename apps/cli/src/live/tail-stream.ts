@@ -34,7 +34,7 @@ export async function tailStream(context: CliContext, options: TailOptions): Pro
         ? await detectAgent(stdin, { showRaw, keepsShown: isRecording, onActivity })
         : { agent: agentOf(options.agent), chunks: stdin, shown: undefined };
     if (agent === undefined && isRecording) screen.note(`a stream of ${options.agent} is not supported; not recorded`);
-    const { outcome } = await followStream({
+    const { close } = await followStream({
       chunks,
       shown,
       parser: createParser(agent, options),
@@ -44,7 +44,7 @@ export async function tailStream(context: CliContext, options: TailOptions): Pro
       onActivity,
       waitForExit: () => Promise.resolve(undefined),
     });
-    context.exitCode = agent === undefined || outcome.success ? 0 : 1;
+    context.exitCode = agent === undefined || close.success ? 0 : 1;
     if (interruption?.aborted) context.exitCode = INTERRUPTED_EXIT_CODE;
   } finally {
     watch?.stop();

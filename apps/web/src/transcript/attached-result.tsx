@@ -1,4 +1,4 @@
-import type { ContentBlock } from '@recount/contract';
+import type { ShownBlock } from '@recount/contract/conversation';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { request, toUrl } from '../api/client.ts';
@@ -6,7 +6,7 @@ import { formatBytes } from '../format/values.ts';
 import { useExpanded } from './expansion.ts';
 import { Plain } from './fold.tsx';
 
-type Attachment = NonNullable<ContentBlock['attachment']>;
+type Attachment = NonNullable<ShownBlock['attachment']>;
 
 /** More than a person reads in a page, but little enough for a browser to lay out. */
 const MAX_SHOWN_BYTES = 256 * 1024;
@@ -18,7 +18,7 @@ const toAttachmentUrl = ({ id, session_id }: Attachment, query: object = {}): st
  * The full text of a result that was too large for its transcript. It is fetched on request and shown as text; the rest
  * can be downloaded.
  */
-export function AttachedResult({ block }: { block: ContentBlock }): ReactNode {
+export function AttachedResult({ block }: { block: ShownBlock }): ReactNode {
   const { attachment } = block;
   const [isOpen, setOpen] = useExpanded(`${block.id} attachment`);
   if (attachment == null) return null;

@@ -1,7 +1,8 @@
-import type { ContentBlock } from '@recount/contract';
 import {
   describeToolInput,
   type PatchedFile,
+  type ShownBlock,
+  type ShownMessage,
   type ToolStep,
   toEdits,
   toPatchedFiles,
@@ -13,7 +14,7 @@ import { Code } from './code.tsx';
 import { useExpanded } from './expansion.ts';
 import { Fold, LongText, Plain, Terminal } from './fold.tsx';
 import { Markdown } from './markdown.tsx';
-import { useRawLine } from './raw-line.ts';
+import { toLinePlace, useRawLine } from './raw-line.ts';
 import { TranscriptContext } from './transcript-context.ts';
 import { TranscriptImage } from './transcript-image.tsx';
 
@@ -35,7 +36,7 @@ export function ToolCall({
   timestamp,
   isRunning = false,
 }: {
-  step: ToolStep;
+  step: ToolStep<ShownMessage>;
   timestamp: string | null;
   /** Its result may still come. */
   isRunning?: boolean;
@@ -70,10 +71,10 @@ export function ToolCall({
 }
 
 /** Files that a call patches, by an editing tool or in a shell; none if its input was cut. */
-const readPatch = ({ tool_kind: kind, tool_input: input, metadata }: ContentBlock): PatchedFile[] =>
+const readPatch = ({ tool_kind: kind, tool_input: input, metadata }: ShownBlock): PatchedFile[] =>
   (kind === 'edit' || kind === 'shell') && metadata.truncated !== true ? toPatchedFiles(input) : [];
 
-function ToolBody({ step: { use, result } }: { step: ToolStep }): ReactNode {
+function ToolBody({ step: { use, result } }: { step: ToolStep<ShownMessage> }): ReactNode {
   const output = result === undefined ? null : <Result block={result} kind={use.tool_kind} />;
   const change = toChange(use);
   if (change === null)
@@ -92,7 +93,7 @@ function ToolBody({ step: { use, result } }: { step: ToolStep }): ReactNode {
 }
 
 /** Edits, patches and to-do lists, whose results add nothing unless they failed; null for other calls. */
-function toChange(use: ContentBlock): ReactNode {
+function toChange(use: ShownBlock): ReactNode {
   if (use.metadata.truncated === true) return null;
   const edits = use.tool_kind === 'edit' ? toEdits(use.tool_input) : [];
   if (edits.length > 0)
@@ -113,7 +114,7 @@ function toChange(use: ContentBlock): ReactNode {
 }
 
 /** The call's input in a suitable format. */
-function CallInput({ use }: { use: ContentBlock }): ReactNode {
+function CallInput({ use }: { use: ShownBlock }): ReactNode {
   const { renderSubagent } = useContext(TranscriptContext);
   const input = toInput(use.tool_input);
   const subject = describeToolInput(input);
@@ -146,7 +147,7 @@ function CallInput({ use }: { use: ContentBlock }): ReactNode {
 }
 
 /** The result; if the row holds only the beginning of a text, the rest is fetched from the raw line on request. */
-export function Result({ block, kind }: { block: ContentBlock; kind: ContentBlock['tool_kind'] }): ReactNode {
+export function Result({ block, kind }: { block: ShownBlock; kind: ShownBlock['tool_kind'] }): ReactNode {
   const text = block.result_text ?? block.content_text ?? '';
   const look = (shown: string): ReactNode => {
     if (kind === 'agent' || kind === 'plan' || kind === 'question') return <Markdown text={shown} />;
@@ -176,11 +177,12 @@ export function Result({ block, kind }: { block: ContentBlock; kind: ContentBloc
 }
 
 /** The raw line has the full text, however much the block was cut. */
-function WholeLine({ block }: { block: ContentBlock }): ReactNode {
+function WholeLine({ block }: { block: ShownBlock }): ReactNode {
   const { transcriptId } = useContext(TranscriptContext);
   const [isOpen, setOpen] = useExpanded(`${block.id} whole`);
-  const line = useRawLine({ transcriptId, byte_offset: block.byte_offset }, isOpen);
-  if (block.metadata.truncated !== true) return null;
+  const place = toLinePlace(block, transcriptId);
+  const line = useRawLine(place, isOpen);
+  if (block.metadata.truncated !== true || place === undefined) return null;
   const size = Number(block.metadata.original_byte_length ?? block.byte_length);
   if (!isOpen) {
     return (
@@ -197,11 +199,12 @@ function WholeLine({ block }: { block: ContentBlock }): ReactNode {
 }
 
 /** Rows only describe images. Their bytes are read from the raw line. */
-function ImagesOf({ block }: { block: ContentBlock }): ReactNode {
+function ImagesOf({ block }: { block: ShownBlock }): ReactNode {
   const { transcriptId } = useContext(TranscriptContext);
   const [isOpen, setOpen] = useExpanded(`${block.id} images`);
   const hasImage = /"image["/]/.test(JSON.stringify(block.metadata.other_parts ?? block.metadata.content ?? ''));
-  if (!hasImage) return null;
+  const place = toLinePlace(block, transcriptId);
+  if (!hasImage || place === undefined) return null;
   return (
     <>
       {!isOpen && (
@@ -209,7 +212,7 @@ function ImagesOf({ block }: { block: ContentBlock }): ReactNode {
           Show the image
         </button>
       )}
-      <TranscriptImage place={{ ...block, transcriptId }} index={0} isWanted={isOpen} />
+      <TranscriptImage place={place} index={0} isWanted={isOpen} />
     </>
   );
 }

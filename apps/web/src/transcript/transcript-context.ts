@@ -1,4 +1,4 @@
-import type { ContentBlock } from '@recount/contract';
+import type { ShownBlock } from '@recount/contract/conversation';
 import { createContext, type ReactNode } from 'react';
 
 /** Facts about the whole transcript for its parts. */
@@ -6,7 +6,7 @@ export interface TranscriptValue {
   transcriptId: string;
   sessionId: string;
   /** The session of the sub-agent that a call started, to be opened in place; null if there is none. */
-  renderSubagent: (use: ContentBlock) => ReactNode;
+  renderSubagent: (use: ShownBlock) => ReactNode;
 }
 
 export const TranscriptContext = createContext<TranscriptValue>({

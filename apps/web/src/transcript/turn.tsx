@@ -1,11 +1,11 @@
-import type { ContentBlock } from '@recount/contract';
-import type { Step, Turn } from '@recount/contract/conversation';
+import type { ShownBlock, ShownMessage, Step, Turn } from '@recount/contract/conversation';
 import { toContextTokens, toVisible } from '@recount/contract/conversation';
 import { lazy, memo, type ReactNode, Suspense, useContext, useState } from 'react';
 import { formatClock, formatCompact, formatFullTime, formatMoney, toShortModel } from '../format/values.ts';
 import { useExpanded } from './expansion.ts';
 import { Fold, LongText, Plain } from './fold.tsx';
 import { Markdown } from './markdown.tsx';
+import { toLinePlace } from './raw-line.ts';
 import { Result, ToolCall } from './tool-step.tsx';
 import { TranscriptContext } from './transcript-context.ts';
 import { TranscriptImage } from './transcript-image.tsx';
@@ -16,7 +16,7 @@ const PROMPT_LINES = 40;
 
 /** A message in readable form, with its actions. */
 export const TurnView = memo(function TurnView({ turn, isSelected }: { turn: Turn; isSelected: boolean }): ReactNode {
-  const { kind, message, steps } = turn;
+  const { kind, message } = turn;
   const label =
     kind === 'prompt'
       ? 'You'
@@ -65,19 +65,35 @@ export const TurnView = memo(function TurnView({ turn, isSelected }: { turn: Tur
         </span>
         <TurnActions turn={turn} />
       </header>
-      {kind === 'context' ? (
-        <ContextText turn={turn} />
-      ) : (
-        steps.map((step) => <StepView key={toStepId(step)} step={step} turn={turn} />)
-      )}
-      {kind === 'system' && <Notice turn={turn} />}
+      <TurnContent turn={turn} />
     </article>
   );
 });
 
-const toStepId = (step: Step): string => (step.kind === 'tool' ? step.use.id : step.block.id);
+type ShownTurn = Turn<ShownMessage>;
 
-function StepView({ step, turn }: { step: Step; turn: Turn }): ReactNode {
+/** What was said and done. `isRunning`: results of its calls may still come. */
+export function TurnContent({ turn, isRunning = false }: { turn: ShownTurn; isRunning?: boolean }): ReactNode {
+  if (turn.kind === 'context') return <ContextText turn={turn} />;
+  return (
+    <>
+      {turn.steps.map((step) => (
+        <StepView key={toStepId(step)} step={step} turn={turn} isRunning={isRunning} />
+      ))}
+      {turn.kind === 'system' && <Notice turn={turn} />}
+    </>
+  );
+}
+
+export const toStepId = (step: Step<ShownMessage>): string => (step.kind === 'tool' ? step.use.id : step.block.id);
+
+interface StepProps {
+  step: Step<ShownMessage>;
+  turn: ShownTurn;
+  isRunning?: boolean;
+}
+
+function StepView({ step, turn, isRunning = false }: StepProps): ReactNode {
   switch (step.kind) {
     case 'text': {
       const text = step.block.content_text ?? '';
@@ -106,7 +122,7 @@ function StepView({ step, turn }: { step: Step; turn: Turn }): ReactNode {
       );
     }
     case 'tool':
-      return <ToolCall step={step} timestamp={turn.message.timestamp} />;
+      return <ToolCall step={step} timestamp={turn.message.timestamp} isRunning={isRunning} />;
     case 'result':
       return (
         <Fold
@@ -122,10 +138,11 @@ function StepView({ step, turn }: { step: Step; turn: Turn }): ReactNode {
   }
 }
 
-function OtherBlock({ block, turn }: { block: ContentBlock; turn: Turn }): ReactNode {
+function OtherBlock({ block, turn }: { block: ShownBlock; turn: ShownTurn }): ReactNode {
   const { transcriptId } = useContext(TranscriptContext);
   const [isOpen, setOpen] = useExpanded(block.id, false);
-  if (block.block_type !== 'image') {
+  const place = toLinePlace(block, transcriptId);
+  if (block.block_type !== 'image' || place === undefined) {
     return (
       <Fold name={block.id} className="tool" summary={<span className="tool-name">{toVisible(block.block_type)}</span>}>
         {() => <Plain text={block.content_text ?? JSON.stringify(block.metadata, null, 2)} />}
@@ -143,17 +160,13 @@ function OtherBlock({ block, turn }: { block: ContentBlock; turn: Turn }): React
           Show image {typeof block.metadata.media_type === 'string' && `(${toVisible(block.metadata.media_type)})`}
         </button>
       )}
-      <TranscriptImage
-        place={{ ...block, transcriptId }}
-        index={Math.max(0, sameLine.indexOf(block))}
-        isWanted={isOpen}
-      />
+      <TranscriptImage place={place} index={Math.max(0, sameLine.indexOf(block))} isWanted={isOpen} />
     </div>
   );
 }
 
 /** Text that the agent's program added, collapsed, showing its beginning. */
-function ContextText({ turn: { message, steps } }: { turn: Turn }): ReactNode {
+function ContextText({ turn: { message, steps } }: { turn: ShownTurn }): ReactNode {
   const isSummary = message.metadata.isCompactSummary === true;
   const text = steps.flatMap((step) => (step.kind === 'text' ? [step.block.content_text ?? ''] : [])).join('\n\n');
   if (text === '')
@@ -174,7 +187,7 @@ function ContextText({ turn: { message, steps } }: { turn: Turn }): ReactNode {
 }
 
 /** A line between messages, a compaction, an API error, a hook's effect. */
-function Notice({ turn: { message, steps } }: { turn: Turn }): ReactNode {
+function Notice({ turn: { message, steps } }: { turn: ShownTurn }): ReactNode {
   const { metadata } = message;
   if (metadata.compactMetadata !== undefined && steps.length === 0)
     return <p className="notice">The context was compacted here.</p>;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../lines/json.ts';
 import { toUsageFields } from '../testing/transcript-lines.ts';
-import type { AgentEvent } from './agent-events.ts';
+import type { AgentEvent } from './live-event.ts';
 import { outputFlags, parserFor, withOutputFlags } from './parser-for.ts';
 import { ampStream, claudeStream, codexStream, initLine, resultLine, toBytes } from './testing/stream-lines.ts';
 
@@ -106,7 +106,7 @@ describe('codex', () => {
     ]);
     expect(summary).toMatchObject({
       agentSessionId: 'thread-1',
-      tokens: { input: 40, output: 20, cacheRead: 60, cacheWrite: 0 },
+      tokens: { tokens_in: 40, tokens_out: 20, cache_read: 60, cache_write: 0 },
       tokensCover: 'session',
       lastResult: { success: true },
     });
@@ -204,7 +204,7 @@ describe('codex', () => {
       { type: 'thread.started', thread_id: 'b' },
       turn(10, 0, 1),
     ]);
-    expect(summary.tokens).toEqual({ input: 160, output: 10, cacheRead: 150, cacheWrite: 0 });
+    expect(summary.tokens).toEqual({ tokens_in: 160, tokens_out: 10, cache_read: 150, cache_write: 0 });
   });
 });
 
@@ -220,7 +220,7 @@ describe('amp', () => {
       'text Fertig',
       'result true Fertig null null',
     ]);
-    expect(summary.tokens).toEqual({ input: 0, output: 12, cacheRead: 110, cacheWrite: 102 });
+    expect(summary.tokens).toEqual({ tokens_in: 0, tokens_out: 12, cache_read: 110, cache_write: 102 });
   });
 
   it('passes on text that only looks like JSON', () => {
@@ -283,6 +283,6 @@ describe('withOutputFlags', () => {
 describe('usage of a result', () => {
   it('is not added to that of the messages', () => {
     const { summary } = parse('claude', [initLine(), resultLine({ usage: toUsageFields(1000, 1000) })]);
-    expect(summary.tokens).toEqual({ input: 0, output: 0, cacheRead: 0, cacheWrite: 0 });
+    expect(summary.tokens).toEqual({ tokens_in: 0, tokens_out: 0, cache_read: 0, cache_write: 0 });
   });
 });

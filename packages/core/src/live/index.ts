@@ -2,20 +2,24 @@ export type { RunnableAgent } from '../agents/formats.ts';
 export { toToolInputSummary } from '../agents/tool-input-summary.ts';
 export { cutText, toOneLine } from '../records/fields.ts';
 export type { ConfirmationPrompt, Prompt, Question, QuestionPrompt } from '../records/records.ts';
+export { type CheckpointOptions, type CheckpointRegistry, createCheckpointRegistry } from './checkpoints.ts';
+export { extractResult, isComplete } from './completion.ts';
 export type {
   AgentEvent,
+  AgentExit,
   AgentPromptEvent,
   AgentResultEvent,
   AgentWarningEvent,
+  CloseEvent,
+  LiveEvent,
   ProgressEvent,
   SessionStartEvent,
+  StreamOutcome,
   TextEvent,
   ToolEndEvent,
   ToolStartEvent,
   UnknownEvent,
-} from './agent-events.ts';
-export { type CheckpointOptions, type CheckpointRegistry, createCheckpointRegistry } from './checkpoints.ts';
-export { extractResult, isComplete } from './completion.ts';
+} from './live-event.ts';
 export {
   createLiveLineDecoder,
   DEFAULT_LARGE_MESSAGE_BYTES,
@@ -36,22 +40,8 @@ export {
   parserFor,
   withOutputFlags,
 } from './parser-for.ts';
-export type {
-  AssistantEvent,
-  GenericEvent,
-  GenericMessage,
-  InitEvent,
-  LineEvent,
-  PromptEvent,
-  ResultEvent,
-  StreamEvent,
-  ToolResultEvent,
-  ToolUse,
-  UserEvent,
-  WarningEvent,
-} from './stream-event.ts';
+export { toCloseEvent, toStreamOutcome } from './stream-outcome.ts';
 export {
-  type CloseEvent,
   createStreamParser,
   type ErrorEvent,
   type ParserEvent,
@@ -60,14 +50,5 @@ export {
   type StreamParserOptions,
   type StreamState,
 } from './stream-parser.ts';
-export type { ByteReader } from './stream-reader.ts';
-export {
-  type AgentExit,
-  addStreamTotals,
-  type SessionTotals,
-  type StreamOutcome,
-  type StreamSummary,
-  type TokenCounts,
-  toStreamOutcome,
-} from './stream-summary.ts';
+export type { StreamSummary } from './stream-summary.ts';
 export { MAX_WAIT_MS } from './tool-pairing.ts';

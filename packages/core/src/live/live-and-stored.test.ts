@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../lines/json.ts';
 import { parseTranscript } from '../parse/parse-transcript.ts';
+import type { TokenSums } from '../records/rows.ts';
 import { toJsonLines } from '../testing/agent-transcripts.ts';
 import { parserFor } from './parser-for.ts';
-import type { TokenCounts } from './stream-summary.ts';
 
 /** The same run as printed and as stored by its agent, and its usage. */
 interface Run {
@@ -12,7 +12,7 @@ interface Run {
   stream: JsonObject[];
   storedFormat: string;
   stored: string;
-  tokens: TokenCounts;
+  tokens: TokenSums;
 }
 
 const THREAD = '0199a213-81c0-7800-8aa1-bbab2a035a54';
@@ -62,7 +62,7 @@ function toCodexRun(): Run {
       item(4, { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'There it stands' }] }),
       count(4, second, total),
     ]),
-    tokens: { input: 900, output: 80, cacheRead: 1600, cacheWrite: 0 },
+    tokens: { tokens_in: 900, tokens_out: 80, cache_read: 1600, cache_write: 0 },
   };
 }
 
@@ -111,15 +111,20 @@ function toAmpRun(): Run {
         kept(answer, 4, 4, 20, 12_358, 64),
       ],
     }),
-    tokens: { input: 14, output: 198, cacheRead: 23_730, cacheWrite: 1050 },
+    tokens: { tokens_in: 14, tokens_out: 198, cache_read: 23_730, cache_write: 1050 },
   };
 }
 
-async function countStored(text: string, format: string): Promise<TokenCounts> {
+async function countStored(text: string, format: string): Promise<TokenSums> {
   const { stats, errors, warnings } = await parseTranscript('s', Buffer.from(text), { format });
   expect([...errors, ...warnings]).toEqual([]);
-  const { tokens_in: input, tokens_out: output, cache_read: cacheRead, cache_write: cacheWrite } = stats;
-  return { input: input ?? 0, output: output ?? 0, cacheRead: cacheRead ?? 0, cacheWrite: cacheWrite ?? 0 };
+  const { tokens_in, tokens_out, cache_read, cache_write } = stats;
+  return {
+    tokens_in: tokens_in ?? 0,
+    tokens_out: tokens_out ?? 0,
+    cache_read: cache_read ?? 0,
+    cache_write: cache_write ?? 0,
+  };
 }
 
 it.each([toCodexRun(), toAmpRun()])(

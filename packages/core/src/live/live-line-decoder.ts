@@ -20,7 +20,7 @@ export interface LiveWarning {
    * The beginning of a line that is not JSON, up to 100 characters; only if the parser was asked to quote. For the
    * user's own terminal, never for a log.
    */
-  quote?: string;
+  quote?: string | undefined;
 }
 
 export interface LiveLine {

@@ -1,43 +1,26 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { claudeCodeProgram } from '../agents/claude-code/agent.ts';
 import type { JsonObject, JsonValue } from '../lines/json.ts';
 import { toJsonl } from '../testing/transcript-lines.ts';
-import type { AgentEvent } from './agent-events.ts';
+import type { AgentEvent } from './live-event.ts';
 import { createLiveLineDecoder } from './live-line-decoder.ts';
-import { createLiveReader } from './live-reader.ts';
 import { parserFor } from './parser-for.ts';
-import type { StreamEvent } from './stream-event.ts';
-import { createByteReader } from './stream-reader.ts';
 import { ampStream, claudeStream, codexStream, toBytes } from './testing/stream-lines.ts';
 
 type Bytes = Uint8Array | string;
 const now = (): number => 0;
 
-/** Every reader, with a sample stream for it. */
-const readers: [
-  name: string,
-  lines: readonly JsonObject[],
-  read: (chunks: readonly Bytes[]) => (StreamEvent | AgentEvent)[],
-][] = [
-  ['events', claudeStream, (chunks) => readAll(createByteReader(createLiveReader(claudeCodeProgram, now)), chunks)],
-  ...(
-    [
-      ['claude', claudeStream],
-      ['codex', codexStream],
-      ['amp', ampStream],
-    ] as const
-  ).map(([agent, lines]): (typeof readers)[number] => [agent, lines, (chunks) => readAgent(agent, chunks)]),
+/** Every agent, with a sample stream of it. */
+const streams: [agent: string, lines: readonly JsonObject[]][] = [
+  ['claude', claudeStream],
+  ['codex', codexStream],
+  ['amp', ampStream],
 ];
-
-function readAll<E>(reader: { push(chunk: Bytes): E[]; finish(): E[] }, chunks: readonly Bytes[]): E[] {
-  return [...chunks.flatMap((chunk) => reader.push(chunk)), ...reader.finish()];
-}
 
 function readAgent(agent: string, chunks: readonly Bytes[]): AgentEvent[] {
   const parser = parserFor(agent, { now });
   if (parser === undefined) throw new Error(agent);
-  return readAll(parser, chunks);
+  return [...chunks.flatMap((chunk) => parser.push(chunk)), ...parser.finish()];
 }
 
 function cutAt(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
@@ -46,7 +29,7 @@ function cutAt(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
 }
 
 /** The events without their places, which depend on the surrounding lines. */
-const withoutPlace = (events: readonly (StreamEvent | AgentEvent)[]) =>
+const withoutPlace = (events: readonly AgentEvent[]) =>
   events.map((event) => {
     if (event.type === 'warning') return { type: event.type, code: event.warning.code };
     const { lineNumber: _lineNumber, ...rest } = event;
@@ -63,7 +46,8 @@ const garbage = fc
   .filter((bytes) => !/\{.*\}/s.test(bytes.toString('latin1')))
   .map((bytes) => Buffer.concat([bytes, Buffer.from('\n')]));
 
-describe.each(readers)('the stream of %s', (_name, lines, read) => {
+describe.each(streams)('the stream of %s', (agent, lines) => {
+  const read = (chunks: readonly Bytes[]) => readAgent(agent, chunks);
   const bytes = toBytes(lines);
   const expected = read([bytes]);
 

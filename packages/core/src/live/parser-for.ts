@@ -1,14 +1,25 @@
 import { RUNNABLE_AGENTS, type RunnableAgent } from '../agents/formats.ts';
 import { toOptionsEnd } from '../agents/option-position.ts';
-import { type AgentEvent, toAgentReader } from './agent-events.ts';
-import type { LiveLineDecoderOptions } from './live-line-decoder.ts';
-import { createLiveReader } from './live-reader.ts';
-import { type ByteReader, createByteReader } from './stream-reader.ts';
+import type { AgentEvent } from './live-event.ts';
+import { createLiveLineDecoder, type LiveLineDecoderOptions } from './live-line-decoder.ts';
+import { LiveReader } from './live-reader.ts';
+import type { StreamSummary } from './stream-summary.ts';
 
 /** Turns an agent's output, as bytes or text, into events that all agents share. */
-export interface AgentParser extends ByteReader<AgentEvent> {
+export interface AgentParser {
   /** Id of the agent, e.g. `claude-code`. */
   readonly agent: string;
+  /** The events of the lines that the bytes complete: none or several. A partial line is kept for later. */
+  push(bytes: Uint8Array | string): AgentEvent[];
+  /** The events of a last line without a line feed, and those still waiting. To be called once. */
+  finish(): AgentEvent[];
+  /**
+   * Events that were waiting for a later line, such as a tool's start, and are now due. Call it now and then while no
+   * bytes come; `push` returns them too.
+   */
+  poll(): AgentEvent[];
+  /** May be called at any time. */
+  toSummary(): StreamSummary;
 }
 
 export interface AgentParserOptions extends LiveLineDecoderOptions {
@@ -28,9 +39,36 @@ export function agentOf(command: string): RunnableAgent | undefined {
 /** A new parser for the output of the agent that the command starts; undefined if recount cannot read it. */
 export function parserFor(command: string, options: AgentParserOptions): AgentParser | undefined {
   const agent = agentOf(command);
-  if (agent === undefined) return undefined;
-  const reader = toAgentReader(createLiveReader(agent.program, options.now));
-  return { agent: agent.id, ...createByteReader(reader, options) };
+  return agent && createAgentParser(agent, options);
+}
+
+/** A new parser for the output of the agent. */
+export function createAgentParser(
+  agent: Pick<RunnableAgent, 'id' | 'program'>,
+  options: AgentParserOptions,
+): AgentParser {
+  const reader = new LiveReader(agent, options.now);
+  const decoder = createLiveLineDecoder(
+    { onLine: (line) => reader.read(line), onWarning: (warning) => reader.warn(warning) },
+    options,
+  );
+  return {
+    agent: agent.id,
+    push(bytes) {
+      decoder.push(bytes);
+      return reader.takeEvents();
+    },
+    poll() {
+      reader.poll();
+      return reader.takeEvents();
+    },
+    finish() {
+      decoder.end();
+      reader.finish();
+      return reader.takeEvents();
+    },
+    toSummary: () => reader.toSummary(),
+  };
 }
 
 /**

@@ -20,13 +20,14 @@ describe('createStreamParser', () => {
     const parser = open(Readable.from([toBytes(claudeStream)]));
     const emitted: ParserEvent[] = [];
     for (const type of [
-      'init',
-      'user',
-      'assistant',
-      'tool_result',
+      'session-start',
+      'text',
+      'tool-start',
+      'tool-end',
       'result',
       'prompt',
-      'generic',
+      'progress',
+      'unknown',
       'warning',
       'close',
     ] as const) {
@@ -36,11 +37,12 @@ describe('createStreamParser', () => {
     expect(emitted).toEqual(iterated);
     expect(iterated.at(-1)).toMatchObject({
       type: 'close',
+      state: 'complete',
       error: null,
       summary: {
         model: 'claude-opus-4-8',
         costUsd: 0.02,
-        tokens: { input: 18, output: 60 },
+        tokens: { tokens_in: 18, tokens_out: 60 },
         lastResult: { success: true },
         stopReason: 'end_turn',
       },
@@ -57,8 +59,8 @@ describe('createStreamParser', () => {
   it('fills a registry of checkpoints', async () => {
     const checkpoints = createCheckpointRegistry();
     const parser = open(Readable.from([toBytes(claudeStream)]));
-    parser.on('user', ({ uuid, isCheckpoint }) => {
-      if (isCheckpoint && uuid !== null) checkpoints.addCheckpoint(parser.sessionId, uuid);
+    parser.on('progress', ({ checkpoint }) => {
+      if (checkpoint !== undefined) checkpoints.addCheckpoint(parser.sessionId, checkpoint);
     });
     await closed(parser);
     expect(checkpoints.getCheckpoints('session')).toEqual(['u-1']);
@@ -68,7 +70,7 @@ describe('createStreamParser', () => {
     const source = new PassThrough();
     const parser = open(source);
     expect(parser.state).toBe('sending');
-    const started = new Promise((resolve) => parser.once('init', resolve));
+    const started = new Promise((resolve) => parser.once('session-start', resolve));
     source.write(toBytes([initLine()]));
     await started;
     expect(parser.state).toBe('streaming');
@@ -86,7 +88,7 @@ describe('createStreamParser', () => {
     const events = await collect(open(Readable.from([toBytes(claudeStream.slice(0, -1))])));
     expect(events.at(-1)).toMatchObject({
       type: 'close',
-      summary: { lastResult: null, tokens: { output: 60 }, stopReason: 'end_turn' },
+      summary: { lastResult: null, tokens: { tokens_out: 60 }, stopReason: 'end_turn' },
     });
   });
 
@@ -100,8 +102,8 @@ describe('createStreamParser', () => {
         { objectMode: false },
       );
     const events = await collect(open(source()));
-    expect(events.map(({ type }) => type)).toEqual(['init', 'error', 'close']);
-    expect(events.at(-1)).toMatchObject({ error: { message: 'reset' } });
+    expect(events.map(({ type }) => type)).toEqual(['session-start', 'error', 'close']);
+    expect(events.at(-1)).toMatchObject({ state: 'error', success: false, error: 'reset' });
     const heard: string[] = [];
     const parser = open(source()).on('error', ({ error }) => heard.push(error.message));
     await closed(parser);
@@ -141,7 +143,7 @@ describe('createStreamParser', () => {
     );
     let eventCount = 0;
     for await (const { type } of open(source)) {
-      if (type === 'generic') eventCount++;
+      if (type === 'progress') eventCount++;
       if (eventCount === 1) await new Promise((resolve) => setTimeout(resolve, 20));
       expect(chunkCount * 100 - eventCount).toBeLessThan(1000);
     }
@@ -151,13 +153,13 @@ describe('createStreamParser', () => {
   it('continues for others when an iterator leaves', async () => {
     const source = new PassThrough();
     const parser = open(source);
-    let genericCount = 0;
-    parser.on('generic', () => genericCount++);
+    let eventCount = 0;
+    parser.on('progress', () => eventCount++);
     source.write(Buffer.concat(Array.from({ length: 1000 }, () => toBytes([{ type: 'keep_alive' }]))));
     for await (const _event of parser) break;
     const end = closed(parser);
     source.end(toBytes([{ type: 'keep_alive' }]));
     await end;
-    expect(genericCount).toBe(1001);
+    expect(eventCount).toBe(1001);
   });
 });

@@ -1,82 +1,11 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, on } from 'node:events';
 import type { Readable } from 'node:stream';
 import { claudeCodeProgram } from '../agents/claude-code/agent.ts';
+import type { CloseEvent, LiveEvent } from './live-event.ts';
 import type { LiveLineDecoderOptions } from './live-line-decoder.ts';
-import { createLiveReader } from './live-reader.ts';
-import type {
-  AssistantEvent,
-  GenericEvent,
-  InitEvent,
-  PromptEvent,
-  ResultEvent,
-  StreamEvent,
-  ToolResultEvent,
-  UserEvent,
-  WarningEvent,
-} from './stream-event.ts';
-import { type ByteReader, createByteReader } from './stream-reader.ts';
+import { type AgentParser, createAgentParser } from './parser-for.ts';
+import { toCloseEvent } from './stream-outcome.ts';
 import type { StreamSummary } from './stream-summary.ts';
-
-/** Passes values to an async iterator, in order, as it asks for them. */
-interface EventQueue<T> {
-  push(value: T): void;
-  /** No more will come. */
-  end(): void;
-  /** Values not yet consumed. */
-  readonly size: number;
-  readonly iterator: AsyncIterableIterator<T>;
-}
-
-/** `onShift` is called after a value is taken, `onReturn` when the iterator is closed early. */
-function createEventQueue<T>(onShift: () => void, onReturn: () => void): EventQueue<T> {
-  let values: T[] = [];
-  let start = 0;
-  let isEnded = false;
-  let wake: () => void = () => {};
-
-  const shift = (): T | undefined => {
-    const value = values[start++];
-    // Compacted only now and then: `shift` on a long array would move all of it each time.
-    if (start * 2 > values.length) {
-      values = values.slice(start);
-      start = 0;
-    }
-    return value;
-  };
-
-  async function* iterate(): AsyncGenerator<T> {
-    try {
-      for (;;) {
-        while (values.length > start) {
-          const value = shift() as T;
-          onShift();
-          yield value;
-        }
-        if (isEnded) return;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    } finally {
-      onReturn();
-    }
-  }
-
-  return {
-    push(value) {
-      values.push(value);
-      wake();
-    },
-    end() {
-      isEnded = true;
-      wake();
-    },
-    get size() {
-      return values.length - start;
-    },
-    iterator: iterate(),
-  };
-}
 
 export interface StreamParserOptions extends LiveLineDecoderOptions {
   /** The caller's own id of the session. */
@@ -95,38 +24,22 @@ export interface ErrorEvent {
   error: Error;
 }
 
-/** Always the last event. */
-export interface CloseEvent {
-  type: 'close';
-  summary: StreamSummary;
-  /** Why the source failed, or null. */
-  error: Error | null;
-}
+export type ParserEvent = LiveEvent | ErrorEvent;
 
-export type ParserEvent = StreamEvent | ErrorEvent | CloseEvent;
+type EventsByType = { [Type in ParserEvent['type']]: [Extract<ParserEvent, { type: Type }>] };
 
-export interface StreamParserEvents {
-  init: [InitEvent];
-  user: [UserEvent];
-  assistant: [AssistantEvent];
-  tool_result: [ToolResultEvent];
-  result: [ResultEvent];
-  prompt: [PromptEvent];
-  generic: [GenericEvent];
-  warning: [WarningEvent];
-  error: [ErrorEvent];
-  close: [CloseEvent];
-}
+export interface StreamParserEvents extends EventsByType {}
 
 /**
- * `sending` until the first line, then `streaming`; finally `complete`, or `error` if the source or the result failed.
+ * `sending` until the first line, then `streaming`; finally that of the `close` event: `complete`, or `error` if the
+ * source or the result failed, or the stream ended within a turn.
  */
-export type StreamState = 'sending' | 'streaming' | 'complete' | 'error';
+export type StreamState = 'sending' | 'streaming' | CloseEvent['state'];
 
 /**
  * A running agent's stream as events: listen to some, or iterate over all of them. An iterator yields the events from
  * its creation up to `close`; while it lags behind, the source is paused. Reading starts after the caller's synchronous
- * code, so listeners added immediately miss nothing. An `error` that nobody listens to is reported by `close` only.
+ * code, so listeners added immediately miss nothing. An `error` without a listener is reported by `close` only.
  */
 export interface StreamParser extends EventEmitter<StreamParserEvents>, AsyncIterable<ParserEvent> {
   readonly sessionId: string;
@@ -137,7 +50,7 @@ export interface StreamParser extends EventEmitter<StreamParserEvents>, AsyncIte
 
 /** Events an iterator may lag behind before the source is paused; one chunk of the source may exceed it. */
 const MAX_WAITING_EVENTS = 256;
-/** How often the reader is polled for results that have waited long enough. */
+/** How often the parser is polled for results that have waited long enough. */
 const POLL_MS = 500;
 
 export function createStreamParser(options: StreamParserOptions): StreamParser {
@@ -147,11 +60,13 @@ export function createStreamParser(options: StreamParserOptions): StreamParser {
 class ReadableStreamParser extends EventEmitter<StreamParserEvents> implements StreamParser {
   readonly sessionId: string;
   readonly #source: Readable;
-  readonly #reader: ByteReader<StreamEvent>;
-  readonly #queues = new Set<EventQueue<ParserEvent>>();
+  readonly #parser: AgentParser;
+  readonly #now: () => number;
+  /** One for each iterator. */
+  readonly #followers = new Set<EventEmitter>();
+  readonly #lagging = new Set<EventEmitter>();
   #onSessionIdCaptured: StreamParserOptions['onSessionIdCaptured'];
   #state: StreamState = 'sending';
-  #isPaused = false;
   #isClosed = false;
   #poll: NodeJS.Timeout | undefined;
 
@@ -159,8 +74,9 @@ class ReadableStreamParser extends EventEmitter<StreamParserEvents> implements S
     super();
     this.sessionId = options.sessionId;
     this.#source = options.source;
+    this.#now = options.now;
     this.#onSessionIdCaptured = options.onSessionIdCaptured;
-    this.#reader = createByteReader(createLiveReader(claudeCodeProgram, options.now), options);
+    this.#parser = createAgentParser({ id: 'claude-code', program: claudeCodeProgram }, options);
     this.#source.on('error', (error) => this.#close(error));
     this.#source.on('end', () => this.#close(null));
     this.#source.on('close', () => this.#close(null));
@@ -172,65 +88,72 @@ class ReadableStreamParser extends EventEmitter<StreamParserEvents> implements S
   }
 
   toSummary(): StreamSummary {
-    return this.#reader.toSummary();
+    return this.#parser.toSummary();
   }
 
-  [Symbol.asyncIterator](): AsyncIterableIterator<ParserEvent> {
-    const queue = createEventQueue<ParserEvent>(
-      () => this.#resume(),
-      () => {
-        this.#queues.delete(queue);
-        this.#resume();
-      },
-    );
-    if (this.#isClosed) queue.end();
-    else this.#queues.add(queue);
-    return queue.iterator;
+  [Symbol.asyncIterator](): AsyncGenerator<ParserEvent> {
+    const follower = Object.assign(new EventEmitter(), {
+      pause: () => void this.#lagging.add(follower),
+      resume: () => this.#resume(follower),
+    });
+    const events = on(follower, 'event', {
+      close: ['end'],
+      highWaterMark: MAX_WAITING_EVENTS,
+      lowWaterMark: 1,
+    });
+    if (this.#isClosed) follower.emit('end');
+    else this.#followers.add(follower);
+    return this.#iterate(follower, events);
+  }
+
+  async *#iterate(follower: EventEmitter, events: AsyncIterable<ParserEvent[]>): AsyncGenerator<ParserEvent> {
+    try {
+      for await (const emitted of events) yield* emitted;
+    } finally {
+      this.#followers.delete(follower);
+      this.#resume(follower);
+    }
   }
 
   #start(): void {
-    this.#source.on('data', (chunk: Uint8Array | string) => this.#giveAll(this.#reader.push(chunk)));
-    this.#poll = setInterval(() => this.#giveAll(this.#reader.poll()), POLL_MS);
+    this.#source.on('data', (chunk: Uint8Array | string) => this.#emitAll(this.#parser.push(chunk)));
+    this.#poll = setInterval(() => this.#emitAll(this.#parser.poll()), POLL_MS);
     this.#poll.unref();
     // A destroyed or ended source emits nothing more.
     if (this.#source.destroyed || this.#source.readableEnded) this.#close(this.#source.errored);
   }
 
-  #resume(): void {
-    if (!this.#isPaused || [...this.#queues].some((queue) => queue.size > 0)) return;
-    this.#isPaused = false;
-    this.#source.resume();
+  #resume(follower: EventEmitter): void {
+    if (this.#lagging.delete(follower) && this.#lagging.size === 0) this.#source.resume();
   }
 
-  #giveAll(events: readonly StreamEvent[]): void {
-    if (this.#state === 'sending' && this.#reader.toSummary().lineCount > 0) this.#state = 'streaming';
+  #emitAll(events: readonly ParserEvent[]): void {
+    if (this.#state === 'sending' && this.toSummary().lineCount > 0) this.#state = 'streaming';
     for (const event of events) {
-      if (event.type === 'init' && event.sessionId !== '') {
+      if (event.type === 'session-start' && event.sessionId !== '') {
         this.#onSessionIdCaptured?.(event.sessionId);
         this.#onSessionIdCaptured = undefined;
       }
-      this.#give(event);
+      for (const follower of this.#followers) follower.emit('event', event);
+      // Node would throw an `error` without a listener.
+      if (event.type !== 'error' || this.listenerCount('error') > 0) this.emit(event.type, event as never);
     }
-    if (this.#isPaused || ![...this.#queues].some((queue) => queue.size > MAX_WAITING_EVENTS)) return;
-    this.#isPaused = true;
-    this.#source.pause();
-  }
-
-  #give(event: ParserEvent): void {
-    for (const queue of this.#queues) queue.push(event);
-    // Node would throw an `error` without a listener.
-    if (event.type !== 'error' || this.listenerCount('error') > 0) this.emit(event.type, event as never);
+    if (this.#lagging.size > 0) this.#source.pause();
   }
 
   #close(error: Error | null): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     clearInterval(this.#poll);
-    this.#giveAll(this.#reader.finish());
-    const summary = this.toSummary();
-    this.#state = error !== null || summary.lastResult?.success === false ? 'error' : 'complete';
-    if (error !== null) this.#give({ type: 'error', error });
-    this.#give({ type: 'close', summary, error });
-    for (const queue of this.#queues) queue.end();
+    this.#emitAll(this.#parser.finish());
+    const close = toCloseEvent(this.#now(), undefined, this.toSummary());
+    this.#state = error === null ? close.state : 'error';
+    if (error === null) this.#emitAll([close]);
+    else
+      this.#emitAll([
+        { type: 'error', error },
+        { ...close, state: 'error', success: false, error: error.message },
+      ]);
+    for (const follower of this.#followers) follower.emit('end');
   }
 }

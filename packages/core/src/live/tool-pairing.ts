@@ -1,18 +1,18 @@
-import type { LineEvent, ToolResultEvent } from './stream-event.ts';
+import type { LineEvent, ToolEndEvent } from './live-event.ts';
 
 /** Matches tool uses with their results, whichever comes first. */
 interface ToolPairing {
   /** Takes in a tool use; returns its result if that came before. */
-  start(id: string, name: string, line: LineEvent): ToolResultEvent | undefined;
+  start(id: string, name: string, line: LineEvent): ToolEndEvent | undefined;
   /**
    * Takes in a result; returns the results that are due: this one if its tool use is known, and any that exceed the
    * bounds.
    */
-  end(result: ToolResultEvent, moment: Moment): ToolResultEvent[];
+  end(result: ToolEndEvent, moment: Moment): ToolEndEvent[];
   /** Results that have waited as long as they may. */
-  takeOverdue(moment: Moment): ToolResultEvent[];
+  takeOverdue(moment: Moment): ToolEndEvent[];
   /** Results still waiting for their tool use. */
-  release(): ToolResultEvent[];
+  release(): ToolEndEvent[];
 }
 
 /** Used to measure how long a result has waited. */
@@ -34,15 +34,18 @@ const MAX_WAITING_CHARACTERS = 16 * 1024 * 1024;
 
 export function createToolPairing(): ToolPairing {
   const toolUses = new Map<string, { name: string; timestampMs: number; lineNumber: number }>();
-  const waiting = new Map<string, { result: ToolResultEvent; since: Moment }>();
+  const waiting = new Map<string, { result: ToolEndEvent; since: Moment }>();
   let waitingCharacters = 0;
 
-  const remove = (id: string): ToolResultEvent[] => {
-    const entry = waiting.get(id);
-    if (entry === undefined) return [];
+  const take = (id: string): ToolEndEvent | undefined => {
+    const result = waiting.get(id)?.result;
     waiting.delete(id);
-    waitingCharacters -= entry.result.content.length;
-    return [entry.result];
+    waitingCharacters -= result?.toolOutput.length ?? 0;
+    return result;
+  };
+  const release = (id: string): ToolEndEvent[] => {
+    const result = take(id);
+    return result === undefined ? [] : [{ ...result, isUnpaired: true }];
   };
 
   return {
@@ -50,37 +53,37 @@ export function createToolPairing(): ToolPairing {
       toolUses.set(id, { name, timestampMs, lineNumber });
       const oldest = toolUses.size > MAX_TOOL_USES ? toolUses.keys().next().value : undefined;
       if (oldest !== undefined) toolUses.delete(oldest);
-      const [result] = remove(id);
-      return result && { ...result, toolName: name, isUnpaired: false };
+      const result = take(id);
+      return result && { ...result, toolName: name };
     },
     end(result, moment) {
-      const toolUse = toolUses.get(result.toolUseId);
+      const toolUse = toolUses.get(result.toolId);
       if (toolUse !== undefined) {
         // If both are on one line, the time between them is unknown.
         const isSameLine = result.lineNumber === toolUse.lineNumber;
         const durationMs = isSameLine ? null : Math.max(0, result.timestampMs - toolUse.timestampMs);
-        return [{ ...result, toolName: toolUse.name, durationMs, isUnpaired: false }];
+        return [{ ...result, toolName: toolUse.name, durationMs }];
       }
-      if (result.toolUseId === '') return [result];
-      const released = remove(result.toolUseId);
-      waiting.set(result.toolUseId, { result, since: moment });
-      waitingCharacters += result.content.length;
+      if (result.toolId === '') return [{ ...result, isUnpaired: true }];
+      const released = release(result.toolId);
+      waiting.set(result.toolId, { result, since: moment });
+      waitingCharacters += result.toolOutput.length;
       while (waiting.size > MAX_WAITING || waitingCharacters > MAX_WAITING_CHARACTERS) {
         const [oldest] = waiting.keys();
         if (oldest === undefined) break;
-        released.push(...remove(oldest));
+        released.push(...release(oldest));
       }
       return released;
     },
     takeOverdue({ eventCount, timeMs }) {
-      const overdue: ToolResultEvent[] = [];
+      const overdue: ToolEndEvent[] = [];
       // In insertion order: the first has waited longest.
       for (const [id, { since }] of waiting) {
         if (eventCount - since.eventCount < MAX_WAIT_EVENTS && timeMs - since.timeMs < MAX_WAIT_MS) break;
-        overdue.push(...remove(id));
+        overdue.push(...release(id));
       }
       return overdue;
     },
-    release: () => [...waiting.keys()].flatMap(remove),
+    release: () => [...waiting.keys()].flatMap(release),
   };
 }

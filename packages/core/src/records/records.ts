@@ -213,8 +213,6 @@ export interface TurnEndRecord {
   text: string | null;
   stopReason: string | null;
   durationMs: number | null;
-  /** As the line states it, which often covers only the main loop of this turn. */
-  usage: Usage | undefined;
 }
 
 export interface Question {

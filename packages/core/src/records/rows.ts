@@ -243,14 +243,13 @@ export interface SessionEvent {
   line_number: number;
 }
 
+/** Tokens by class, as rows and answers of the API name them: these four add up to all tokens. */
+export type TokenSums = Pick<ApiResponse, 'tokens_in' | 'tokens_out' | 'cache_read' | 'cache_write'>;
+
 /** The agent's own cumulative figures for the session: the last ones in its transcript. */
-export interface ReportedTotals {
+export interface ReportedTotals extends Record<keyof TokenSums, number | null> {
   source: 'cost-state' | 'result';
   cost_usd: number | null;
-  tokens_in: number | null;
-  tokens_out: number | null;
-  cache_read: number | null;
-  cache_write: number | null;
 }
 
 /**

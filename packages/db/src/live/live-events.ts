@@ -7,7 +7,7 @@ import { isLiveSession, type LiveSessionKey, type LiveSessionRow } from './live-
 
 export interface NewLiveEvent {
   name: string;
-  /** JSON. */
+  /** A JSON object. */
   data: string;
 }
 
@@ -58,8 +58,7 @@ export async function addLiveEvents(
   await transaction.execute(sql`SELECT pg_notify(${LIVE_CHANNEL}, ${toLiveBell(key)})`);
 }
 
-/** `data` is JSON. */
-export type LiveEventRow = Pick<typeof liveEvents.$inferSelect, 'id' | 'name' | 'data'>;
+export type LiveEventRow = Pick<typeof liveEvents.$inferSelect, 'id' | 'stream_id' | 'name' | 'data'>;
 
 /** The events of a session after the one with id `afterId`, in order. */
 export async function listLiveEvents(
@@ -68,7 +67,7 @@ export async function listLiveEvents(
   { afterId, limit }: { afterId: number; limit: number },
 ): Promise<LiveEventRow[]> {
   return await database
-    .select({ id: liveEvents.id, name: liveEvents.name, data: liveEvents.data })
+    .select({ id: liveEvents.id, stream_id: liveEvents.stream_id, name: liveEvents.name, data: liveEvents.data })
     .from(liveEvents)
     .where(
       and(eq(liveEvents.workspace_id, workspaceId), eq(liveEvents.session_id, sessionId), gt(liveEvents.id, afterId)),

@@ -27,8 +27,7 @@ export async function nameLiveStream(
   const session = await lockLiveSession(transaction, { workspaceId, sessionId });
   const events = await transaction.execute<{ id: number }>(sql`
     UPDATE ${liveEvents}
-    SET session_id = ${sessionId}, id = id + ${session.last_event_id}::bigint,
-      data = replace(data, ${toJsonField(streamId)}, ${toJsonField(sessionId)})
+    SET session_id = ${sessionId}, id = id + ${session.last_event_id}::bigint
     WHERE workspace_id = ${workspaceId} AND session_id = ${streamId} AND stream_id = ${streamId}
     RETURNING id`);
   await transaction
@@ -47,8 +46,6 @@ export async function nameLiveStream(
   // Its readers continue in the session that it belongs to now.
   await transaction.execute(sql`SELECT pg_notify(${LIVE_CHANNEL}, ${toLiveBell(unnamed)})`);
 }
-
-const toJsonField = (sessionId: string): string => `"sessionId":${JSON.stringify(sessionId)}`;
 
 /**
  * Where a reader of a stream under its own id, up to event `afterId`, continues; undefined if the stream has not been

@@ -116,7 +116,7 @@ export const liveEvents = recountSchema.table(
     id: bigint({ mode: 'number' }).notNull(),
     stream_id: identifier().notNull(),
     name: text().notNull(),
-    /** JSON, as readers get it. */
+    /** A JSON object, as readers get it, but without the ids of session and stream. */
     data: text().notNull(),
   },
   (table) => [primaryKey({ name: 'live_events_pk', columns: [table.workspace_id, table.session_id, table.id] })],

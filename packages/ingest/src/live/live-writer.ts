@@ -26,9 +26,10 @@ import {
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { compareStreams, isOutdated, readStreamBytes, type StreamComparison } from './compare-streams.ts';
+import { cutName, toEventRow } from './cut-event.ts';
 import { createLiveBudget, type LiveShare } from './live-budget.ts';
 import { LiveError } from './live-error.ts';
-import { cutName, toEndEvent, toFigures, toLiveEvent, withTotals } from './live-events.ts';
+import { toFigures, withTotals } from './live-totals.ts';
 import { settleLiveStream } from './settle-live-stream.ts';
 import { createStreamReader, type StreamReader } from './stream-reader.ts';
 
@@ -145,11 +146,10 @@ export async function createLiveWriter(
 
   const position = () => ({ ...key, writerId: stream.writer_id, storedBytes });
   const toRows = (events: readonly AgentEvent[]): { rows: NewLiveEvent[]; checkpoints: string[] } => {
-    const context = { sessionId: stream.session_id, streamId: stream.id, agent: stream.agent, nowMs: receivedMs };
     const checkpoints = events.flatMap((event) =>
       event.type === 'progress' && event.checkpoint !== undefined ? cutName(event.checkpoint) : [],
     );
-    return { rows: events.map((event) => toLiveEvent(event, context)), checkpoints };
+    return { rows: events.map(toEventRow), checkpoints };
   };
 
   const store = async (bytes: Uint8Array, { rows, checkpoints }: ReturnType<typeof toRows>): Promise<void> => {
@@ -216,14 +216,16 @@ export async function createLiveWriter(
     const summary = reader.toSummary();
     const outcome = toOutcome(summary, ending);
     const endedMs = now();
-    const context = { sessionId: stream.session_id, streamId: stream.id, agent: stream.agent, nowMs: endedMs };
+    const exit = 'silentMs' in ending ? undefined : ending.exit;
+    const close = toEventRow({ type: 'close', timestampMs: endedMs, ...outcome, exit, summary });
+    const figures = toFigures(summary);
     const isTranscript = findAgentFormat(stream.agent, 'stream') !== undefined && storedBytes > 0;
     const arrivals = isTranscript ? thinOutArrivals(await listLiveArrivals(deps.database.database, key)) : null;
     const comparedEnding = { storedBytes, aborted: outcome.aborted };
     const endCompared = async (comparison: StreamComparison) =>
       await deps.database.withTransaction(async (transaction) => {
         const ended = await endLiveStream(transaction, position(), {
-          ...toFigures(summary),
+          ...figures,
           ended_at: new Date(endedMs).toISOString(),
           success: outcome.success,
           aborted: outcome.aborted,
@@ -237,10 +239,9 @@ export async function createLiveWriter(
         await lockLiveSession(transaction, sessionKey);
         if (await isOutdated(transaction, stream, comparedEnding, comparison)) throw new OutdatedComparison();
         const replaced = await uncountLiveStreams(transaction, stream.workspace_id, comparison.contains);
-        const events = [...rows, toEndEvent(summary, outcome, context)];
-        await addLiveEvents(transaction, sessionKey, stream.id, events, (session) => ({
+        await addLiveEvents(transaction, sessionKey, stream.id, [...rows, close], (session) => ({
           ...withCheckpoints(session, checkpoints),
-          ...(ended.is_counted && withTotals(session, summary, replaced)),
+          ...(ended.is_counted && withTotals(session, figures, summary, replaced)),
         }));
         return ended;
       });

@@ -7,74 +7,64 @@ import { decodeTime } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { parseStoredLiveStream, type StoredLiveStream } from '../raw-objects/describe-transcript.ts';
 import { hashPrefixes } from '../raw-objects/hash-prefixes.ts';
-import { type ComparedStream, compareStreams, type StreamComparison } from './compare-streams.ts';
-import { toFigures, withTotals } from './live-events.ts';
+import { compareStreams, type StreamComparison } from './compare-streams.ts';
+import { toFigures, withTotals } from './live-totals.ts';
 import { createAgentParser } from './stream-reader.ts';
 
+type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
+
 /**
- * Recreates the row of a stream of which only the object is left, and adds it to the totals of its session: the one
- * that its lines name, or else one of its own with the stream's id. Its bytes are compared with the session's other
- * streams, so that one that was aborted and sent again completely counts once. Returns false if its lines do not
- * identify the agent, or if it has a row by now.
+ * Recreates the row of a stream whose object is all that is left, and adds it to the totals of its session: the one
+ * that its lines name, or else its own with the stream's id. Its bytes are compared with the session's other streams,
+ * so that one that was aborted and sent again completely counts once. Returns false if its lines do not identify the
+ * agent, or if it has a row in the meantime.
  */
 export async function restoreLiveStream(
-  deps: Pick<IngestDependencies, 'database' | 'rawStore'>,
+  deps: Deps,
   { workspaceId, streamId }: LiveStreamKey,
-  { key, sizeBytes, modifiedAtMs }: RawObjectInfo,
+  object: RawObjectInfo,
 ): Promise<boolean> {
-  const described = parseStoredLiveStream(await deps.rawStore.readDescription(key));
-  if (described !== undefined) {
-    const row = { workspace_id: workspaceId, id: streamId, session_id: described.session_id, agent: described.agent };
-    const comparison = await compareAgain(deps, row, key, sizeBytes);
-    return await restoreDescribedStream(deps, workspaceId, described, key, comparison);
-  }
+  const { key, sizeBytes } = object;
+  const description = parseStoredLiveStream(await deps.rawStore.readDescription(key));
+  const stream = description ?? (await describeStream(deps, streamId, object));
+  if (stream === undefined) return false;
+  const { session_id, agent } = stream;
+  const comparison = await compareStreams(
+    deps,
+    { workspace_id: workspaceId, id: streamId, session_id, agent },
+    // Treated like an aborted one: it may have been sent again while the database had no record of it.
+    { storedBytes: sizeBytes, aborted: true, read: () => readObject(deps, key) },
+  );
+  return await restoreDescribedStream(deps, workspaceId, stream, key, comparison);
+}
+
+/** What the lines of a stream tell about it; undefined if they do not identify the agent. */
+async function describeStream(
+  deps: Deps,
+  streamId: string,
+  { key, sizeBytes, modifiedAtMs }: RawObjectInfo,
+): Promise<StoredLiveStream | undefined> {
   const identity = identifyTranscript({ head: await readHead(deps, key, sizeBytes) });
   const source = RUNNABLE_AGENTS.find(({ id }) => id === identity.agent);
-  if (source === undefined) return false;
+  if (source === undefined) return undefined;
   const parser = createAgentParser(source.id, () => modifiedAtMs);
   const hashed = hashPrefixes(await deps.rawStore.get(key), []);
   for await (const chunk of hashed.chunks) parser.push(chunk);
   parser.finish();
   const summary = parser.toSummary();
-  const outcome = toStreamOutcome(summary);
-  const sessionId = isNewSessionId(summary.agentSessionId) ? summary.agentSessionId : streamId;
+  const { success, aborted, error } = toStreamOutcome(summary);
   const endedAt = new Date(modifiedAtMs).toISOString();
-  const row = { workspace_id: workspaceId, id: streamId, session_id: sessionId, agent: source.id };
-  const comparison = await compareAgain(deps, row, key, sizeBytes);
-  return await deps.database.withTransaction(async (transaction) => {
-    const isInserted = await insertStoredStream(transaction, {
-      ...toFigures(summary),
-      ...row,
-      source_format: source.program.sourceFormat,
-      writer_id: streamId,
-      stored_bytes: sizeBytes,
-      started_at: new Date(Math.min(decodeTime(streamId), modifiedAtMs)).toISOString(),
-      last_received_at: endedAt,
-      ended_at: endedAt,
-      success: outcome.success,
-      aborted: outcome.aborted,
-      error: outcome.error,
-      is_counted: !comparison.isContained,
-      object_key: key,
-      sha256: hashed.toDigest(),
-    });
-    if (!isInserted) return false;
-    const replaced = await uncountLiveStreams(transaction, workspaceId, comparison.contains);
-    await addLiveEvents(transaction, { workspaceId, sessionId }, streamId, [], (session) =>
-      comparison.isContained ? {} : withTotals(session, summary, replaced),
-    );
-    return true;
-  });
-}
-
-/** Treated like an aborted stream: it may have been sent again completely while the database had no record of it. */
-async function compareAgain(
-  deps: Pick<IngestDependencies, 'database' | 'rawStore'>,
-  row: ComparedStream,
-  key: string,
-  storedBytes: number,
-): Promise<StreamComparison> {
-  return await compareStreams(deps, row, { storedBytes, aborted: true, read: () => readObject(deps, key) });
+  return {
+    ...toFigures(summary),
+    ...{ id: streamId, agent: source.id, source_format: source.program.sourceFormat },
+    session_id: isNewSessionId(summary.agentSessionId) ? summary.agentSessionId : streamId,
+    ...{ path: null, uploader_key_id: null, machine: null, person: null, transcript_id: null, arrivals: null },
+    stored_bytes: sizeBytes,
+    started_at: new Date(Math.min(decodeTime(streamId), modifiedAtMs)).toISOString(),
+    ...{ last_received_at: endedAt, ended_at: endedAt, success, aborted, error },
+    is_counted: true,
+    sha256: hashed.toDigest(),
+  };
 }
 
 /**
@@ -88,14 +78,7 @@ export async function restoreDescribedStream(
   objectKey: string | null,
   { isContained, contains }: Pick<StreamComparison, 'isContained' | 'contains'> = { isContained: false, contains: [] },
 ): Promise<boolean> {
-  const { tokensCover } = createAgentParser(stream.agent, Date.now).toSummary();
-  const tokens = {
-    input: stream.tokens_in,
-    output: stream.tokens_out,
-    cacheRead: stream.cache_read,
-    cacheWrite: stream.cache_write,
-  };
-  const figures = { tokens, tokensCover, costUsd: stream.cost_usd, model: stream.model };
+  const summary = createAgentParser(stream.agent, Date.now).toSummary();
   return await deps.database.withTransaction(async (transaction) => {
     const isCounted = stream.is_counted && !isContained;
     const own = { workspace_id: workspaceId, writer_id: stream.id, object_key: objectKey, is_counted: isCounted };
@@ -103,7 +86,7 @@ export async function restoreDescribedStream(
     const replaced = isCounted ? await uncountLiveStreams(transaction, workspaceId, contains) : [];
     const key = { workspaceId, sessionId: stream.session_id };
     await addLiveEvents(transaction, key, stream.id, [], (session) =>
-      isCounted ? withTotals(session, figures, replaced) : {},
+      isCounted ? withTotals(session, stream, summary, replaced) : {},
     );
     return true;
   });

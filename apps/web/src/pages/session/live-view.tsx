@@ -1,12 +1,9 @@
 import type { LiveStream } from '@recount/contract';
-import { toVisible } from '@recount/contract/conversation';
+import { toConversation, toVisible } from '@recount/contract/conversation';
 import { type ReactNode, useEffect, useRef } from 'react';
-import { Fold } from '../../transcript/fold.tsx';
-import { Markdown } from '../../transcript/markdown.tsx';
-import { ToolCall } from '../../transcript/tool-step.tsx';
+import { TurnContent } from '../../transcript/turn.tsx';
 import { Time } from '../../ui/figures.tsx';
-import type { LiveItem } from './live-story.ts';
-import { useLiveStory } from './use-live-story.ts';
+import { useLiveConversation } from './use-live-conversation.ts';
 import { refreshSession } from './use-unsettled-streams.ts';
 
 /** Within this distance of the end, the page scrolls along with new content. */
@@ -14,16 +11,16 @@ const NEAR_END_PX = 200;
 
 /** The words and actions of running agents, live. */
 export function LiveView({ sessionId, streams }: { sessionId: string; streams: readonly LiveStream[] }): ReactNode {
-  const story = useLiveStory(sessionId, streams.length > 0);
-  const endedCount = story.endedStreamIds.length;
+  const live = useLiveConversation(sessionId, streams.length > 0);
+  const endedCount = live.endedStreamIds.length;
   useEffect(() => {
     if (endedCount > 0) refreshSession(sessionId);
   }, [endedCount, sessionId]);
   const ids = new Set(streams.map(({ stream_id }) => stream_id));
-  const items = story.items.filter(({ streamId }) => ids.has(streamId));
-  useFollowing(items);
+  const messages = live.messages.filter(({ streamId }) => ids.has(streamId));
+  useFollowing(messages);
   if (streams.length === 0) return null;
-  const isOpen = streams.some(({ state, stream_id }) => state === 'open' && !story.endedStreamIds.includes(stream_id));
+  const isOpen = streams.some(({ state, stream_id }) => state === 'open' && !live.endedStreamIds.includes(stream_id));
   return (
     <section className="live" aria-label="Running now">
       <h2 className="row">
@@ -32,46 +29,21 @@ export function LiveView({ sessionId, streams }: { sessionId: string; streams: r
           since <Time iso={streams.at(-1)?.started_at ?? null} />
         </span>
       </h2>
-      {story.droppedCount > 0 && <p className="muted">Earlier output is in the transcript once the run has ended.</p>}
-      {items.map((item) => (
-        <article key={item.id} className={`turn turn-${item.kind === 'prompt' ? 'prompt' : 'answer'}`}>
-          <LiveItemView item={item} />
+      {live.droppedCount > 0 && <p className="muted">Earlier output is in the transcript once the run has ended.</p>}
+      {toConversation(messages).map((turn) => (
+        <article key={turn.message.id} className={`turn turn-${turn.kind}`}>
+          <TurnContent turn={turn} isRunning={isOpen} />
         </article>
       ))}
       <p className="muted" role="status">
-        {isOpen ? toVisible(story.status).slice(0, 200) || 'Waiting for more …' : 'Its transcript is being ingested …'}
+        {isOpen ? toVisible(live.status).slice(0, 200) || 'Waiting for more …' : 'Its transcript is being ingested …'}
       </p>
     </section>
   );
 }
 
-function LiveItemView({ item }: { item: LiveItem }): ReactNode {
-  switch (item.kind) {
-    case 'prompt':
-    case 'answer':
-      return <Markdown text={item.text} />;
-    case 'thinking': {
-      const summary = (
-        <>
-          <span className="tool-name">Thinking</span>
-          <span className="tool-subject clip muted">{toVisible(item.text.trim().slice(0, 200))}</span>
-        </>
-      );
-      return (
-        <Fold name={item.id} className="thinking" summary={summary}>
-          {() => <Markdown text={item.text} />}
-        </Fold>
-      );
-    }
-    case 'tool':
-      return <ToolCall step={item.step} timestamp={item.timestamp} isRunning />;
-    case 'notice':
-      return <p className="notice">{toVisible(item.text)}</p>;
-  }
-}
-
 /** Keeps the page scrolled to its end while it grows, if the user is reading there. */
-function useFollowing(items: readonly LiveItem[]): void {
+function useFollowing(messages: readonly object[]): void {
   const isNearEnd = useRef(false);
   useEffect(() => {
     const look = (): void => {
@@ -81,7 +53,7 @@ function useFollowing(items: readonly LiveItem[]): void {
     addEventListener('scroll', look, { passive: true });
     return () => removeEventListener('scroll', look);
   }, []);
-  const last = items.at(-1);
+  const last = messages.at(-1);
   useEffect(() => {
     if (isNearEnd.current) scrollTo({ top: document.documentElement.scrollHeight });
   }, [last]);

@@ -1,4 +1,5 @@
-import type { ContentBlock, Session } from '@recount/contract';
+import type { Session } from '@recount/contract';
+import type { ShownBlock } from '@recount/contract/conversation';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { formatMoney } from '../../format/values.ts';
 import { Fold } from '../../transcript/fold.tsx';
@@ -17,7 +18,7 @@ const normalise = (text: string): string => text.trim().replace(/\s+/g, ' ').sli
  * Finds the session that a call started. It is the sub-agent whose first prompt is the call's. Agents name sub-agents
  * in different ways, but all pass on the prompt.
  */
-export function createSubagentRenderer(subagents: readonly Session[]): (use: ContentBlock) => ReactNode {
+export function createSubagentRenderer(subagents: readonly Session[]): (use: ShownBlock) => ReactNode {
   const byPrompt = new Map(
     subagents.flatMap((each) =>
       each.initial_prompt === null ? [] : [[normalise(each.initial_prompt.replace(/\.\.\.$/, '')), each]],

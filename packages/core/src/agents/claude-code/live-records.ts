@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, readObject, readText, toFlag, toNumber } from '../../records/fields.ts';
 import type { LiveRecord, NoticeRecord, PieceRecord, RunRecord, TurnEndRecord } from '../../records/records.ts';
-import { toUsage } from '../anthropic-api/usage.ts';
 
 /** Fields of bookkeeping lines that are worth showing. */
 const TELLING_FIELDS = ['summary', 'message', 'description', 'status', 'content', 'hook_name', 'tool_name'] as const;
@@ -63,7 +62,6 @@ function toPiece(line: JsonObject, openResponses: ReadonlyMap<string, string>): 
 function toTurnEnd(line: JsonObject): TurnEndRecord {
   const subtype = readText(line.subtype);
   const success = toFlag(line.is_error) !== true && (subtype === null || subtype === 'success');
-  const usage = readObject(line.usage);
   return {
     kind: 'turn-end',
     success,
@@ -72,8 +70,6 @@ function toTurnEnd(line: JsonObject): TurnEndRecord {
     text: readText(line.result) ?? readText(line.error) ?? toErrorsText(line.errors),
     stopReason: readText(line.stop_reason),
     durationMs: toNumber(line.duration_ms) ?? null,
-    // Invalid fields are reported when they are read for the agent's own total.
-    usage: usage && toUsage(usage, () => undefined),
   };
 }
 

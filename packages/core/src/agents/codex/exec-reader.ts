@@ -202,8 +202,7 @@ class ExecReader implements Reader {
     this.state.lastError = null;
     if (!this.#isLive) return [];
     const errorCode = success ? null : 'turn.failed';
-    const nothing = { stopReason: null, durationMs: null, usage: undefined };
-    return [{ kind: 'turn-end', success, subtype: null, errorCode, text, ...nothing }];
+    return [{ kind: 'turn-end', success, subtype: null, errorCode, text, stopReason: null, durationMs: null }];
   }
 
   #readLine(type: string, line: JsonObject, timestampMs: TimeMs): TranscriptRecord[] {
