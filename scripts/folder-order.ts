@@ -8,6 +8,7 @@ import { dirname, join, normalize } from 'node:path';
  */
 export const FOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
   'packages/core': ['time-zones', 'lines', 'records', 'agents', 'assemble', 'ledger', 'parse', 'live'],
+  'packages/contract': ['.', 'reports', 'price-effect.ts', 'index.ts'],
   'packages/collect': ['find', 'spool', 'hooks', 'read', 'deliver', 'backfill'],
   'packages/db': [
     ...['schema', 'database', 'copy', 'migrations', 'workspaces', 'shares', 'transcripts', 'messages', 'usage'],

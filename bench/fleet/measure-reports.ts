@@ -57,9 +57,9 @@ const REPORTS: Record<string, Read> = {
     readSessionsReport(database, filter, { groupBy: ['day'], limit, idleThresholdMs: 300_000 }),
   'most expensive sessions': (database, filter) =>
     listExpensiveSessions(database, filter, { idleThresholdMs: 300_000, top: 10 }),
-  tools: (database, filter) => readToolsReport(database, filter, { groupBy: ['tool'], limit, hasPercentiles: false }),
+  tools: (database, filter) => readToolsReport(database, filter, { groupBy: ['tool'], limit, percentiles: false }),
   'tools with percentiles': (database, filter) =>
-    readToolsReport(database, filter, { groupBy: ['tool'], limit, hasPercentiles: true }),
+    readToolsReport(database, filter, { groupBy: ['tool'], limit, percentiles: true }),
   files: (database, filter) => readFilesReport(database, filter, { limit, sort: 'calls' }),
   programs: (database, filter) => readProgramsReport(database, filter, { limit }),
   'mcp-servers': (database, filter) => readMcpServersReport(database, filter, { limit }),

@@ -1,5 +1,6 @@
 import { DEFAULT_AGENT_ID } from '@recount/core';
 import { z } from 'zod';
+import { type GroupKey, SUBAGENT_FILTERS } from './choices.ts';
 import { MAX_PATH_LENGTH, machineParameter, personParameter, sessionIdParameter, text } from './fields.ts';
 
 const DEFAULT_REPORT_ROWS = 1000;
@@ -9,25 +10,6 @@ const BUCKET_MS = 15 * 60_000;
 const MAX_FILTER_LENGTH = 1000;
 const MAX_TIME_ZONE_LENGTH = 64;
 const MAX_GROUP_BY_LENGTH = 200;
-
-const TIME_KEYS = ['hour', 'day', 'week', 'month'] as const;
-/** All keys that reports can be grouped by. Each report accepts some of the keys. */
-export const GROUP_KEYS = [
-  ...TIME_KEYS,
-  'model',
-  'project',
-  'git_branch',
-  'agent',
-  'agent_version',
-  'person',
-  'machine',
-  'session',
-  'tool',
-  'tool_kind',
-] as const;
-type GroupKey = (typeof GROUP_KEYS)[number];
-
-export const SUBAGENT_FILTERS = ['include', 'exclude', 'only'] as const;
 
 const EARLIEST_MS = Date.UTC(1900, 0, 1);
 const END_MS = Date.UTC(10_000, 0, 1);

@@ -17,7 +17,11 @@ const OF_SESSION = ['project', 'git_branch', 'agent', 'agent_version', 'person',
 export const SESSION_KEYS = [...TIMES, ...OF_SESSION] as const;
 export const EVENT_KEYS = [...SESSION_KEYS, 'session'] as const;
 export const USAGE_KEYS = [...TIMES, 'model', ...OF_SESSION, 'session'] as const;
+/** All keys that reports can be grouped by. Each report accepts some of the keys. */
 export const CALL_KEYS = [...USAGE_KEYS, 'tool', 'tool_kind'] as const;
+export type GroupKey = (typeof CALL_KEYS)[number];
+
+export const SUBAGENT_FILTERS = ['include', 'exclude', 'only'] as const;
 
 export const FINDING_KINDS = [
   'repeated-call',

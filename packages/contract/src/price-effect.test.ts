@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { estimatePriceEffect } from './price-effect.ts';
-import type { ModelsReport } from './usage-reports.ts';
+import type { ModelsReport } from './reports/report-schemas.ts';
 
 const toRow = (model: string | null, cost_usd: number | null = 1) =>
   ({

@@ -1,4 +1,4 @@
-import type { ModelsReport } from './usage-reports.ts';
+import type { ModelsReport } from './reports/report-schemas.ts';
 
 /** The parts of a price that its effect is estimated from, in dollars per million tokens. */
 export interface EstimatedPrice {

@@ -2,23 +2,19 @@ import { describe, expect, it } from 'vitest';
 import {
   auditQuerySchema,
   exportQuerySchema,
-  filesReportQuerySchema,
-  findingsReportQuerySchema,
   liveEventQuerySchema,
   liveHeadersSchema,
+  REPORT_SCHEMAS,
   searchQuerySchema,
-  sessionsReportQuerySchema,
-  toolsReportQuerySchema,
-  usageReportQuerySchema,
   workspacePricesChangeSchema,
   workspaceSettingsChangeSchema,
 } from './index.ts';
 
-const read = (query: Record<string, unknown>) => usageReportQuerySchema.safeParse(query);
+const read = (query: Record<string, unknown>) => REPORT_SCHEMAS.usage.query.safeParse(query);
 
-describe('usageReportQuerySchema', () => {
+describe('the query of usage', () => {
   it('fills in defaults', () => {
-    expect(usageReportQuerySchema.parse({})).toEqual({
+    expect(REPORT_SCHEMAS.usage.query.parse({})).toEqual({
       time_zone: 'UTC',
       subagents: 'include',
       group_by: ['day'],
@@ -113,18 +109,18 @@ describe('usageReportQuerySchema', () => {
 
 describe('queries of other reports', () => {
   it('have their own defaults and groups', () => {
-    expect(sessionsReportQuerySchema.parse({})).toMatchObject({
+    expect(REPORT_SCHEMAS.sessions.query.parse({})).toMatchObject({
       subagents: 'exclude',
       group_by: [],
       idle_threshold_ms: 300_000,
       top: 10,
     });
-    expect(toolsReportQuerySchema.parse({})).toMatchObject({ group_by: ['tool'], percentiles: true });
-    expect(toolsReportQuerySchema.parse({ percentiles: 'true' }).percentiles).toBe(true);
-    expect(toolsReportQuerySchema.parse({ percentiles: 'false' }).percentiles).toBe(false);
-    expect(filesReportQuerySchema.parse({})).toMatchObject({ sort: 'calls' });
+    expect(REPORT_SCHEMAS.tools.query.parse({})).toMatchObject({ group_by: ['tool'], percentiles: true });
+    expect(REPORT_SCHEMAS.tools.query.parse({ percentiles: 'true' }).percentiles).toBe(true);
+    expect(REPORT_SCHEMAS.tools.query.parse({ percentiles: 'false' }).percentiles).toBe(false);
+    expect(REPORT_SCHEMAS.files.query.parse({})).toMatchObject({ sort: 'calls' });
     const thresholds = { min_result_bytes: 40_000, min_session_cost_usd: 10 };
-    expect(findingsReportQuerySchema.parse({})).toMatchObject(thresholds);
+    expect(REPORT_SCHEMAS.findings.query.parse({})).toMatchObject(thresholds);
     expect(exportQuerySchema.parse({})).toMatchObject({ format: 'csv', time_zone: 'UTC' });
   });
 
@@ -135,13 +131,13 @@ describe('queries of other reports', () => {
     { top: '101' },
     { group_by: 'session' },
   ])('refuse %j', (query) => {
-    expect(sessionsReportQuerySchema.safeParse(query).success).toBe(false);
+    expect(REPORT_SCHEMAS.sessions.query.safeParse(query).success).toBe(false);
   });
 
   it.each([{ idle_threshold_ms: '1000' }, { idle_threshold_ms: '86400000' }, { top: '0' }, { top: '100' }])(
     'take %j',
     (query) => {
-      expect(sessionsReportQuerySchema.safeParse(query).success).toBe(true);
+      expect(REPORT_SCHEMAS.sessions.query.safeParse(query).success).toBe(true);
     },
   );
 });

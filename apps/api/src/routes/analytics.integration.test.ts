@@ -1,49 +1,8 @@
-import {
-  apiErrorsReportSchema,
-  blocksReportSchema,
-  compactionsReportSchema,
-  filesReportSchema,
-  findingsReportSchema,
-  mcpServersReportSchema,
-  modelChoiceReportSchema,
-  modelsReportSchema,
-  permissionDenialsReportSchema,
-  programsReportSchema,
-  pullRequestsReportSchema,
-  reconciliationReportSchema,
-  type SessionDetail,
-  sessionsReportSchema,
-  skillsReportSchema,
-  subagentsReportSchema,
-  toolsReportSchema,
-  type UsageReport,
-  usageReportSchema,
-} from '@recount/contract';
+import { REPORT_SCHEMAS, type SessionDetail, type UsageReport } from '@recount/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { z } from 'zod';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, type TestApi } from '../testing/test-api.ts';
 import { toTranscript } from '../testing/transcript-lines.ts';
-
-const REPORTS: Record<string, z.ZodType> = {
-  usage: usageReportSchema,
-  models: modelsReportSchema,
-  sessions: sessionsReportSchema,
-  blocks: blocksReportSchema,
-  reconciliation: reconciliationReportSchema,
-  tools: toolsReportSchema,
-  files: filesReportSchema,
-  programs: programsReportSchema,
-  'mcp-servers': mcpServersReportSchema,
-  skills: skillsReportSchema,
-  'permission-denials': permissionDenialsReportSchema,
-  subagents: subagentsReportSchema,
-  compactions: compactionsReportSchema,
-  'api-errors': apiErrorsReportSchema,
-  'pull-requests': pullRequestsReportSchema,
-  findings: findingsReportSchema,
-  'model-choice': modelChoiceReportSchema,
-};
 
 const WRONG_QUERIES = [
   ['time_zone', 'time_zone=CEST'],
@@ -72,7 +31,7 @@ async function read<Report>(path: string, init: RequestInit = {}): Promise<Repor
   return (await response.json()) as Report;
 }
 
-describe.each(Object.entries(REPORTS))('%s', (name, schema) => {
+describe.each(Object.entries(REPORT_SCHEMAS))('%s', (name, { answer: schema }) => {
   it('answers with the schema of the contract', async () => {
     const report = await read<UsageReport>(`${name}?time_zone=Europe/Berlin&from=2026-01-01&limit=7`);
     expect(schema.parse(report)).toEqual(report);

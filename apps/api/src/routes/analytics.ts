@@ -1,166 +1,156 @@
 import {
-  apiErrorsReportQuerySchema,
-  apiErrorsReportSchema,
-  blocksReportQuerySchema,
-  blocksReportSchema,
-  compactionsReportQuerySchema,
-  compactionsReportSchema,
-  disagreementsReportQuerySchema,
-  disagreementsReportSchema,
-  filesReportQuerySchema,
-  filesReportSchema,
-  findingsReportQuerySchema,
-  findingsReportSchema,
-  mcpServersReportQuerySchema,
-  mcpServersReportSchema,
-  modelChoiceReportQuerySchema,
-  modelChoiceReportSchema,
-  modelsReportQuerySchema,
-  modelsReportSchema,
-  permissionDenialsReportQuerySchema,
-  permissionDenialsReportSchema,
-  programsReportQuerySchema,
-  programsReportSchema,
-  pullRequestsReportQuerySchema,
-  pullRequestsReportSchema,
-  reconciliationReportQuerySchema,
-  reconciliationReportSchema,
-  sessionsReportQuerySchema,
-  sessionsReportSchema,
-  skillsReportQuerySchema,
-  skillsReportSchema,
-  subagentsReportQuerySchema,
-  subagentsReportSchema,
-  toolsReportQuerySchema,
-  toolsReportSchema,
-  usageReportQuerySchema,
-  usageReportSchema,
+  type ReportQuery as QueryOf,
+  REPORT_NAMES,
+  REPORT_SCHEMAS,
+  REPORTS,
+  type ReportBody,
+  type ReportFilters,
+  type ReportFrame,
+  type ReportName,
 } from '@recount/contract';
 import {
-  compareSessionsWithUsage,
-  listExpensiveSessions,
-  readApiErrorsReport,
-  readBlocksReport,
-  readCompactionsReport,
-  readDisagreementsReport,
-  readFilesReport,
-  readFindingsReport,
-  readMcpServersReport,
-  readModelChoiceReport,
-  readModelsReport,
-  readPermissionDenialsReport,
-  readProgramsReport,
-  readPullRequestsReport,
-  readReconciliationReport,
-  readSessionsReport,
-  readSkillsReport,
-  readSubagentsReport,
-  readToolsReport,
-  readUsageReport,
+  type Database,
+  type ReportFilter,
+  type ReportRequest,
+  ReportTimeoutError,
+  readCaveats,
+  readDataRange,
+  readReport,
+  resolveReportFilter,
+  withReportSnapshot,
 } from '@recount/db';
-import { readModelComparison } from '@recount/ingest';
+import { readModelComparison, readPriceCaveats } from '@recount/ingest';
+import type { FastifySchema } from 'fastify';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { createReportRoutes, type ReportDependencies } from './analytics-report.ts';
+import { workspaceOf } from '../plugins/authentication.ts';
+import { ProblemError } from '../problems/problem-error.ts';
 
-type Deps = ReportDependencies & Pick<ApiDependencies, 'now'>;
+/** The parsed query parameters that all reports share. */
+interface ReportQuery {
+  from?: string | undefined;
+  to?: string | undefined;
+  time_zone: string;
+  agent?: string | undefined;
+  project?: string | undefined;
+  git_branch?: string | undefined;
+  machine?: string | undefined;
+  person?: string | undefined;
+  model?: string | undefined;
+  session_id?: string | undefined;
+  subagents?: ReportFilters['subagents'] | undefined;
+  group_by?: ReportFilters['group_by'] | undefined;
+  limit: number;
+}
 
-/** Reports over everything that a workspace has ingested, each in one snapshot. */
+interface Deps extends Pick<ApiDependencies, 'database' | 'priceSource' | 'now'> {
+  /** For each statement of a report. Default 30 s. */
+  reportTimeoutMs?: number;
+}
+
+const RETRY_AFTER = { 'retry-after': '60' };
+
+/** Adds `GET /v1/analytics/<name>` for each report: over everything that a workspace has ingested, in one snapshot. */
 export function addAnalyticsRoutes(app: ApiApp, deps: Deps): void {
-  addUsageReports(app, deps);
-  addToolReports(app, deps);
-  addEventReports(app, deps);
-  addFindingReports(app, deps);
+  for (const name of REPORT_NAMES) {
+    const path = `/v1/analytics/${name}`;
+    app.get(path, { config: { scope: 'read' }, schema: toRouteSchema(name) }, async (request) => {
+      const query = request.query as ReportQuery;
+      const read = (snapshot: Database) => answerReport(deps, snapshot, name, workspaceOf(request), query);
+      return await withReportSnapshot(deps.database, read, deps.reportTimeoutMs).catch((error: unknown) => {
+        if (!(error instanceof ReportTimeoutError)) throw error;
+        const detail = 'Narrow the request to a shorter time, one project, or fewer groups';
+        throw new ProblemError('report-timeout', detail, { headers: RETRY_AFTER, cause: error });
+      });
+    });
+  }
 }
 
-function addUsageReports(app: ApiApp, deps: Deps): void {
-  const addReport = createReportRoutes(app, deps);
-  const { now = Date.now } = deps;
+/** Not inferred, because the framework's types cannot follow schemas that are looked up. */
+function toRouteSchema(name: ReportName): FastifySchema {
+  const words = name.replaceAll('-', ' ');
+  const { query, answer } = REPORT_SCHEMAS[name];
+  return {
+    operationId: `report${words.replace(/(?:^| )\w/g, (start) => start.trim().toUpperCase())}`,
+    summary: `Report on ${words}`,
+    description: REPORTS[name].description,
+    tags: ['analytics'],
+    querystring: query,
+    response: { 200: answer },
+  };
+}
 
-  addReport('usage', usageReportQuerySchema, usageReportSchema, (snapshot, filter, { group_by, limit }) =>
-    readUsageReport(snapshot, filter, { groupBy: group_by, limit }),
-  );
-
-  addReport('models', modelsReportQuerySchema, modelsReportSchema, readModelsReport);
-
-  addReport('sessions', sessionsReportQuerySchema, sessionsReportSchema, async (snapshot, filter, query) => {
-    const { group_by: groupBy, limit, idle_threshold_ms: idleThresholdMs, top } = query;
-    const report = await readSessionsReport(snapshot, filter, { groupBy, limit, idleThresholdMs });
-    return {
-      ...report,
-      idle_threshold_ms: idleThresholdMs,
-      usage: await compareSessionsWithUsage(snapshot, filter, report.totals.own_cost_usd),
-      most_expensive: await listExpensiveSessions(snapshot, filter, { idleThresholdMs, top }),
-    };
+async function answerReport<Name extends ReportName>(
+  { priceSource, now = Date.now }: Deps,
+  snapshot: Database,
+  name: Name,
+  workspaceId: string,
+  query: ReportQuery,
+): Promise<ReportFrame & ReportBody<Name>> {
+  const { filter, currencyLabel } = await resolveFilter(snapshot, workspaceId, query);
+  const report = await readReport(name, snapshot, filter, query as QueryOf<Name>, {
+    nowMs: now(),
+    readModelComparison: () => readModelComparison(snapshot, workspaceId, priceSource?.file),
   });
-
-  addReport('blocks', blocksReportQuerySchema, blocksReportSchema, async (snapshot, filter, page) => {
-    const report = await readBlocksReport(snapshot, filter, page);
-    const nowMs = now();
-    const isActive = ({ start, end }: { start: string; end: string }) =>
-      Date.parse(start) <= nowMs && nowMs < Date.parse(end);
-    return { ...report, rows: report.rows.map((block) => ({ ...block, is_active: isActive(block) })) };
-  });
-
-  addReport('disagreements', disagreementsReportQuerySchema, disagreementsReportSchema, readDisagreementsReport);
-
-  addReport('reconciliation', reconciliationReportQuerySchema, reconciliationReportSchema, readReconciliationReport);
+  const { unpriced, ...caveats } = await readCaveats(snapshot, filter);
+  const { models, terms, priceDate } = await readPriceCaveats(snapshot, filter, unpriced.models, priceSource?.file);
+  const frame = {
+    filters: toFilters(filter, query),
+    currency_label: currencyLabel,
+    caveats: { ...caveats, unpriced: { ...unpriced, models, terms }, price_date: priceDate },
+    data_range: isEmpty(report as ReportBody<ReportName>, query) ? await readDataRange(snapshot, filter) : null,
+  };
+  return { ...frame, ...report };
 }
 
-function addToolReports(app: ApiApp, deps: Deps): void {
-  const addReport = createReportRoutes(app, deps);
-
-  addReport('tools', toolsReportQuerySchema, toolsReportSchema, (snapshot, filter, { group_by, limit, percentiles }) =>
-    readToolsReport(snapshot, filter, { groupBy: group_by, limit, hasPercentiles: percentiles }),
-  );
-  addReport('files', filesReportQuerySchema, filesReportSchema, readFilesReport);
-  addReport('programs', programsReportQuerySchema, programsReportSchema, readProgramsReport);
-  addReport('mcp-servers', mcpServersReportQuerySchema, mcpServersReportSchema, readMcpServersReport);
-  addReport('skills', skillsReportQuerySchema, skillsReportSchema, readSkillsReport);
-  addReport(
-    'permission-denials',
-    permissionDenialsReportQuerySchema,
-    permissionDenialsReportSchema,
-    readPermissionDenialsReport,
-  );
+/** True if a report has no rows, or, without groups, only zeros. */
+function isEmpty({ rows, totals }: { rows: readonly unknown[]; totals: object }, { group_by }: ReportQuery): boolean {
+  return rows.length === 0 || (group_by?.length === 0 && 'sessions' in totals && totals.sessions === 0);
 }
 
-function addEventReports(app: ApiApp, deps: Deps): void {
-  const addReport = createReportRoutes(app, deps);
-
-  addReport('subagents', subagentsReportQuerySchema, subagentsReportSchema, (snapshot, filter, { group_by, limit }) =>
-    readSubagentsReport(snapshot, filter, { groupBy: group_by, limit }),
-  );
-  addReport(
-    'compactions',
-    compactionsReportQuerySchema,
-    compactionsReportSchema,
-    (snapshot, filter, { group_by, limit }) => readCompactionsReport(snapshot, filter, { groupBy: group_by, limit }),
-  );
-  addReport('api-errors', apiErrorsReportQuerySchema, apiErrorsReportSchema, (snapshot, filter, { group_by, limit }) =>
-    readApiErrorsReport(snapshot, filter, { groupBy: group_by, limit }),
-  );
-  addReport('pull-requests', pullRequestsReportQuerySchema, pullRequestsReportSchema, readPullRequestsReport);
+/** Throws ProblemError `invalid-request` for a range that ends before it begins. */
+export async function resolveFilter(
+  snapshot: Database,
+  workspaceId: string,
+  query: Omit<ReportQuery, 'limit'>,
+): Promise<{ filter: ReportFilter; currencyLabel: string }> {
+  const request: ReportRequest = {
+    from: query.from,
+    to: query.to,
+    timeZone: query.time_zone,
+    agent: query.agent,
+    project: query.project,
+    gitBranch: query.git_branch,
+    machine: query.machine,
+    person: query.person,
+    model: query.model,
+    sessionId: query.session_id,
+    subagents: query.subagents ?? 'include',
+  };
+  const resolved = await resolveReportFilter(snapshot, workspaceId, request);
+  const { from, to } = resolved.filter;
+  if (from !== null && to !== null && from >= to) throw invalidField('to', 'Not after `from`');
+  return resolved;
 }
 
-function addFindingReports(app: ApiApp, deps: Deps): void {
-  const addReport = createReportRoutes(app, deps);
-  const { now = Date.now } = deps;
+function invalidField(field: string, message: string): ProblemError {
+  const errors = [{ location: 'query' as const, field, message }];
+  return new ProblemError('invalid-request', `Not valid: ${field}`, { extensions: { errors } });
+}
 
-  addReport('findings', findingsReportQuerySchema, findingsReportSchema, (snapshot, filter, query) => {
-    const { kind, limit, min_result_bytes: minResultBytes, min_session_cost_usd: minSessionCostUsd } = query;
-    return readFindingsReport(snapshot, filter, { kind, limit, minResultBytes, minSessionCostUsd, nowMs: now() });
-  });
-
-  addReport(
-    'model-choice',
-    modelChoiceReportQuerySchema,
-    modelChoiceReportSchema,
-    async (snapshot, filter, { limit }) =>
-      await readModelChoiceReport(
-        snapshot,
-        filter,
-        { limit },
-        await readModelComparison(snapshot, filter.workspaceId, deps.priceSource?.file),
-      ),
-  );
+function toFilters(filter: ReportFilter, { group_by = [], limit }: ReportQuery): ReportFilters {
+  return {
+    from: filter.from,
+    to: filter.to,
+    time_zone: filter.timeZone,
+    agent: filter.agent ?? null,
+    project: filter.project ?? null,
+    git_branch: filter.gitBranch ?? null,
+    machine: filter.machine ?? null,
+    person: filter.person ?? null,
+    model: filter.model ?? null,
+    session_id: filter.sessionId ?? null,
+    subagents: filter.subagents,
+    group_by,
+    limit,
+  };
 }

@@ -11,7 +11,7 @@ import { toAttachment } from '../http/download-headers.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 import { toResponse } from '../plugins/openapi.ts';
 import { ProblemError, toLogReason } from '../problems/problem-error.ts';
-import { resolveFilter } from './analytics-report.ts';
+import { resolveFilter } from './analytics.ts';
 
 type Deps = Pick<ApiDependencies, 'database' | 'log'>;
 

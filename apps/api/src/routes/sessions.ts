@@ -12,7 +12,7 @@ import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { addErrorCounts, listSessionPage } from '../paging/list-pages.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
-import { resolveFilter } from './analytics-report.ts';
+import { resolveFilter } from './analytics.ts';
 import { noSuchSession, noSuchSessionResponse, requireSession } from './require-session.ts';
 import { listTranscriptPage } from './transcripts.ts';
 

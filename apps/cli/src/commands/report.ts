@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import type { SessionsReport } from '@recount/contract';
+import type { ReportOption } from '@recount/contract/reports';
 import { Command, Option } from 'commander';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
@@ -19,16 +20,12 @@ interface ReportOptions extends FilterOptions, ApiOptions {
   by?: string[];
   groupBy?: string;
   breakdown?: boolean;
-  top?: number;
-  withSubagents?: boolean;
-  sort?: string;
   limit?: number;
   json?: boolean;
   csv?: boolean;
 }
 
 const MAX_ROWS = 10_000;
-const MAX_TOP = 100;
 
 export function createReportCommand(context: CliContext): Command {
   const report = new Command('report')
@@ -54,25 +51,18 @@ Examples:
 }
 
 function createKindCommand(context: CliContext, kind: ReportKind): Command {
-  const command = addFilterOptions(new Command(kind.name).description(kind.description));
+  const command = addFilterOptions(new Command(kind.name).description(kind.help));
   if (kind.alias !== undefined) command.alias(kind.alias);
   if (kind.groupBy !== undefined) {
-    const { keys, fallback, isByTime } = kind.groupBy;
-    const what = isByTime ? 'one row for each, in addition to the time' : 'one row for each';
-    const usual = isByTime || fallback === '' ? '' : ` (default: ${fallback})`;
+    const { keys, fallback } = kind.groupBy;
+    const what = kind.isByTime ? 'one row for each, in addition to the time' : 'one row for each';
+    const usual = kind.isByTime || fallback === '' ? '' : ` (default: ${fallback})`;
     command
       .option('--by <keys...>', `${what} of: ${keys.join(', ')}${usual}`)
       .addOption(new Option('--group-by <keys>', 'the same').hideHelp());
   }
   if (kind.hasBreakdown) command.option('--breakdown', 'show the models of each row');
-  if (kind.route === 'sessions') {
-    command
-      .option('--with-subagents', 'count sub-agents as sessions, too')
-      .option('--top <n>', 'most expensive sessions', wholeNumber(0, MAX_TOP), 10);
-  }
-  if (kind.route === 'files') {
-    command.addOption(new Option('--sort <figure>', 'sort by (descending)').choices(['calls', 'reads', 'edits']));
-  }
+  for (const option of kind.options ?? []) command.addOption(toOption(option));
   return command
     .option('--limit <n>', 'rows at most (default: 1000)', wholeNumber(1, MAX_ROWS))
     .addOption(new Option('--json', 'print the answer as JSON').conflicts('csv'))
@@ -80,14 +70,35 @@ function createKindCommand(context: CliContext, kind: ReportKind): Command {
     .action((options: ReportOptions) => showReport(context, kind, options));
 }
 
+function toOption(option: ReportOption): Option {
+  const { flags, help } = option;
+  if ('choices' in option) return new Option(flags, help).choices(option.choices);
+  if ('sets' in option) return new Option(flags, help);
+  const [least, most] = option.range;
+  return new Option(flags, help).argParser(wholeNumber(least, most)).default(option.fallback);
+}
+
+/** The query parameters of the kind's own options. */
+function toOwnQuery({ options: own = [] }: ReportKind, options: Readonly<Record<string, unknown>>): ReportQuery {
+  return Object.fromEntries(
+    own.flatMap((option): [string, string | number][] => {
+      const name = new Option(option.flags).attributeName();
+      const value = options[name];
+      if (value === undefined) return [];
+      return 'sets' in option ? [[option.sets.parameter, option.sets.value]] : [[name, value as string | number]];
+    }),
+  );
+}
+
 async function showReport(context: CliContext, kind: ReportKind, options: ReportOptions): Promise<void> {
   const { withReadingClient } = await import('../connection/reading-client.ts');
   const groupBy = toGroupBy(kind, options);
-  const { top, sort, limit } = options;
-  const filters = toFilterQuery(options, context);
-  // The report on sessions leaves them out by default.
-  const subagents = options.withSubagents ? 'include' : filters.subagents;
-  const query = { ...filters, subagents, group_by: groupBy, top, sort, limit };
+  const query = {
+    ...toFilterQuery(options, context),
+    ...toOwnQuery(kind, { ...options }),
+    group_by: groupBy,
+    limit: options.limit,
+  };
   const [answer, details] = await withReadingClient(context, options, async (client) => [
     await readReport(client, kind, query),
     options.breakdown ? await readReport(client, kind, { ...query, group_by: `${groupBy},model` }) : undefined,
@@ -157,9 +168,9 @@ const KEY_ALIASES: Readonly<Record<string, string>> = {
 };
 
 /** Keys as people type them: separated by commas or spaces, in singular or plural. Throws UsageError. */
-function toGroupBy({ name, groupBy }: ReportKind, { by, groupBy: long }: ReportOptions): string | undefined {
+function toGroupBy({ name, groupBy, isByTime }: ReportKind, { by, groupBy: long }: ReportOptions): string | undefined {
   if (groupBy === undefined || (by === undefined && long === undefined)) return groupBy?.fallback;
-  const { keys, fallback, isByTime = false } = groupBy;
+  const { keys, fallback } = groupBy;
   const wanted = (by ?? [long ?? '']).flatMap((words) => words.split(',')).map((word) => word.trim());
   const names = wanted
     .filter((word) => word !== '')

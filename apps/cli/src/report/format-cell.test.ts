@@ -1,5 +1,6 @@
+import type { ValueFormat } from '@recount/contract/reports';
 import { describe, expect, it } from 'vitest';
-import { formatCell, toCostDecimals, type ValueFormat } from './format-cell.ts';
+import { formatCell, toCostDecimals } from './format-cell.ts';
 
 const layout = { currencyLabel: 'USD', timeZone: 'Asia/Kathmandu', costDecimals: 2, largest: 8 };
 const format = (value: unknown, as: ValueFormat, changes: Partial<typeof layout> = {}): string =>

@@ -1,18 +1,6 @@
+import type { ValueFormat } from '@recount/contract/reports';
 import { formatBytes, formatCount, formatDecimal, formatTimestamp } from '../terminal/format-values.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
-
-/** `amount`: money that may not apply, so a missing one is a dash rather than a missing price. */
-export type ValueFormat =
-  | 'text'
-  | 'path'
-  | 'count'
-  | 'cost'
-  | 'amount'
-  | 'ratio'
-  | 'duration'
-  | 'bytes'
-  | 'time'
-  | 'bar';
 
 export interface CellLayout {
   currencyLabel: string;

@@ -1,47 +1,7 @@
-import {
-  apiErrorsReportSchema,
-  blocksReportSchema,
-  compactionsReportSchema,
-  disagreementsReportSchema,
-  filesReportSchema,
-  findingsReportSchema,
-  mcpServersReportSchema,
-  modelChoiceReportSchema,
-  modelsReportSchema,
-  permissionDenialsReportSchema,
-  programsReportSchema,
-  pullRequestsReportSchema,
-  reconciliationReportSchema,
-  sessionsReportSchema,
-  skillsReportSchema,
-  subagentsReportSchema,
-  toolsReportSchema,
-  usageReportSchema,
-} from '@recount/contract';
+import { REPORT_SCHEMAS } from '@recount/contract';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { REPORT_KINDS } from './report-kinds.ts';
-
-const SCHEMAS: Record<string, z.ZodType> = {
-  usage: usageReportSchema,
-  models: modelsReportSchema,
-  sessions: sessionsReportSchema,
-  tools: toolsReportSchema,
-  files: filesReportSchema,
-  programs: programsReportSchema,
-  'mcp-servers': mcpServersReportSchema,
-  skills: skillsReportSchema,
-  'permission-denials': permissionDenialsReportSchema,
-  subagents: subagentsReportSchema,
-  compactions: compactionsReportSchema,
-  'api-errors': apiErrorsReportSchema,
-  'pull-requests': pullRequestsReportSchema,
-  findings: findingsReportSchema,
-  'model-choice': modelChoiceReportSchema,
-  blocks: blocksReportSchema,
-  disagreements: disagreementsReportSchema,
-  reconciliation: reconciliationReportSchema,
-};
 
 interface JsonSchema {
   properties?: Record<string, JsonSchema>;
@@ -59,7 +19,7 @@ const toJsonSchema = (schema: z.ZodType): JsonSchema =>
 it.each(REPORT_KINDS.map((kind) => [kind.name, kind] as const))(
   '%s requests what the answer contains',
   (_name, kind) => {
-    const json = resolveReferences(toJsonSchema(SCHEMAS[kind.route] ?? z.never()));
+    const json = resolveReferences(toJsonSchema(REPORT_SCHEMAS[kind.route].answer));
     const has = (schema: JsonSchema | undefined, path: string): boolean =>
       path.split('.').reduce<JsonSchema | undefined>((part, name) => part?.properties?.[name], schema) !== undefined;
     const rows = json.properties?.rows?.items;

@@ -1,6 +1,6 @@
+import type { ValueFormat } from '@recount/contract/reports';
 import { expect, it } from 'vitest';
 import { toUsageReport } from '../testing/report-answers.ts';
-import type { ValueFormat } from './format-cell.ts';
 import type { ReportAnswer } from './report-answer.ts';
 import { REPORT_KINDS } from './report-kinds.ts';
 import { formatReportTable } from './report-table.ts';
@@ -42,8 +42,8 @@ function toRow(paths: readonly (readonly [path: string, value: unknown])[]): Rec
   return row;
 }
 
-const cases = REPORT_KINDS.flatMap(({ name, groupBy }) => {
-  const { keys = [], fallback = '', isByTime = false } = groupBy ?? {};
+const cases = REPORT_KINDS.flatMap(({ name, groupBy, isByTime }) => {
+  const { keys = [], fallback = '' } = groupBy ?? {};
   const single = keys.map((key) => (isByTime ? [fallback, key] : [key]));
   return [[name, []], [name, fallback === '' ? [] : [fallback]], ...single.map((group) => [name, group])] as [
     string,

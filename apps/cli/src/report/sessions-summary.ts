@@ -1,6 +1,7 @@
 import type { SessionsReport } from '@recount/contract';
+import type { ValueFormat } from '@recount/contract/reports';
 import { formatTable } from '../terminal/table.ts';
-import { type CellLayout, formatCell, toCostDecimals, type ValueFormat } from './format-cell.ts';
+import { type CellLayout, formatCell, toCostDecimals } from './format-cell.ts';
 import type { StyledLine } from './report-table.ts';
 
 const DISTRIBUTIONS = [

@@ -3,59 +3,34 @@ import type {
   AuditList,
   AuditQuery,
   BROWSER_REQUEST_HEADER,
-  FilesReport,
-  FindingsReport,
-  filesReportQuerySchema,
-  findingsReportQuerySchema,
   Ingestion,
   IssueList,
   IssueListQuery,
   LiveList,
   LiveListQuery,
   MaintenanceCheckList,
-  McpServersReport,
   MessageList,
   MessageListQuery,
-  ModelChoiceReport,
-  ModelsReport,
-  mcpServersReportQuerySchema,
-  modelChoiceReportQuerySchema,
-  modelsReportQuerySchema,
   Outline,
   OutlineQuery,
-  PermissionDenialsReport,
   Problem,
-  ProgramsReport,
-  PullRequestsReport,
-  permissionDenialsReportQuerySchema,
-  programsReportQuerySchema,
-  pullRequestsReportQuerySchema,
-  ReconciliationReport,
-  reconciliationReportQuerySchema,
+  ReportAnswer,
+  ReportName,
+  ReportQueryInput,
   SearchQuery,
   SearchResultList,
   SessionChanges,
   SessionDetail,
   SessionList,
   SessionListQuery,
-  SessionsReport,
   ShareList,
   SIGNED_IN_PATH,
   SignInList,
-  SkillsReport,
-  SubagentsReport,
-  sessionsReportQuerySchema,
   sessionTranscriptQuerySchema,
   shareListQuerySchema,
-  skillsReportQuerySchema,
-  subagentsReportQuerySchema,
-  ToolsReport,
   Transcript,
   TranscriptList,
   TranscriptListQuery,
-  toolsReportQuerySchema,
-  UsageReport,
-  usageReportQuerySchema,
   Whoami,
   WorkspaceList,
   WorkspacePrices,
@@ -63,8 +38,12 @@ import type {
 } from '@recount/contract';
 import type { z } from 'zod';
 
+type ReportRoutes = {
+  [Name in ReportName as `/v1/analytics/${Name}`]: [ReportQueryInput<Name>, ReportAnswer<Name>];
+};
+
 /** The routes that the dashboard reads, with their queries and answers by the contract's schemas. */
-interface Routes {
+interface Routes extends ReportRoutes {
   '/v1/whoami': [Record<never, never>, Whoami];
   '/v1/workspaces': [Record<never, never>, WorkspaceList];
   '/v1/checks': [Record<never, never>, MaintenanceCheckList];
@@ -86,20 +65,6 @@ interface Routes {
   '/v1/shares': [z.input<typeof shareListQuerySchema>, ShareList];
   '/v1/search': [SearchQuery, SearchResultList];
   '/v1/live': [LiveListQuery, LiveList];
-  '/v1/analytics/usage': [z.input<typeof usageReportQuerySchema>, UsageReport];
-  '/v1/analytics/models': [z.input<typeof modelsReportQuerySchema>, ModelsReport];
-  '/v1/analytics/sessions': [z.input<typeof sessionsReportQuerySchema>, SessionsReport];
-  '/v1/analytics/tools': [z.input<typeof toolsReportQuerySchema>, ToolsReport];
-  '/v1/analytics/files': [z.input<typeof filesReportQuerySchema>, FilesReport];
-  '/v1/analytics/programs': [z.input<typeof programsReportQuerySchema>, ProgramsReport];
-  '/v1/analytics/mcp-servers': [z.input<typeof mcpServersReportQuerySchema>, McpServersReport];
-  '/v1/analytics/skills': [z.input<typeof skillsReportQuerySchema>, SkillsReport];
-  '/v1/analytics/permission-denials': [z.input<typeof permissionDenialsReportQuerySchema>, PermissionDenialsReport];
-  '/v1/analytics/subagents': [z.input<typeof subagentsReportQuerySchema>, SubagentsReport];
-  '/v1/analytics/pull-requests': [z.input<typeof pullRequestsReportQuerySchema>, PullRequestsReport];
-  '/v1/analytics/findings': [z.input<typeof findingsReportQuerySchema>, FindingsReport];
-  '/v1/analytics/model-choice': [z.input<typeof modelChoiceReportQuerySchema>, ModelChoiceReport];
-  '/v1/analytics/reconciliation': [z.input<typeof reconciliationReportQuerySchema>, ReconciliationReport];
 }
 
 export type Route = keyof Routes;

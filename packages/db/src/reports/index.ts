@@ -34,5 +34,6 @@ export * from './read-unpriced-terms.ts';
 export { readUsageReport, type UsageReportFigures } from './read-usage-report.ts';
 export type { GroupValues, ReportPage, ReportRows } from './report-groups.ts';
 export type { ReportKey } from './report-keys.ts';
+export { type ReportContext, readReport } from './statements.ts';
 export type { CallFigures } from './tool-call-figures.ts';
 export { DEFAULT_REPORT_TIMEOUT_MS, ReportTimeoutError, withReportSnapshot } from './with-report-snapshot.ts';

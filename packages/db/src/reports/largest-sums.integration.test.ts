@@ -87,7 +87,7 @@ describe('a 15-minute bucket of the largest figures', () => {
     expect((await readSessionsReport(pool.database, FILTER, PAGE)).totals.own_cost_usd).toBeCloseTo(cost, -1);
     expect((await listExpensiveSessions(pool.database, FILTER, { ...PAGE, top: 1 }))[0]?.cost_usd).toBeCloseTo(1e10, 0);
     expect((await readReconciliationReport(pool.database, FILTER, PAGE)).totals.difference_usd).toBe(0);
-    const tools = await readToolsReport(pool.database, FILTER, { groupBy: ['tool'], limit: 10, hasPercentiles: true });
+    const tools = await readToolsReport(pool.database, FILTER, { groupBy: ['tool'], limit: 10, percentiles: true });
     expect(tools.rows).toMatchObject([{ calls: RESPONSES, duration_p95_ms: DURATION_MS }]);
   });
 

@@ -33,7 +33,7 @@ const CALLS: GroupPart = {
 export async function readToolsReport(
   database: Database,
   filter: ReportFilter,
-  page: ReportPage & { hasPercentiles: boolean },
+  page: ReportPage & { percentiles: boolean },
 ): Promise<ReportRows<ToolFigures & GroupValues, ToolFigures>> {
   const report = await readGroups<Sums, ToolFigures>(database, filter, page, {
     parts: [CALLS],
@@ -54,7 +54,7 @@ export async function readToolsReport(
       timed_calls: sums.timed_calls,
     }),
   });
-  if (!page.hasPercentiles) return report;
+  if (!page.percentiles) return report;
   const { groupBy = [] } = page;
   const { rows, totals, truncated } = report;
   const timedCalls = totals.timed_calls;

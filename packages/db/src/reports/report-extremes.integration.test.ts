@@ -53,7 +53,7 @@ describe('calls in each of a thousand years', () => {
       const { rows } = await readToolsReport(pool.database, filter, {
         groupBy: [key],
         limit: 2000,
-        hasPercentiles: false,
+        percentiles: false,
       });
       const { rows: expected } = await pool.pool.query(
         `SELECT to_char(date_trunc($1, "timestamp" AT TIME ZONE $2), $3) AS period, count(*)::int AS calls
@@ -65,14 +65,14 @@ describe('calls in each of a thousand years', () => {
     const { rows, totals } = await readToolsReport(pool.database, filter, {
       groupBy: ['hour'],
       limit: 3,
-      hasPercentiles: false,
+      percentiles: false,
     });
     expect(rows.map(({ calls }) => calls)).toEqual([1, 1, 1]);
     expect(totals.calls).toBe(YEARS + 2);
   });
 
   it('spanned the largest possible durations', async () => {
-    const page = { groupBy: ['tool'] as const, limit: 10, hasPercentiles: true };
+    const page = { groupBy: ['tool'] as const, limit: 10, percentiles: true };
     const { rows } = await readToolsReport(pool.database, await resolve('UTC'), page);
     expect(rows.find(({ tool }) => tool === 'Wait')).toMatchObject({
       duration_p50_ms: LONGEST_MS,
@@ -105,7 +105,7 @@ describe('calls in the first year and in the last one', () => {
 
   it('cost no time for the days between them', async () => {
     const filter = await resolve('Europe/Berlin', workspaceId);
-    const page = { groupBy: ['day'] as const, limit: 10, hasPercentiles: false };
+    const page = { groupBy: ['day'] as const, limit: 10, percentiles: false };
     const { rows } = await withReportSnapshot(pool, (snapshot) => readToolsReport(snapshot, filter, page), 2000);
     // The last one is on the first day of the following year.
     expect(rows.map(({ day }) => day)).toEqual(['1970-01-01', '2026-03-29', '10000-01-01']);
@@ -120,7 +120,7 @@ describe('calls in the first year and in the last one', () => {
     const filter = await resolve(timeZone, workspaceId);
     for (const key of ['hour', 'day', 'week', 'month'] as const) {
       const page = { groupBy: [key], limit: 10 };
-      const tools = await readToolsReport(pool.database, filter, { ...page, hasPercentiles: false });
+      const tools = await readToolsReport(pool.database, filter, { ...page, percentiles: false });
       expect(tools.rows.map(({ sessions }) => sessions)).toEqual([1, 1, 1]);
       expect((await readUsageReport(pool.database, filter, page)).totals.sessions).toBe(1);
       const sessions = await readSessionsReport(pool.database, filter, { ...page, idleThresholdMs: 300_000 });
@@ -154,7 +154,7 @@ describe('a session with a file and a program for every other call', () => {
       async (snapshot) => {
         const files = await readFilesReport(snapshot, filter, { limit: 10, sort: 'calls' });
         expect(files.totals).toMatchObject({ calls: CALLS - 7920, files: CALLS / 2 });
-        const tools = await readToolsReport(snapshot, filter, { groupBy: ['day'], limit: 10, hasPercentiles: true });
+        const tools = await readToolsReport(snapshot, filter, { groupBy: ['day'], limit: 10, percentiles: true });
         expect(tools.rows).toMatchObject([
           { day: '2026-06-15', calls: 2880 },
           { day: '2026-06-16', calls: CALLS - 10_800, duration_p50_ms: 13_399 },
@@ -167,7 +167,7 @@ describe('a session with a file and a program for every other call', () => {
   it('computes percentiles only for the groups on the page', async () => {
     const filter = await resolve('UTC', OTHER_WORKSPACE);
     const groupBy = ['hour'] as const;
-    const page = await readToolsReport(pool.database, filter, { groupBy, limit: 2, hasPercentiles: true });
+    const page = await readToolsReport(pool.database, filter, { groupBy, limit: 2, percentiles: true });
     expect(page.rows.map(({ duration_p50_ms }) => duration_p50_ms)).toEqual([359, 1079]);
     expect(page.totals).toMatchObject({ duration_p50_ms: CALLS / 2 - 1, duration_p95_ms: CALLS * 0.95 - 1 });
     for (const maxListedCalls of [0, CALLS]) {

@@ -392,7 +392,7 @@ describe('reconciliation', () => {
 
 describe('tools', () => {
   it('are counted with errors, denials, output and durations', async () => {
-    const page = { groupBy: ['tool'] as const, limit, hasPercentiles: true };
+    const page = { groupBy: ['tool'] as const, limit, percentiles: true };
     const { rows, totals } = await readToolsReport(pool.database, await toFilter(), page);
     expect(rows[0]).toEqual({
       tool: 'Bash',
@@ -411,7 +411,7 @@ describe('tools', () => {
       timed_calls: 3,
     });
     expect(totals).toMatchObject({ calls: 13, sessions: 2, duration_p50_ms: 7 });
-    const fast = await readToolsReport(pool.database, await toFilter(), { ...page, hasPercentiles: false });
+    const fast = await readToolsReport(pool.database, await toFilter(), { ...page, percentiles: false });
     expect(fast.totals).toEqual({ ...totals, duration_p50_ms: null, duration_p95_ms: null });
   });
 

@@ -149,7 +149,7 @@ it.each(EACH_ZONE)(
           usage.rows.map((row) => ({ key: row[key], sum: row.own.tokens_out, sessions: row.sessions })),
           `usage by ${key} from ${from} to ${to}`,
         ).toEqual(await sumQuarters('recount.usage_rollup', 'tokens_out', KEYS[key], filter));
-        const tools = await readToolsReport(pool.database, filter, { ...page, hasPercentiles: false });
+        const tools = await readToolsReport(pool.database, filter, { ...page, percentiles: false });
         expect(tools.rows.map((row) => ({ key: row[key], sum: row.calls, sessions: row.sessions }))).toEqual(
           await sumQuarters(CALLS, '1', KEYS[key], filter),
         );
@@ -212,7 +212,7 @@ it.each(EACH_ZONE)(
       const tools = await readToolsReport(pool.database, filter, {
         groupBy: ['day'],
         limit: 1000,
-        hasPercentiles: true,
+        percentiles: true,
       });
       expect(
         tools.rows.map(({ day, duration_p50_ms, duration_p95_ms }) => ({ day, duration_p50_ms, duration_p95_ms })),
@@ -279,7 +279,7 @@ it.each([
       ['2005-04-01', '2001-01-01'].map(async (from) => {
         const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, { ...request, from });
         const usage = await readUsageReport(pool.database, filter, page);
-        return { usage, tools: await readToolsReport(pool.database, filter, { ...page, hasPercentiles: true }) };
+        return { usage, tools: await readToolsReport(pool.database, filter, { ...page, percentiles: true }) };
       }),
     );
     expect(short?.usage.rows.length).toBeGreaterThan(0);
@@ -321,7 +321,7 @@ it('days and hours agree', async () => {
     timeZone: 'America/St_Johns',
     subagents: 'include',
   });
-  const page = { groupBy: ['day', 'hour'] as const, limit: 1000, hasPercentiles: true };
+  const page = { groupBy: ['day', 'hour'] as const, limit: 1000, percentiles: true };
   const both = await readToolsReport(pool.database, filter, page);
   const hours = await readToolsReport(pool.database, filter, { ...page, groupBy: ['hour'] });
   expect(both.totals).toEqual(hours.totals);

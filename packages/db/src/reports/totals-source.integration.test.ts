@@ -44,7 +44,7 @@ const REPORTS: Record<string, Read> = {
       [
         `tools by ${groupBy}`,
         (database, filter) =>
-          readToolsReport(database, filter, { groupBy: [...groupBy, 'tool'], limit, hasPercentiles: true }),
+          readToolsReport(database, filter, { groupBy: [...groupBy, 'tool'], limit, percentiles: true }),
       ],
     ]),
   ),
@@ -222,7 +222,7 @@ it('counts sessions by totals where it may', async () => {
   };
   const byDay: Read = (database, filter) => readUsageReport(database, filter, { groupBy: ['day'], limit });
   const byTool: Read = (database, filter) =>
-    readToolsReport(database, filter, { groupBy: ['tool'], limit, hasPercentiles: false });
+    readToolsReport(database, filter, { groupBy: ['tool'], limit, percentiles: false });
   const reports = Object.entries({ ...REPORTS, byDay, byTool }).filter(([name]) =>
     ['byDay', 'byTool', 'models', 'programs', 'mcp-servers', 'files'].includes(name),
   );

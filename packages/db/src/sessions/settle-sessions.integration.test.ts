@@ -380,9 +380,7 @@ async function expectTotals(filter: ReportFilter): Promise<void> {
     for (const groupBy of groups) {
       answers.push(await readUsageReport(database, filter, { groupBy, limit: 100 }));
     }
-    const page = { groupBy: ['tool'], limit: 100, hasPercentiles: true } satisfies Parameters<
-      typeof readToolsReport
-    >[2];
+    const page = { groupBy: ['tool'], limit: 100, percentiles: true } satisfies Parameters<typeof readToolsReport>[2];
     answers.push(await readToolsReport(database, filter, page));
     answers.push(
       await readProgramsReport(database, filter, { limit: 100 }),

@@ -1,4 +1,15 @@
-import type { ValueFormat } from './format-cell.ts';
+/** `amount`: money that may not apply, so a missing one is a dash rather than a missing price. */
+export type ValueFormat =
+  | 'text'
+  | 'path'
+  | 'count'
+  | 'cost'
+  | 'amount'
+  | 'ratio'
+  | 'duration'
+  | 'bytes'
+  | 'time'
+  | 'bar';
 
 export interface ReportColumn {
   header: string;

@@ -1,0 +1,4 @@
+export * from './page-figures.ts';
+export * from './registry.ts';
+export * from './report-columns.ts';
+export type * from './report-entry.ts';

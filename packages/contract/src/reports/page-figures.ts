@@ -1,0 +1,42 @@
+import type { PageFigure } from './report-entry.ts';
+
+export const figure = (kind: PageFigure['kind'], label: string, path: string): PageFigure => ({ kind, label, path });
+
+/** What reports of usage count as sessions: see docs/accuracy.md#counts-of-sessions. */
+export const SESSIONS_OF_USAGE =
+  'Sessions that contain an API response of this time. One that contains responses of several rows is in each of them, and once in the total. The list of sessions also shows those that were active without a response.';
+
+export const sessionsOfCalls: PageFigure = {
+  ...figure('count', 'Sessions', 'sessions'),
+  hint: 'Sessions that made such a call. A session with calls of several rows is in each of them, and once in the total.',
+};
+
+/** `own.` if a row separates own and shared usage. */
+export const usageFigures = (prefix = ''): PageFigure[] => [
+  { ...figure('count', 'Sessions', 'sessions'), hint: SESSIONS_OF_USAGE },
+  figure('count', 'Responses', `${prefix}responses`),
+  figure('tokens', 'Input', `${prefix}tokens_in`),
+  figure('tokens', 'Output', `${prefix}tokens_out`),
+  figure('tokens', 'Cache read', `${prefix}cache_read`),
+  figure('tokens', 'Cache write', `${prefix}cache_write`),
+  figure('percent', 'Cached', `${prefix}cache_hit_ratio`),
+  figure('money', 'Cost', `${prefix}cost_usd`),
+];
+
+export const callFigures: readonly PageFigure[] = [
+  figure('count', 'Calls', 'calls'),
+  figure('count', 'Failed', 'errors'),
+  figure('percent', 'Fail rate', 'error_rate'),
+  figure('count', 'Refused', 'denied'),
+  sessionsOfCalls,
+];
+
+export const durationFigures: readonly PageFigure[] = [
+  figure('duration', 'Median', 'duration_p50_ms'),
+  figure('duration', 'P95', 'duration_p95_ms'),
+];
+
+export const resultFigures: readonly PageFigure[] = [
+  figure('bytes', 'Results', 'output_bytes'),
+  figure('tokens', '≈ Tokens', 'estimated_tokens'),
+];

@@ -1,0 +1,11 @@
+import { FINDING_REPORTS } from './finding-reports.ts';
+import { SESSION_REPORTS } from './session-reports.ts';
+import { TOOL_REPORTS } from './tool-reports.ts';
+import { USAGE_REPORTS } from './usage-reports.ts';
+
+/** All reports, by the last part of their path below `/v1/analytics`. Importing this loads no schemas. */
+export const REPORTS = { ...USAGE_REPORTS, ...TOOL_REPORTS, ...SESSION_REPORTS, ...FINDING_REPORTS };
+
+export type ReportName = keyof typeof REPORTS;
+
+export const REPORT_NAMES = Object.keys(REPORTS) as ReportName[];

@@ -1,0 +1,167 @@
+import { z } from 'zod';
+import { groupByField, reportFilterFields, reportLimitField } from '../analytics-query.ts';
+import { CALL_KEYS, type GroupKey, SUBAGENT_FILTERS } from '../choices.ts';
+import { countField, timestampField } from '../fields.ts';
+import { usageFiguresSchema } from '../usage-figures.ts';
+import { REPORT_NAMES, REPORTS, type ReportName } from './registry.ts';
+import type { ReportEntry } from './report-entry.ts';
+import * as fields from './report-fields.ts';
+
+const { disagreementFields, name } = fields;
+
+const filtersSchema = z
+  .object({
+    from: timestampField.nullable().describe('As the moment that it means'),
+    to: timestampField.nullable(),
+    time_zone: z.string(),
+    agent: name,
+    project: name,
+    git_branch: name,
+    machine: name,
+    person: name,
+    model: name,
+    session_id: name,
+    subagents: z.enum(SUBAGENT_FILTERS),
+    group_by: z.array(z.enum(CALL_KEYS)),
+    limit: countField,
+  })
+  .meta({ id: 'ReportFilters', description: 'What the report was made for' });
+
+const caveatsSchema = z
+  .object({
+    unfinalised: usageFiguresSchema.shape.unfinalised,
+    unpriced: z.object({
+      responses: countField,
+      tokens: countField,
+      models: z.array(z.string()).describe('Models without a price; at most 100, those with most tokens first'),
+      terms: z
+        .array(
+          z.object({
+            model: z.string(),
+            service_tier: z.string().nullable(),
+            speed: z.string().nullable(),
+            has_web_search: z.boolean(),
+          }),
+        )
+        .describe('Models that have a price, but not at this tier, at this speed, or for searches; at most 100'),
+    }),
+    price_date: z.iso.date().describe('Date of the newest price list'),
+    default_priced_responses: usageFiguresSchema.shape.default_priced_responses,
+    without_timestamp: countField.describe('Responses without a timestamp, left out if `from` or `to` is set'),
+    sessions: z
+      .object({
+        without_usage: countField.describe('Their transcripts have no usage, so no sum has them'),
+        output_only: countField.describe('Sums are too low for these, see `output_only_count` of sessions'),
+      })
+      .describe('Sessions that began in the requested time and whose usage is partly unknown'),
+    disagreements: z
+      .object(disagreementFields)
+      .describe(
+        'Responses whose copies disagree about model, time or figures, if any copy passes the filters, see `GET /v1/analytics/disagreements`',
+      ),
+  })
+  .meta({
+    id: 'ReportCaveats',
+    description: 'Which figures of the filtered usage are not exact',
+  });
+
+const dataRangeSchema = z
+  .object({
+    sessions: countField,
+    first_timestamp: timestampField.nullable(),
+    last_timestamp: timestampField.nullable(),
+  })
+  .meta({ id: 'DataRange', description: 'Sessions that pass the filters, ignoring `from` and `to`, and their times' });
+
+export type DataRange = z.infer<typeof dataRangeSchema>;
+export type ReportFilters = z.infer<typeof filtersSchema>;
+export type ReportCaveats = z.infer<typeof caveatsSchema>;
+
+/** The data that accompany the rows of every report. */
+export interface ReportFrame {
+  filters: ReportFilters;
+  currency_label: string;
+  caveats: ReportCaveats;
+  data_range: DataRange | null;
+}
+
+type Entry<Name extends ReportName> = (typeof REPORTS)[Name];
+type Shapes<Name extends ReportName> = ReturnType<Entry<Name>['shapes']>;
+type Part<Whole, Key extends string> = Whole extends Record<Key, infer Value> ? Value : unknown;
+type Output<Shape> = Shape extends z.ZodRawShape ? z.output<z.ZodObject<Shape>> : unknown;
+type Input<Shape> = Shape extends z.ZodRawShape ? z.input<z.ZodObject<Shape>> : unknown;
+
+type FilterShape<Of> = Of extends { isOfParents: true }
+  ? Omit<typeof reportFilterFields, 'subagents'>
+  : typeof reportFilterFields;
+type GroupShape<Of> = Of extends { groupBy: { keys: readonly (infer Key extends GroupKey)[] } }
+  ? { group_by: ReturnType<typeof groupByField<Key>> }
+  : unknown;
+type QueryShape<Name extends ReportName> = Omit<FilterShape<Entry<Name>>, keyof Part<Shapes<Name>, 'query'>> &
+  GroupShape<Entry<Name>> &
+  Part<Shapes<Name>, 'query'> & { limit: typeof reportLimitField };
+
+/** The query of a report, as it is requested. */
+export type ReportQueryInput<Name extends ReportName> = Input<QueryShape<Name>>;
+/** The same with all defaults. */
+export type ReportQuery<Name extends ReportName> = Output<QueryShape<Name>>;
+
+export type ReportRow<Name extends ReportName> = Output<Shapes<Name>['row']>;
+export type ReportTotals<Name extends ReportName> = Output<Shapes<Name>['totals']>;
+
+/** What the statement of a report reads: the answer without what accompanies every report. */
+export type ReportBody<Name extends ReportName> = {
+  rows: ReportRow<Name>[];
+  totals: ReportTotals<Name>;
+  truncated: boolean;
+} & Output<Part<Shapes<Name>, 'rest'>>;
+
+export type ReportAnswer<Name extends ReportName> = ReportFrame & ReportBody<Name>;
+
+const toPascalCase = (name: string): string =>
+  name.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+function createSchemas(reportName: ReportName) {
+  const { description, groupBy, isOfParents, shapes }: ReportEntry = REPORTS[reportName];
+  const { query, row, totals, rest } = shapes(fields);
+  const { subagents, ...others } = reportFilterFields;
+  const id = toPascalCase(reportName);
+  return {
+    query: z.strictObject({
+      ...others,
+      ...(!isOfParents && { subagents }),
+      ...(groupBy !== undefined && { group_by: groupByField(groupBy.keys, groupBy.fallback) }),
+      ...query,
+      limit: reportLimitField,
+    }),
+    answer: z
+      .object({
+        filters: filtersSchema,
+        currency_label: z.string().describe('What the workspace calls its currency; nothing is converted'),
+        caveats: caveatsSchema,
+        rows: z.array(z.object(row).meta({ id: `${id}Row` })),
+        totals: z.object(totals).describe('Totals of all rows, those beyond `limit` included'),
+        truncated: z.boolean().describe('Whether there are more rows than `limit`'),
+        data_range: dataRangeSchema.nullable().describe('If there are no rows, when there are data. Null with rows'),
+        ...rest,
+      })
+      .meta({ id: `${id}Report`, description }),
+  };
+}
+
+/** The schemas of each report's query and answer. */
+export const REPORT_SCHEMAS = Object.fromEntries(
+  REPORT_NAMES.map((each) => [each, createSchemas(each)]),
+) as unknown as {
+  [Name in ReportName]: {
+    query: z.ZodType<ReportQuery<Name>, ReportQueryInput<Name>>;
+    answer: z.ZodType<ReportAnswer<Name>>;
+  };
+};
+
+export type UsageReport = ReportAnswer<'usage'>;
+export type ModelsReport = ReportAnswer<'models'>;
+export type SessionsReport = ReportAnswer<'sessions'>;
+export type DisagreementsReport = ReportAnswer<'disagreements'>;
+export type ReconciliationReport = ReportAnswer<'reconciliation'>;
+export type FindingsReport = ReportAnswer<'findings'>;
