@@ -80,8 +80,8 @@ export async function scanFiles(files: readonly FoundFile[], next: () => number)
     const compression = COMPRESSIONS[file.path.slice(file.path.lastIndexOf('.') + 1)];
     const scan = createFileScan(file, columns);
     try {
-      if (compression === undefined) readWhole(file.path, buffer, scan.push);
-      else await readCompressed(file.path, compression, scan.push);
+      if (compression === undefined) readWhole(file.path, buffer, (chunk) => scan.push(chunk));
+      else await readCompressed(file.path, compression, (chunk) => scan.push(chunk));
       scanned.push({ ...scan.finish(), responseCount: columns.count - before });
     } catch (error) {
       const failed = { ...scan.finish(), status: 'failed', failure: toFailure(error) } as const;
@@ -170,86 +170,98 @@ interface FileScan {
 
 /** Holds the beginning of the file until it can be identified, then passes everything to a scanner of its format. */
 function createFileScan(file: FoundFile, columns: ReturnType<typeof createUsageColumns>): FileScan {
-  const path = file.path.replace(/\.(?:gz|zst)$/, '');
-  let held: Buffer[] = [];
-  let heldBytes = 0;
-  let scanner: UsageScanner | undefined;
-  const found: Omit<ScannedFile, 'responseCount'> = {
-    ...file,
-    status: 'unknown',
-    agent: null,
-    sessionId: path,
-    format: null,
-    isStream: false,
-    project: null,
-    firstTimestampMs: null,
-    lacks: null,
-    agentVersion: null,
-    doubts: [],
-    failure: null,
-  };
+  return new UsageFileScan(file, columns);
+}
 
-  const begin = (head: Buffer, isWhole: boolean): boolean => {
+class UsageFileScan implements FileScan {
+  readonly #file: FoundFile;
+  readonly #columns: ReturnType<typeof createUsageColumns>;
+  readonly #path: string;
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #scanner: UsageScanner | undefined;
+  readonly #found: Omit<ScannedFile, 'responseCount'>;
+
+  constructor(file: FoundFile, columns: ReturnType<typeof createUsageColumns>) {
+    this.#file = file;
+    this.#columns = columns;
+    this.#path = file.path.replace(/\.(?:gz|zst)$/, '');
+    this.#found = {
+      ...file,
+      status: 'unknown',
+      agent: null,
+      sessionId: this.#path,
+      format: null,
+      isStream: false,
+      project: null,
+      firstTimestampMs: null,
+      lacks: null,
+      agentVersion: null,
+      doubts: [],
+      failure: null,
+    };
+  }
+
+  push(chunk: Buffer<ArrayBufferLike>): boolean {
+    if (this.#scanner === undefined) return this.#hold(chunk);
+    this.#scanner.push(chunk);
+    return true;
+  }
+
+  finish(): Omit<ScannedFile, 'responseCount'> {
+    if (this.#scanner === undefined && this.#heldBytes > 0) {
+      const head = Buffer.concat(this.#held);
+      this.#begin(head, true);
+      (this.#scanner as UsageScanner | undefined)?.push(head);
+    }
+    const scan = this.#scanner?.finish();
+    if (scan === undefined) return this.#found;
+    const { project, firstTimestamp, isWithoutUsage, outputOnlyCount, agentVersion } = scan;
+    const doubts = scan.doubts.map(({ error: message, count }) => ({ message, count }));
+    const lacks = isWithoutUsage ? 'usage' : outputOnlyCount > 0 ? 'input' : null;
+    const firstTimestampMs = firstTimestamp === null ? null : Date.parse(firstTimestamp);
+    return { ...this.#found, project, firstTimestampMs, lacks, agentVersion, doubts };
+  }
+
+  #begin(head: Buffer, isWhole: boolean): boolean {
     if (isArchive(head)) {
-      found.status = 'failed';
-      found.failure = 'an archive; unpack it first';
+      this.#found.status = 'failed';
+      this.#found.failure = 'an archive; unpack it first';
       return true;
     }
-    const identity = identifyTranscript({ path, head });
+    const identity = identifyTranscript({ path: this.#path, head });
     if (!identity.isConclusive && !isWhole && head.length < IDENTIFY_HEAD_BYTES) return false;
-    found.agent = identity.agent ?? null;
-    found.sessionId = identity.sessionId ?? path;
-    const refusal = toRefusal(identity, head, file.isInPlace);
+    this.#found.agent = identity.agent ?? null;
+    this.#found.sessionId = identity.sessionId ?? this.#path;
+    const refusal = toRefusal(identity, head, this.#file.isInPlace);
     if (refusal !== undefined) {
-      found.status = 'failed';
-      found.failure = describeRefusal(refusal);
+      this.#found.status = 'failed';
+      this.#found.failure = describeRefusal(refusal);
     }
     if (identity.format === undefined) return true;
-    found.status = 'read';
-    found.format = identity.format;
-    found.isStream = isStreamFormat(identity.format);
-    scanner = createUsageScanner(found.sessionId, {
+    this.#found.status = 'read';
+    this.#found.format = identity.format;
+    this.#found.isStream = isStreamFormat(identity.format);
+    this.#scanner = createUsageScanner(this.#found.sessionId, {
       format: identity.format,
       isSubagent: identity.isSubagent,
       maxLineBytes: MAX_LINE_BYTES,
-      onResponse: columns.add,
+      onResponse: (response) => this.#columns.add(response),
     });
     return true;
-  };
+  }
 
-  const hold = (chunk: Buffer): boolean => {
-    if (heldBytes === 0 && begin(chunk.subarray(0, FIRST_HEAD_BYTES), false)) {
-      scanner?.push(chunk);
-      return scanner !== undefined;
+  #hold(chunk: Buffer): boolean {
+    if (this.#heldBytes === 0 && this.#begin(chunk.subarray(0, FIRST_HEAD_BYTES), false)) {
+      this.#scanner?.push(chunk);
+      return this.#scanner !== undefined;
     }
-    held.push(Buffer.from(chunk));
-    heldBytes += chunk.length;
-    const head = Buffer.concat(held);
-    if (!begin(head, false)) return true;
-    held = [];
-    scanner?.push(head);
-    return scanner !== undefined;
-  };
-
-  return {
-    push(chunk) {
-      if (scanner === undefined) return hold(chunk);
-      scanner.push(chunk);
-      return true;
-    },
-    finish() {
-      if (scanner === undefined && heldBytes > 0) {
-        const head = Buffer.concat(held);
-        begin(head, true);
-        (scanner as UsageScanner | undefined)?.push(head);
-      }
-      const scan = scanner?.finish();
-      if (scan === undefined) return found;
-      const { project, firstTimestamp, isWithoutUsage, outputOnlyCount, agentVersion } = scan;
-      const doubts = scan.doubts.map(({ error: message, count }) => ({ message, count }));
-      const lacks = isWithoutUsage ? 'usage' : outputOnlyCount > 0 ? 'input' : null;
-      const firstTimestampMs = firstTimestamp === null ? null : Date.parse(firstTimestamp);
-      return { ...found, project, firstTimestampMs, lacks, agentVersion, doubts };
-    },
-  };
+    this.#held.push(Buffer.from(chunk));
+    this.#heldBytes += chunk.length;
+    const head = Buffer.concat(this.#held);
+    if (!this.#begin(head, false)) return true;
+    this.#held = [];
+    this.#scanner?.push(head);
+    return this.#scanner !== undefined;
+  }
 }

@@ -52,82 +52,96 @@ interface UsageColumnsWriter {
 const INITIAL_CAPACITY = 1024;
 
 export function createUsageColumns(): UsageColumnsWriter {
-  let capacity = 0;
-  let columns = emptyColumns();
-  let count = 0;
-  const indexOfText = new Map<string, number>();
+  return new GrowingUsageColumns();
+}
 
-  const reserve = (needed: number): void => {
-    if (needed <= capacity) return;
-    capacity = Math.max(INITIAL_CAPACITY, 2 * capacity, needed);
+class GrowingUsageColumns implements UsageColumnsWriter {
+  #capacity = 0;
+  #columns: UsageColumns;
+  #count = 0;
+  readonly #indexOfText = new Map<string, number>();
+
+  constructor() {
+    this.#columns = emptyColumns();
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  add(response: ApiResponse): void {
+    this.#reserve(this.#count + 1);
+    this.#columns.keys.push(response.response_key);
+    for (let i = 0; i < FIGURES.length; i++) {
+      this.#columns.figures[this.#count * FIGURES.length + i] = response[FIGURES[i] as Figure] ?? 0;
+    }
+    for (let i = 0; i < NAMES.length; i++) {
+      this.#columns.names[this.#count * NAMES.length + i] = this.#toTextIndex(toText(response, NAMES[i] as Name));
+    }
+    this.#columns.timesMs[this.#count] = response.timestamp === null ? Number.NaN : Date.parse(response.timestamp);
+    this.#columns.reportedCostsUsd[this.#count] = response.reported_cost_usd ?? Number.NaN;
+    this.#columns.flags[this.#count] =
+      (response.source === 'progress' ? FLAGS.progress : 0) |
+      (response.is_marked_copy ? FLAGS.markedCopy : 0) |
+      (response.is_subagent ? FLAGS.subagent : 0) |
+      (response.is_unfinalised ? FLAGS.unfinalised : 0);
+    this.#count++;
+  }
+
+  addRange(other: UsageColumns, from: number, to: number): void {
+    this.#reserve(this.#count + to - from);
+    for (let index = from; index < to; index++) this.#columns.keys.push(other.keys[index] ?? '');
+    this.#columns.figures.set(
+      other.figures.subarray(from * FIGURES.length, to * FIGURES.length),
+      this.#count * FIGURES.length,
+    );
+    this.#columns.timesMs.set(other.timesMs.subarray(from, to), this.#count);
+    this.#columns.reportedCostsUsd.set(other.reportedCostsUsd.subarray(from, to), this.#count);
+    this.#columns.flags.set(other.flags.subarray(from, to), this.#count);
+    const textIndexes = other.texts.map(this.#toTextIndex);
+    for (let index = 0; index < (to - from) * NAMES.length; index++) {
+      const name = other.names[from * NAMES.length + index] ?? NO_NAME;
+      this.#columns.names[this.#count * NAMES.length + index] = textIndexes[name] ?? NO_NAME;
+    }
+    this.#count += to - from;
+  }
+
+  toColumns(): UsageColumns {
+    return {
+      ...this.#columns,
+      figures: this.#columns.figures.slice(0, this.#count * FIGURES.length),
+      names: this.#columns.names.slice(0, this.#count * NAMES.length),
+      timesMs: this.#columns.timesMs.slice(0, this.#count),
+      reportedCostsUsd: this.#columns.reportedCostsUsd.slice(0, this.#count),
+      flags: this.#columns.flags.slice(0, this.#count),
+    };
+  }
+
+  #reserve(needed: number): void {
+    if (needed <= this.#capacity) return;
+    this.#capacity = Math.max(INITIAL_CAPACITY, 2 * this.#capacity, needed);
     const grow = <T extends Int32Array | Float64Array | Uint8Array>(larger: T, from: T): T => {
       larger.set(from);
       return larger;
     };
-    columns = {
-      ...columns,
-      figures: grow(new Int32Array(capacity * FIGURES.length), columns.figures),
-      names: grow(new Int32Array(capacity * NAMES.length), columns.names),
-      timesMs: grow(new Float64Array(capacity), columns.timesMs),
-      reportedCostsUsd: grow(new Float64Array(capacity), columns.reportedCostsUsd),
-      flags: grow(new Uint8Array(capacity), columns.flags),
+    this.#columns = {
+      ...this.#columns,
+      figures: grow(new Int32Array(this.#capacity * FIGURES.length), this.#columns.figures),
+      names: grow(new Int32Array(this.#capacity * NAMES.length), this.#columns.names),
+      timesMs: grow(new Float64Array(this.#capacity), this.#columns.timesMs),
+      reportedCostsUsd: grow(new Float64Array(this.#capacity), this.#columns.reportedCostsUsd),
+      flags: grow(new Uint8Array(this.#capacity), this.#columns.flags),
     };
-  };
+  }
 
-  const toTextIndex = (text: string | null | undefined): number => {
+  readonly #toTextIndex = (text: string | null | undefined): number => {
     if (text === null || text === undefined) return NO_NAME;
-    let index = indexOfText.get(text);
+    let index = this.#indexOfText.get(text);
     if (index === undefined) {
-      index = columns.texts.push(text) - 1;
-      indexOfText.set(text, index);
+      index = this.#columns.texts.push(text) - 1;
+      this.#indexOfText.set(text, index);
     }
     return index;
-  };
-
-  return {
-    get count() {
-      return count;
-    },
-    add(response) {
-      reserve(count + 1);
-      columns.keys.push(response.response_key);
-      for (let i = 0; i < FIGURES.length; i++) {
-        columns.figures[count * FIGURES.length + i] = response[FIGURES[i] as Figure] ?? 0;
-      }
-      for (let i = 0; i < NAMES.length; i++) {
-        columns.names[count * NAMES.length + i] = toTextIndex(toText(response, NAMES[i] as Name));
-      }
-      columns.timesMs[count] = response.timestamp === null ? Number.NaN : Date.parse(response.timestamp);
-      columns.reportedCostsUsd[count] = response.reported_cost_usd ?? Number.NaN;
-      columns.flags[count] =
-        (response.source === 'progress' ? FLAGS.progress : 0) |
-        (response.is_marked_copy ? FLAGS.markedCopy : 0) |
-        (response.is_subagent ? FLAGS.subagent : 0) |
-        (response.is_unfinalised ? FLAGS.unfinalised : 0);
-      count++;
-    },
-    addRange(other, from, to) {
-      reserve(count + to - from);
-      for (let index = from; index < to; index++) columns.keys.push(other.keys[index] ?? '');
-      columns.figures.set(other.figures.subarray(from * FIGURES.length, to * FIGURES.length), count * FIGURES.length);
-      columns.timesMs.set(other.timesMs.subarray(from, to), count);
-      columns.reportedCostsUsd.set(other.reportedCostsUsd.subarray(from, to), count);
-      columns.flags.set(other.flags.subarray(from, to), count);
-      const textIndexes = other.texts.map(toTextIndex);
-      for (let index = 0; index < (to - from) * NAMES.length; index++) {
-        const name = other.names[from * NAMES.length + index] ?? NO_NAME;
-        columns.names[count * NAMES.length + index] = textIndexes[name] ?? NO_NAME;
-      }
-      count += to - from;
-    },
-    toColumns: () => ({
-      ...columns,
-      figures: columns.figures.slice(0, count * FIGURES.length),
-      names: columns.names.slice(0, count * NAMES.length),
-      timesMs: columns.timesMs.slice(0, count),
-      reportedCostsUsd: columns.reportedCostsUsd.slice(0, count),
-      flags: columns.flags.slice(0, count),
-    }),
   };
 }
 

@@ -23,84 +23,101 @@ export interface BinaryBuffer {
 }
 
 export function createBinaryBuffer(pool: ChunkPool): BinaryBuffer {
-  let chunks: Buffer[] = [];
-  let chunkedBytes = 0;
-  let bytes: Buffer = NOTHING;
-  let length = 0;
+  return new PooledBinaryBuffer(pool);
+}
 
-  const closeChunk = (): void => {
-    if (length > 0) chunks.push(bytes.subarray(0, length));
-    chunkedBytes += length;
-    bytes = NOTHING;
-    length = 0;
-  };
+class PooledBinaryBuffer implements BinaryBuffer {
+  readonly #pool: ChunkPool;
+  #chunks: Buffer[] = [];
+  #chunkedBytes = 0;
+  #bytes: Buffer;
+  #length = 0;
+
+  constructor(pool: ChunkPool) {
+    this.#pool = pool;
+    this.#bytes = NOTHING;
+  }
+
+  get byteLength(): number {
+    return this.#chunkedBytes + this.#length;
+  }
+
+  writeByte(value: number): void {
+    this.#ensure(1);
+    this.#length = this.#bytes.writeUInt8(value, this.#length);
+  }
+
+  writeInt16(value: number): void {
+    this.#ensure(2);
+    this.#length = this.#bytes.writeInt16BE(value, this.#length);
+  }
+
+  writeInt32(value: number): void {
+    this.#ensure(4);
+    this.#length = this.#bytes.writeInt32BE(value, this.#length);
+  }
+
+  writeInt64(value: number | bigint): void {
+    this.#ensure(8);
+    if (typeof value === 'bigint') {
+      this.#length = this.#bytes.writeBigInt64BE(value, this.#length);
+      return;
+    }
+    this.#bytes.writeInt32BE(Math.floor(value / 2 ** 32), this.#length);
+    this.#bytes.writeUInt32BE(value - Math.floor(value / 2 ** 32) * 2 ** 32, this.#length + 4);
+    this.#length += 8;
+  }
+
+  writeBytes(source: Buffer<ArrayBufferLike>): void {
+    this.#ensure(source.length);
+    this.#length += source.copy(this.#bytes, this.#length);
+  }
+
+  writeTerminatedText(text: string): void {
+    this.#ensure(text.length * MAX_BYTES_PER_UNIT + 1);
+    const start = this.#length;
+    // Faster than calling `write` for the few bytes of an ASCII word.
+    for (let index = 0; index < text.length; index++) {
+      const code = text.charCodeAt(index);
+      if (code > 127) {
+        this.#length = start + this.#bytes.write(text, start, 'utf8');
+        break;
+      }
+      this.#bytes[this.#length++] = code;
+    }
+    this.#bytes[this.#length++] = 0;
+  }
+
+  writeSizedText(text: string, firstByte: number | undefined): void {
+    // Counting the bytes reads the text a second time, so this is done only if the chunk may be too short.
+    const maxBytes = text.length * MAX_BYTES_PER_UNIT;
+    this.#ensure(5 + (this.#length + 5 + maxBytes <= this.#bytes.length ? maxBytes : Buffer.byteLength(text)));
+    const lengthAt = this.#length;
+    this.#length += 4;
+    if (firstByte !== undefined) this.#length = this.#bytes.writeUInt8(firstByte, this.#length);
+    this.#length += this.#bytes.write(text, this.#length, 'utf8');
+    this.#bytes.writeInt32BE(this.#length - lengthAt - 4, lengthAt);
+  }
+
+  take(): Buffer[] {
+    this.#closeChunk();
+    const taken = this.#chunks;
+    this.#chunks = [];
+    this.#chunkedBytes = 0;
+    return taken;
+  }
+
+  #closeChunk(): void {
+    if (this.#length > 0) this.#chunks.push(this.#bytes.subarray(0, this.#length));
+    this.#chunkedBytes += this.#length;
+    this.#bytes = NOTHING;
+    this.#length = 0;
+  }
+
   /** Makes room for this many contiguous bytes. */
-  const ensure = (extraBytes: number): void => {
-    if (length + extraBytes <= bytes.length) return;
-    closeChunk();
-    bytes = pool.take(extraBytes);
-  };
-
-  return {
-    get byteLength() {
-      return chunkedBytes + length;
-    },
-    writeByte(value) {
-      ensure(1);
-      length = bytes.writeUInt8(value, length);
-    },
-    writeInt16(value) {
-      ensure(2);
-      length = bytes.writeInt16BE(value, length);
-    },
-    writeInt32(value) {
-      ensure(4);
-      length = bytes.writeInt32BE(value, length);
-    },
-    writeInt64(value) {
-      ensure(8);
-      if (typeof value === 'bigint') {
-        length = bytes.writeBigInt64BE(value, length);
-        return;
-      }
-      bytes.writeInt32BE(Math.floor(value / 2 ** 32), length);
-      bytes.writeUInt32BE(value - Math.floor(value / 2 ** 32) * 2 ** 32, length + 4);
-      length += 8;
-    },
-    writeBytes(source) {
-      ensure(source.length);
-      length += source.copy(bytes, length);
-    },
-    writeTerminatedText(text) {
-      ensure(text.length * MAX_BYTES_PER_UNIT + 1);
-      const start = length;
-      // Faster than calling `write` for the few bytes of an ASCII word.
-      for (let index = 0; index < text.length; index++) {
-        const code = text.charCodeAt(index);
-        if (code > 127) {
-          length = start + bytes.write(text, start, 'utf8');
-          break;
-        }
-        bytes[length++] = code;
-      }
-      bytes[length++] = 0;
-    },
-    writeSizedText(text, firstByte) {
-      // Counting the bytes reads the text a second time, so this is done only if the chunk may be too short.
-      const maxBytes = text.length * MAX_BYTES_PER_UNIT;
-      ensure(5 + (length + 5 + maxBytes <= bytes.length ? maxBytes : Buffer.byteLength(text)));
-      const lengthAt = length;
-      length += 4;
-      if (firstByte !== undefined) length = bytes.writeUInt8(firstByte, length);
-      length += bytes.write(text, length, 'utf8');
-      bytes.writeInt32BE(length - lengthAt - 4, lengthAt);
-    },
-    take() {
-      closeChunk();
-      const taken = chunks;
-      chunks = [];
-      chunkedBytes = 0;
-      return taken;
-    },
-  };
+  #ensure(extraBytes: number): void {
+    if (this.#length + extraBytes <= this.#bytes.length) return;
+    this.#closeChunk();
+    this.#bytes = this.#pool.take(extraBytes);
+  }
 }

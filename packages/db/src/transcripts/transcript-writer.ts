@@ -6,6 +6,7 @@ import { opaqueWorkspaceId } from '../database/planner.ts';
 import { and, eq, gte } from '../drizzle.cjs';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
 import { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';
+import type { PrefixRows } from './transcript-rows.ts';
 import {
   type EntryOrigin,
   type GrowthCollector,
@@ -80,80 +81,116 @@ export function createTranscriptWriter(
   origin: EntryOrigin,
   growth?: GrowthCollector,
 ): TranscriptWriter {
-  const { prefix, firstNewNumbers } = rowSet;
-  const next: RowNumbers = { event: 0, issue: 0, ...prefix?.numbers, ...firstNewNumbers };
-  const issuesByCode = { ...prefix?.counts.issuesByCode };
-  const counts: IngestCounts = { contentBlocks: 0, errors: 0, warnings: 0, ...prefix?.counts, issuesByCode };
-  let checkpoint: WrittenCheckpoint | undefined;
-  let summary: TranscriptSummary | undefined;
-  let mayReplace = prefix !== undefined;
-  let areIssuesReplaced = false;
-  let firstRewrittenMessageId: string | undefined;
+  return new CopyingWriter(transaction, copier, rowSet, origin, growth);
+}
 
-  const addMessages = async (messages: TranscriptBatch['messages']): Promise<void> => {
+class CopyingWriter implements TranscriptWriter {
+  readonly #transaction: Database;
+  readonly #copier: TranscriptCopier;
+  readonly #rowSet: RowSet;
+  readonly #origin: EntryOrigin;
+  readonly #growth: GrowthCollector | undefined;
+  readonly #prefix: PrefixRows | undefined;
+  readonly #next: RowNumbers;
+  readonly #issuesByCode: { [x: string]: number };
+  readonly #counts: IngestCounts;
+  #checkpoint: WrittenCheckpoint | undefined;
+  #summary: TranscriptSummary | undefined;
+  #mayReplace: boolean;
+  #areIssuesReplaced = false;
+  #firstRewrittenMessageId: string | undefined;
+
+  constructor(
+    transaction: Database,
+    copier: TranscriptCopier,
+    rowSet: RowSet,
+    origin: EntryOrigin,
+    growth?: GrowthCollector,
+  ) {
+    this.#transaction = transaction;
+    this.#copier = copier;
+    this.#rowSet = rowSet;
+    this.#origin = origin;
+    this.#growth = growth;
+    this.#prefix = rowSet.prefix;
+    const firstNewNumbers = rowSet.firstNewNumbers;
+    this.#next = { event: 0, issue: 0, ...this.#prefix?.numbers, ...firstNewNumbers };
+    this.#issuesByCode = { ...this.#prefix?.counts.issuesByCode };
+    this.#counts = {
+      contentBlocks: 0,
+      errors: 0,
+      warnings: 0,
+      ...this.#prefix?.counts,
+      issuesByCode: this.#issuesByCode,
+    };
+    this.#mayReplace = this.#prefix !== undefined;
+  }
+
+  async write(batch: TranscriptBatch): Promise<void> {
+    await this.#deleteReplacedIssues();
+    if (batch.checkpoint !== undefined) this.#checkpoint = { state: batch.checkpoint, numbers: { ...this.#next } };
+    await this.#addMessages(batch.messages);
+    for (const block of batch.contentBlocks) this.#copier.addBlock(toContentBlockRow(this.#rowSet, block));
+    this.#growth?.addBatch(batch);
+    this.#counts.contentBlocks += batch.contentBlocks.length;
+    for (const response of batch.apiResponses) {
+      this.#copier.addUsageEntry(toUsageEntryRow(this.#rowSet, this.#origin, this.#next.entry++, response));
+    }
+    for (const call of batch.toolCalls) this.#copier.addToolCall(toToolCallRow(this.#rowSet, this.#next.call++, call));
+    for (const event of batch.events) this.#copier.addEvent(toSessionEventRow(this.#rowSet, this.#next.event++, event));
+    this.#addIssues(batch.issues);
+    this.#summary = batch.summary;
+    await this.#copier.sendFull();
+  }
+
+  finish(): WrittenTranscript {
+    if (this.#summary === undefined) throw new Error('The last batch has not been written');
+    return {
+      rowSet: { ...this.#rowSet, ...this.#growth?.toGrowth(), firstRewrittenMessageId: this.#firstRewrittenMessageId },
+      summary: this.#summary,
+      counts: this.#counts,
+      checkpoint: this.#checkpoint,
+    };
+  }
+
+  async #addMessages(messages: TranscriptBatch['messages']): Promise<void> {
     const [first] = messages;
-    if (mayReplace && first !== undefined) {
-      mayReplace = false;
-      firstRewrittenMessageId = first.id;
-      await copier.sendAll();
-      for (const timeMs of await deleteMessagesFrom(transaction, rowSet, first.id)) growth?.addMessageTime(timeMs);
+    if (this.#mayReplace && first !== undefined) {
+      this.#mayReplace = false;
+      this.#firstRewrittenMessageId = first.id;
+      await this.#copier.sendAll();
+      for (const timeMs of await deleteMessagesFrom(this.#transaction, this.#rowSet, first.id))
+        this.#growth?.addMessageTime(timeMs);
     }
     for (const message of messages) {
-      copier.addMessage(toMessageRow(rowSet, message));
-      if (message.timestamp !== null) growth?.addMessageTime(Date.parse(message.timestamp));
+      this.#copier.addMessage(toMessageRow(this.#rowSet, message));
+      if (message.timestamp !== null) this.#growth?.addMessageTime(Date.parse(message.timestamp));
     }
-  };
+  }
 
   /** Deletes the issues about the whole shorter version, which the parse lists again at its end. */
-  const deleteReplacedIssues = async (): Promise<void> => {
-    if (prefix?.hasTranscriptIssues !== true || areIssuesReplaced) return;
-    areIssuesReplaced = true;
+  async #deleteReplacedIssues(): Promise<void> {
+    if (this.#prefix?.hasTranscriptIssues !== true || this.#areIssuesReplaced) return;
+    this.#areIssuesReplaced = true;
     const { workspace_id, row_set_id, issue_number } = ingestIssues;
     const isReplaced = and(
-      eq(workspace_id, opaqueWorkspaceId(rowSet.workspaceId)),
-      eq(row_set_id, rowSet.rowSetId),
-      gte(issue_number, prefix.numbers.issue),
+      eq(workspace_id, opaqueWorkspaceId(this.#rowSet.workspaceId)),
+      eq(row_set_id, this.#rowSet.rowSetId),
+      gte(issue_number, this.#prefix.numbers.issue),
     );
-    await copier.sendAll();
-    await transaction.delete(ingestIssues).where(isReplaced);
-  };
+    await this.#copier.sendAll();
+    await this.#transaction.delete(ingestIssues).where(isReplaced);
+  }
 
-  const addIssues = (issues: TranscriptBatch['issues']): void => {
+  #addIssues(issues: TranscriptBatch['issues']): void {
     for (const issue of issues) {
-      if (issue.severity === 'error') counts.errors++;
-      else if (issue.severity === 'warning') counts.warnings++;
-      issuesByCode[issue.code] = (issuesByCode[issue.code] ?? 0) + issue.count;
-      if (next.issue < MAX_STORED_ISSUES) copier.addIssue(toIssueRow(rowSet, next.issue++, issue));
+      if (issue.severity === 'error') this.#counts.errors++;
+      else if (issue.severity === 'warning') this.#counts.warnings++;
+      this.#issuesByCode[issue.code] = (this.#issuesByCode[issue.code] ?? 0) + issue.count;
+      if (this.#next.issue < MAX_STORED_ISSUES)
+        this.#copier.addIssue(toIssueRow(this.#rowSet, this.#next.issue++, issue));
     }
-  };
-
-  return {
-    async write(batch) {
-      await deleteReplacedIssues();
-      if (batch.checkpoint !== undefined) checkpoint = { state: batch.checkpoint, numbers: { ...next } };
-      await addMessages(batch.messages);
-      for (const block of batch.contentBlocks) copier.addBlock(toContentBlockRow(rowSet, block));
-      growth?.addBatch(batch);
-      counts.contentBlocks += batch.contentBlocks.length;
-      for (const response of batch.apiResponses) {
-        copier.addUsageEntry(toUsageEntryRow(rowSet, origin, next.entry++, response));
-      }
-      for (const call of batch.toolCalls) copier.addToolCall(toToolCallRow(rowSet, next.call++, call));
-      for (const event of batch.events) copier.addEvent(toSessionEventRow(rowSet, next.event++, event));
-      addIssues(batch.issues);
-      summary = batch.summary;
-      await copier.sendFull();
-    },
-    finish() {
-      if (summary === undefined) throw new Error('The last batch has not been written');
-      return {
-        rowSet: { ...rowSet, ...growth?.toGrowth(), firstRewrittenMessageId },
-        summary,
-        counts,
-        checkpoint,
-      };
-    },
-  };
+  }
 }
 
 /**

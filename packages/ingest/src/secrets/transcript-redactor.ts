@@ -1,5 +1,5 @@
 import { type LineSecret, locateUnescaped, redactLine, redactPart, unescapeJson } from './redact-line.ts';
-import { createSecretScanner } from './secret-scanner.ts';
+import { createSecretScanner, type SecretScanner } from './secret-scanner.ts';
 
 /** Secrets of one kind on one line. */
 export interface SecretFinding {
@@ -53,31 +53,65 @@ const NOTHING = Buffer.alloc(0);
  * Removes the secrets from a transcript's bytes before anything reads them. Holds at most a line of `maxLineBytes`, or
  * SCAN_BYTES and a chunk of the source; while searching, about four times that.
  */
-export function createTranscriptRedactor({ maxLineBytes, onFinding }: RedactorOptions): TranscriptRedactor {
-  const scanner = createSecretScanner();
-  const lines = createLineGroups(maxLineBytes);
-  let lineNumber = 1;
-  let byteOffset = 0;
-  let hasChanged = false;
-  let long = createLongLine();
+export function createTranscriptRedactor(options: RedactorOptions): TranscriptRedactor {
+  return new LineRedactor(options);
+}
 
-  const findSecrets = async (bytes: Buffer): Promise<LineSecret[]> => {
+class LineRedactor implements TranscriptRedactor {
+  readonly #onFinding: (finding: SecretFinding) => void;
+  readonly #scanner: SecretScanner;
+  readonly #lines: ReturnType<typeof createLineGroups>;
+  #lineNumber = 1;
+  #byteOffset = 0;
+  #hasChanged = false;
+  #long: ReturnType<typeof createLongLine>;
+
+  constructor({ maxLineBytes, onFinding }: RedactorOptions) {
+    this.#onFinding = onFinding;
+    this.#scanner = createSecretScanner();
+    this.#lines = createLineGroups(maxLineBytes);
+    this.#long = createLongLine();
+  }
+
+  async *redact(source: AsyncIterable<Uint8Array<ArrayBufferLike>>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of source) {
+      this.#lines.push(chunk);
+      if (this.#lines.completeBytes >= SCAN_BYTES) yield await this.#redactAll(this.#lines.takeComplete());
+    }
+    const rest = await this.#redactAll(this.#lines.takeAll());
+    if (rest.length > 0) yield rest;
+  }
+
+  async push(chunk: Uint8Array<ArrayBufferLike>): Promise<Uint8Array> {
+    this.#lines.push(chunk);
+    return await this.#redactAll(this.#lines.takeComplete());
+  }
+
+  async finish(): Promise<Uint8Array> {
+    return await this.#redactAll(this.#lines.takeAll());
+  }
+
+  get hasChanged(): boolean {
+    return this.#hasChanged;
+  }
+
+  async #findSecrets(bytes: Buffer): Promise<LineSecret[]> {
     // One character for each byte: indexes are byte offsets, and invalid UTF-8 is preserved.
     const json = bytes.toString('latin1');
-    const matches = await scanner.scan(unescapeJson(json));
+    const matches = await this.#scanner.scan(unescapeJson(json));
     const { toStart, toEnd } = locateUnescaped(matches.length > 0 ? json : '');
     return joinPieces(
       bytes,
       matches.map(({ rule, start, end, continues }) => ({ rule, continues, start: toStart(start), end: toEnd(end) })),
     );
-  };
+  }
 
-  const redactLines = async (bytes: Buffer): Promise<Buffer> => {
+  async #redactLines(bytes: Buffer): Promise<Buffer> {
     if (bytes.length === 0) return bytes;
-    return replace(bytes, await findSecrets(bytes));
-  };
+    return this.#replace(bytes, await this.#findSecrets(bytes));
+  }
 
-  const replace = (bytes: Buffer, secrets: readonly LineSecret[]): Buffer => {
+  #replace(bytes: Buffer, secrets: readonly LineSecret[]): Buffer {
     let nextSecret = 0;
     for (let lineStart = 0; lineStart < bytes.length; ) {
       const lineFeed = bytes.indexOf(LINE_FEED, lineStart);
@@ -89,76 +123,58 @@ export function createTranscriptRedactor({ maxLineBytes, onFinding }: RedactorOp
         secret = secrets[++nextSecret];
       }
       if (ofLine.length > 0) {
-        hasChanged = true;
+        this.#hasChanged = true;
         redactLine(bytes.subarray(lineStart, lineEnd), ofLine).copy(bytes, lineStart);
-        report(countByRule(ofLine));
+        this.#report(countByRule(ofLine));
       }
       const nextStart = lineFeed === -1 ? lineEnd : lineEnd + 1;
-      byteOffset += nextStart - lineStart;
-      if (lineFeed !== -1) lineNumber++;
+      this.#byteOffset += nextStart - lineStart;
+      if (lineFeed !== -1) this.#lineNumber++;
       lineStart = nextStart;
     }
     return bytes;
-  };
+  }
 
-  const report = (counts: ReadonlyMap<string, number>): void => {
-    for (const [rule, count] of counts) onFinding({ rule, count, lineNumber, byteOffset });
-  };
+  #report(counts: ReadonlyMap<string, number>): void {
+    for (const [rule, count] of counts)
+      this.#onFinding({ rule, count, lineNumber: this.#lineNumber, byteOffset: this.#byteOffset });
+  }
 
   /** The bytes that can be emitted of a line that comes in parts. */
-  const redactLong = async (part: Buffer, isEnd: boolean): Promise<Buffer> => {
+  async #redactLong(part: Buffer, isEnd: boolean): Promise<Buffer> {
     const given: Buffer[] = [];
     const isTerminated = part.at(-1) === LINE_FEED;
-    long.held = Buffer.concat([long.held, isTerminated ? part.subarray(0, -1) : part]);
-    long.byteLength += part.length;
-    while (long.held.length > WINDOW_BYTES || (isEnd && long.held.length > 0)) {
-      const window = long.held.subarray(0, WINDOW_BYTES);
-      const secrets = await findSecrets(window);
-      const end = window.length === long.held.length ? window.length : toWindowEnd(window, secrets);
+    this.#long.held = Buffer.concat([this.#long.held, isTerminated ? part.subarray(0, -1) : part]);
+    this.#long.byteLength += part.length;
+    while (this.#long.held.length > WINDOW_BYTES || (isEnd && this.#long.held.length > 0)) {
+      const window = this.#long.held.subarray(0, WINDOW_BYTES);
+      const secrets = await this.#findSecrets(window);
+      const end = window.length === this.#long.held.length ? window.length : toWindowEnd(window, secrets);
       const within = secrets.filter((secret) => secret.end <= end);
-      hasChanged ||= within.length > 0;
-      countByRule(within, long.counts);
+      this.#hasChanged ||= within.length > 0;
+      countByRule(within, this.#long.counts);
       const redacted = redactPart(window.subarray(0, end), within);
-      long.missingBytes += end - redacted.length;
+      this.#long.missingBytes += end - redacted.length;
       given.push(redacted);
-      long.held = long.held.subarray(end);
+      this.#long.held = this.#long.held.subarray(end);
     }
     if (isEnd) {
-      given.push(Buffer.alloc(long.missingBytes, SPACE), isTerminated ? part.subarray(-1) : NOTHING);
-      report(long.counts);
-      byteOffset += long.byteLength;
-      if (isTerminated) lineNumber++;
-      long = createLongLine();
+      given.push(Buffer.alloc(this.#long.missingBytes, SPACE), isTerminated ? part.subarray(-1) : NOTHING);
+      this.#report(this.#long.counts);
+      this.#byteOffset += this.#long.byteLength;
+      if (isTerminated) this.#lineNumber++;
+      this.#long = createLongLine();
     }
     return Buffer.concat(given);
-  };
+  }
 
-  const redactAll = async (groups: readonly LineGroup[]): Promise<Buffer> => {
+  async #redactAll(groups: readonly LineGroup[]): Promise<Buffer> {
     const given: Buffer[] = [];
     for (const { bytes, isPart, isEnd } of groups) {
-      given.push(isPart ? await redactLong(bytes, isEnd) : await redactLines(bytes));
+      given.push(isPart ? await this.#redactLong(bytes, isEnd) : await this.#redactLines(bytes));
     }
     return given.length === 1 ? (given[0] ?? NOTHING) : Buffer.concat(given);
-  };
-
-  return {
-    async *redact(source) {
-      for await (const chunk of source) {
-        lines.push(chunk);
-        if (lines.completeBytes >= SCAN_BYTES) yield await redactAll(lines.takeComplete());
-      }
-      const rest = await redactAll(lines.takeAll());
-      if (rest.length > 0) yield rest;
-    },
-    push: async (chunk) => {
-      lines.push(chunk);
-      return await redactAll(lines.takeComplete());
-    },
-    finish: async () => await redactAll(lines.takeAll()),
-    get hasChanged() {
-      return hasChanged;
-    },
-  };
+  }
 }
 
 /** The state of a line that comes in parts. */
