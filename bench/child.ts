@@ -64,7 +64,9 @@ export async function startChild(script: string, ...args: string[]): Promise<Run
   };
 }
 
-/** As in the launcher `recount`, the program that it starts, and its compile cache: stripping types takes memory itself. */
+/**
+ * As in the launcher `recount`, the program that it starts, and its compile cache. Stripping types takes memory itself.
+ */
 const nodeOptions = ['--max-semi-space-size=8', '--heap-growing-percent=50'];
 const apiNodeOptions = ['--max-semi-space-size=1', '--heap-growing-percent=50'];
 const env = { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'recount-bench-compile-cache') };

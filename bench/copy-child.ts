@@ -26,7 +26,7 @@ if (subject === 'save') {
   }
 } else {
   await client.query(`TRUNCATE ${tables.map((table) => `recount.${table}`).join(', ')}`);
-  // Like `psql \copy`: the prepared text of the rows is piped into COPY, in one transaction.
+  // Like `psql \copy`, with the prepared text of the rows is piped into COPY, in one transaction.
   await reportMeasurement(1, async () => {
     await client.query('BEGIN');
     for (const table of tables) {

@@ -15,7 +15,8 @@ export interface Fixture {
 const generator = fileURLToPath(new URL('./generate-transcript.ts', import.meta.url));
 
 /**
- * Generates in a separate process: a process started later inherits its parent's peak memory in its own measurement.
+ * Generates in a separate process, because a process started later inherits its parent's peak memory in its own
+ * measurement.
  * @throws {Error} if the generator fails
  */
 export async function writeFixture(folder: string, name: string): Promise<Fixture> {

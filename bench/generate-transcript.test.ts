@@ -62,7 +62,7 @@ describe('generateTranscript', () => {
     expect(Math.max(...texts.map((text) => text.length))).toBeGreaterThan(100_000);
   });
 
-  it('splits messages over one to four lines, the last with the final usage, some of them much later', () => {
+  it('splits messages over one to four lines, the last with the final usage, some much later', () => {
     const groups = [...messageLines.values()];
     expect(new Set(groups.map((group) => group.length))).toEqual(new Set([1, 2, 3, 4]));
     for (const group of groups.filter((group) => group.at(-1)?.line.message?.stop_reason)) {

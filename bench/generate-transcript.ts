@@ -12,7 +12,7 @@ export { REAL_LINES } from './transcript/session.ts';
 export interface GenerateTranscriptOptions {
   /** The same seed gives the same bytes. */
   readonly seed: number;
-  /** The transcript ends with the first line that reaches it: at most one line, of under 1 MB, over. */
+  /** The transcript ends with the first line that reaches it, which is at most one line, of under 1 MB, over. */
   readonly targetBytes: number;
   /** Drawn from the seed unless given. */
   readonly sessionId?: string;
@@ -23,9 +23,9 @@ export interface GenerateTranscriptOptions {
 const chunkBytes = 64 * 1024;
 
 /**
- * Writes an invented Claude Code transcript: about 7 KB a line with a long tail, a third of the lines metadata, one in
- * eight with text outside ASCII, messages split over one to four lines of which only the last has the final usage,
- * and some of those last lines hundreds of lines late.
+ * Writes an invented Claude Code transcript. It has about 7 KB a line with a long tail, a third of the lines metadata,
+ * one in eight with text outside ASCII, messages split over one to four lines where only the last has the final usage,
+ * and some last lines hundreds of lines late.
  *
  * Yields chunks of 64 KiB, cut without regard to lines or characters; the last one is shorter and ends with a newline.
  */

@@ -8,7 +8,7 @@ import { median } from './child.ts';
 const WORKSPACE = '01J0000000000000000000GROW';
 /** Keeps a transcript, so that deletions never leave tables empty: PostgreSQL would plan for tables without rows. */
 const OTHER_WORKSPACE = '01J0000000000000000000KEPT';
-/** A worker prepares a statement the second time and keeps its plan from then on: most rounds are of that. */
+/** A worker prepares a statement the second time and keeps its plan from then on, so most rounds are of that. */
 const ROUNDS = 7;
 const GROWN_BY = 0.01;
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
@@ -35,7 +35,7 @@ async function findEndOfBeginning(): Promise<number> {
   }
 }
 
-/** Receives the file's beginning, or all of it; returns how long a worker then takes. */
+/** Receives the file's beginning, or the whole; returns how long a worker then takes. */
 async function ingest(
   sessionId: string,
   endByte: number | undefined,

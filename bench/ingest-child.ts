@@ -27,7 +27,7 @@ interface Deps {
   queue: typeof noQueue;
 }
 
-/** Uploads the file once: the measurement begins at the raw object. */
+/** Uploads the file once. The measurement begins at the raw object. */
 async function receive(deps: Deps, path: string): Promise<string> {
   await ensureWorkspace(deps.database.database, WORKSPACE, 'bench');
   const request = { workspaceId: WORKSPACE, uploaderKeyId: null, body: createReadStream(path), maxBytes: 2 ** 33 };
@@ -48,7 +48,7 @@ async function parse(path: string): Promise<TranscriptBatch[]> {
   return batches;
 }
 
-/** Writes rows that are already in memory to the database: only the insert stage. */
+/** Writes rows that are already in memory to the database, which is only the insert stage. */
 async function insert({ database }: Deps, transcriptId: string, batches: readonly TranscriptBatch[]): Promise<void> {
   await database.withTransaction(async (transaction, client) => {
     const rowSet = toNewRowSet({ workspaceId: WORKSPACE, rowSetId: transcriptId });

@@ -5,7 +5,7 @@ export interface LiveLineFigures {
   /** Length of each line, in bytes. */
   readonly lineBytes: number;
   /**
-   * Medians of one run, as multiples of `JSON.parse(bytes.toString())`: up to the line's value, and up to its events.
+   * Medians of one run, as multiples of `JSON.parse(bytes.toString())`, up to the line's value, and up to its events.
    */
   readonly decodeRatio: number;
   readonly eventsRatio: number;
@@ -19,7 +19,7 @@ const kinds = ['text', 'tool use', 'tool result'] as const;
 type LineKind = (typeof kinds)[number];
 const now = (): number => 0;
 
-/** The cost of a live line beyond parsing its JSON, by size and content: code, with escapes. */
+/** The cost of a live line beyond parsing its JSON, by size and content, such as code, with escapes. */
 export function benchLiveLines(): LiveLineFigures[] {
   return sizes.flatMap((lineBytes) => kinds.map((kind) => benchLine(lineBytes, kind)));
 }

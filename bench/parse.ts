@@ -16,7 +16,7 @@ const runs = 5;
 const bytesPerRun = 50_000_000;
 
 /**
- * Messages and content blocks from the streaming parser, compared with `JSON.parse` over lines already split: medians
+ * Messages and content blocks from the streaming parser, compared with `JSON.parse` over lines already split. Medians
  * of five interleaved runs, so that a drift of the machine's speed affects both.
  */
 export async function benchParse(fixture: Fixture): Promise<ParseFigures> {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { readApiConfig, startApi } from '@recount/api';
 import { pino } from 'pino';
 
-/** The minimum work of any server: reads the request to its end. */
+/** The minimum work of any server, which reads the request to its end. */
 async function startDrain(): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     request.resume();

@@ -13,7 +13,7 @@ export interface UploadFigures {
   readonly ratio: number;
   readonly drainMs: number;
   readonly uploadMs: number;
-  /** Of an API process that handled this many uploads at once. */
+  /** Of an API process that handled this many uploads concurrently. */
   readonly concurrentUploads: number;
   readonly concurrentPeakRssBytes: number;
 }
@@ -72,7 +72,7 @@ async function createKey(connectionString: string): Promise<string> {
   }
 }
 
-/** With a different first line each time: the same bytes would be recognised as a duplicate. */
+/** With a different first line each time, because the same bytes would be recognised as a duplicate. */
 async function send(url: string, key: string, path: string, uploadNumber: number): Promise<void> {
   const message = request(`${url}/v1/transcripts`, {
     method: 'POST',

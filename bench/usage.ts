@@ -9,7 +9,7 @@ import { parseArgs, promisify } from 'node:util';
 import { generateTranscript } from './generate-transcript.ts';
 
 /**
- * `pnpm bench:usage`: alternates `recount usage daily` and, if given, `ccusage claude daily --offline` over the same
+ * `pnpm bench:usage` alternates `recount usage daily` and, if given, `ccusage claude daily --offline` over the same
  * history, each in its own process. Requires GNU time.
  *
  *   --projects <folder>   Claude Code's `projects`; default: a generated history

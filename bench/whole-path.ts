@@ -14,7 +14,7 @@ export interface WholePathFigures {
   readonly documents: number;
   /** From the start of the backfill until rows, ledger and reports are complete. */
   readonly ingestedMs: number;
-  /** Until search finds all of it as well. */
+  /** Until search finds everything as well. */
   readonly queryableMs: number;
   /** Of the processes of backfill, workers and PostgreSQL, until everything is queryable. */
   readonly cpuSeconds: { readonly backfill: number; readonly worker: number; readonly postgres: number };
@@ -22,12 +22,12 @@ export interface WholePathFigures {
   readonly copyMs: number;
   /** The backfill's peak, and the highest peak of any worker process. */
   readonly peakRssBytes: { readonly backfill: number; readonly worker: number };
-  /** Tables in which counting everything again gave the same rows. */
+  /** Tables where counting everything again gave the same rows. */
   readonly verifiedTables: number;
 }
 
 export interface WholePathOptions {
-  /** Of the measured server, on which a new database is created. */
+  /** Of the measured server, where a new database is created. */
   readonly connectionString: string;
   readonly folder: string;
   /** File or folder with transcripts. */

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** If no registry answers, the check says so and passes: a check that fails offline is soon switched off. */
+/** If no registry answers, the check says so and passes, because a check that fails offline is soon switched off. */
 const FAILING_SEVERITIES = ['high', 'critical'];
 const TIMEOUT_MS = 60_000;
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
@@ -40,7 +40,7 @@ function parseReport(output: string): AuditReport | undefined {
   }
 }
 
-/** Whether no runtime dependency has a known vulnerability of severity high or above, according to the registry. */
+/** True if no runtime dependency has a known vulnerability of severity high or above, according to the registry. */
 export async function auditDependencies(root: string): Promise<{ passes: boolean; output: string }> {
   const report = await runAudit(root);
   if (report === undefined) return { passes: true, output: 'audit: no registry answered; nothing was checked\n' };

@@ -5,9 +5,9 @@ export interface CheckResult {
   passed: number;
   failed: number;
   skipped: number;
-  /** What a check printed that runs beside the tests. */
+  /** The output of a check that runs beside the tests. */
   output?: string;
-  /** What failed and how, for the end of the log, which is what a CI service shows first. */
+  /** The failures, for the end of the log, which is what a CI service shows first. */
   failures?: string[];
   notes?: string[];
 }

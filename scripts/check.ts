@@ -56,7 +56,7 @@ function parseSeed(text: string | undefined): number {
   return seed;
 }
 
-/** Undefined if help is asked for. */
+/** Undefined for --help. */
 function parseSelection(): Selection | undefined {
   const { values, positionals } = parseArgs({
     allowPositionals: true,

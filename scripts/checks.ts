@@ -45,7 +45,7 @@ async function checkAdvisories({ root }: CheckDeps): Promise<CheckResult> {
   return { ...toResult(passes), output };
 }
 
-/** In the order in which they run: quick ones first. */
+/** In the order of their runs, quick ones first. */
 const STATIC: readonly Check[] = [
   { name: 'lockfile', title: 'pnpm-lock.yaml names no host', isStatic: true, run: checkLockfile },
   command('format', 'biome', 'format', '.'),
@@ -107,7 +107,7 @@ function selectStatic({ stage, only }: Selection): readonly Check[] {
   return stage === 'quick' || stage === 'fast' ? STATIC : [AUDIT];
 }
 
-/** What runs in a stage, one after the other; static checks run beside the tests. */
+/** The checks of a stage, one after the other; static checks run beside the tests. */
 export function selectChecks(selection: Selection): Check[] {
   const { stage, only, ...run } = selection;
   const isSelected = ({ name }: Pick<Check, 'name'>) => only?.includes(name) ?? true;

@@ -2,7 +2,7 @@ import { glob } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 
 /**
- * Folders of each package in the order of the data: a folder imports only from folders before it. Helpers for tests
+ * Folders of each package in the order of the data. A folder imports only from folders before it. Helpers for tests
  * (`testing`) may import from all. A file directly in `src` may be listed by its name; `.` stands for all others there,
  * which come last without it. Packages without an entry have no folders.
  */
@@ -48,7 +48,7 @@ function findRank(order: readonly string[], path: string): { place: string; rank
  *
  * @param files paths of all files in the repository, relative to its root
  * @param read reads one of them
- * @returns a line for each offence: place, import and reason
+ * @returns a line for each offence, with place, import and reason
  */
 export async function findUpwardImports(
   files: readonly string[],

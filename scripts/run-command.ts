@@ -19,7 +19,7 @@ export type RunCommand = (program: string, programArguments: string[], options?:
 
 /**
  * After an interruption the program gets a second to end by itself, because it also receives Ctrl-C and a second signal
- * would cut its own clean-up short; then it is told to end, and killed 10 s after the interruption.
+ * would cut its own clean-up short; then it gets a signal to end, and killed 10 s after the interruption.
  */
 export function createCommandRunner(options: { directory: string; interruption: AbortSignal }): RunCommand {
   const { directory, interruption } = options;

@@ -78,7 +78,7 @@ const toResult = (report: VitestReport, root: string, isWhole: boolean): CheckRe
   notes: isWhole ? listUnlistedSlow(report, root) : [],
 });
 
-/** The kinds of which no test was executed. */
+/** The kinds without an executed test. */
 function listUnexecuted(report: VitestReport, kinds: readonly Kind[]): Kind[] {
   const executed = report.testResults.filter(({ assertionResults }) =>
     assertionResults.some(({ status }) => status === 'passed' || status === 'failed'),
@@ -111,13 +111,13 @@ export async function runVitest({ root, runCommand }: CheckDeps, run: TestRun): 
   const env = {
     RECOUNT_TEST_STAGE: run.stage,
     RECOUNT_TEST_SEED: String(run.seed),
-    // A check of its own at night.
+    // A separate check at night.
     ...(run.stage === 'night' && { RECOUNT_TEST_CITUS_URL: undefined }),
     ...(process.stdout.isTTY && { FORCE_COLOR: '1' }),
   };
   try {
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportPath}`];
-    // Piped: beside the output of other checks, a terminal's moving summary would be unreadable.
+    // Piped, because beside the output of other checks, a terminal's moving summary would be unreadable.
     const onOutput = (text: string) => void process.stdout.write(text);
     const exitCode = await runCommand('vitest', [...toVitestArguments(run), ...reporters], { env, onOutput });
     const report = JSON.parse(await readFile(reportPath, 'utf8')) as VitestReport;

@@ -1,8 +1,8 @@
 export const STAGES = ['quick', 'fast', 'rest', 'all', 'night'] as const;
 
 /**
- * What `npm run test:quick` and `npm test` run, the rest of `npm run test:all`, that and `npm test` together, and
- * everything there is.
+ * The tests that `npm run test:quick` and `npm test` run, the rest of `npm run test:all`, that and `npm test` together,
+ * and everything there is.
  */
 export type Stage = (typeof STAGES)[number];
 
@@ -87,7 +87,7 @@ export function readStage({ RECOUNT_TEST_STAGE: stage }: NodeJS.ProcessEnv): Sta
   return stage ? toStage(stage) : undefined;
 }
 
-/** What a stage runs and leaves out of the files that end in `suffix`. */
+/** The files that a stage runs and leaves out, of the files that end in `suffix`. */
 export function selectFiles(suffix: string, stage: Stage | undefined): { include: string[]; exclude: string[] } {
   const [slow, night] = [Object.keys(SLOW_FILES), Object.keys(NIGHT_FILES)];
   if (stage === 'rest') return { include: slow.filter((file) => file.endsWith(suffix)), exclude: [] };

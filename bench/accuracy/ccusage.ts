@@ -18,7 +18,7 @@ interface Day {
 
 let program: Promise<string> | undefined;
 
-/** Runs a command of ccusage on the agents' folders below a home: tokens by UTC day and model, dollars by day. */
+/** Runs a command of ccusage on the agents' folders below a home, with tokens by UTC day and model, dollars by day. */
 export async function runCcusage(command: readonly string[], home: string) {
   program ??= findProgram();
   const { stdout } = await promisify(execFile)(

@@ -23,8 +23,8 @@ const EXPLAINED_TOLERANCE_USD = 0.0001;
 const NO_TOKENS: Tokens = [0, 0, 0, 0];
 
 /**
- * Prints the days and models for which ccusage finds other tokens, and the days for which it finds another cost, each
- * with the reason.
+ * Prints the days and models where ccusage finds other tokens, and the days where it finds another cost, each with the
+ * reason.
  *
  * @returns the number of differences that the explanations do not account for.
  */

@@ -48,8 +48,8 @@ export async function ingestSearched(
 }
 
 /**
- * The cost of one more transcript in the fleet, alternating with the same transcript in an otherwise empty database:
- * ingesting it, indexing it for search, and deleting its session, which restores the fleet.
+ * The cost of one more transcript in the fleet, alternating with the same transcript in an otherwise empty database,
+ * which includes ingesting it, indexing it for search, and deleting its session, which restores the fleet.
  */
 export async function* measureIngestion(
   fleet: DatabasePool,

@@ -42,7 +42,7 @@ export async function seedFleet(database: DatabasePool, size: FleetSize): Promis
   );
 }
 
-/** Fills the tables of texts with copies of those of one ingested and indexed session. */
+/** Fills the tables of texts with copies of the texts of one ingested and indexed session. */
 export async function seedTexts(
   database: DatabasePool,
   { texts }: FleetSize,

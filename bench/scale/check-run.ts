@@ -2,15 +2,15 @@ import { type DatabasePool, verifyUsage } from '@recount/db';
 import type { ReceivedFleet } from './receive-fleet.ts';
 
 export interface RunCheck {
-  /** What was lost, counted twice or left over; empty if all is well. */
+  /** Everything that was lost, counted twice or left over; empty if all is well. */
   faults: string[];
   /** Rows and a hash of each table, for comparison with other runs. */
   tables: Record<string, string>;
 }
 
 /**
- * Each table with the columns in which two runs may differ: times, and which of several longer versions superseded a
- * transcript.
+ * Each table with the columns where two runs may differ, which are times, and which of several longer versions
+ * superseded a transcript.
  */
 const TABLES: Readonly<Record<string, readonly string[]>> = {
   transcripts: ['ingested_at', 'superseded_by'],
@@ -51,7 +51,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   'jobs not done, or given up': `SELECT count(*) FROM pgboss.job WHERE state <> 'completed'`,
 };
 
-/** Whether each transcript of the fleet exists once, with everything counted from it. */
+/** True if each transcript of the fleet exists once, with everything counted from it. */
 export async function checkRun(database: DatabasePool, fleet: ReceivedFleet): Promise<RunCheck> {
   const faults: string[] = [];
   const { pool } = database;

@@ -15,7 +15,7 @@ export interface DrainFigures extends ServerCounters {
   /** From the start of the first job to the end of the last. */
   seconds: number;
   workerCpuSeconds: number;
-  /** Average number of active backends, by what they wait for; `CPU`: nothing. */
+  /** Average number of active backends, by what they wait for; `CPU` if they wait for nothing. */
   backendsByWait: Record<string, number>;
   statementShares: StatementShare[];
   /** From the release of the jobs until everything was indexed for search as well. */

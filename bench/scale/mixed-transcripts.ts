@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { generateTranscript } from '../generate-transcript.ts';
 import { REAL_LINES } from '../transcript/session.ts';
 
-/** Twelve evenly spaced quantiles of real sizes: a fifth below 25 KB, a mean of 0.8 MB, a tenth above 2 MB. */
+/** Twelve evenly spaced quantiles of real sizes. A fifth is below 25 KB, a mean of 0.8 MB, a tenth above 2 MB. */
 const SIZES_BYTES = [
   1_000, 2_000, 30_000, 85_000, 140_000, 240_000, 360_000, 540_000, 830_000, 1_600_000, 2_300_000, 3_500_000,
 ];

@@ -17,7 +17,7 @@ export async function readCpuSeconds(pid: number): Promise<number> {
 }
 
 /**
- * CPU time of a process's parent and all of its children, running and ended: given any backend, that is the whole
+ * CPU time of a process's parent and all of its children, running and ended. Given any backend, that is the whole
  * server.
  */
 export async function readServerCpuSeconds(backendPid: number): Promise<number> {

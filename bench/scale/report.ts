@@ -104,7 +104,7 @@ function toWaitTable(means: readonly Mean[]): string {
   );
 }
 
-/** Only of runs with one worker: waiting for each other would count as the server's time. */
+/** Only of runs with one worker, because waiting for each other would count as the server's time. */
 function toShareTable({ transcripts, bytes }: ReceivedFleet, runs: readonly DrainFigures[]): string {
   const [run] = runs.toSorted((a, b) => a.workers - b.workers);
   if (run === undefined) return '';
@@ -122,7 +122,7 @@ function toShareTable({ transcripts, bytes }: ReceivedFleet, runs: readonly Drai
 }
 
 /**
- * Workers without a job index for search while others still ingest, so only this says what more workers bring in all.
+ * Workers without a job index for search while others still ingest, so only this says the total gain of more workers.
  */
 function toSearchTable({ bytes }: ReceivedFleet, means: readonly Mean[]): string {
   const megabytes = bytes / 1e6;

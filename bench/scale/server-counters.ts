@@ -1,7 +1,7 @@
 import type { DatabasePool } from '@recount/db';
 import { readServerCpuSeconds } from './process-resources.ts';
 
-/** What the server has done since it started, in the pool's database if the server counts by database. */
+/** The work of the server since it started, in the pool's database if the server counts by database. */
 export interface ServerCounters {
   postgresCpuSeconds: number;
   walBytes: number;

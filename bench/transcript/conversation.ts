@@ -46,7 +46,9 @@ export function* generateConversation(session: Session): Generator<ConversationL
   }
 }
 
-/** One API response: one line for each content block, and the tools' answers after their calls or after all of them. */
+/**
+ * One API response, with one line for each content block, and the tools' answers after their calls or after all calls.
+ */
 function* apiResponse(
   session: Session,
   context: Context,

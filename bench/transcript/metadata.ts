@@ -20,7 +20,7 @@ const otherKinds: readonly [MetadataKind, ...MetadataKind[]] = [
   { weight: 1, create: prLink },
 ];
 
-/** A line that is not a message: progress, snapshots, titles and the like, weighted by frequency. */
+/** A line that is not a message, such as progress, snapshots, titles and the like, weighted by frequency. */
 export function createMetadata(session: Session): TranscriptRecord {
   const { random, shape } = session;
   return random.pickWeighted(random.chance(shape.progressShare) ? progressKinds : otherKinds).create(session);

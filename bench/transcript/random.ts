@@ -1,4 +1,4 @@
-/** A reproducible source of random numbers: the same seed gives the same sequence on every machine. */
+/** A reproducible source of random numbers. The same seed gives the same sequence on every machine. */
 export interface Random {
   /** 0 to 2^32 - 1. */
   uint32(): number;
@@ -9,7 +9,7 @@ export interface Random {
   /** Picks in proportion to `weight`. */
   pickWeighted<T extends { readonly weight: number }>(items: readonly [T, ...T[]]): T;
   /**
-   * A length whose logarithm is about normally distributed: most are near `median`, a few are many times that.
+   * A length whose logarithm is about normally distributed. Most are near `median`, a few are many times that.
    * @param spread standard deviation of the logarithm
    */
   length(median: number, spread: number, maximum: number): number;

@@ -17,12 +17,12 @@ export interface TranscriptShape {
 /** Large lines: about 7 KB each. */
 const LONG_LINES: TranscriptShape = { lengthScale: 1, metadataShare: 0.35, progressShare: 0.65 };
 /**
- * As in real transcripts (generated-shape.integration.test.ts): about 3 KB a line, half of the lines progress and the
- * like.
+ * As in real transcripts (generated-shape.integration.test.ts). They have about 3 KB a line, half of the lines progress
+ * and the like.
  */
 export const REAL_LINES: TranscriptShape = { lengthScale: 0.42, metadataShare: 0.49, progressShare: 0.88 };
 
-/** What the lines of one session share, and what one line passes to the next. */
+/** State that the lines of one session share, and that one line passes to the next. */
 export interface Session {
   readonly random: Random;
   readonly sessionId: string;

@@ -1,6 +1,6 @@
 import type { Random } from './random.ts';
 
-/** Cuts text of a given length from a prepared pool: much cheaper than generating it for every line. */
+/** Cuts text of a given length from a prepared pool, which is much cheaper than generating it for every line. */
 export interface TextSource {
   /** Text with line breaks, at most `poolCharacters` characters of UTF-16. */
   passage(characters: number): string;
@@ -10,7 +10,7 @@ export interface TextSource {
 
 export interface TextSources {
   readonly ascii: TextSource;
-  /** Every passage of more than a few words contains characters outside ASCII, some of them outside the BMP. */
+  /** Every passage of more than a few words contains characters outside ASCII, some outside the BMP. */
   readonly unicode: TextSource;
 }
 

@@ -7,7 +7,7 @@ import { findStarter } from './starter.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** The manifests of the workspace: the root's, and those in the folders named in pnpm-workspace.yaml. */
+/** The manifests of the workspace, which are the root's, and those in the folders named in pnpm-workspace.yaml. */
 async function listManifests(): Promise<string[]> {
   const parents = ['apps', 'packages'];
   const folders = await Promise.all(
@@ -17,7 +17,7 @@ async function listManifests(): Promise<string[]> {
 }
 
 describe('scripts of package.json', () => {
-  it('run in any shell, including that of Windows', async () => {
+  it('run in any shell, including the shell of Windows', async () => {
     const scripts = [];
     for (const path of await listManifests()) {
       const { scripts: own = {} } = JSON.parse(await readFile(path, 'utf8')) as { scripts?: Record<string, string> };

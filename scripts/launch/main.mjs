@@ -1,5 +1,5 @@
-// @ts-check
-// Plain JavaScript that old versions of Node understand: what package.json and ./recount start, on every system.
+// @ts-check Plain JavaScript that old versions of Node understand. It is what package.json and ./recount start, on
+// every system.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';

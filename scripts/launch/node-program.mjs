@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 
 /** As `engines` in package.json says. */
 const NEEDED = { major: 22, minor: 18 };
-/** The Node that npm brings where this machine's is too old. */
+/** The Node that npm installs where this machine's is too old. */
 export const NODE_PACKAGE = 'node@24';
 
 /**
@@ -19,7 +19,7 @@ export function isNewEnough(version) {
 }
 
 /**
- * Runs a program such as npx, which is a batch file on Windows: those are only run by a shell, which takes one line.
+ * Runs a program such as npx, which is a batch file on Windows. Those are only run by a shell, which takes one line.
  * @param {string} program
  * @param {readonly string[]} words
  * @param {NodeJS.Platform} platform
@@ -38,8 +38,8 @@ function quoteForCmd(word) {
 }
 
 /**
- * The Node that runs recount: this one if it is new enough, else the one that npm brings, which is remembered.
- * @param {string} memoryPath a file of two lines: the Node on PATH when it was written, and the one to use
+ * The Node that runs recount, which is this one if it is new enough, else npm's, which is remembered.
+ * @param {string} memoryPath a file of two lines, which are the Node on PATH when it was written, and the one to use
  * @param {{ version: string, bring: () => string }} deps
  * @returns {string} the path of the program
  */
@@ -64,7 +64,7 @@ function readChosen(memoryPath) {
 }
 
 /**
- * Notes the chosen Node, and the one on PATH for which it was chosen.
+ * Notes the chosen Node, and the one on PATH of that time.
  * @param {string} memoryPath
  * @param {string} own
  * @param {string} chosen
@@ -75,6 +75,6 @@ export function rememberNode(memoryPath, own, chosen) {
     writeFileSync(`${memoryPath}.${process.pid}`, `${own}\n${chosen}\n`);
     renameSync(`${memoryPath}.${process.pid}`, memoryPath);
   } catch {
-    // A checkout that cannot be written to: it is found again the next time.
+    // A checkout may be read-only. The Node is found again the next time.
   }
 }

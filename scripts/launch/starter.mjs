@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * The process whose end ends what it started: npm, and not the shell between it and this one, which outlives an npm that
- * is killed.
+ * The process whose end ends what it started, which is npm, and not the shell between it and this one, which outlives
+ * an npm that is killed.
  * @param {number} parentPid
  * @param {(pid: number) => string} readProcess
  * @returns {number}

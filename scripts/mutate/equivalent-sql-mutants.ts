@@ -75,7 +75,7 @@ export const EQUIVALENT_SQL_MUTANTS: readonly EquivalentSqlMutant[] = [
   },
 ];
 
-/** The entry for this change of `source`, if it is known to be undetectable. */
+/** The entry for this change of `source`, if it is listed as undetectable. */
 export function findEquivalent(file: string, source: string, mutant: SqlMutant): EquivalentSqlMutant | undefined {
   const sourceLine = source.split('\n')[mutant.line - 1]?.trim();
   return EQUIVALENT_SQL_MUTANTS.find(

@@ -80,7 +80,7 @@ async function main(): Promise<number> {
           ? await runSql(root, target, seed, rate, minutes)
           : await runStryker({ root, runCommand }, target, { seed, rate });
       const count = killed + survivors.length;
-      // If nothing was tried, nothing is known.
+      // If nothing was tried, there is no result.
       const score = count === 0 ? 0 : killed / count;
       if (score < MIN_SCORE) isGood = false;
       console.log(`\n${survivors.map((survivor) => `  lives  ${survivor}\n`).join('')}`);

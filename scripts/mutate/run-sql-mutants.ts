@@ -10,13 +10,13 @@ export interface FileMutant extends SqlMutant {
   tests: readonly SqlTest[];
 }
 
-/** A mutant may make a statement pair all rows with all: the statement is cancelled, and its test fails. */
+/** A mutant may make a statement pair all rows with all. The statement is cancelled, and its test fails. */
 const STATEMENT_TIMEOUT_MS = 60_000;
 
 type Verdict = 'killed' | 'survived';
 
 export interface SqlRunOptions {
-  /** A copy of the repository, in which files are changed. */
+  /** A copy of the repositorywith changed files. */
   root: string;
   /** No mutant is started later than this after the tests have passed without one. */
   maxMs: number;

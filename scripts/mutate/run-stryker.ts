@@ -97,7 +97,7 @@ function isNoticed({ status, statusReason = '' }: Verdict): boolean {
   return ['Killed', 'RuntimeError'].includes(status) || (status === 'Timeout' && statusReason.startsWith('Hit limit'));
 }
 
-/** Runs the test files first that were fastest before, or are smallest: most mutants are caught by these. */
+/** Runs the test files first that were fastest before, or are smallest, because most mutants are caught by these. */
 const toConfig = (settings: string): string => `
 import { BaseSequencer } from 'vitest/node';
 

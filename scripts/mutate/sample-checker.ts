@@ -26,7 +26,9 @@ export function toMutantKey(root: string, { fileName, mutatorName, replacement, 
   return `${file}:${start.line}:${start.column}-${end.line}:${end.column} ${mutatorName} ${replacement}`;
 }
 
-/** Whether the mutant belongs to the sample: its hash decides, so the sample does not depend on the order of mutants. */
+/**
+ * True if the mutant belongs to the sample. Its hash decides, so the sample does not depend on the order of mutants.
+ */
 export function isSampled(key: string, { seed, rate, only }: Omit<SampleOptions, 'root'>): boolean {
   if (only !== undefined) return only.includes(key);
   const hash = createHash('sha256').update(`${seed} ${key}`).digest().readUInt32BE(0);
@@ -34,8 +36,8 @@ export function isSampled(key: string, { seed, rate, only }: Omit<SampleOptions,
 }
 
 /**
- * A Stryker checker that lets only the sampled mutants be tested. Stryker has no sampling of its own; it is told that
- * the others do not compile, so that they count neither for nor against the score.
+ * A Stryker checker that lets only the sampled mutants be tested. Stryker has no sampling, so it hears that the others
+ * do not compile, so that they count neither for nor against the score.
  */
 class SampleChecker {
   static readonly inject = ['options'] as const;

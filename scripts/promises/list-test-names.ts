@@ -11,7 +11,10 @@ function matchAt(pattern: RegExp, source: string, index: number): RegExpExecArra
   return pattern.exec(source);
 }
 
-/** Where the arguments end that begin with the bracket at `index`; their texts, comments and patterns may hold brackets. */
+/**
+ * The end of the arguments that begin with the bracket at `index`; their texts, comments and patterns may hold
+ * brackets.
+ */
 function skipArguments(source: string, index: number): number {
   let depth = 0;
   for (let position = index; position < source.length; ) {

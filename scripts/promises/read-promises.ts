@@ -1,20 +1,20 @@
 import { marked, type Token, type Tokens } from 'marked';
 import { toText } from './read-blocks.ts';
 
-/** What shows a promise, and the command that runs it. */
+/** The proof of a promise, and the command that runs it. */
 type Proof = { command: string } & (
   | { kind: 'test'; path: string; name: string }
-  /** A program of its own, such as `pnpm chaos`. */
+  /** A separate program, such as `pnpm chaos`. */
   | { kind: 'program'; script: string }
   /** The command says what was done, and when. */
   | { kind: 'by-hand' }
 );
 
-/** What docs/promises.md says about a block: its proofs; none if it promises nothing. */
+/** The entry of docs/promises.md for a block, which is its proofs; none if it promises nothing. */
 export interface Claim {
   document: string;
   section: string;
-  /** How the block begins, or the head of its table. */
+  /** The first words of the block, or the head of its table. */
   words: string;
   proofs?: Proof[];
 }

@@ -14,7 +14,7 @@ const name = new RegExp(`claude|\\b(?:${names.join('|')})\\b`, 'i');
 const isProduction = (path: string) => !/\.test\.ts$|\/testing\/|\/fixtures\//.test(path);
 const withoutComments = (code: string) => code.replaceAll(/\/\*[\s\S]*?\*\/|^\s*(?:\/\/|--).*$/gm, '');
 
-test('storage, ingestion, contract and API name no agent: they use the registry', () => {
+test('storage, ingestion, contract and API name no agent, and use the registry', () => {
   const paths = globSync(`${folders}/**/*.{ts,sql}`, { cwd: root }).filter(isProduction);
   expect(paths.length).toBeGreaterThan(200);
   const offences = paths.filter((path) => name.test(withoutComments(readFileSync(join(root, path), 'utf8'))));

@@ -59,8 +59,8 @@ interface CopilotData {
 }
 
 /**
- * From the format's description alone: the total at the end is everything; without one, only the messages' output is
- * known.
+ * From the format's description alone. The total at the end is everything; without one, only the messages' output
+ * exists.
  */
 function countCopilot(lines: readonly Record<string, unknown>[]) {
   const dataOf = (type: string) => lines.filter((line) => line.type === type).map(({ data }) => data as CopilotData);

@@ -67,7 +67,7 @@ async function check(repository: FakeRepository, only: string) {
   return { exitCode, output, errors, closingLine: output.trimEnd().split('\n').at(-1) };
 }
 
-/** Runs the checks, and returns the stage in which vitest ran with its arguments. */
+/** Runs the checks, and returns the stage of vitest's run with its arguments. */
 async function readVitestCall(...words: string[]): Promise<string> {
   const vitest = `echo "given: $RECOUNT_TEST_STAGE: $*"\n${writeReport({ numPassedTests: 3 })}`;
   const child = spawnCheck(await createRepository({ programs: { vitest } }), words);

@@ -25,12 +25,12 @@ function toNodeUrl(url: string, { host, port }: CitusNode): string {
   return nodeUrl.href;
 }
 
-/** Arbitrary number of the lock that is held while nodes enter a database. */
+/** Arbitrary number of the lock that is locked while nodes enter a database. */
 const ENTERING_LOCK = 20_260_723;
 
 /**
  * Enters the coordinator and its workers in a database. One database at a time: Citus then writes the roles of the
- * whole server to each node, and two that do so at once fail with "tuple concurrently updated". The lock is in the
+ * whole server to each node, and two that do so concurrently fail with "tuple concurrently updated". The lock is in the
  * database of `coordinatorUrl`, which all tests have in common.
  */
 async function enterNodes(coordinatorUrl: string, connectionString: string, workerUrls: string[]): Promise<void> {

@@ -10,7 +10,7 @@ import { type Program, startTestBackend, type TestBackend } from './test-backend
 
 const WORKSPACE = '01J0000000000000000000000A';
 const WAIT = { timeout: 60_000, interval: 200 };
-/** Each session gets a version at each of these offsets; the clock is right at the end. */
+/** Each session gets a version at each offset; the clock is right at the end. */
 const OFFSETS = ['+0', '+1d', '+0', '-1d', '+0'] as const;
 const OFFSETS_MS = { '+0': 0, '+1d': 86_400_000, '-1d': -86_400_000 };
 const MINUTE_MS = 60_000;
@@ -86,7 +86,7 @@ it.skipIf(library === undefined)(
 
     for (const [index, offset] of OFFSETS.entries()) {
       await jump(offset);
-      // The API sees the jump: the date of its answers is computed once a second.
+      // The API sees the jump. The date of its answers is computed once a second.
       await vi.waitFor(async () => {
         const dateMs = Date.parse((await call('/healthz')).headers.get('date') ?? '');
         expect(Math.abs(dateMs - Date.now() - OFFSETS_MS[offset])).toBeLessThan(MINUTE_MS);

@@ -25,7 +25,7 @@ const FIGURES = [
 ];
 const corpus = findCorpus();
 let directory: string;
-/** Where the cluster actually is: for root, not below a folder of mkdtemp. */
+/** The actual place of the cluster. For root, not below a folder of mkdtemp. */
 let postgresDirectory: string | undefined;
 
 beforeAll(async () => {

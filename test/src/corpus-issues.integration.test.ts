@@ -7,7 +7,7 @@ import { findCorpus } from './corpus.ts';
 
 const corpus = findCorpus();
 
-/** Every issue of the corpus by format and code, with the number of files: docs/accuracy.md explains each. */
+/** Every issue of the corpus by format and code, with the number of files. docs/accuracy.md explains each. */
 const EXPLAINED = {
   'claude-code invalid_json': { occurrences: 10, files: 5 },
   'claude-code invalid_timestamp': { occurrences: 45, files: 1 },

@@ -160,7 +160,7 @@ describe.skipIf(!isCorpusHere)('the corpus of real transcripts', () => {
     expect(smallBytes).toBeGreaterThan(500_000);
   });
 
-  it('tells Claude Code transcripts from those of other agents', () => {
+  it('tells Claude Code transcripts from other agents’ transcripts', () => {
     for (const [path, bytes] of files) {
       const { format, sessionId } = identifyTranscript({ path, head: bytes.subarray(0, IDENTIFY_HEAD_BYTES) });
       expect([path, format === 'claude-code']).toEqual([path, isClaudeCode(path)]);

@@ -17,7 +17,7 @@ async function listDocuments(folder: string): Promise<string[]> {
   return paths;
 }
 
-/** The anchors that GitHub gives a page's headings: lower case, without punctuation, hyphens for spaces. */
+/** The anchors that GitHub gives a page's headings, in lower case, without punctuation, hyphens for spaces. */
 function listAnchors(page: string): string[] {
   const headings = page.replaceAll(/^```.*?^```/gms, '').matchAll(/^#+ (.*)$/gm);
   return [...headings].map(([, heading = '']) =>

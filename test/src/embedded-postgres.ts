@@ -14,9 +14,9 @@ export interface PostgresTestServer {
 const directoryPattern = /^recount-test-postgres-(\d+)-/;
 /** Linux's in-memory file system. */
 const MEMORY_DIRECTORY = '/dev/shm';
-/** Several times what the databases of a run take at once, including their log. */
+/** Several times what the databases of a run take together, including their log. */
 const MIN_FREE_BYTES = 8 * 1024 ** 3;
-/** Where a server's data may be. */
+/** Places for a server's data. */
 export const PARENTS = [MEMORY_DIRECTORY, tmpdir()];
 const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 200 } as const;
 const interruptions = ['SIGINT', 'SIGTERM'] as const;
@@ -24,7 +24,7 @@ const interruptions = ['SIGINT', 'SIGTERM'] as const;
 const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
 
 /**
- * In memory if there is plenty of it: each test file copies a database of some hundred files and drops it, which took a
+ * In memory if there is plenty of it. Each test file copies a database of some hundred files and drops it, which took a
  * third of the tests' processor time in a disk's file system.
  */
 async function chooseParent(): Promise<string> {
@@ -55,7 +55,7 @@ async function removeServer(directory: string): Promise<void> {
   }
 }
 
-/** Stops the servers of killed test runs and removes their data, because nobody else would. */
+/** Stops the servers of killed test runs and removes their data, because no other program would. */
 async function removeAbandonedServers(): Promise<void> {
   const entries = await Promise.all(
     PARENTS.map(async (parent) => (await readdir(parent).catch(() => [])).map((name) => ({ parent, name }))),
@@ -74,8 +74,8 @@ async function removeAbandonedServers(): Promise<void> {
 }
 
 /**
- * Runs something when the process is told to end, and then ends it, unless another listener does so earlier. In that
- * case the server still stops, and the next run removes its data. Returns a function that undoes this.
+ * Runs something when the process gets a signal to end, and then ends it, unless another listener does so earlier. In
+ * that case the server still stops, and the next run removes its data. Returns a function that undoes this.
  */
 function beforeInterruption(run: () => Promise<void>): () => void {
   const interrupt = async (signal: NodeJS.Signals) => {

@@ -110,7 +110,7 @@ it(`keeps serving with ${MAX_FILES} file descriptors and ${GREEDY_CLIENTS} clien
   const sockets = await openClients(GREEDY_CLIENTS, 'GET /healthz HTTP/1.1\r\nhost: test\r\n');
   const countHeld = () => sockets.filter((socket) => !socket.destroyed && !socket.readableEnded).length;
   await vi.waitFor(() => expect(countHeld()).toBeLessThan(MAX_FILES), WAIT);
-  // Admitted clients are served: there are descriptors left for the database and the store.
+  // Admitted clients are served, because there are descriptors left for the database and the store.
   const statuses: (number | string)[] = [];
   for (let index = 0; index < UPLOADS; index++) {
     statuses.push(await uploadOn(agent));
@@ -127,7 +127,7 @@ it('answers 503 while others hold all database connections, and recovers when th
   const api = await start('api');
   const worker = await start('worker');
   expect((await upload()).status).toBe(202);
-  // The pools close idle connections after a while, and these are taken as well.
+  // The pools close idle connections after a while, and these are used as well.
   const others = createDatabasePool({ connectionString: backend.connectionString, maxConnections: 200 });
   const held = [];
   for (let index = 0; index < 2 * MAX_DATABASE_CONNECTIONS; index++) {

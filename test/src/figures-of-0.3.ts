@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { DatabasePool } from '@recount/db';
 
 /**
- * Rows of a table as version 0.3 made them from the corpus: their number, and the SHA-256 of their values in these
+ * Rows of a table as version 0.3 made them from the corpus, with their number, and the SHA-256 of their values in these
  * columns.
  */
 export interface TableFigures {
@@ -16,8 +16,8 @@ type Row = Record<string, unknown>;
 
 /**
  * The only sessions whose rows differ from version 0.3's. The first has flat lines
- * (`{"type":"tool_use","tool_name":…}`), which 0.3 counted as unknown: two more messages, two more blocks and a tool call
- * are read from it. In the others, prompts typed while the agent worked, and what hooks told it, are messages now.
+ * (`{"type":"tool_use","tool_name":…}`), which 0.3 counted as unknown. Two more messages, two more blocks and a tool
+ * call are read from it. In the others, prompts typed while the agent worked, and what hooks told it, are messages now.
  */
 const CHANGED_SESSIONS: ReadonlySet<unknown> = new Set([
   'ses_stage0_drift',
@@ -28,7 +28,7 @@ const CHANGED_SESSIONS: ReadonlySet<unknown> = new Set([
 
 /**
  * Compared unchanged. Default are ids that depend on the time of an upload; `entry_number`, which depends on the order
- * in which responses end; `metadata` and `issue_counts`, in which lines without a message may now have an invalid time.
+ * of the responses' ends; `metadata` and `issue_counts`, where lines without a message may now have an invalid time.
  */
 const TABLES: Readonly<Record<string, readonly string[]>> = {
   usage_ledger: ['row_set_id'],

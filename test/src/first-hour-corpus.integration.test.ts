@@ -48,7 +48,7 @@ function countSessions(folder: string): CountedSession[] {
   });
 }
 
-/** Without quotes: no field of these rows contains a comma. */
+/** Without quotes, because no field of these rows contains a comma. */
 function parseCsv(text: string): Record<string, string>[] {
   const [header = [], ...rows] = text
     .trim()

@@ -15,7 +15,7 @@ const MIB = 1024 * 1024;
 const DATABASE_DISK_BYTES = 256 * MIB;
 const STORE_DISK_BYTES = 8 * MIB;
 const MAX_ATTEMPTS = 5;
-/** Without a worker's pauses, a job would be in its third attempt: pauses before it take at most 4 and 8 s. */
+/** Without a worker's pauses, a job would be in its third attempt, because pauses before it take at most 4 and 8 s. */
 const OUTAGE_MS = 15_000;
 const MAX_LOG_LINES = 200;
 const SMALL_BYTES = 60_000;

@@ -64,7 +64,7 @@ function toVersions({ path, text }: FleetFile, random: Random): FleetFile[] {
   return [...ends.sort((a, b) => a - b), text.length].map((end) => ({ path, text: text.slice(0, end) }));
 }
 
-/** All versions of all files; those of the same file in order. */
+/** All versions of all files; versions of the same file come in order. */
 function interleave(files: readonly FleetFile[][], random: Random): FleetFile[] {
   const waiting = files.map((versions) => [...versions]);
   const order = random.shuffle(waiting.flatMap((versions) => versions.map(() => versions)));

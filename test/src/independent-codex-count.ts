@@ -1,4 +1,4 @@
-/** Tokens of a rollout as Codex counts them: cached ones are part of the input, reasoning is part of the output. */
+/** Tokens of a rollout as Codex counts them. Cached ones are part of the input, reasoning is part of the output. */
 export interface CodexCount {
   input: number;
   cached: number;
@@ -15,7 +15,7 @@ const FIELDS = {
 const NAMES = Object.keys(FIELDS) as (keyof CodexCount)[];
 
 /**
- * A rollout's usage from the format's description alone: each `token_count` states the thread's total so far and the
+ * A rollout's usage from the format's description alone. Each `token_count` states the thread's total so far and the
  * last response's tokens; one that repeats the total adds nothing; if the total grew by more than the last response,
  * another response was interrupted before it was counted.
  */

@@ -4,7 +4,7 @@
  * not made here too.
  */
 
-/** Token counts of one assistant message: per field the maximum over its lines. */
+/** Token counts of one assistant message, per field the maximum over its lines. */
 export interface MessageUsageCount {
   readonly input: number;
   readonly output: number;
@@ -47,9 +47,9 @@ export interface TranscriptCount {
   readonly lastTimestamp: string | null;
   /** Assistant messages that have an id; those without one count only in the totals. */
   readonly perMessageId: ReadonlyMap<string, MessageUsageCount>;
-  /** Output tokens if each message's first line were trusted: too few. */
+  /** Output tokens if each message's first line were trusted, which are too few. */
   readonly outputFirstLine: number;
-  /** Output tokens if all lines were added up: too many. */
+  /** Output tokens if all lines were added up, which are too many. */
   readonly outputSummed: number;
 }
 
@@ -68,12 +68,12 @@ const messageTypes = ['user', 'assistant', 'system', 'summary'] as const;
 /**
  * Counts a transcript.
  *
- * - A user, system or summary line is a message. The assistant lines that share a `message.id` are one message, at
- *   the first of them; an assistant line without an id is a message of its own.
+ * - A user, system or summary line is a message. The assistant lines that share a `message.id` are one message, at the
+ *   first of them; an assistant line without an id is a separate message.
  * - The `agent_progress` lines that share a `data.message.message.id` are one API response, which is no message. Where
  *   assistant lines have the same id, the progress lines count for nothing.
  * - Tokens of a message are, for each field of `usage`, the maximum over its lines.
- * - Every line's blocks count: a string is one text block (an empty one none), an array one block for each object in
+ * - Every line's blocks count. A string is one text block (an empty one none), an array one block for each object in
  *   it, anything else none. The content is `message.content`, a summary's `summary`, a system line's `content`.
  * - A line that is itself a tool use or a tool result is a message of that one block, the assistant's or the user's.
  * - An attachment is a message if it is a prompt that was queued, or what a hook told the agent. A user line that

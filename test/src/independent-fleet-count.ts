@@ -12,7 +12,9 @@ type Fields = Record<string, unknown>;
 const toObject = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 const FIELDS = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'] as const;
 
-/** Counts without any of recount's code: a second opinion on its usage ledger. Messages without an id are left out. */
+/**
+ * Counts without any of recount's code, as a second opinion on its usage ledger. Messages without an id are left out.
+ */
 export function countFleet(transcripts: readonly Uint8Array[]): FleetCount {
   const byId = new Map<string, number[]>();
   for (const bytes of transcripts) {

@@ -76,7 +76,7 @@ async function record(sessionId: string, lines: readonly (Fields | string)[]) {
   return { shown: shown.stdout, events: events.map((line) => JSON.parse(line) as Fields), ...(await read(sessionId)) };
 }
 
-/** What readers of the session's events get, and what is stored when its stream has become a transcript. */
+/** The events that readers of the session get, and the rows that are stored when its stream has become a transcript. */
 async function read(sessionId: string) {
   let transcriptId: string | null = null;
   await waitUntil(async () => {
@@ -168,7 +168,7 @@ it('results are shown, streamed and stored with the error beside them, as JSON, 
   ]);
 });
 
-it('lines without a session and a time have that of their arrival, and their usage has a day', async () => {
+it('lines without a session and a time have the time of their arrival, and their usage has a day', async () => {
   const before = Date.now();
   const { events, messages } = await record('timeless', [
     toInit('timeless', { cwd: '/timeless' }),

@@ -88,7 +88,7 @@ async function readEvents(sessionId: string): Promise<SentEvent[]> {
   }));
 }
 
-/** What the agent said and did, from its parser and as a reader of events gets it. */
+/** The words and actions of the agent, from its parser and as a reader of events gets it. */
 function toStory(events: readonly AgentEvent[]): string[] {
   return events.flatMap((event) => {
     if (event.type === 'text') return `text ${event.text}`;

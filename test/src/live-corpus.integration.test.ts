@@ -110,7 +110,7 @@ describe.skipIf(streams.length === 0)('recorded streams', () => {
     else await expectMessageFigures(stream, events, summary.tokens);
   });
 
-  it('end as they ended: with a failure that the agent reported, or within a turn', () => {
+  it('end as they ended, with a failure that the agent reported, or within a turn', () => {
     const failed = streams.filter((stream) => !toStreamOutcome(replay(stream, [stream.bytes]).summary).success);
     expect(failed.map(({ path }) => basename(path.split(' ').at(-1) ?? '')).sort()).toEqual(
       ['codex-error.jsonl', 'error.jsonl', 'stream-output-multi-1.jsonl'].sort(),
@@ -136,7 +136,7 @@ async function expectCodexFigures(
   expect(await countStored(bytes, 'codex-exec')).toEqual(tokens);
 }
 
-/** What is shown live is what is counted later. */
+/** The live view shows what is counted later. */
 async function countStored(bytes: Buffer, format?: string): Promise<Tokens> {
   const { stats } = await parseTranscript('s', bytes, { format });
   const { tokens_in, tokens_out, cache_read, cache_write } = stats;

@@ -164,7 +164,7 @@ describe('recount run', () => {
     );
   });
 
-  it('lets the agent finish even if nobody reads the output', async () => {
+  it('lets the agent finish even if nothing reads the output', async () => {
     const hold = await holdAgents(home);
     const recount = start(home, recordTo(server.url), environment(hold.environment));
     await waitUntil(() => recount.stdout().includes('Zeile 2'), 'the second line');
@@ -242,7 +242,7 @@ describe('a recorded run', () => {
     expect(await start(home, flush, environment()).ended).toMatchObject({ exitCode: 0, stdout: 'Nothing waits.\n' });
   });
 
-  it('of a recount that was killed is sent by the next one, as far as it was recorded', async () => {
+  it('of a recount that was killed is sent by the next one, up to the recorded end', async () => {
     const hold = await holdAgents(home);
     const first = start(home, recordTo(server.url), environment(hold.environment));
     await waitUntil(() => first.stdout().includes('Zeile 4'), 'the fourth line');
@@ -266,7 +266,7 @@ describe('a recorded run', () => {
     expect(await listSpool()).toEqual([]);
   });
 
-  it('whose stream the server has closed in the meantime is sent again as a whole', async () => {
+  it('whose stream the server has closed since then is sent again as a whole', async () => {
     const hold = await holdAgents(home);
     const recount = start(home, recordTo(server.url), environment(hold.environment));
     await waitUntil(() => receivedBytes() > 300, 'the first lines');
@@ -291,7 +291,7 @@ describe('a recorded run', () => {
     expect({ exitCode, ...JSON.parse(stdout) }).toMatchObject({ exitCode: 1, state });
   });
 
-  it('is kept for the local installation if none is running', async () => {
+  it('waits for the local installation if none is running', async () => {
     const command = ['run', '--record', '--', 'claude'];
     const { exitCode, stderr } = await start(home, command, environment({ RECOUNT_API_KEY: '' })).ended;
     expect(exitCode).toBe(0);
@@ -434,7 +434,7 @@ describe.skipIf(recordings.length === 0)('recorded streams', () => {
     const bytes = await readFile(path, 'utf8');
     expect(first?.bytes.toString()).toBe(bytes);
     expect(second?.bytes.toString()).toBe(bytes);
-    // For people: one line for each event, and nothing that a terminal acts on.
+    // For people, with one line for each event, and nothing that a terminal acts on.
     const { stdout } = shownToPeople;
     expect(stdout).toMatch(new RegExp(`^(?:\\[${agent}\\] .+\n|  -> .+\n)+$`));
     expect(stdout.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);

@@ -71,7 +71,7 @@ const toLine = (index: number): string =>
     },
   })}\n`;
 
-/** How long storing may take on a busy machine. */
+/** The time that storing may take on a busy machine. */
 const STORED = { timeout: 60_000, interval: 50 };
 
 describe('an API killed with SIGKILL in the middle of a stream', () => {

@@ -26,7 +26,7 @@ beforeAll(async () => {
   const home = join(folder, 'home');
   await mkdir(home);
   environment = { ...process.env, HOME: home, RECOUNT_PORT: '0' };
-  // Keeps only what reaches the registry: no installation, agents or folders of the user.
+  // Keeps only what reaches the registry, with no installation, agents or folders of the user.
   const isPersonal = (name: string): boolean =>
     /^(DATABASE_URL|NODE_PATH|XDG_|CLAUDE|CODEX|RECOUNT_(?!PORT))/.test(name);
   for (const name of Object.keys(environment)) if (isPersonal(name)) delete environment[name];
@@ -78,7 +78,7 @@ async function createMachine(name: string) {
   return { home, call: callThere };
 }
 
-/** Connects a second machine, on which an agent writes a session and calls its hooks, and restores it on a third. */
+/** Connects a second machine, where an agent writes a session and calls its hooks, and restores it on a third. */
 async function carryToAnotherMachine(url: string, key: string): Promise<void> {
   const second = await createMachine('second');
   const connected = await second.call(['connect', url, '--yes', '--machine', 'second'], { RECOUNT_API_KEY: key });

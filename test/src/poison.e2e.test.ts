@@ -54,7 +54,7 @@ async function waitFor(condition: (rows: Record<string, TranscriptRow>) => boole
 const requeue = (...commandArguments: string[]) => runRecount(['requeue', ...commandArguments], backend.environment);
 
 describe('a transcript that fails every time', () => {
-  it('is given up with its reason, delays no other, and is retried on request', async () => {
+  it('is marked as failed with its reason, delays no other, and is retried on request', async () => {
     const poisoned = await receive('poisoned');
     const missing = await receive('missing');
     // Bytes of a different transcript, and bytes that no parser can read.

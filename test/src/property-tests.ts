@@ -7,7 +7,7 @@ declare module 'vitest' {
   }
 }
 
-/** For all property tests of a project, which set no number of runs of their own. */
+/** For all property tests of a project, which set no number of runs . */
 export interface PropertyTests {
   numRuns: number;
   seed: number;

@@ -23,8 +23,8 @@ const MEMORY_STORE_BYTES = 2 * 1024 ** 3;
 const CREDENTIALS = { accessKeyId: 'RECOUNTTEST', secretAccessKey: 'secret-of-the-recount-tests' };
 
 /**
- * Makes sure that Ceph's programs are installed: the system's, or, in CI or with RECOUNT_TEST_RADOSGW=1, and only for
- * root, its Debian packages. Returns the reason if it cannot be tested against.
+ * Makes sure that Ceph's programs are installed, which are the system's, or, in CI or with RECOUNT_TEST_RADOSGW=1, and
+ * only for root, its Debian packages. Returns the reason if it cannot be tested against.
  */
 export async function provideRadosgw(environment: NodeJS.ProcessEnv): Promise<string | undefined> {
   const { CI, RECOUNT_TEST_RADOSGW } = environment;
@@ -50,12 +50,12 @@ export async function provideRadosgw(environment: NodeJS.ProcessEnv): Promise<st
 const hasPrograms = (): boolean =>
   PROGRAMS.every((program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0);
 
-/** An object gateway on a single-node cluster that keeps everything in memory: only for tests. */
+/** An object gateway on a single-node cluster that keeps everything in memory, only for tests. */
 export async function startRadosgw(): Promise<Radosgw> {
   try {
     return await startCluster();
   } catch (error) {
-    // On a slow machine the monitor may not start in time, and occasionally one of its ports is taken.
+    // On a slow machine the monitor may not start in time, and occasionally one of its ports is in use.
     console.warn(`Ceph did not start, once more: ${(error as Error).message}`);
     return await startCluster();
   }
@@ -116,7 +116,7 @@ function toConfig(directory: string, clusterId: string, monitorPort: number): st
     mon_host: `v2:127.0.0.1:${monitorPort}`,
     public_addr: '127.0.0.1',
     cluster_addr: '127.0.0.1',
-    // On loopback, for the minutes of a test: only the gateway authenticates clients.
+    // On loopback, for the minutes of a test. Only the gateway authenticates clients.
     auth_cluster_required: 'none',
     auth_service_required: 'none',
     auth_client_required: 'none',

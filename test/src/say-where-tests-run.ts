@@ -1,6 +1,6 @@
 /**
- * Prints whether end-to-end tests and chaos run on a Citus cluster. Some still use a separate server: they fill its
- * disk, or install one.
+ * Prints whether end-to-end tests and chaos run on a Citus cluster. Some still use a separate server, because they fill
+ * its disk, or install one.
  */
 export function setup(): void {
   const isOnCitus = Boolean(process.env.RECOUNT_TEST_CITUS_URL);

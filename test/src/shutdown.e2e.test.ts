@@ -18,8 +18,8 @@ const WORKSPACE = '01J0000000000000000000000A';
 const LARGE_BYTES = 60 * 1024 * 1024;
 const GRACE_MS = 1500;
 /**
- * Time that a busy machine may take beyond the grace period to end a process; uploads are given up a minute after their
- * last byte.
+ * Time that a busy machine may take beyond the grace period to end a process; uploads are abandoned a minute after
+ * their last byte.
  */
 const BEYOND_GRACE_MS = 40_000;
 
@@ -90,7 +90,7 @@ describe('SIGTERM under load', () => {
     expect(rows).toEqual([]);
   });
 
-  it('stops a worker in the middle of 60 MB within the grace period, and another one continues at once', async () => {
+  it('stops a worker in the middle of 60 MB within the grace period, and another one continues immediately', async () => {
     const id = (await backend.receive(WORKSPACE, generateTranscript({ seed: 2, targetBytes: LARGE_BYTES }))).id;
     const first = await start('worker', { RECOUNT_SHUTDOWN_GRACE_MS: '200' });
     await vi.waitFor(async () => expect(await find(id)).toMatchObject({ status: 'processing' }));
@@ -104,7 +104,7 @@ describe('SIGTERM under load', () => {
       [id],
     );
     expect(rows).toEqual([{ count: 0 }]);
-    // Handed back: a killed worker's job would stay active until its heartbeats are missed.
+    // Handed back. A killed worker's job would stay active until its heartbeats are missed.
     const { rows: jobs } = await backend.database.pool.query(
       `SELECT count(*)::int AS free FROM pgboss.job
        WHERE data->>'transcriptId' = $1 AND state IN ('created', 'retry') AND start_after <= now()`,

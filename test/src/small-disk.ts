@@ -61,8 +61,8 @@ const resize = async (directory: string, sizeBytes: number): Promise<void> => {
 };
 
 /**
- * Shrinks the file system to little free space: filling a large disk would take as much memory. Refused if more has
- * been written than would remain.
+ * Shrinks the file system to little free space, because filling a large disk would take as much memory. Refused if more
+ * has been written than would remain.
  */
 async function shrink(directory: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {

@@ -19,7 +19,8 @@ import { createCitusDatabase } from './citus-test-server.ts';
 export type Program = 'api' | 'worker';
 
 /**
- * What programs run on: a PostgreSQL, or a database on a cluster, and a separate folder store, in a temporary folder.
+ * The backend of programs, which is a PostgreSQL, or a database on a cluster, and a separate folder store, in a
+ * temporary folder.
  */
 export interface TestBackend {
   directory: string;
@@ -42,7 +43,7 @@ const MAX_TRANSCRIPT_BYTES = 2 ** 31;
 
 /**
  * The database is on the run's server, or on the cluster of RECOUNT_TEST_CITUS_URL if set, unless the test wants a
- * separate server. `ownServer`: settings of that server, e.g. `max_connections`.
+ * separate server. `ownServer` has the settings of that server, e.g. `max_connections`.
  */
 export async function startTestBackend(name: string, ownServer?: Record<string, string>): Promise<TestBackend> {
   const { RECOUNT_TEST_CITUS_URL: citusUrl } = process.env;
@@ -92,7 +93,7 @@ export async function startTestBackend(name: string, ownServer?: Record<string, 
 }
 
 async function copyTemplate() {
-  // Only here: programs that are no tests start servers of their own.
+  // Only here. Other programs start separate servers.
   const { createTestDatabase } = await import('@recount/local-postgres/testing');
   const { connectionString, drop } = await createTestDatabase();
   return { connectionString, stop: drop };

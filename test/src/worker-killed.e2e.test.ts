@@ -56,7 +56,7 @@ async function hashRows(workspaceId: string): Promise<unknown> {
 }
 
 describe('a worker killed with SIGKILL in the middle of a transcript', () => {
-  it('loses nothing and counts nothing twice: the job is retried by itself, with the rows of an undisturbed run', async () => {
+  it('loses nothing and counts nothing twice, because the job is retried by itself, with the rows of an undisturbed run', async () => {
     const disturbed = await upload('01J0000000000000000000000A');
     const worker = await backend.start('worker');
     await waitFor(disturbed, 'processing', BACK_WITHIN_MS);
@@ -75,7 +75,7 @@ describe('a worker killed with SIGKILL in the middle of a transcript', () => {
 });
 
 describe('a worker killed with SIGKILL among groups of small transcripts', () => {
-  it('uses up no attempts of the others: all are ingested by another one, once', async () => {
+  it('uses up no attempts of the others, because all are ingested by another one, once', async () => {
     const workspaceId = '01J0000000000000000000000C';
     const { database } = backend;
     await ensureWorkspace(database.database, workspaceId, workspaceId);
@@ -140,12 +140,12 @@ describe('a worker killed with SIGKILL among groups of small transcripts', () =>
     blocker.release();
     await waitUntilDisconnected();
     expect(await countCutOff()).toBeGreaterThan(0);
-    // As if the time had passed after which a silent worker counts as dead, which the test above awaits.
+    // As if the time had passed until a silent worker counts as dead, which the test above awaits.
     await database.pool.query(
       `UPDATE pgboss.job SET heartbeat_on = heartbeat_on - heartbeat_seconds * interval '1 second' WHERE state = 'active'`,
     );
     await waitForCount(count);
-    // A few are too long for groups: one of those may have been processed separately.
+    // A few are too long for groups. One of those may have been processed separately.
     const { rows } = await database.pool.query(
       `SELECT max(attempt_count) FILTER (WHERE size_bytes <= ${MAX_GROUPED_BYTES}) AS most, (SELECT count(*)::int FROM recount.sessions WHERE workspace_id = $1) AS sessions
        FROM recount.transcripts WHERE workspace_id = $1`,

@@ -20,7 +20,7 @@ export interface Attacks {
   /** Makes the next attack, and resolves when it is over; its damage remains. */
   next(): Promise<void>;
   damaged: readonly Damaged[];
-  /** What an attack did that should not have been possible. */
+  /** A result of an attack that should not have been possible. */
   failures: readonly string[];
 }
 

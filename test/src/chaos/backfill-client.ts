@@ -11,7 +11,7 @@ export interface BackfillClient {
 
 const PAUSE_MS = 1000;
 
-/** Runs `recount backfill` repeatedly: what one run did not deliver, the next one does. */
+/** Runs `recount backfill` repeatedly. What one run did not deliver, the next one does. */
 export function startBackfillClient(path: string, environment: Record<string, string>): BackfillClient {
   let runs = 0;
   let pid: number | undefined;

@@ -17,7 +17,7 @@ export interface Afterwards {
   failures: string[];
   /** Transcripts by status before any repair. */
   statuses: Record<string, number>;
-  /** What `recount doctor --fix` found, by kind, and whether it was repaired. */
+  /** The findings of `recount doctor --fix`, by kind, and whether it was repaired. */
   findings: Record<string, number>;
   requeued: number;
   /** Transcripts whose ingestion was interrupted at least once. */
@@ -31,7 +31,7 @@ export interface Afterwards {
   crashes: string[];
   /** Damaged raw objects healed by the final uploads; the clients' uploads had healed the others. */
   healedAfterwards: number;
-  /** Number of jobs, some of them counted repeatedly. */
+  /** Number of jobs, some counted repeatedly. */
   putOffByFullDisk: number;
   /** For all workspaces, until everything was ingested again and verified. */
   rebuildMs: number;
@@ -48,7 +48,7 @@ interface StoredTranscript {
 
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 const QUIET_WORKSPACE = '01J0000000000000000000000B';
-/** Only reached if something is stuck: a busy machine takes many minutes to index a long run for search. */
+/** Only reached if something is stuck. A busy machine takes many minutes to index a long run for search. */
 const MAX_SETTLE_MS = 1_800_000;
 const QUIET_UPLOADS_AT_ONCE = 8;
 
@@ -61,7 +61,7 @@ interface Context {
   onProgress: (text: string) => void;
 }
 
-/** With all faults off: waits, repairs as an operator would, and compares the state with an undisturbed run. */
+/** With all faults off, waits, repairs as an operator would, and compares the state with an undisturbed run. */
 export async function checkAfterwards(installation: Installation, context: Context): Promise<Afterwards> {
   const failures: string[] = [];
   const database = installation.openDatabase();
@@ -80,7 +80,7 @@ export async function checkAfterwards(installation: Installation, context: Conte
     failures.push(...charged);
     const repaired = await repair(installation, context);
     await settle(database);
-    // Notices name what transcripts hold, not damage. Their issues are compared with those of the undisturbed run.
+    // Notices name what transcripts hold, not damage. Their issues are compared with the undisturbed run's.
     const leftovers = parseFindings(
       await recount(installation, 'doctor', '--json', '--min-age', '0m', '--checksums'),
     ).filter(({ kind }) => kind !== 'notice');
@@ -140,7 +140,7 @@ export async function checkAfterwards(installation: Installation, context: Conte
   }
 }
 
-/** Does what an operator would: uploads again what is damaged, and repairs the rest. */
+/** Does what an operator would, which is to upload again what is damaged, and to repair the rest. */
 async function repair(
   installation: Installation,
   { damaged, source, key }: Context,
@@ -256,7 +256,8 @@ async function compareObjects({ rawStore }: Installation, stored: readonly Store
 }
 
 /**
- * Sends the same transcripts to another workspace: those acknowledged, and those stored although their client gave up.
+ * Sends the same transcripts to another workspace, which are those acknowledged, and those stored although their client
+ * gave up.
  */
 async function runQuietly(
   installation: Installation,

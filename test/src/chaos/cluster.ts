@@ -10,8 +10,8 @@ export interface ClusterOptions {
   /** URL of the coordinator, on this machine. */
   citusUrl: string;
   /**
-   * Restarts the node whose port is in the variable PORT, immediately. Undefined: nodes keep running, and only lose
-   * connections.
+   * Restarts the node whose port is in the variable PORT, immediately. Undefined means that nodes keep running, and
+   * only lose connections.
    */
   restartCommand: string | undefined;
 }

@@ -76,7 +76,7 @@ export async function listOwnRows(
   );
 }
 
-/** Describes the tables whose rows differ from those of `origin`. */
+/** Describes the tables whose rows differ from the rows of `origin`. */
 export function compareHashes(
   found: Record<string, TableHash>,
   expected: Record<string, TableHash>,

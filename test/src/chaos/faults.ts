@@ -19,13 +19,13 @@ const STORE_FAULTS: readonly (readonly [name: string, probability: number])[] = 
   ['lost answer', 0.02],
   ['cut body', 0.03],
 ];
-/** Interval between outages, in which the store refuses everything for longer than its client retries. */
+/** Interval between outageswhere the store refuses everything for longer than its client retries. */
 const OUTAGE_EVERY_MS = 12_000;
 const MAX_OUTAGE_MS = 3000;
 const DATABASE_FAULTS = ['reset', 'cut', 'delay', 'delay'] as const;
 const MAX_DATABASE_PAUSE_MS = 1200;
 
-/** Breaks and delays random requests to the raw store, and occasionally all of them for a few seconds. */
+/** Breaks and delays random requests to the raw store, and occasionally all for a few seconds. */
 export function injectStoreFaults(proxy: S3Proxy, random: Random, tally: Tally): Faults {
   const startedAtMs = performance.now();
   const outages = Array.from({ length: 1000 }, (_, number) => {

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { Installation } from './installation.ts';
 
 export interface FullDiskReports {
-  /** Jobs that were postponed for lack of space, some of them repeatedly. */
+  /** Jobs that were postponed for lack of space, some repeatedly. */
   putOff: number;
-  /** Attempts that were used up by it, of which there must be none: one line each. */
+  /** Attempts that were used up by it, one line each. There must be none. */
   charged: string[];
 }
 

@@ -14,7 +14,7 @@ import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export type StoreKind = 's3' | 'folder';
 
 export interface Installation {
-  /** Where `recount up` would look for this PostgreSQL. */
+  /** The place where `recount up` would look for this PostgreSQL. */
   directory: string;
   apiUrl: string;
   api: SupervisedProcess;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
 
-/** Its parent process, one that serves a connection, or all at once, as in a power failure. */
+/** Its parent process, one that serves a connection, or all together, as in a power failure. */
 const VICTIMS = ['postmaster', 'backend', 'all processes'];
 
 export interface KillablePostgres {
@@ -77,7 +77,7 @@ export async function startKillablePostgres(
   };
 }
 
-/** Undefined if no server is running: one that ends normally removes the file. */
+/** Undefined if no server is running, because one that ends normally removes the file. */
 async function readPostmaster(directory: string): Promise<number | undefined> {
   try {
     return Number.parseInt(await readFile(join(directory, 'cluster/data/postmaster.pid'), 'utf8'), 10);

@@ -8,7 +8,7 @@ export interface Random {
   /** Throws RangeError if there is nothing to pick from. */
   pick<T>(items: readonly T[]): T;
   shuffle<T>(items: readonly T[]): T[];
-  /** An independent stream, unaffected by how many of this one's numbers are taken from now on. */
+  /** An independent stream, unaffected by how many of this one's numbers are used from now on. */
   fork(): Random;
 }
 

@@ -7,9 +7,9 @@ export interface ChaosOptions {
   /** Seed of victims, faults and uploads. The timing still depends on the machine. */
   seed: number;
   store: StoreKind;
-  /** Folder or archives of transcripts; undefined: the samples. */
+  /** Folder or archives of transcripts; undefined means the samples. */
   corpus: string | undefined;
-  /** Default: a separate PostgreSQL. */
+  /** Defaults to a separate PostgreSQL. */
   cluster?: ClusterOptions | undefined;
   /** Leaves logs and data behind. */
   keep?: boolean;

@@ -12,7 +12,7 @@ export interface RecountResult {
   stderr: string;
 }
 
-/** Runs `recount …` to its end. `launcher`: a command that runs it. */
+/** Runs `recount …` to its end. `launcher` is a command that runs it. */
 export async function runRecount(
   commandArguments: readonly string[],
   environment: Record<string, string>,

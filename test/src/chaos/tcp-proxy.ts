@@ -22,7 +22,7 @@ interface Connection {
   reset(): void;
 }
 
-/** A TCP proxy on 127.0.0.1 that passes everything on, until it is told to break or delay a connection. */
+/** A TCP proxy on 127.0.0.1 that passes everything on, until it is asked to break or delay a connection. */
 export async function startTcpProxy(): Promise<TcpProxy> {
   const connections = new Set<Connection>();
   let targetPort = 0;

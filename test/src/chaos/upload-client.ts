@@ -33,7 +33,7 @@ export interface UploadResult {
 const CHUNK_BYTES = 64 * 1024;
 const REQUEST_TIMEOUT_MS = 60_000;
 const MAX_RETRY_PAUSE_MS = 800;
-/** Statuses after which a client may retry unchanged. */
+/** Statuses where a client may retry unchanged. */
 const RETRYABLE = new Set([408, 429, 500, 502, 503, 504]);
 
 /** Uploads until it is acknowledged, or once if the plan is to give up; throws if the server rejects it permanently. */

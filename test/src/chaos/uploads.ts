@@ -52,8 +52,8 @@ export async function readTranscriptFiles(root: string): Promise<File[]> {
 }
 
 /**
- * An endless plan: the files in random order, mixed with generated sessions, which grow, come as several versions in
- * any order, and twice at once; some under a session id that the client names; some that the client gives up.
+ * An endless plan, with the files in random order, mixed with generated sessions, which grow, come as several versions
+ * in any order, and twice concurrently; some under a session id that the client names; some that the client gives up.
  */
 export function createUploadPlan(files: readonly File[], random: Random): UploadPlan {
   const waiting: Pick<PlannedUpload, 'path' | 'sessionId' | 'isOnlyVersion' | 'read'>[] = random

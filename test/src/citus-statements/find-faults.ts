@@ -23,11 +23,11 @@ const CLOCK_IN_UPSERT =
 const RETURNS_FROM_TABLE_WITHOUT_ALIAS =
   /^\s*INSERT INTO\s+\S+\s*\([^)]*\)\s*(?:SELECT|WITH)\b(?![\s\S]*\bON CONFLICT\b)[\s\S]*\bRETURNING\b/i;
 
-/** Undefined tables: temporary ones cannot be distributed. */
+/** Undefined for temporary tables, which cannot be distributed. */
 const UNDEFINED_TABLE = '42P01';
 
 const IS_QUERY = /^\s*(?:\(|select|insert|update|delete|with|merge)/i;
-/** What precedes the query of a cursor. */
+/** The text before the query of a cursor. */
 const CURSOR = /^\s*DECLARE\s[^(]*?\sCURSOR\s[^(]*?FOR\b/i;
 
 const listNodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(listNodes)];
@@ -47,7 +47,7 @@ function splitCondition(condition: string, operator: ' AND ' | ' OR '): string[]
   return [...parts, condition.slice(start)];
 }
 
-/** Whether the condition only holds for rows of one workspace. */
+/** True if the condition only holds for rows of one workspace. */
 function isOfWorkspace(condition: string): boolean {
   const alternatives = splitCondition(condition, ' OR ');
   if (alternatives.length > 1) return alternatives.every(isOfWorkspace);
@@ -67,8 +67,8 @@ function holdsWorkspace(node: PlanNode): boolean {
 }
 
 /**
- * Parts of a WITH that depend on each other, one of which changes rows. Postgres runs all on one snapshot; Citus runs
- * them one after another, so that later ones see earlier changes.
+ * Parts of a WITH that depend on each other, where one changes rows. Postgres runs all on one snapshot; Citus runs them
+ * one after another, so that later ones see earlier changes.
  */
 function listDependencies(root: PlanNode): string[] {
   const nodes = listNodes(root);
@@ -91,13 +91,13 @@ function listDependencies(root: PlanNode): string[] {
 
 export interface FaultOptions {
   distributedTables: ReadonlySet<string>;
-  /** Whether the statement may query all nodes. */
+  /** True if the statement may query all nodes. */
   asksAllNodes: boolean;
 }
 
 /**
- * What a Citus cluster would refuse in a statement or do differently from a single server, judging by Postgres's plan
- * without parameters.
+ * Parts of a statement that a Citus cluster would refuse or run differently from a single server, judging by Postgres's
+ * plan without parameters.
  */
 export async function findFaults(client: Client, statement: string, options: FaultOptions): Promise<string[]> {
   const text = statement.replace(CURSOR, '');

@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
-/** Rules that a narrow window may affect: the others have been checked in a wide one. */
+/** Rules that a narrow window may affect. The others have been checked in a wide one. */
 const RULES_OF_LAYOUT = ['target-size', 'scrollable-region-focusable', 'button-name', 'link-name', 'label', 'tabindex'];
 
 const OPEN_PAGES = {
@@ -47,7 +47,7 @@ const OPEN_PAGES = {
 };
 
 const isNight = process.env.RECOUNT_TEST_STAGE === 'night';
-/** Views of a page consist of the same elements in the same colours: by day only one of each is looked at again. */
+/** Views of a page consist of the same elements in the same colours. By day only one of each is looked at again. */
 const isFirstOf = (path: string, paths: readonly string[]): boolean =>
   paths.find((other) => other.split('?', 1)[0] === path.split('?', 1)[0]) === path;
 

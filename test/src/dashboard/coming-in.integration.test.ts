@@ -63,7 +63,7 @@ describe.skipIf(executablePath === undefined)('new transcripts in a browser', ()
     await story.waitFor({ state: 'detached' });
     await overview.locator('.turn-prompt').first().waitFor();
     await overview.locator('.turn').getByText('Fertig').first().waitFor();
-    // The earlier connection brought all of it; at most one more, for the page of the session with figures.
+    // The earlier connection delivered everything; at most one more, for the page of the session with figures.
     expect(requests.filter((url) => url.includes('/events')).length).toBeLessThanOrEqual(1);
   });
 

@@ -83,7 +83,7 @@ async function expectHeader(page: Page, session: SessionDetail): Promise<void> {
 }
 
 /**
- * Scrolls down the conversation with everything expanded, like a reader: each turn is there, and calls have their
+ * Scrolls down the conversation with everything expanded, like a reader. Each turn is there, and calls have their
  * results.
  */
 async function readConversation(page: Page, session: SessionDetail): Promise<void> {
@@ -107,7 +107,7 @@ async function readConversation(page: Page, session: SessionDetail): Promise<voi
     .waitFor();
 }
 
-// In this order: the last one shares and deletes what the first one has dropped into the dashboard.
+// In this order, because the last one shares and deletes what the first one has dropped into the dashboard.
 const inOrder = { shuffle: false };
 describe.skipIf(executablePath === undefined || corpus === undefined)('real transcripts in a browser', inOrder, () => {
   it('are ingested from dropped archives, and one session of each agent is found, opened and read', async () => {
@@ -165,7 +165,7 @@ describe.skipIf(executablePath === undefined || corpus === undefined)('real tran
     await page.locator('.turn .tool').first().waitFor();
   });
 
-  it('are shared with somebody without a key, and deleted for everybody', async () => {
+  it('are shared with a person without a key, and deleted for everyone', async () => {
     const { api } = dashboard;
     const session = (await listLongest()).at(-1);
     if (session === undefined) throw new Error('There is no session');

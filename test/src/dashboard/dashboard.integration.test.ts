@@ -123,7 +123,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await page.keyboard.press('/');
     const field = page.getByRole('combobox', { name: 'Search or go to' });
     await field.waitFor();
-    // The test's own clock: typing takes no time on a busy machine either.
+    // The test's own clock, so typing takes no time on a busy machine either.
     await page.clock.install();
     await field.pressSequentially('invoice');
     expect(searches).toEqual([]);
@@ -203,7 +203,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await printable.locator('article').first().waitFor();
     await printable.emulateMedia({ media: 'print' });
     const { turns } = await ask<Outline>(`/v1/sessions/${SESSION}/outline`);
-    // Those of sub-agents are in sections of their own.
+    // Those of sub-agents are in separate sections.
     expect(await printable.locator('main > article:visible').count()).toBe(turns.length);
     await page.emulateMedia({ media: 'print' });
     await page.locator('.print-note').waitFor();

@@ -27,7 +27,7 @@ const UNITS_PER_USD = 1e10;
 
 /** A viewer, and one of their days with its start and end. */
 type Viewer = readonly [timeZone: string, locale: string, day: string, from: string, to: string];
-/** Berlin's days are those on which clocks change. */
+/** Berlin's days are those when clocks change. */
 const VIEWERS: readonly Viewer[] = [
   ['UTC', 'en-US', '2026-10-25', '2026-10-25T00:00:00Z', '2026-10-26T00:00:00Z'],
   ['Europe/Berlin', 'de-DE', '2026-10-25', '2026-10-25T00:00:00+02:00', '2026-10-26T00:00:00+01:00'],
@@ -38,7 +38,7 @@ const VIEWERS: readonly Viewer[] = [
 ];
 
 /**
- * Each for two viewers by day, the first and one other: the zone is a parameter of every report alike, and
+ * Each for two viewers by day, the first and one other. The zone is a parameter of every report alike, and
  * test/src/fleet asks each in four. At night all for all.
  */
 const selectBreakdowns = ([zone, , date]: Viewer): readonly BreakdownUnderTest[] => {
@@ -62,7 +62,7 @@ beforeAll(async () => {
 afterEach(() => dashboard?.closePages());
 afterAll(() => dashboard?.close());
 
-/** Rows that share a name, as those of several projects do, in one order. */
+/** Rows that share a name, as several projects do, in one order. */
 const toRowKey = (name: string | null, figures: readonly ShownFigure[]): string =>
   JSON.stringify([name, ...figures.map(({ value }) => (value === null ? null : Number(value.toPrecision(12))))]);
 
@@ -143,7 +143,7 @@ async function expectOverview(page: Page, timeZone: string, text: LocaleText): P
   const days = listDays(rows);
   const expectedBars = toParts(days.map((day) => toCost(byDay.get(day))));
   await expect.poll(() => readBars(page)).toEqual(expectedBars);
-  // What one reads of a day: the one that was dearest.
+  // The day to read, which is the most expensive one.
   const [dearest] = rows.toSorted((a, b) => toCost(b) - toCost(a));
   const chart = page.locator('.usage-chart svg');
   const { width = 0, height = 0 } = (await chart.boundingBox()) ?? {};

@@ -1,4 +1,4 @@
-/** Runs where it should not: each payload says which one it was. */
+/** Runs where it should not. Each payload says which one it was. */
 const run = (name: string): string => `window.hostile=(window.hostile||'')+'${name};'`;
 
 /** For names that are no part of a transcript. */
@@ -7,7 +7,7 @@ export const HOSTILE_CODE = `<img src=x onerror="${run('name')}">`;
 const ELSEWHERE = 'http://elsewhere.invalid';
 const ESC = '\u001b';
 
-/** What a text could hold to be run, to ask another server, or to look like something else. */
+/** Content of a text to be run, to ask another server, or to look like something else. */
 export const PAYLOADS = [
   `<script>${run('script')}</script>`,
   `<img src=x onerror="${run('img')}">`,
@@ -122,7 +122,10 @@ export function toHostileTranscript(sessionId: string): string {
   return `${lines.map((each) => JSON.stringify(each)).join('\n')}\n`;
 }
 
-/** A Claude Code session that has the payload for every name: title, project, branch, version, model, tools, files, skill, and so on. */
+/**
+ * A Claude Code session that has the payload for every name, such as title, project, branch, version, model, tools,
+ * files, skill, and so on.
+ */
 export function toHostileNames(sessionId: string, payload: string): string {
   let number = 0;
   const common = { sessionId, cwd: `/home/${payload}`, gitBranch: payload, version: payload };

@@ -116,7 +116,7 @@ describe.skipIf(executablePath === undefined)('hostile transcripts in a browser'
         await expectHarmless(page, each);
       }
     }
-    // As it is opened from a disk: without the server's headers.
+    // As it is opened from a disk, without the server's headers.
     const saved = await dashboard.api.fetch(`/v1/sessions/${HOSTILE}/document`);
     await page.setContent(await saved.text());
     await page.locator('article').first().waitFor();

@@ -1,4 +1,7 @@
-/** Figures as a browser of a language should print them, by rules of this file's own: the test of `apps/web/src/format` as it is shown. */
+/**
+ * Figures as a browser of a language should print them, by separate rules of this file. This is the test of
+ * `apps/web/src/format` as it is shown.
+ */
 export interface LocaleText {
   count(value: number | null): string;
   /** Two decimals; four below a dollar. */

@@ -31,7 +31,7 @@ export async function uploadSamples(api: TestApi): Promise<void> {
   await indexWaitingSessions(api.database);
 }
 
-/** A link to the session for whoever has it. */
+/** A link to the session for anyone who has it. */
 export async function shareSession(api: TestApi, sessionId: string): Promise<NewShare> {
   const headers = { 'content-type': 'application/json' };
   const body = JSON.stringify({ expires_in_days: 1 });

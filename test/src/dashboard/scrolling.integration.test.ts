@@ -8,13 +8,13 @@ import { type Dashboard, startDashboard } from './start-dashboard.ts';
 const executablePath = findBrowser();
 const MESSAGES = 50_000;
 const SESSIONS = 100_000;
-/** More than the API's pages have: it is the table that is tested. */
+/** More than the API's pages have, because it is the table that is tested. */
 const SESSIONS_PER_PAGE = 5000;
 /** Enough that no trace reaches their end. */
 const FEW_MESSAGES = 5000;
 const FRAMES = 120;
 const TRACES = 3;
-/** A frame's cost with many rows ÷ with few: at most this, as it must not depend on the rows out of sight. */
+/** A frame's cost with many rows ÷ with few. It is at most this, as it must not depend on the rows out of sight. */
 const MAX_RATIO = 3;
 
 let dashboard: Dashboard;
@@ -109,7 +109,7 @@ describe.skipIf(executablePath === undefined)('scrolling', () => {
     await page.locator('.body [role=row]').first().waitFor();
     const table = page.locator('.data-table');
     const firstPageFrameMs = await measureFrames(page, '.data-table', 150);
-    // To the end of what is loaded, as one drags the scrollbar: the next ones come.
+    // To the end of what is loaded, as one drags the scrollbar. The next ones come.
     while (count < SESSIONS) {
       await table.evaluate((element) => element.scrollTo(0, element.scrollHeight));
       await page.evaluate('new Promise(requestAnimationFrame)');

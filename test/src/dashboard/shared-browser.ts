@@ -8,10 +8,10 @@ export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
 /** A document that runs nothing, and has the storage of its origin. */
 const BLANK_PATH = '/favicon.svg';
-/** What tests listen to. */
+/** Events that tests listen to. */
 const EVENTS = ['console', 'dialog', 'download', 'pageerror', 'popup', 'request', 'response'] as const;
 
-/** How a page is shown, and what its browser knows: nothing by default. */
+/** The appearance of a page, and the state of its browser, which is nothing by default. */
 export interface PageOptions {
   locale?: string;
   timezoneId?: string;

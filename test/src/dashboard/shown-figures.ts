@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { type FigureKind, type LocaleText, withPlainSpaces } from './locale-text.ts';
 
-/** A figure on a page: its exact value, null if unknown, and its text. */
+/** A figure on a page, with its exact value, null if unknown, and its text. */
 export interface ShownFigure {
   value: number | null;
   text: string;
@@ -14,7 +14,7 @@ export interface ShownRow {
   figures: ShownFigure[];
 }
 
-/** Run in the page: what an element shows. */
+/** Run in the page, to read what an element shows. */
 export const FIGURE = `(element) => ({
   value: element.matches('data') ? Number(element.getAttribute('value')) : null,
   text: element.textContent,

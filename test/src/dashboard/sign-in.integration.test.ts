@@ -11,7 +11,7 @@ import { readSignedInUrl } from './sign-in.ts';
 const executablePath = findBrowser();
 const WAIT_MS = 60_000;
 
-/** What the page of another program on this host requests from its own server, and from recount. */
+/** The requests of another program's page on this hostfrom its own serverand from recount. */
 const PATHS = [
   '/',
   '/v1',
@@ -69,7 +69,7 @@ describe.skipIf(executablePath === undefined)('another program on this host', ()
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: new URL(signedIn).pathname });
     expect(cookie?.value).toMatch(/^rks_/);
 
-    // Its page is the same site: the browser sends it, and its requests to recount, the cookies of this host.
+    // Its page is the same site, so the browser sends it, and its requests to recount, the cookies of this host.
     const page = await context.newPage();
     await page.goto(thiefUrl);
     for (const path of PATHS) await page.goto(thiefUrl + path);
@@ -129,7 +129,7 @@ describe.skipIf(executablePath === undefined)('another program on this host', ()
   it('does not act with the page that it knows, from its own origin', async () => {
     const context = await browser.newContext();
     const signedIn = await readSignedInUrl(await signInByHand(context));
-    // As if it had read the secret from the log of a proxy: the browser adds the cookie to its requests.
+    // As if it had read the secret from the log of a proxy. The browser adds the cookie to its requests.
     const page = await context.newPage();
     await page.goto(thiefUrl);
     const statuses = await page.evaluate<string[]>(`Promise.all(

@@ -6,7 +6,7 @@ const PAGE_KEY = 'recount-page';
 
 export type StorageState = Exclude<NonNullable<BrowserContextOptions['storageState']>, string>;
 
-/** What a browser keeps after signing in to the server at this URL. */
+/** The state of a browser after signing in to the server at this URL. */
 export async function signIn(url: string, key: string): Promise<StorageState> {
   const response = await fetch(`${url}/v1/sign-in`, { method: 'POST', headers: { authorization: `Bearer ${key}` } });
   if (!response.ok) throw new Error(`Signing in was answered ${response.status}`);
@@ -28,7 +28,7 @@ export async function signInPage(page: Page, url: string, key: string): Promise<
   await page.evaluate(`localStorage.setItem('${PAGE_KEY}', '${value}')`);
 }
 
-/** Where a page of the dashboard sends its requests. */
+/** The target of the requests of a dashboard's page. */
 export async function readSignedInUrl(page: Page): Promise<string> {
   const secret = await page.evaluate<string>(`localStorage.getItem('${PAGE_KEY}')`);
   return `${new URL(page.url()).origin}/signed-in/${secret}`;

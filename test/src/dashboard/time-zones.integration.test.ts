@@ -34,7 +34,7 @@ describe.skipIf(executablePath === undefined)('figures when clocks change', () =
     ['Pacific/Auckland', '2025-09-28', 23],
     ['Pacific/Auckland', '2026-04-05', 25],
     ['Asia/Kolkata', '2026-03-08', 24],
-  ])('are those of the day in %s on %s, of %i hours', async (timezoneId, day, hours) => {
+  ])('show the day in %s on %s, of %i hours', async (timezoneId, day, hours) => {
     const page = await dashboard.open(`/?from=${day}&to=${day}&step=hour`, { timezoneId });
     await page.locator('.legend li').first().waitFor();
     const figures = await page

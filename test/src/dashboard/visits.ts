@@ -5,10 +5,10 @@ import type { Dashboard } from './start-dashboard.ts';
 
 const isNight = process.env.RECOUNT_TEST_STAGE === 'night';
 
-/** What a complete page contains, or the steps that complete it. */
+/** The content of a complete page, or the steps that complete it. */
 type Ready = string | ((page: Page) => Promise<void>);
 
-/** Every page and every view of one, by path: tests that visit them fail if one is missing here. */
+/** Every page and every view of one, by path. Tests that visit them fail if one is missing here. */
 export const VISITS: Readonly<Record<string, Ready>> = {
   '/': '.legend li',
   '/?period=all&metric=tokens&by=project': '.legend li',
@@ -72,7 +72,7 @@ export async function visit({ api }: Dashboard, page: Page, path: string, ready:
 async function followLink(page: Page, path: string): Promise<void> {
   const underWay = new Set<Request>();
   const begin = (request: Request) => {
-    // What runs now comes in a stream without an end.
+    // Running sessions come in a stream without an end.
     if (/\/v1\/(?!live)/.test(request.url())) underWay.add(request);
   };
   const end = (request: Request) => void underWay.delete(request);

@@ -6,7 +6,7 @@ const IDLE_MS = 5 * 60_000;
 
 const toCost = ({ responses }: SessionFact): number | null => toKnownUnits(responses);
 const listCosts = (sessions: readonly SessionFact[]): number[] => sessions.flatMap((session) => toCost(session) ?? []);
-/** Null if there are some but none is known. */
+/** Null if there are some but none has a value. */
 const sumKnown = (all: readonly unknown[], known: readonly number[]): number | null =>
   all.length > 0 && known.length === 0 ? null : sum(known, (units) => units);
 const toSessionTokens = ({ responses }: SessionFact): number => sum(responses, toTokens);

@@ -35,7 +35,7 @@ export const listOwn = (facts: FleetFacts): Copy[] => listCopies(facts).filter((
 export const toTokens = ({ usage }: ResponseFact): number =>
   usage.input + usage.output + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h;
 
-/** Cost of those that have a price: null if there are some but none has one. */
+/** Cost of those that have a price; null if there are some but none has one. */
 export const toKnownUnits = (responses: readonly ResponseFact[]): number | null =>
   responses.length > 0 && responses.every(isUnpriced) ? null : sum(responses, ({ costs }) => sumUnits(costs));
 
@@ -139,7 +139,7 @@ export function expectModels(facts: FleetFacts, question: Question): Report {
   return { rows, totals: { models: rows.length, sessions, ...figures } };
 }
 
-/** Blocks of five hours: each from the full hour of the first response after the end of the previous one. */
+/** Blocks of five hours, each from the full hour of the first response after the end of the previous one. */
 export function expectBlocks(facts: FleetFacts, nowMs: number): Report {
   const own = listOwn(facts).sort((a, b) => a.atMs - b.atMs);
   const blocks: { startMs: number; copies: Copy[] }[] = [];

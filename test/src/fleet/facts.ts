@@ -98,7 +98,7 @@ export interface SessionFact {
   reportedUnits: number | null;
 }
 
-/** What a generated fleet of transcripts is known to contain. */
+/** The facts that a generated fleet of transcripts contains. */
 export interface FleetFacts {
   responses: ResponseFact[];
   toolCalls: ToolCallFact[];

@@ -11,7 +11,7 @@ import { pino } from 'pino';
 import type { FleetFile } from './facts.ts';
 
 const WORKSPACE = '01J00000000000000000000001';
-/** The API's current time: in the middle of the fleet. */
+/** The API's current time, in the middle of the fleet. */
 export const NOW_MS = Date.parse('2026-10-25T01:30:00Z');
 const MAX_BYTES = 64 * 1024 * 1024;
 

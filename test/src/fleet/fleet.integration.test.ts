@@ -23,7 +23,7 @@ const BERLIN = 'Europe/Berlin';
 const KATHMANDU = 'Asia/Kathmandu';
 const ST_JOHNS = 'America/St_Johns';
 
-/** Questions that most reports are asked, also as a query. The dates are those of clock changes. */
+/** Questions for most reports, also as a query. The dates are days of clock changes. */
 const QUESTIONS: readonly (Omit<Question, 'groupBy'> & { query: Record<string, string> })[] = [
   { timeZone: 'UTC', query: {} },
   { timeZone: BERLIN, query: { time_zone: BERLIN } },
@@ -205,7 +205,7 @@ function sortRows(rows: readonly object[]): object[] {
   return rows.map(withoutRounding).sort((a, b) => (toKey(a) < toKey(b) ? -1 : 1));
 }
 
-/** Means are not sums: their last digit depends on how they are divided. */
+/** Means are not sums. Their last digit depends on how they are divided. */
 function withoutRounding<Value extends object>(value: Value): Value {
   return JSON.parse(JSON.stringify(value), (key, each) =>
     key === 'mean' && typeof each === 'number' ? Number(each.toPrecision(12)) : each,

@@ -93,7 +93,7 @@ function work(builder: TranscriptBuilder, random: Random, turns: number): void {
   for (let turn = 0; turn < turns; turn++) {
     builder.wait(random.pick([1_500, 20_000, 5 * MINUTE_MS, 5 * MINUTE_MS + 1, 47 * MINUTE_MS, 3 * HOUR_MS]));
     builder.prompt(`Please look at part ${turn}.`);
-    // A prompt that is never answered, because the user goes on typing.
+    // A prompt that is never answered, because the user continues typing.
     if (random.between(0, 7) === 0) continue;
     builder.wait(random.between(900, 30_000));
     respond(builder, random);
@@ -131,7 +131,7 @@ function pickUsage(random: Random): PlannedUsage {
   };
 }
 
-/** A session, a fork of it, a fork of that, and a second fork: all link the same pull request. */
+/** A session, a fork of it, a fork of that, and a second fork. All link the same pull request. */
 function planFamily({ random, ledger, nextPlan }: Shop): TranscriptBuilder[] {
   const origin = createTranscriptBuilder(ledger, nextPlan(Date.parse('2026-03-29T00:30:00.000Z')));
   work(origin, random, 4);
@@ -147,7 +147,7 @@ function planFamily({ random, ledger, nextPlan }: Shop): TranscriptBuilder[] {
   return family;
 }
 
-/** A session with sub-agents in files of their own, in progress lines, and in both. */
+/** A session with sub-agents in separate files, in progress lines, and in both. */
 function planSubagents({ random, ledger, nextPlan }: Shop): TranscriptBuilder[] {
   const parent = createTranscriptBuilder(ledger, nextPlan(Date.parse('2026-10-25T00:40:00.000Z')));
   const children = ['explore', 'review'].map((type, index) => {

@@ -80,7 +80,7 @@ export function toRetryLine(status: number, retryInMs: number, retryAttempt: num
   return { type: 'system', subtype: 'api_error', level: 'error', ...retry };
 }
 
-/** What the agent writes instead of an answer when the API has failed for good. */
+/** The line of an agent instead of an answer when the API has failed permanently. */
 export function toApiErrorLine(id: unknown, status: number): Line {
   return {
     type: 'assistant',

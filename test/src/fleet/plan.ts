@@ -24,7 +24,7 @@ export interface PlannedTool {
   input: Record<string, unknown>;
   /** Facts that follow from the input. */
   facts?: Partial<Pick<ToolCallFact, 'mcpServer' | 'program' | 'filePath' | 'subagentType' | 'skill'>>;
-  /** Undefined: no result ever comes. */
+  /** Undefined means that no result ever comes. */
   result?: { text: string; afterMs: number; isError?: boolean; isDenied?: boolean; agentId?: string };
 }
 

@@ -3,14 +3,14 @@ import { priceByHand } from './known-prices.ts';
 import { type Line, toUuid } from './lines.ts';
 import type { FleetLedger, PlannedResponse, SessionPlan } from './plan.ts';
 
-/** What has been written of a transcript so far, and the facts about its session. */
+/** The written part of a transcript, and the facts about its session. */
 export interface SessionState {
   lines: Line[];
   nowMs: number;
   previousUuid: string | null;
   awaitsAnswer: boolean;
   responses: Set<ResponseFact>;
-  /** Pull requests already linked by a line: further links add nothing. */
+  /** Pull requests already linked by a line. Further links add nothing. */
   linkedUrls: Set<string>;
   fact: Pick<SessionFact, 'messages' | 'toolUseCount' | 'promptCount' | 'turnCount' | 'reportedUnits'>;
 }
@@ -37,7 +37,7 @@ export function copyState(state: SessionState): SessionState {
   };
 }
 
-/** The session's id in the warehouse: a sub-agent's is made from its parent's and its own. */
+/** The session's id in the warehouse. A sub-agent's is made from its parent's and its own. */
 export const toSessionId = ({ sessionId, agentId, parentId }: SessionPlan): string =>
   agentId === undefined ? sessionId : `${parentId}:${agentId}`;
 

@@ -11,7 +11,7 @@ interface StartedCall {
 }
 
 /**
- * Writes an API response as streaming leaves it: one line for each block, only the last of which has the final count;
+ * Writes an API response as streaming leaves it, with one line for each block, where only the last has the final count;
  * then the results of its tools.
  */
 export function writeResponse(
@@ -55,7 +55,7 @@ export function writeResponse(
     state.fact.toolUseCount++;
     calls.push({ tool, fact: call });
   }
-  // The documented estimate: four bytes a token, and no less than the placeholder.
+  // The documented estimate of four bytes a token, and no less than the placeholder.
   if (isUnfinalised) fact.estimatedOutput = Math.max(usage.output, Math.floor(writtenBytes / 4));
   for (const call of calls) writeResult(state, scribe, call, isSidechain);
 }

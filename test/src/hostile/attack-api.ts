@@ -20,7 +20,7 @@ const MEBIBYTE = 1024 ** 2;
 /** Duration of a slow upload. */
 const TRICKLE_MS = 2000;
 
-/** Sends an API of its own what no client should, and checks that it refuses, keeps answering and stays small. */
+/** Sends a separate API what no client should, and checks that it refuses, keeps answering and stays small. */
 export async function attackApi({
   uploads,
   damagedBodies,
@@ -73,7 +73,7 @@ async function post(api: ApiProcess, body: Buffer | Readable, headers: Record<st
   } as RequestInit);
 }
 
-/** More concurrent slow uploads than allowed: some are accepted, the others are told to come back. */
+/** More concurrent slow uploads than allowed. Some are accepted, the others are asked to come back. */
 function sendTooMany(uploads: number): Attack {
   return async (api, count, violations) => {
     const send = async (index: number): Promise<void> => {
@@ -144,7 +144,7 @@ function damage(bytes: Buffer, random: Random): Buffer {
 
 const CONNECTIONS = 300;
 
-/** Connections that send half a request and nothing more, or close their side: others are still answered. */
+/** Connections that send half a request and nothing more, or close their side. Others are still answered. */
 const holdConnections: Attack = async (api, count) => {
   const beginnings = [
     '',

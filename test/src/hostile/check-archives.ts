@@ -30,7 +30,7 @@ export async function checkManyMembers(kind: 'tar' | 'zip', memberCount: number)
   });
 }
 
-/** One more member than allowed: earlier ones are read, followed by an error that says so. */
+/** One more member than allowed. Earlier ones are read, followed by an error that says so. */
 export async function checkTooManyMembers(kind: 'tar' | 'zip', maxArchiveEntries: number): Promise<ArchiveCheck> {
   return await inTemporaryFolder(async (folder) => {
     const path = join(folder, kind === 'tar' ? 'many.tar.gz' : 'many.zip');
@@ -62,7 +62,7 @@ export async function checkBombs(decodedBytes: number): Promise<ArchiveCheck[]> 
   return checks;
 }
 
-/** 500 times the 256 KiB that are read at once, plus one chunk. */
+/** 500 times the 256 KiB that are read at a time, plus one chunk. */
 const MAX_DECODED_BYTES = 501 * 256 * 1024;
 
 async function readThrough(path: string, limits: { maxArchiveEntries?: number } = {}): Promise<ArchiveCheck> {

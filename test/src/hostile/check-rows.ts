@@ -43,7 +43,7 @@ export interface RowChecker {
 }
 
 /**
- * Checks what must hold for the rows of any input: figures are counts, keys exist and can be indexed, Postgres accepts
+ * Checks what must hold for the rows of any input. Figures are counts, keys exist and can be indexed, Postgres accepts
  * texts, totals are the sums of the rows. Throws an Error that names the field, not its value.
  */
 export function createRowChecker(): RowChecker {

@@ -132,7 +132,7 @@ function createLiveReaders(): { push(chunk: Buffer): void; finish(): number } {
   let eventCount = 0;
   const take = (events: readonly object[]): void => {
     eventCount += events.length;
-    // Consumers serialize them: this throws for one that is nested too deep.
+    // Consumers serialize them, and this throws for one that is nested too deep.
     for (const event of events) JSON.stringify(event);
   };
   return {

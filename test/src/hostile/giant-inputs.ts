@@ -22,7 +22,7 @@ export async function checkGiantTranscript(targetBytes: number): Promise<GiantCh
 }
 
 /**
- * One line of this many bytes between two others: the parser cuts it but counts its usage, and the live view leaves it
+ * One line of this many bytes between two others. The parser cuts it but counts its usage, and the live view leaves it
  * out.
  */
 export async function checkGiantLine(lineBytes: number): Promise<GiantCheck> {

@@ -1,6 +1,9 @@
 const NESTING = 100_000;
 
-/** JSON to replace any value: out of range, of the wrong type, named like a prototype, as large as is plausible. */
+/**
+ * JSON to replace any value, which is out of range, of the wrong type, named like a prototype, as large as is
+ * plausible.
+ */
 export const HOSTILE_VALUES: readonly Buffer[] = [
   '1e400',
   '-1e400',
@@ -55,8 +58,8 @@ export const LARGE_HOSTILE_VALUES: readonly Buffer[] = [
 ].map((text) => Buffer.from(text));
 
 /**
- * Inserted right after an opening brace: names that mean something to JavaScript, and names that the object already
- * has.
+ * Inserted right after an opening brace. They are names that mean something to JavaScript, and names that the object
+ * already has.
  */
 export const HOSTILE_MEMBERS: readonly Buffer[] = [
   '"__proto__":{"type":"user","polluted":1},',

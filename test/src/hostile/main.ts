@@ -27,7 +27,7 @@ Sections: ${Object.keys(SECTIONS).join(', ')}. Default: all.
 const MODES: readonly RedactionMode[] = ['off', 'rows', 'rows-and-raw'];
 /** A section that takes longer hangs. */
 const SECTION_TIMEOUT_MS = 60 * 60_000;
-/** The flags of `recount`: a larger young generation would keep more garbage than what is measured. */
+/** The flags of `recount`. A larger young generation would keep more garbage than what is measured. */
 const NODE_OPTIONS = ['--max-semi-space-size=8'];
 const RESULT_MARK = 'result of the section: ';
 

@@ -32,9 +32,8 @@ const LIVE_LINE_BYTES = 9 * 1024 * 1024;
 const STREAMS_AT_ONCE = 40;
 
 /**
- * Uploads every case, and streams as much of it as a live stream reads, alone and many times at once, to an API and a
- * worker that just started. `only` is a text in the names of the measures:
- * throws if none has it.
+ * Uploads every case, and streams the part that a live stream reads, alone and many times concurrentlyto an API and a
+ * worker that just started. `only` is a text in the names of the measures; it throws if none has it.
  */
 export async function measureMemory(
   cases: readonly MemoryCase[],
@@ -125,7 +124,7 @@ async function upload(api: ApiProcess, each: MemoryCase, session: string) {
   return { bytes, sentBytes };
 }
 
-/** Each is a session of its own; the first has the name that is waited for. */
+/** Each is a separate session; the first has the name that is waited for. */
 async function streams(api: ApiProcess, each: MemoryCase, session: string) {
   const part = { ...each, lineBytes: each.lineBytesOfMany ?? each.lineBytes };
   const sent = await Promise.all(
@@ -137,7 +136,7 @@ async function streams(api: ApiProcess, each: MemoryCase, session: string) {
   return { bytes, sentBytes: bytes };
 }
 
-/** As senders do: a stream that finds no room continues later, where its stored bytes end. */
+/** As senders do. A stream that finds no room continues later, where its stored bytes end. */
 async function stream(api: ApiProcess, each: MemoryCase, session: string) {
   const name = newTestStreamId();
   const part = { ...each, lineBytes: Math.min(each.lineBytes, LIVE_LINE_BYTES) };
@@ -170,7 +169,7 @@ async function sendRest(
   return { status: (await live.answer).status, bytes };
 }
 
-/** Bytes of a stream that are stored: none, if it was refused before it began. */
+/** Bytes of a stream that are stored, which is none if it was refused before it began. */
 async function readOffset(api: ApiProcess, session: string, name: string): Promise<number> {
   const response = await fetch(`${api.url}/v1/sessions/${session}/live?stream=${name}`, {
     method: 'HEAD',

@@ -1,11 +1,11 @@
 import { createRandom } from '../chaos/random.ts';
 
-/** A transcript that is to cost as much memory as possible: lines that repeat one part. */
+/** A transcript that is to cost as much memory as possible, with lines that repeat one part. */
 export interface MemoryCase {
   name: string;
   /** Of the format; the default is Claude Code's. */
   agent?: string;
-  /** Beginning of a line, after which the part is repeated. */
+  /** Beginning of a linebefore the part is repeated. */
   before: string;
   /** `§` becomes another number each time. */
   part: string;
@@ -15,7 +15,7 @@ export interface MemoryCase {
   lineBytes: number;
   /** Lines before the first of them. */
   head?: string;
-  /** Also sent as many live streams at once, with lines of so many bytes. */
+  /** Also sent as many concurrent live streams, with lines of this many bytes. */
   lineBytesOfMany?: number;
 }
 
@@ -36,7 +36,7 @@ const PARTS: Readonly<Record<string, string>> = {
   'short texts': '"§",',
 };
 
-/** Places in a line of Claude Code in which foreign JSON lies, and the places of other agents. */
+/** Places in a line of Claude Code that hold foreign JSON, and the places of other agents. */
 const PLACES: Readonly<Record<string, Pick<MemoryCase, 'before' | 'after' | 'agent' | 'head'>>> = {
   content: { before: '{"type":"user","sessionId":"S","message":{"content":[', after: '0]}}\n' },
   'a tool input': {
@@ -143,7 +143,7 @@ function toTextPlace(begin: string): Pick<MemoryCase, 'before' | 'after'> {
   return { before: `{"type":"user","sessionId":"S","message":{"content":"${begin}`, after: '"}}\n' };
 }
 
-/** All fixed cases, and as many random ones: parts of JSON in random order at random places. */
+/** All fixed cases, and as many random ones, with parts of JSON in random order at random places. */
 export function toMemoryCases(seed: number, randomCases: number): MemoryCase[] {
   const random = createRandom(seed);
   const sizes = { lines: 1, lineBytes: LINE_BYTES };
@@ -178,7 +178,7 @@ function place(name: string): Pick<MemoryCase, 'before' | 'after' | 'agent' | 'h
   return PLACES[name] ?? { before: '', after: '\n' };
 }
 
-/** The transcript's bytes. Its last line is a message of its own, which must be read whatever comes before it. */
+/** The transcript's bytes. Its last line is a separate message, which must be read whatever comes before it. */
 export function* toTranscript(each: MemoryCase, session: string): Generator<Buffer> {
   let count = 0;
   const fill = (text: string): string =>

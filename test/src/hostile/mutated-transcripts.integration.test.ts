@@ -120,7 +120,7 @@ describe('a backfill of bombs', () => {
       const report = await runBackfill({ target }, readSources([folder]), { waitsForIngestion: false });
       expect(report).toMatchObject({ ingested: 0, queued: 0, skippedByReason: { binary: 4, 'not-a-transcript': 1 } });
       const failed = new Set(report.failures.map(({ location }) => location.slice(folder.length + 1).split('!')[0]));
-      // The others begin with zeros: they are skipped as binary, undecoded.
+      // The others begin with zeros, so they are skipped as binary, undecoded.
       expect([...failed].sort()).toEqual(['bomb.tar.gz', 'bomb.tar.zst', 'honest.zip', 'lying.zip']);
       for (const { reason } of report.failures)
         expect(reason).toMatch(/decodes to more than|longer than it says|larger than \d+ bytes/);
@@ -132,7 +132,7 @@ describe('a backfill of bombs', () => {
 
 const LINE_FEED = Buffer.from('\n');
 
-/** Incompressible text with three bytes for each character: the hardest for an index. */
+/** Incompressible text with three bytes for each character, which is the hardest for an index. */
 function toRandomText(random: Random, length: number): string {
   return Array.from({ length }, () => String.fromCharCode(random.integer(0x4e00, 0x9fff))).join('');
 }

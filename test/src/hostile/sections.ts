@@ -43,7 +43,7 @@ const MAX_CHUNK_MS = 10_000;
 
 const toRate = (bytes: number, seconds: number): string => `${(bytes / seconds / MEBIBYTE).toFixed(0)} MiB/s`;
 
-/** By name, in the order in which they are run. */
+/** By name, in the order of their runs. */
 export const SECTIONS: Readonly<Record<string, Section>> = {
   'mutated lines': { maxRssBytes: 800 * MEBIBYTE, run: runMutations },
   'giant transcript': {
@@ -69,7 +69,7 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   },
   bombs: { maxRssBytes: 500 * MEBIBYTE, run: async () => toArchiveResult(await checkBombs(4 * GIBIBYTE)) },
   api: { maxRssBytes: 400 * MEBIBYTE, run: runApiAttack },
-  // What docker-compose.yml gives a worker.
+  // The resources that docker-compose.yml gives a worker.
   memory: { maxRssBytes: GIBIBYTE, run: runMemory },
 };
 

@@ -14,7 +14,7 @@ const MAX_TRANSCRIPT_BYTES = 4_000_000;
 const GENERATED_BYTES = 2_000_000;
 
 /**
- * Lines to mutate: from an invented transcript, the streams of three agents, and, if it exists, those archives of the
+ * Lines to mutate, from an invented transcript, the streams of three agents, and, if it exists, those archives of the
  * corpus that are small enough. At most `maxBytes`.
  */
 export async function readSeedLines(
@@ -51,7 +51,7 @@ function splitLines(bytes: Buffer): Buffer[] {
   return lines.filter((_line, index) => index % step === 0);
 }
 
-/** Kinds of lines that only running agents write: the live readers know all of them, the parser some. */
+/** Kinds of lines that only running agents write. The live readers know all kinds, the parser some. */
 const STREAM_LINES: readonly object[] = [
   { type: 'system', subtype: 'init', session_id: 's', tools: ['Read'], model: 'claude-opus-4-8', cwd: '/srv' },
   {

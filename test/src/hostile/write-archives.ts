@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createGzip, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib';
 
-/** What a member is, which decides its outcome. */
+/** The kind of a member, which decides its outcome. */
 export type MemberKind =
   | 'plain'
   | 'climbing'
@@ -58,7 +58,7 @@ function* toMembers(count: number): Generator<Member> {
   }
 }
 
-/** How many of the members that `writeTar` and `writeZip` write are transcripts. */
+/** The number of members that `writeTar` and `writeZip` write that are transcripts. */
 export function countTranscriptMembers(count: number): number {
   const kinds: readonly MemberKind[] = ['plain', 'climbing', 'absolute'];
   const positions = kinds.map((kind) => KINDS.indexOf(kind));
@@ -159,7 +159,7 @@ interface ZipEntry {
   name: string;
   mode: number;
   offset: number;
-  /** As stored in the archive: shorter than `content` if it is deflated. */
+  /** As stored in the archive, which is shorter than `content` if it is deflated. */
   data: Buffer;
   content: Buffer;
   declaredSizeBytes?: number;

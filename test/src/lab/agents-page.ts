@@ -18,11 +18,11 @@ const NOT_TRIED = '## Not tried';
 const MAX_LINES = 3;
 
 export interface PageInput {
-  /** The page as it is: rows of agents that were not run stay. */
+  /** The page as it is. Rows of agents that were not run stay. */
   previous: string | undefined;
   results: readonly AgentResult[];
   situations: readonly { id: string; label: string }[];
-  /** Reasons by agent and situation, those of programs that were not run included. */
+  /** Reasons by agent and situation, including programs that were not run. */
   notTried: readonly { label: string; what: string; reason: string }[];
   /** \`2026-11-27\` */
   date: string;

@@ -35,7 +35,7 @@ export function compareLive(
       if (text !== '' && count !== 1)
         texts.push(`${start}: text of answer ${number} to ${marker} is shown ${count} times`);
       for (const call of calls) {
-        // Codex prints ids of its own.
+        // Codex prints separate ids.
         const times = callIds.filter((id) => id === call.id).length;
         if (times !== 1 && run.stdout.includes(call.id))
           texts.push(`${start}: call ${call.name} of answer ${number} is shown ${times} times`);
@@ -46,7 +46,7 @@ export function compareLive(
   return texts.map((text) => ({ way: 'live', text }));
 }
 
-/** The starts that a session consists of up to this one: forks go other ways. */
+/** The starts that a session consists of up to this one. Forks go other ways. */
 const listSession = (runs: readonly SituationRun[], last: number): SituationRun[] =>
   runs.filter(({ turn }, index) => index === last || (index < last && turn.start !== 'fork'));
 

@@ -65,7 +65,7 @@ export async function compareSituation(
   return { differences, unwritten: unwritten.map(({ number, marker }) => ({ number, marker })) };
 }
 
-/** What is stored has the same sums as the files, requests of the program's own included. */
+/** The stored rows have the same sums as the files, including the program's own requests. */
 function compareStored(expected: Expected, sums: UsageByModel, found: Found): Difference[] {
   const { differences } = compare('stored', expected, found);
   return [...differences, ...compareSums('stored', sums, sumByModel([], found.responses))];

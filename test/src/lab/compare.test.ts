@@ -98,7 +98,7 @@ describe('responses', () => {
   });
 });
 
-it('what the program wrote nowhere cannot be read', () => {
+it('cannot read what the program wrote nowhere', () => {
   const nothing: Found = { sessions: [{ ...session, answers: [], prompts: [], calls: [] }], responses: [] };
   expect(textsOf(nothing)).toHaveLength(7);
   expect(textsOf(nothing, { written: createWritten(new Map()) })).toEqual([]);
@@ -131,7 +131,7 @@ it('calls are wrong if they are missing, there twice, have another name, or no r
   ]);
 });
 
-it('errors and warnings are told once; notices and the last line of a killed program are not', () => {
+it('errors and warnings are reported once; notices and the last line of a killed program are not', () => {
   const issue = { code: 'invalid_json', severity: 'error', message: 'Invalid JSON' };
   const notice = { code: 'unknown_line_type', severity: 'notice', message: 'x' };
   expect(textsOf(withSession({ issues: [issue, issue, notice] }))).toEqual([

@@ -2,7 +2,7 @@ import type { Found, FoundResponse, FoundSession } from './found.ts';
 import type { AnsweredCall, Exchange, ToolUse } from './server/exchange.ts';
 import type { Written } from './written.ts';
 
-/** What recount got wrong about what a program wrote. */
+/** An error of recount about a program's files. */
 export interface Difference {
   /** Which of recount's ways to read it: `parse`, `usage`, `stored` or `live`. */
   way: string;
@@ -10,17 +10,17 @@ export interface Difference {
   text: string;
 }
 
-/** What a situation made the program ask and do. */
+/** The requests and actions of a program in a situation. */
 export interface Expected {
   agent: string;
   exchanges: readonly Exchange[];
-  /** What the user typed. */
+  /** The user's input. */
   prompts: readonly string[];
-  /** What the shell printed. */
+  /** The shell's output. */
   outputs: readonly string[];
-  /** The program was killed: its last line may be cut. */
+  /** The program was killed, so its last line may be cut. */
   isKilled: boolean;
-  /** In all files that the program wrote: what is in none of them cannot be read. */
+  /** In all files that the program wrote, because what is in no file cannot be read. */
   written: Written;
 }
 
@@ -28,16 +28,16 @@ export interface Comparison {
   differences: Difference[];
   /** The exchanges that are in recount's figures, and belong there. */
   counted: Exchange[];
-  /** Responses of which the program got only the beginning, as it states them. */
+  /** Responses that the program got only the beginning of, as it states them. */
   begun: FoundResponse[];
 }
 
 const CLASSES = ['input', 'cacheRead', 'cacheWrite', 'output'] as const;
 
-/** What the files of a killed program may have. */
+/** Parts that the files of a killed program may have. */
 const OF_KILLED = ['invalid_json', 'missing_final_newline', 'truncated_last_line'];
 
-/** An answer that the program received whole, to a prompt of the lab: its usage must be there. */
+/** An answer that the program received whole, to a prompt of the lab. Its usage must be there. */
 const isRequired = ({ outcome, marker }: Exchange): boolean => outcome === 'answered' && marker !== undefined;
 
 /** Compares everything that recount read with everything that the server answered. */
@@ -107,7 +107,9 @@ const isBegun = ({ outcome, tokens }: Exchange, response: FoundResponse): boolea
     (name) => response[name] === tokens[name] || response[name] === 0,
   );
 
-/** What does not change the sums: the model, and parts of the classes where the transcript states them. */
+/**
+ * Facts that do not change the sums, which are the model, and parts of the classes where the transcript states them.
+ */
 function compareParts(exchange: Exchange, response: FoundResponse): string[] {
   const { number, model, tokens, serviceTier, speed } = exchange;
   const texts: string[] = [];
@@ -217,7 +219,10 @@ export function sumByModel(exchanges: readonly Exchange[], begun: readonly Found
   return sums;
 }
 
-/** The exchanges that must be counted: those that are, and those of the lab’s prompts whose usage is in some file. */
+/**
+ * The exchanges that must be counted, which are those that are, and the exchanges of the lab’s prompts whose usage is
+ * in some file.
+ */
 export function listCountable(
   exchanges: readonly Exchange[],
   counted: readonly Exchange[],

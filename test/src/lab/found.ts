@@ -38,7 +38,7 @@ export interface FoundSession {
   issues: FoundIssue[];
 }
 
-/** What recount made of the files that a program wrote. */
+/** The result of recount for a program's files. */
 export interface Found {
   sessions: FoundSession[];
   /** Each response once, however many sessions hold it. */
@@ -48,7 +48,7 @@ export interface Found {
 /** Fields of a content block, as `parse` and the database name them. */
 export interface BlockFields {
   message_type: string;
-  /** Metadata of the message: `isMeta` stands on what the agent added to the conversation by itself. */
+  /** Metadata of the message: `isMeta` marks what the agent added to the conversation by itself. */
   message_metadata: Record<string, unknown> | null;
   content_text: string | null;
   tool_name: string | null;

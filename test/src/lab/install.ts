@@ -7,10 +7,10 @@ import { promisify } from 'node:util';
 import type { Program } from './programs/program.ts';
 
 const execute = promisify(execFile);
-/** The largest packages bring 300 MB. */
+/** The largest packages have 300 MB. */
 const INSTALL_TIMEOUT_MS = 15 * 60_000;
 const LOOK_UP_TIMEOUT_MS = 60_000;
-/** A newest version may name packages that are not published yet: so many older ones are tried. */
+/** A newest version may name packages that are not published yet, so this many older ones are tried. */
 const MAX_VERSIONS_TRIED = 3;
 
 export interface InstalledProgram {
@@ -27,9 +27,9 @@ export function toCacheFolder(environment: NodeJS.ProcessEnv = process.env): str
 }
 
 export interface InstallOptions {
-  /** Undefined: the newest one that can be installed. */
+  /** Undefined means the newest one that can be installed. */
   version?: string | undefined;
-  /** Asks npm for nothing: without a version, the newest one in the cache is taken. */
+  /** Asks npm for nothing. Without a version, the newest one in the cache is used. */
   isOffline?: boolean | undefined;
 }
 
@@ -84,7 +84,7 @@ async function install(packageName: string, version: string, folder: string): Pr
   await rename(unfinished, folder);
 }
 
-/** The file that the package's `bin` names: started by Node, if it is a script. */
+/** The file that the package's `bin` names, started by Node, if it is a script. */
 async function findCommand(program: Program, folder: string): Promise<[string, ...string[]]> {
   const packageFolder = join(folder, 'node_modules', program.packageName);
   const { bin } = JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8')) as {

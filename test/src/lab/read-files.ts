@@ -50,7 +50,7 @@ async function parse(
     blocks.push(...batch.contentBlocks);
     for (const { code, severity, error } of batch.issues) issues.push({ code, severity, message: error });
     for (const row of batch.apiResponses) {
-      // A sub-agent's own file may name no model where its parent's does: the ledger takes the copy that names it.
+      // A sub-agent's own file may name no model where its parent's does. The ledger takes the copy that names it.
       const isWorse = row.model === null || row.model === UNKNOWN_MODEL;
       if (isWorse && responses.has(row.response_key)) continue;
       responses.set(row.response_key, {

@@ -2,7 +2,7 @@ import type { TokenSums } from '@recount/core';
 import { type AgentEvent, parserFor } from '@recount/core/live';
 import type { Tokens } from './server/exchange.ts';
 
-/** What the live view of a stream showed. */
+/** The output of the live view of a stream. */
 export interface LiveView {
   tokens: Pick<Tokens, 'input' | 'cacheRead' | 'cacheWrite' | 'output'>;
   /** The tokens are of the whole session, not of this start of the program alone. */

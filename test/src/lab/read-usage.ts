@@ -8,7 +8,7 @@ interface UsageAnswer {
   }[];
 }
 
-/** What `recount usage` counts in a program's home, by model. */
+/** The counts of `recount usage` in a program's home, by model. */
 export async function readUsage(environment: Record<string, string>): Promise<UsageByModel> {
   const answer = JSON.parse(
     await runRecount(['usage', '--json', '--no-cache', '--group-by', 'model'], environment),

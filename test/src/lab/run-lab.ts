@@ -12,7 +12,7 @@ export interface LabOptions {
   programs: readonly Program[];
   closedPrograms: readonly ClosedProgram[];
   situations: readonly Situation[];
-  /** The version to run; undefined: the newest one. */
+  /** The version to run; undefined means the newest one. */
   version: string | undefined;
   /** Runs what is installed already, and asks npm for nothing. */
   isOffline: boolean;
@@ -20,7 +20,7 @@ export interface LabOptions {
   folder: string;
   /** Keeps what the programs wrote. */
   keep: boolean;
-  /** Where their sessions are uploaded to; undefined: nowhere. */
+  /** The target for uploads of their sessions; undefined means nowhere. */
   store: Store | undefined;
   onProgress(text: string): void;
 }

@@ -18,14 +18,14 @@ it('returns what a program printed, and how it ended', async () => {
   expect(run).toEqual({ exitCode: 3, stdout: '/nowhere argument\n', stderr: 'no\n', isLate: false });
 });
 
-it('ends a program at its deadline, and one that is to be killed', async () => {
+it('ends a program at its deadline, and one that must be killed', async () => {
   expect(await start(FOREVER, 50)).toMatchObject({ exitCode: null, isLate: true });
   const killed = new AbortController();
   setTimeout(() => killed.abort(), 50);
   expect(await start(FOREVER, 60_000, killed.signal)).toMatchObject({ exitCode: null, isLate: false });
 });
 
-it.runIf(process.platform === 'linux')('ends what a program leaves running in a session of its own', async () => {
+it.runIf(process.platform === 'linux')('ends what a program leaves running in a separate session', async () => {
   const daemon = `const { spawn } = require('node:child_process');
     const child = spawn(process.execPath, ['-e', ${JSON.stringify(FOREVER)}], { detached: true, stdio: 'ignore' });
     child.unref();

@@ -18,16 +18,16 @@ export interface ProgramStart {
   cwd: string;
   environment: Record<string, string>;
   timeoutMs: number;
-  /** Aborts to kill the program at once. */
+  /** Aborts to kill the program immediately. */
   kill?: AbortSignal | undefined;
 }
 
-/** Nothing listens on it: a program that asks for anything but loopback fails at once. */
+/** Nothing listens on it, so a program that asks for anything but loopback fails immediately. */
 const DEAD_PROXY = 'http://127.0.0.1:9';
-/** How much of a program's output is kept. */
+/** The size of the stored part of a program's output. */
 const MAX_OUTPUT_CHARACTERS = 64 * 1024 ** 2;
 
-/** What every program gets: no variable of the machine but the path, and no way out. */
+/** The environment of every program, with no variable of the machine but the path, and no way out. */
 export function toBaseEnvironment(home: string): Record<string, string> {
   const proxies = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]);
   return {
@@ -45,10 +45,10 @@ export function toBaseEnvironment(home: string): Record<string, string> {
   };
 }
 
-/** An environment variable by which the daemons of a run are found: they leave its process group. */
+/** An environment variable that identifies the daemons of a run, which leave its process group. */
 const RUN_MARK = 'RECOUNT_LAB_RUN';
 
-/** Runs a program to its end, in a process group of its own, which is killed at the deadline. */
+/** Runs a program to its end, in a separate process group, which is killed at the deadline. */
 export async function runProgram(start: ProgramStart): Promise<ProgramRun> {
   const [file, ...words] = start.command;
   const mark = randomUUID();
@@ -79,7 +79,7 @@ export async function runProgram(start: ProgramStart): Promise<ProgramRun> {
   } finally {
     clearTimeout(timer);
     start.kill?.removeEventListener('abort', stop);
-    // What it started in the background ends as well.
+    // Everything that it started in the background ends as well.
     killGroup(child);
     await killDaemons(mark);
     running.delete(child);
@@ -112,7 +112,7 @@ async function killDaemons(mark: string): Promise<void> {
     try {
       process.kill(Number(pid), 'SIGKILL');
     } catch {
-      // It has ended meanwhile.
+      // It has ended since then.
     }
   }
 }

@@ -10,10 +10,10 @@ import { COMPACTION_MARKER, type Situation, type Turn } from './situations.ts';
 
 /** A start takes seconds; slow machines and programs that wait between their retries take longer. */
 const RUN_TIMEOUT_MS = 300_000;
-/** How long a program gets to write down what it has received before it is killed. */
+/** The time that a program gets to write down what it has received before it is killed. */
 const BEFORE_KILL_MS = 1_000;
 
-/** One start of the program, with the exchanges that it brought about. */
+/** One start of the program, with the exchanges that it caused. */
 export interface SituationRun extends ProgramRun, EarlierRun {
   exchanges: Exchange[];
 }
@@ -95,7 +95,7 @@ function toSteps(program: Program, situation: Situation): Steps {
     : steps;
 }
 
-/** What a turn was for and the program did not do. */
+/** A purpose of a turn that the program did not fulfil. */
 function findUndone(runs: readonly SituationRun[]): string | undefined {
   for (const { turn, exchanges } of runs) {
     const isFast = exchanges.some(({ speed, serviceTier }) => (speed ?? serviceTier) !== undefined);
@@ -106,7 +106,7 @@ function findUndone(runs: readonly SituationRun[]): string | undefined {
   return undefined;
 }
 
-/** An empty Git repository, as far as programs look. */
+/** An empty Git repository, to programs that look. */
 async function createRepository(folder: string): Promise<void> {
   const git = join(folder, '.git');
   for (const name of ['objects', 'refs/heads']) await mkdir(join(git, name), { recursive: true });

@@ -13,13 +13,16 @@ export interface ProgramTools {
 
 /** One start of the program. */
 export interface Turn {
-  /** How its session begins: as a new one, as the latest one of the folder, as the one of the first turn, or as its copy. */
+  /**
+   * The beginning of its session, as a new one, as the latest one of the folder, as the one of the first turn, or as
+   * its copy.
+   */
   start: 'new' | 'continue' | 'resume' | 'fork';
   prompt: string;
   /** The program is killed once an answer hangs. */
   isKilled?: boolean;
   isFast?: boolean;
-  /** The program compacts the conversation in this turn: by its own command, if it has one, or before the prompt. */
+  /** The program compacts the conversation in this turn, by its own command, if it has one, or before the prompt. */
   isCompaction?: boolean;
 }
 
@@ -28,7 +31,7 @@ export interface Situation {
   label: string;
   turns: readonly Turn[];
   toSteps(tools: ProgramTools): Steps;
-  /** What the shell printed: each must be in the result of a tool. */
+  /** Output of the shell. Each must be in the result of a tool. */
   outputs?: readonly string[];
 }
 

@@ -6,7 +6,7 @@ import { startRecount, waitUntil } from '../live-run/run-recount.ts';
 import { type BlockFields, type Found, type FoundIssue, type FoundResponse, toFoundSession } from './found.ts';
 import { runRecount } from './recount.ts';
 
-/** A recount that was started for the lab, with a database of its own. */
+/** A recount that was started for the lab, with a separate database. */
 export interface Store {
   /** Sends the sessions of a program's home, and returns what was stored of them. */
   upload(environment: Record<string, string>): Promise<Found>;

@@ -6,7 +6,7 @@ interface Unwritten {
   marker: string | undefined;
 }
 
-/** What the lab found out about an agent in a situation. */
+/** The lab's findings about an agent in a situation. */
 export interface Cell {
   agent: string;
   situation: string;
@@ -14,7 +14,7 @@ export interface Cell {
   /** Why it was not tried, or how it failed. */
   reason?: string | undefined;
   differences: readonly Difference[];
-  /** Answers whose usage the program did not write down, mostly to requests of its own, such as for a title. */
+  /** Answers whose usage the program did not write down, mostly to its own requests, such as for a title. */
   unwritten: readonly Unwritten[];
 }
 
@@ -38,7 +38,7 @@ export const isRight = ({ cells }: AgentResult): boolean =>
   cells.every(({ verdict }) => verdict === 'right' || verdict === 'not tried') &&
   cells.some(({ verdict }) => verdict === 'right');
 
-/** Rows of a table: agents in rows, situations in columns, the head first. */
+/** Rows of a table, with agents in rows, situations in columns, the head first. */
 export function toTable(
   results: readonly AgentResult[],
   situations: readonly { id: string; label: string }[],

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Exchange } from './server/exchange.ts';
 
-/** What a program has written, wherever it did. */
+/** Everything that a program has written, anywhere. */
 export interface Written {
   /** The file that holds a text; undefined if none does. */
   findText(text: string): string | undefined;
@@ -13,7 +13,7 @@ export interface Written {
 /** Files beyond this hold no session of the lab. */
 const MAX_FILE_BYTES = 64 * 1024 ** 2;
 
-/** Looks into files as they are: texts of the lab are plain, so that JSON and SQLite hold them unchanged. */
+/** Looks into files as they are. Texts of the lab are plain, so that JSON and SQLite hold them unchanged. */
 export function createWritten(files: ReadonlyMap<string, string>): Written {
   const find = (isIn: (text: string) => boolean): string | undefined => [...files].find(([, text]) => isIn(text))?.[0];
   return {

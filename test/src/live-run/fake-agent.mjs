@@ -1,4 +1,4 @@
-// Stands for a coding agent: prints a recorded stream with delays, each line in two pieces, then ends as it is told to.
+// Stands for a coding agent. It prints a recorded stream with delays, each line in two pieces, then ends as requested.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 

@@ -17,7 +17,7 @@ export interface Recount {
   ended: Promise<{ exitCode: number | null; signal: string | null; stdout: string; stderr: string }>;
 }
 
-/** A folder of commands named after agents, all of them the fake one. */
+/** A folder of commands named after agents, all the same fake one. */
 export async function createFakeAgents(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   for (const name of ['claude', 'codex', 'amp', 'unknown-agent']) {

@@ -1,6 +1,6 @@
 /**
- * Takes docs/screenshots again: every page, light and dark, on a desktop and on a phone, of the samples and of a made team.
- * `npm run screenshots`, or `npm run screenshots -- insights` for some by their names.
+ * Takes docs/screenshots again, with every page, light and dark, on a desktop and on a phone, of the samples and of a
+ * made team. `npm run screenshots`, or `npm run screenshots -- insights` for some by their names.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

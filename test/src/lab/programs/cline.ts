@@ -23,7 +23,7 @@ export const cline: Program = {
     await writeFile(join(folder, 'providers.json'), JSON.stringify(content));
     return { CLINE_TELEMETRY_DISABLED: '1', CLINE_NO_AUTO_UPDATE: '1' };
   },
-  // Every start is a session of its own.
+  // Every start is a separate session.
   toArguments: (turn) => ['--json', '--provider', PROVIDER, '--model', MODEL, turn.prompt],
   notTried: {
     'two-turns': 'it resumes sessions only interactively',

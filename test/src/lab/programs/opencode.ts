@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { FULL_CONTEXT_TOKENS } from '../situations.ts';
 import { findInFirst, type Program, type RunPlace } from './program.ts';
 
-/** What would ask other machines for something. */
+/** Settings that would ask other machines for something. */
 const OFF = [
   'DISABLE_AUTOUPDATE',
   'DISABLE_MODELS_FETCH',

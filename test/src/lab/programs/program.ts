@@ -1,6 +1,6 @@
 import type { ProgramTools, Turn } from '../situations.ts';
 
-/** Where a run of a program lives. All folders are made for the run. */
+/** The folders of a program's run. All folders are made for the run. */
 export interface RunPlace {
   /** The program's empty home. */
   home: string;
@@ -10,7 +10,7 @@ export interface RunPlace {
   url: string;
 }
 
-/** What an earlier start of the program in the same situation printed. */
+/** The output of an earlier start of the program in the same situation. */
 export interface EarlierRun {
   turn: Turn;
   stdout: string;
@@ -21,7 +21,7 @@ export interface Program {
   /** The agent's id in recount. */
   agent: string;
   label: string;
-  /** Page of `docs/formats` about its files, without `.md`; default: the agent's id. */
+  /** Page of `docs/formats` about its files, without `.md`; defaults to the agent's id. */
   formatPage?: string;
   /** Its package on npm; its program is the package's only one, or the one of this name. */
   packageName: string;
@@ -49,7 +49,7 @@ export interface Program {
   isLiveWithoutSubagents?: boolean;
 }
 
-/** A program that needs its vendor's login: it is named as not tried. */
+/** A program that needs its vendor's login. It is named as not tried. */
 export interface ClosedProgram {
   agent: string;
   label: string;

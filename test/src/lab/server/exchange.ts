@@ -4,7 +4,7 @@ export interface Tokens {
   input: number;
   cacheRead: number;
   cacheWrite: number;
-  /** Part of `cacheWrite` that is kept for an hour. */
+  /** Part of `cacheWrite` with a lifetime of an hour. */
   cacheWrite1h: number;
   output: number;
   /** Part of `output`. */
@@ -19,15 +19,15 @@ export interface ToolUse {
   input: Record<string, unknown> | string;
 }
 
-/** What goes wrong with an answer: an error status, a closed connection, or silence after the first words. */
+/** The fault of an answer, which is an error status, a closed connection, or silence after the first words. */
 export type Fault = 'rate-limit' | 'overloaded' | 'cut' | 'hang';
 
-/** What the model answers to one request. */
+/** The model's answer to one request. */
 export interface Step {
   text?: string;
   calls?: readonly ToolUse[];
   fault?: Fault;
-  /** Need not be asked for: not all programs try again. */
+  /** Need not be asked for, because not all programs try again. */
   isOptional?: boolean;
   /** Replaces single counts of the answer, for example to fill the context. */
   tokens?: Partial<Tokens>;
@@ -40,10 +40,10 @@ export interface AnsweredCall extends ToolUse {
 
 export type WireName = 'anthropic' | 'responses' | 'chat' | 'gemini';
 
-/** How an exchange ended. `cut` and `hung` answers were sent in part: the program never saw their usage. */
+/** The end of an exchange. `cut` and `hung` answers were sent in part, so the program never saw their usage. */
 export type Outcome = 'answered' | 'refused' | 'cut' | 'hung';
 
-/** One request for an answer and what the server answered: the truth that recount must find. */
+/** One request for an answer and what the server answered. This is the truth that recount must find. */
 export interface Exchange {
   /** From 1. */
   number: number;
@@ -65,7 +65,7 @@ export interface Exchange {
   speed: string | undefined;
 }
 
-/** What the server reads in a request, whatever its wire. */
+/** The parts that the server reads in a request, whatever its wire. */
 export interface ModelRequest {
   model: string;
   isStream: boolean;

@@ -60,7 +60,7 @@ describe.each(WIRES)('the %s API', (wire) => {
     expect(api.left()).toEqual([]);
   });
 
-  it('streams the same answer as events of which the last has the usage', async () => {
+  it('streams the same answer as events where the last has the usage', async () => {
     await start({ text: 'Hello.', calls: [CALL] });
     const response = await post(toStreamPath(path), { ...body, stream: true });
     expect(response.headers.get('content-type')).toBe('text/event-stream');

@@ -32,7 +32,7 @@ export interface FakeApi {
   readonly url: string;
   /** In the order of the requests. */
   readonly exchanges: readonly Exchange[];
-  /** Requests for anything but an answer, such as lists of models: method and path. */
+  /** Requests for anything but an answer, such as lists of models, with method and path. */
   readonly otherRequests: readonly string[];
   /** Steps that no request has taken. */
   left(): string[];
@@ -41,7 +41,7 @@ export interface FakeApi {
 
 export interface FakeApiOptions {
   steps: Steps;
-  /** Where requests and answers are logged; undefined: nowhere. */
+  /** The log of requests and answers; undefined means none. */
   logFolder?: string | undefined;
   /** Models of `GET …/models`. */
   models?: readonly string[];

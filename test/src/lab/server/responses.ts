@@ -45,7 +45,7 @@ function toResponse(reply: Reply, status: 'in_progress' | 'completed'): Fields {
   };
 }
 
-/** The field of an item that comes in pieces, and the name of the event that brings them. */
+/** The field of an item that comes in pieces, and the name of the event that delivers them. */
 const PIECES: Record<string, readonly [field: string, event: string]> = {
   message: ['content', 'response.output_text.delta'],
   function_call: ['arguments', 'response.function_call_arguments.delta'],

@@ -1,15 +1,15 @@
 import type { ModelRequest, Step, Tokens } from './exchange.ts';
 
-/** What names the step of a situation in a prompt, such as `LAB-resume-2`. */
+/** The name of a situation's step in a prompt, such as `LAB-resume-2`. */
 const MARKER = /\bLAB-[a-z0-9]+(?:-[a-z0-9]+)*\b/g;
-/** How programs ask for a summary of the conversation, which holds the prompts and their markers. */
+/** The form that programs ask in for a summary of the conversation, which holds the prompts and their markers. */
 const ASKS_FOR_SUMMARY = /\bsummar(?:y|ies|i[sz]e)\b|\bcompact|\bcompress|<state_snapshot>|\bhandoff\b/i;
 
 const MIN_WISH_CHARACTERS = 30;
 /** Longer texts without a marker are instructions of the program's own. */
 const MAX_REMARK_CHARACTERS = 300;
 
-/** How programs put a summary in the place of the conversation. */
+/** The form that programs put a summary inin place of the conversation. */
 const HAS_SUMMARY =
   /^(?:this session is being continued|the conversation (?:so far|history) |another language model |previous conversation)/i;
 
@@ -17,7 +17,7 @@ const HAS_SUMMARY =
 export type Steps = Readonly<Record<string, readonly Step[]>>;
 
 export interface Script {
-  /** The marker that a request answers, and its step; both undefined if the program asks for something of its own. */
+  /** The marker that a request answers, and its step; both undefined if the program asks for something else. */
   next(request: ModelRequest): { marker?: string; step: Step; isSummary: boolean };
   /** Steps that no request has taken. */
   left(): string[];
@@ -47,7 +47,7 @@ export function createScript(steps: Steps): Script {
   };
 }
 
-/** Programs ask for titles and summaries without tools, or by a last message of their own. */
+/** Programs ask for titles and summaries without tools, or by a separate last message. */
 function findMarker({ userTexts, offeredTools }: ModelRequest): string | undefined {
   if (offeredTools.length === 0) return undefined;
   for (const text of userTexts.toReversed()) {
@@ -68,11 +68,11 @@ const asksForSummary = ({ userTexts }: ModelRequest): boolean => {
 const isWishForSummary = (text: string): boolean =>
   text.length > MIN_WISH_CHARACTERS && !isRemark(text) && ASKS_FOR_SUMMARY.test(text);
 
-/** What programs put beside the user's text, such as `<system-reminder>`, and summaries. */
+/** Texts that programs put beside the user's text, such as `<system-reminder>`, and summaries. */
 const isRemark = (text: string): boolean => /^\s*<[a-z_:-]+>/.test(text) || HAS_SUMMARY.test(text.trimStart());
 
 /**
- * Counts that no other answer of the run has, in classes of different lengths: a wrong figure names its answer and its
+ * Counts that no other answer of the run has, in classes of different lengths. A wrong figure names its answer and its
  * class.
  */
 export function toTokens(number: number, wire: { hasCacheWrites: boolean; hasReasoning: boolean }): Tokens {
