@@ -140,6 +140,27 @@ describe('only one check of a kind', () => {
   });
 });
 
+it.each(['verify', 'doctor'] as const)(
+  'a %s that waits for a lock ends when its server is stopped at once',
+  async (kind) => {
+    const { database, rawStore, queue } = api;
+    const client = await database.pool.connect();
+    const deps = { database, rawStore, queue, onFailure: () => undefined, now: Date.now };
+    const runner = createMaintenanceRunner(deps);
+    try {
+      await client.query('BEGIN; LOCK TABLE recount.usage_ledger, recount.transcripts IN ACCESS EXCLUSIVE MODE');
+      const request = { kind, workspaceId: HOME_WORKSPACE, fix: false, actor: 'system' as const };
+      expect(await runner.start(request)).toBe('started');
+      await runner.close();
+      const check = (await list()).find((each) => each.kind === kind);
+      expect(check).toMatchObject({ state: 'interrupted', failure_reason: 'Error: The server was stopped' });
+    } finally {
+      await client.query('ROLLBACK');
+      client.release();
+    }
+  },
+);
+
 it('a process runs two checks concurrently, and no third', async () => {
   const { database, rawStore, queue } = api;
   const client = await database.pool.connect();

@@ -40,10 +40,13 @@ export interface DatabasePool {
   ): Promise<T>;
   /** Runs `work` on one snapshot of the database: its queries see the same commits. */
   withSnapshot<T>(work: (snapshot: Database) => Promise<T>): Promise<T>;
+  /** Waits a moment for queries that run; then closes their connections, even those that wait for a lock. */
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** How long closing waits for queries: whoever closes the pool has given its own work its time. */
+const CLOSE_GRACE_MS = 5000;
 
 /**
  * Detects a vanished peer within half a minute on both sides: with the kernels' defaults it takes two hours, during
@@ -78,6 +81,9 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
   });
   // Without a listener, a server restart would crash the process.
   pool.on('error', (error) => options.onConnectionError?.(error));
+  const connected = new Set<pg.PoolClient>();
+  pool.on('connect', (client) => connected.add(client));
+  pool.on('remove', (client) => connected.delete(client));
   const database = drizzle(pool);
   return {
     pool,
@@ -85,6 +91,10 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
     async withTransaction(work, { signal } = {}) {
       signal?.throwIfAborted();
       const client = await pool.connect();
+      if (signal?.aborted) {
+        client.release();
+        throw signal.reason;
+      }
       const failures: unknown[] = [];
       // A connection that breaks between two queries reports it here; the next query then fails.
       const onError = (error: Error): void => options.onConnectionError?.(error);
@@ -114,7 +124,13 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
       }
     },
     withSnapshot: (work) => database.transaction(work, { isolationLevel: 'repeatable read', accessMode: 'read only' }),
-    close: () => pool.end(),
+    async close() {
+      const ended = pool.end();
+      const timer = setTimeout(() => {
+        for (const client of connected) endNow(client).catch(() => undefined);
+      }, CLOSE_GRACE_MS);
+      await ended.finally(() => clearTimeout(timer));
+    },
   };
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Actor,
   countTranscriptsByStatus,
@@ -27,6 +28,8 @@ const NOTE_INTERVAL_MS = 1000;
 const BEGINNING: MaintenanceProgress = { step: 'beginning', done: 0, total: null };
 /** Nobody waits longer, and a check that does not end would block the next one. */
 const MAX_RUN_MS = 6 * 60 * 60_000;
+/** How long closing waits until the ends of checks are stored; those of a silent process count as interrupted anyway. */
+const CLOSE_GRACE_MS = 5000;
 
 interface MaintenanceRequest {
   kind: MaintenanceCheckKind;
@@ -44,7 +47,7 @@ export interface MaintenanceRunner {
    * process.
    */
   start(request: MaintenanceRequest): Promise<'started' | 'running' | 'busy'>;
-  /** Aborts running checks, which are then `interrupted`. */
+  /** Aborts running checks, which are then `interrupted`. Does not wait for locks. */
   close(): Promise<void>;
 }
 
@@ -78,7 +81,7 @@ export function createMaintenanceRunner(deps: RunnerDeps): MaintenanceRunner {
     },
     async close() {
       closing.abort(new Error('The server was stopped'));
-      await Promise.all(running);
+      await Promise.race([Promise.all(running), sleep(CLOSE_GRACE_MS, undefined, { ref: false })]);
     },
   };
 }
@@ -115,7 +118,8 @@ async function follow(
     const watch = (read: () => MaintenanceProgress): void => {
       readProgress = read;
     };
-    const report = await check(deps, request, { watch, signal });
+    // A query of the check may wait for a lock, and ends with its connection; the check stops before the next one.
+    const report = await Promise.race([check(deps, request, { watch, signal }), rejectOnAbort(signal)]);
     ending = { state: 'done', report };
   } catch (error) {
     const reason = signal.aborted ? signal.reason : error;
@@ -130,6 +134,12 @@ async function follow(
     deps.onFailure(toFailureReason(error));
   }
 }
+
+const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
 
 interface CheckOptions {
   /** Is given the function that reads the check's progress. */
