@@ -78,11 +78,14 @@ export class ApiError extends Error {
   override name = 'ApiError';
   readonly status: number;
   readonly problem: Partial<Problem>;
+  /** After how long the API asks to repeat the request. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(status: number, problem: Partial<Problem>) {
+  constructor(status: number, problem: Partial<Problem>, retryAfterSeconds?: string | null) {
     super(problem.detail ?? problem.title ?? 'The server cannot be reached');
     this.status = status;
     this.problem = problem;
+    this.retryAfterMs = /^\d{1,6}$/.test(retryAfterSeconds ?? '') ? Number(retryAfterSeconds) * 1000 : undefined;
   }
 }
 
@@ -126,7 +129,7 @@ export async function request(url: string, init: RequestInit = {}): Promise<Resp
   });
   if (response.ok) return response;
   const problem = (await response.json().catch(() => ({}))) as Partial<Problem>;
-  throw new ApiError(response.status, problem);
+  throw new ApiError(response.status, problem, response.headers.get('retry-after'));
 }
 
 /** Sends a change as JSON. Throws ApiError. */

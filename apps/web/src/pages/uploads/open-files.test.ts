@@ -176,6 +176,26 @@ it('names dropped files and folders that the browser cannot read, and keeps the 
   ]);
 });
 
+it('names an archive that changed or disappeared while it was being read', async () => {
+  const chosen = choose('a.tar', createTar(MEMBERS));
+  const fail = () => Promise.reject(new DOMException('', 'NotReadableError'));
+  Object.assign(chosen.file, {
+    stream: () => new ReadableStream({ pull: fail }),
+    slice: () => ({ arrayBuffer: fail }),
+  });
+  expect(await open(chosen)).toEqual([{ path: 'a.tar', reason: 'It changed or disappeared. Choose it again' }]);
+});
+
+it('names a dropped folder that contains no file', async () => {
+  const { entries, restore } = fakeEntries();
+  onTestFinished(restore);
+  const [folder] = entries;
+  folder?.children?.splice(0);
+  const items = [{ webkitGetAsEntry: () => folder }];
+  const listed = await listDropped({ items, files: [] } as unknown as DataTransfer);
+  expect(listed).toEqual([{ path: 'folder', reason: 'It contains no file' }]);
+});
+
 /** A dropped item without an entry, as some browsers have it for files of other programs. */
 const handOver = (name: string) => ({ webkitGetAsEntry: () => null, getAsFile: () => new File(['x'], name) });
 
@@ -194,9 +214,11 @@ function fakeEntries() {
   }
   class DirectoryEntry {
     readonly fullPath: string;
+    readonly name: string;
     readonly children: FileEntry[] | undefined;
     constructor(fullPath: string, children: FileEntry[] | undefined) {
       this.fullPath = fullPath;
+      this.name = fullPath.slice(1);
       this.children = children;
     }
     createReader() {

@@ -36,10 +36,19 @@ const toOpened = (path: string, body: Blob): OpenedFile => {
  * being handled.
  */
 export async function listDropped({ items, files }: DataTransfer): Promise<(ChosenFile | RefusedFile)[]> {
-  const dropped = [...items].flatMap((item) => item.webkitGetAsEntry() ?? item.getAsFile() ?? []);
+  const dropped = [...items].flatMap((item) => {
+    const entry = item.webkitGetAsEntry();
+    return (entry?.isFile ? item.getAsFile() : undefined) ?? entry ?? item.getAsFile() ?? [];
+  });
   if (dropped.length === 0) return [...files].map((file) => ({ path: file.name, file }));
-  const listed = dropped.map((each) => (each instanceof File ? [{ path: each.name, file: each }] : listEntry(each)));
+  const listed = dropped.map((each) => (each instanceof File ? [{ path: each.name, file: each }] : listFolder(each)));
   return (await Promise.all(listed)).flat();
+}
+
+/** A folder without files is named: otherwise dropping it would have no outcome. */
+async function listFolder(entry: FileSystemEntry): Promise<(ChosenFile | RefusedFile)[]> {
+  const found = await listEntry(entry);
+  return found.length > 0 ? found : [{ path: entry.name, reason: 'It contains no file' }];
 }
 
 const UNREADABLE = 'The browser could not read it. Choose it again, or use recount backfill';
@@ -96,13 +105,27 @@ async function* openArchive(path: string, file: File): AsyncGenerator<OpenedFile
     }
     if (isEmpty) yield { path, reason: 'It contains no .jsonl, .ndjson or .json file' };
   } catch (error) {
-    const isTooLarge = error instanceof ArchiveTooLargeError;
-    const rest = isEmpty ? 'It' : 'The rest of it';
-    const reason = isTooLarge
-      ? `${rest} is too large to be opened in a browser. recount backfill takes archives of any size`
-      : `${rest} cannot be read as an archive. It may be damaged, or of another kind than its name says`;
-    yield { path, reason };
+    const obstacle = (await isReadable(file)) ? toObstacle(error) : 'changed or disappeared. Choose it again';
+    yield { path, reason: `${isEmpty ? 'It' : 'The rest of it'} ${obstacle}` };
   }
+}
+
+/** False for a file that changed or disappeared: errors of browsers do not tell it from other failures. */
+export async function isReadable(body: Blob): Promise<boolean> {
+  try {
+    await body.slice(0, 1).arrayBuffer();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function toObstacle(error: unknown): string {
+  if (error instanceof ArchiveTooLargeError)
+    return 'is too large to be opened in a browser. recount backfill takes archives of any size';
+  // Browsers fail to allocate large buffers.
+  if (error instanceof RangeError) return 'needs more memory than the browser has. Use recount backfill';
+  return 'cannot be read as an archive. It may be damaged, or of another kind than its name says';
 }
 
 async function* listMembers(path: string, file: File): AsyncGenerator<ArchiveMember> {

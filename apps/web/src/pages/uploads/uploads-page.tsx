@@ -1,7 +1,7 @@
 import './uploads.css';
 import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
-import { type DragEvent, type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useEffect, useId, useState } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
 import { formatBytes, formatCount } from '../../format/values.ts';
 import { listDropped } from './open-files.ts';
@@ -24,36 +24,50 @@ export function UploadsPage(): ReactNode {
   );
 }
 
+/**
+ * Takes files that are dropped anywhere on the page: beside the zone, the browser would open them instead. Returns
+ * whether files are being dragged.
+ */
+function useDrops(): boolean {
+  const [isOver, setOver] = useState(false);
+  useEffect(() => {
+    const listening = new AbortController();
+    const listen = (name: 'dragover' | 'dragleave' | 'drop', react: (transfer: DataTransfer) => void): void =>
+      addEventListener(
+        name,
+        (event) => {
+          if (!event.dataTransfer?.types.includes('Files')) return;
+          event.preventDefault();
+          react(event.dataTransfer);
+        },
+        listening,
+      );
+    listen('dragover', () => setOver(true));
+    listen('dragleave', () => setOver(false));
+    listen('drop', (transfer) => {
+      setOver(false);
+      void addFiles(listDropped(transfer));
+    });
+    return () => listening.abort();
+  }, []);
+  return isOver;
+}
+
 function DropZone(): ReactNode {
   const filesId = useId();
   const folderId = useId();
-  const [isOver, setOver] = useState(false);
-  const onDrop = (event: DragEvent): void => {
-    event.preventDefault();
-    setOver(false);
-    void listDropped(event.dataTransfer).then(addFiles);
-  };
+  const isOver = useDrops();
   const take = (input: HTMLInputElement): void => {
     const files = [...(input.files ?? [])];
     void addFiles(files.map((file) => ({ path: file.webkitRelativePath || file.name, file })));
     input.value = '';
   };
   return (
-    <section
-      className="drop-zone"
-      aria-label="Choose what to upload"
-      data-over={isOver}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={onDrop}
-    >
+    <section className="drop-zone" aria-label="Choose what to upload" data-over={isOver}>
       <p>
-        Drop transcripts, folders or archives here: <code>.jsonl</code>, <code>.json</code>, <code>.ndjson</code>, also
-        with <code>.gz</code>, <code>.zst</code> or <code>.br</code>; <code>.zip</code>, <code>.tar</code>,{' '}
-        <code>.tar.gz</code>.
+        Drop transcripts, folders or archives on this page: <code>.jsonl</code>, <code>.json</code>,{' '}
+        <code>.ndjson</code>, also with <code>.gz</code>, <code>.zst</code> or <code>.br</code>; <code>.zip</code>,{' '}
+        <code>.tar</code>, <code>.tar.gz</code>.
       </p>
       <div className="row">
         <label htmlFor={filesId} className="file-button">
@@ -78,13 +92,15 @@ function DropZone(): ReactNode {
 
 /** Files sent since the page was loaded, refused ones first, then those in progress. */
 function UploadProgress(): ReactNode {
-  const { uploads, leftOut, isOpening } = useUploads();
+  const { uploads, leftOut, isOpening, pauseReason } = useUploads();
   if (uploads.length === 0 && leftOut.size === 0)
     return isOpening ? <p role="status">Reading what you chose …</p> : null;
   const refused = uploads.filter(({ state }) => state === 'refused');
   const others = uploads.filter(({ state }) => state !== 'refused');
   const sent = others.filter(({ state }) => state === 'done').length;
-  const shown = [...refused, ...others.toReversed()].slice(0, SHOWN_UPLOADS);
+  const shownRefused = refused.slice(0, SHOWN_UPLOADS);
+  const shown = [...shownRefused, ...others.toReversed().slice(0, SHOWN_UPLOADS)];
+  const hidden = uploads.length - refused.length - (shown.length - shownRefused.length);
   return (
     <section className="panel" aria-labelledby="this-visit">
       <div className="between">
@@ -94,7 +110,13 @@ function UploadProgress(): ReactNode {
           {refused.length > 0 && `, ${formatCount(refused.length)} not taken`}
           {leftOut.size > 0 && `; left out: ${toLeftOutText(leftOut)}`}
           {isOpening && '; reading more …'}
+          {pauseReason !== undefined && `; waiting to go on: ${pauseReason}`}
         </p>
+        {refused.filter(({ opened }) => opened !== undefined).length > 1 && (
+          <button type="button" onClick={() => sendAgain()}>
+            Send all again
+          </button>
+        )}
       </div>
       <progress aria-label="Files sent" max={uploads.length} value={sent + refused.length} />
       <div className="scroll-x" tabIndex={0} role="region" aria-label="Files of this visit">
@@ -106,12 +128,25 @@ function UploadProgress(): ReactNode {
           </tbody>
         </table>
       </div>
-      {uploads.length > shown.length && (
-        <p className="muted">
-          {formatCount(uploads.length - shown.length)} more are in the list below once they are stored.
-        </p>
-      )}
+      <OtherRefused uploads={refused.slice(SHOWN_UPLOADS)} />
+      {hidden > 0 && <p className="muted">{formatCount(hidden)} more are in the list below once they are stored.</p>}
     </section>
+  );
+}
+
+function OtherRefused({ uploads }: { uploads: readonly Upload[] }): ReactNode {
+  if (uploads.length === 0) return null;
+  return (
+    <details>
+      <summary>{formatCount(uploads.length)} more were not taken</summary>
+      <ul>
+        {uploads.map(({ id, path, reason }) => (
+          <li key={id}>
+            {toVisible(path)}: {reason}
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
