@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import {
   createSpoolFolder,
   type SendResult,
-  type SessionDelivery,
   sendSessions,
+  type TranscriptDelivery,
+  type TranscriptReceipt,
   toSpoolFolder,
   writeHookProgram,
 } from '@recount/collect';
@@ -36,14 +37,15 @@ it.skipIf(!isSupported)(
     await createSpoolFolder(folder);
     const hook = await writeHookProgram(folder, ['/nowhere/node', '/nowhere/recount', 'send'], process.platform);
     const stored = new Map<string, string>();
-    const receive = async ({ path, sha256, open }: SessionDelivery) => {
+    const receive = async ({ path, sha256, open }: TranscriptDelivery): Promise<TranscriptReceipt> => {
       const chunks: Uint8Array[] = [];
       for await (const chunk of open(0)) chunks.push(chunk);
       const text = Buffer.concat(chunks).toString();
       expect(createHash('sha256').update(text).digest('hex')).toBe(sha256);
       const isDuplicate = stored.get(path) === text;
       stored.set(path, text);
-      return { transcriptId: path, isDuplicate, sentBytes: text.length };
+      const transcript = { transcriptId: path, sessionId: path, status: 'queued', failureReason: null } as const;
+      return { transcript, isDuplicate, isHealed: false, sentFromByte: 0 };
     };
     const machine = { platform: 'linux', environment: {}, homeFolder: home };
     const target = { send: receive, sendAttachment: () => Promise.reject(new Error('There are no attachments')) };

@@ -6,12 +6,21 @@ export type {
 } from './backfill/backfill-report.ts';
 export type { BackfillEvent } from './backfill/backfill-tally.ts';
 export { type BackfillDeps, type BackfillOptions, runBackfill } from './backfill/run-backfill.ts';
+export { DeliveryError, type DeliveryErrorCode } from './deliver/delivery-error.ts';
 export {
-  type BackfillTarget,
-  BackfillTargetError,
-  type BackfillTargetErrorCode,
-  type Delivery,
-  type StoredTranscript,
+  createDeliveryRetry,
+  createStopRule,
+  type DeliveryRetry,
+  type RetryPolicy,
+  UPLOAD_RETRIES,
+} from './deliver/delivery-retry.ts';
+export type {
+  AttachmentDelivery,
+  AttachmentReceipt,
+  DeliveryTarget,
+  StoredTranscript,
+  TranscriptDelivery,
+  TranscriptReceipt,
 } from './deliver/delivery-target.ts';
 export { type Disclosure, discloseAttachment, readHead } from './deliver/send-file.ts';
 export {
@@ -23,14 +32,6 @@ export {
   type SendResult,
   sendSessions,
 } from './deliver/send-sessions.ts';
-export {
-  type AttachmentDelivery,
-  type AttachmentReceipt,
-  DeliveryError,
-  type SessionDelivery,
-  type SessionReceipt,
-  type SessionTarget,
-} from './deliver/session-target.ts';
 export { toUsageOnly } from './deliver/usage-only.ts';
 export { type FoundSessions, findSessions, type Machine, toBaseFolders } from './find/find-sessions.ts';
 export { isInPlace } from './find/in-place.ts';

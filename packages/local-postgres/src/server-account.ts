@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { chmod, lchown, lstat, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { retry } from '@recount/service/retry';
 import { LocalPostgresError, useYourOwnDatabase } from './local-postgres-error.ts';
 
 /** The user and group that PostgreSQL runs as, if they differ from this process's. */
@@ -28,8 +28,7 @@ const nobody: ServerAccount = { uid: 65_534, gid: 65_534 };
 const nameField = 0;
 const idField = 2;
 const groupField = 3;
-const createAttempts = 3;
-const retryDelayMs = 500;
+const creation = { maxAttempts: 3, firstMs: 500, longestMs: 500 };
 const commandTimeoutMs = 20_000;
 
 const thisSystem: AccountSystem = {
@@ -58,7 +57,7 @@ async function findServerUser(system: AccountSystem): Promise<ServerAccount | un
 /** Undefined if this system does not allow creating a user. What a failed command created is removed. */
 async function createServerUser(system: AccountSystem): Promise<ServerAccount | undefined> {
   const hadGroup = await hasGroup(system);
-  for (let attempt = 1; attempt <= createAttempts; attempt += 1) {
+  const create = async (): Promise<ServerAccount> => {
     try {
       await system.run('useradd', [
         ...['--system', hadGroup ? '--no-user-group' : '--user-group', ...(hadGroup ? ['--gid', serverUserName] : [])],
@@ -70,9 +69,12 @@ async function createServerUser(system: AccountSystem): Promise<ServerAccount | 
     const user = await findServerUser(system);
     if (user !== undefined) return user;
     if (!hadGroup && (await hasGroup(system))) await system.run('groupdel', [serverUserName]).catch(() => {});
-    if (attempt < createAttempts) await sleep(retryDelayMs);
-  }
-  return undefined;
+    throw new LocalPostgresError('No user was created');
+  };
+  return await retry(create, creation).catch((error: unknown) => {
+    if (!(error instanceof LocalPostgresError)) throw error;
+    return undefined;
+  });
 }
 
 async function findSpareAccount(system: AccountSystem): Promise<ServerAccount | undefined> {

@@ -115,10 +115,7 @@ describe('uploaders', () => {
     async function* open(): AsyncGenerator<Uint8Array> {
       yield bytes;
     }
-    await target.receive(
-      { path: '/x/direct.jsonl', open, sizeBytes: bytes.length } as never,
-      new AbortController().signal,
-    );
+    await target.send({ path: '/x/direct.jsonl', open, sizeBytes: bytes.length, sha256: undefined }, undefined);
     await api.work();
     expect(await readSession('parted')).toMatchObject({ uploader_key_id: ada.id });
     expect(await readSession('streamed')).toMatchObject({ uploader_key_id: SEVERAL_UPLOADERS });

@@ -3,7 +3,7 @@ import {
   type BackfillOptions,
   type BackfillOutcome,
   type BackfillReport,
-  type BackfillTarget,
+  type DeliveryTarget,
   openSessionMemory,
   readSessions,
   runBackfill,
@@ -19,7 +19,7 @@ import { createRemainingWork } from './remaining-work.ts';
 
 interface BackfillRequest extends BackfillOptions {
   paths: readonly string[];
-  target: BackfillTarget | undefined;
+  target: DeliveryTarget | undefined;
   /**
    * Identifies the target; what is remembered for it avoids reading unchanged database sessions again. Default: nothing
    * is.

@@ -4,10 +4,10 @@ import { mkdir, mkdtemp, rm, stat, truncate, utimes, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { AttachmentDelivery } from '@recount/collect';
+import { type AttachmentDelivery, DeliveryError } from '@recount/collect';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { createFakeContext } from '../testing/fake-context.ts';
-import { type AttachmentTarget, bringAttachments, showAttachments } from './bring-attachments.ts';
+import { bringAttachments, showAttachments } from './bring-attachments.ts';
 
 const FILES = {
   'projects/-app/a/tool-results/toolu_01.txt': 'one',
@@ -37,9 +37,9 @@ beforeEach(async () => {
   refused = undefined;
 });
 
-const target: AttachmentTarget = {
-  list: async (sessionId) => known.get(sessionId) ?? new Set(),
-  async send({ sessionId, path, sha256, modifiedAtMs, open }: AttachmentDelivery) {
+const target: NonNullable<Parameters<typeof bringAttachments>[2]['target']> = {
+  listAttachments: async (sessionId) => known.get(sessionId) ?? new Set(),
+  async sendAttachment({ sessionId, path, sha256, modifiedAtMs, open }: AttachmentDelivery) {
     if (path === refused) throw new Error('not taken');
     const hash = createHash('sha256');
     for await (const chunk of open()) hash.update(chunk);
@@ -49,7 +49,7 @@ const target: AttachmentTarget = {
     const stored = states.get(`${sessionId}/${path}`);
     const isOlder = stored !== undefined && stored.modifiedAtMs > modifiedAtMs;
     if (!isOlder) states.set(`${sessionId}/${path}`, { sha256, modifiedAtMs });
-    return { isOlder };
+    return { attachmentId: 'attachment', outcome: isOlder ? 'older' : 'stored' };
   },
 };
 
@@ -131,4 +131,18 @@ it('skips older files, and continues after a file that is refused', async () => 
   const report = await bring({ sinceMs: Date.UTC(2020, 0, 1) });
   expect(report).toMatchObject({ found: 2, stored: 1, failed: 1, failures: [{ reason: 'not taken' }] });
   expect(sent).toEqual(['a/tool-results/toolu_01.txt']);
+});
+
+it('tries again while the target is unavailable', async () => {
+  let failures = 2;
+  const sendAttachment: typeof target.sendAttachment = async (...delivery) => {
+    if (failures-- > 0) throw new DeliveryError('unavailable', 'The server is busy', { isBusy: true, retryAfterMs: 1 });
+    return await target.sendAttachment(...delivery);
+  };
+  expect(await bring({ target: { ...target, sendAttachment } })).toMatchObject({ found: 3, stored: 3, failed: 0 });
+});
+
+it('ends when the target denies everything', async () => {
+  const sendAttachment = () => Promise.reject(new DeliveryError('denied', 'The API key is not valid'));
+  expect(await bring({ target: { ...target, sendAttachment } })).toMatchObject({ found: 1, stored: 0, failed: 1 });
 });

@@ -1,20 +1,16 @@
-import type { AttachmentDelivery } from '@recount/collect';
+import {
+  createDeliveryRetry,
+  createStopRule,
+  type DeliveryTarget,
+  type RetryPolicy,
+  UPLOAD_RETRIES,
+} from '@recount/collect';
 import { identifyAttachment, type KnownAttachment } from '@recount/core';
 import { DEFAULT_MAX_ATTACHMENT_BYTES } from '@recount/ingest';
 import { readSources, type TranscriptSource } from '@recount/storage/sources';
 import { type CliContext, note, print } from '../terminal/cli-context.ts';
 import { openGivenPaths } from './given-paths.ts';
 import { type HeldContent, holdContent } from './hold-content.ts';
-
-/**
- * Where a backfill stores attachments. Both methods reject with a BackfillTargetError. `isOlder`: the target has a later
- * state of the file, and keeps that one.
- */
-export interface AttachmentTarget {
-  /** The target's attachments of a session: `<path>/<SHA-256>`. */
-  list(sessionId: string, signal: AbortSignal): Promise<ReadonlySet<string>>;
-  send(delivery: AttachmentDelivery, signal: AbortSignal): Promise<{ isOlder: boolean }>;
-}
 
 export interface AttachmentReport {
   found: number;
@@ -37,7 +33,7 @@ interface LatestState {
 
 interface BringOptions {
   /** May be undefined only in a dry run, which then treats everything as new. */
-  target: AttachmentTarget | undefined;
+  target: Pick<DeliveryTarget, 'listAttachments' | 'sendAttachment'> | undefined;
   isDryRun?: boolean;
   /** Whether to skip what the target lists, although its bytes may be damaged. Default true. */
   asksFirst?: boolean;
@@ -45,6 +41,7 @@ interface BringOptions {
   sinceMs?: number | undefined;
   signal: AbortSignal;
   onFile?: ((path: string) => void) | undefined;
+  retryPolicy?: RetryPolicy | undefined;
 }
 
 const MAX_KEPT_FAILURES = 100;
@@ -58,15 +55,18 @@ export function isAttachmentPath(path: string): boolean {
 
 /**
  * Delivers the files that agents keep with transcripts, from the given files, folders, archives and buckets, to the
- * target, session by session; existing ones are skipped. Ends early, without an error, if the signal is aborted. Throws
+ * target, session by session; existing ones are skipped. Ends early, without an error, if the signal is aborted, or if the target denies everything
+ * or stays unavailable. Throws
  * UsageError for a remote location other than S3.
  */
 export async function bringAttachments(
   context: CliContext,
   paths: readonly string[],
-  { target, isDryRun = false, asksFirst = true, sinceMs, signal, onFile }: BringOptions,
+  { target, isDryRun = false, asksFirst = true, sinceMs, signal, onFile, retryPolicy = UPLOAD_RETRIES }: BringOptions,
 ): Promise<AttachmentReport> {
   const report: AttachmentReport = { found: 0, stored: 0, alreadyThere: 0, earlier: 0, failed: 0, failures: [] };
+  const retry = createDeliveryRetry(retryPolicy, signal);
+  const isOver = createStopRule();
   let known: { sessionId: string; contents: ReadonlySet<string> } | undefined;
   /** Latest states of this run, by session and path: an archive may have several members of one name. */
   const latest = new Map<string, LatestState>();
@@ -77,7 +77,7 @@ export async function bringAttachments(
     { sha256, sizeBytes, open }: HeldContent,
   ): Promise<'stored' | 'alreadyThere' | 'earlier'> => {
     if (asksFirst && target !== undefined && known?.sessionId !== sessionId) {
-      known = { sessionId, contents: await target.list(sessionId, signal) };
+      known = { sessionId, contents: await retry(() => target.listAttachments(sessionId, signal)) };
     }
     const file = `${sessionId}/${path}`;
     const before = latest.get(file);
@@ -89,7 +89,8 @@ export async function bringAttachments(
     const isThere = before?.isStored !== true && known?.contents.has(`${path}/${sha256}`) === true;
     if (!isThere && !isDryRun && target !== undefined) {
       const about = { agent, sessionId, path, modifiedAtMs, sizeBytes, sha256 };
-      if ((await target.send({ ...about, open }, signal)).isOlder) return 'earlier';
+      const { outcome } = await retry(() => target.sendAttachment({ ...about, open }, signal));
+      if (outcome === 'older') return 'earlier';
     }
     if (before?.isStored === true) {
       report.stored -= 1;
@@ -132,9 +133,11 @@ export async function bringAttachments(
       if (source.kind !== 'transcript' || attachment === undefined) continue;
       try {
         await bring(source, attachment);
+        isOver(undefined);
       } catch (error) {
         if (signal.aborted) break;
         fail(source.location, error);
+        if (isOver(error)) break;
       }
     }
   } catch (error) {

@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { BackfillTarget } from '@recount/collect';
+import type { DeliveryTarget } from '@recount/collect';
 import { createDirectTarget } from '@recount/ingest';
 import { createApiClient } from '../connection/api-client.ts';
-import { createApiTarget, type UploadOrigin } from '../connection/api-target.ts';
 import { type ApiOptions, findApi, NO_API_MESSAGE } from '../connection/find-api.ts';
+import { createHttpTarget, type UploadOrigin } from '../connection/http-target.ts';
 import type { CliContext } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
-import { createApiAttachmentTarget, createDirectAttachmentTarget } from './attachment-targets.ts';
-import type { AttachmentTarget } from './bring-attachments.ts';
 
 export interface TargetOptions extends ApiOptions, UploadOrigin {
   direct?: boolean;
@@ -15,8 +13,7 @@ export interface TargetOptions extends ApiOptions, UploadOrigin {
 }
 
 interface ChosenTarget {
-  target: BackfillTarget;
-  attachments: AttachmentTarget;
+  target: DeliveryTarget;
   /** The same for the same workspace of the same installation; contains no key. */
   id: string;
   close(): Promise<void>;
@@ -38,8 +35,7 @@ export async function chooseTarget(context: CliContext, options: TargetOptions):
   const client = createApiClient(place);
   const origin = { machine: options.machine, person: options.person };
   return {
-    target: createApiTarget(client, origin),
-    attachments: createApiAttachmentTarget(client, origin),
+    target: createHttpTarget(client, origin),
     id: toTargetId(place.url, place.key),
     close: async () => {},
   };
@@ -54,8 +50,7 @@ async function openDirectTarget(context: CliContext, options: TargetOptions): Pr
   try {
     const workspaceId = await findWorkspace(installation.database, options.workspace ?? DEFAULT_WORKSPACE);
     const target = createDirectTarget(installation, { ...options, workspaceId });
-    const attachments = createDirectAttachmentTarget(installation, { ...options, workspaceId });
-    return { target, attachments, id: toTargetId('direct', workspaceId), close: installation.close };
+    return { target, id: toTargetId('direct', workspaceId), close: installation.close };
   } catch (error) {
     await installation.close();
     throw error;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DeliveryError } from '@recount/collect/delivery-error';
 import type { DeviceCode, DeviceRefusal, DeviceToken } from '@recount/contract';
 import { type HttpAnswer, sendRequest } from '../connection/send-request.ts';
 import { type CliContext, note } from '../terminal/cli-context.ts';
@@ -36,20 +37,14 @@ export async function fetchKeyByCode(context: CliContext, url: string, machine: 
 }
 
 /** The network may be unavailable for a moment. */
-function ignoreOutage(error: Error): undefined {
-  if (!(error instanceof CliError)) throw error;
+function ignoreOutage(error: unknown): undefined {
+  if (!(error instanceof DeliveryError)) throw error;
 }
 
 async function post(url: string, fields: Record<string, string>, signal: AbortSignal): Promise<HttpAnswer> {
   const body = Buffer.from(new URLSearchParams(fields).toString());
   const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': String(body.length) };
-  try {
-    return await sendRequest(new URL(url), { method: 'POST', headers, body: toBody(body), signal });
-  } catch (cause) {
-    signal.throwIfAborted();
-    const { code, message } = cause as NodeJS.ErrnoException;
-    throw new CliError(`Cannot reach ${new URL(url).origin} (${code ?? message})`, { cause });
-  }
+  return await sendRequest(new URL(url), { method: 'POST', headers, body: toBody(body), signal });
 }
 
 async function* toBody(bytes: Buffer): AsyncGenerator<Uint8Array> {

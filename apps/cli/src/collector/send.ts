@@ -4,7 +4,7 @@ import type { KeyHolderAnswer } from '@recount/contract';
 import { takeProcessLock } from '@recount/local-postgres/process-lock';
 import { createApiClient } from '../connection/api-client.ts';
 import { type Connection, deleteCollector, hasConnection, toCollectorFolder } from '../connection/connection.ts';
-import { createSessionTarget } from '../connection/session-target.ts';
+import { createHttpTarget } from '../connection/http-target.ts';
 import type { CliContext } from '../terminal/cli-context.ts';
 import { CliError } from '../terminal/cli-error.ts';
 import { createDisclosure } from './disclosure.ts';
@@ -17,7 +17,7 @@ function toSendDependencies(context: CliContext, connection: Connection): SendDe
   return {
     folder,
     machine: toMachine(context),
-    target: createSessionTarget(client, connection),
+    target: createHttpTarget(client, { machine: connection.machine, person: connection.person ?? undefined }),
     takeLock: () => {
       const lock = takeProcessLock(folder.lock);
       if (lock === undefined || hasConnection(context)) return lock;

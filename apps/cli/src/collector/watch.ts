@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { addHookNote, createSpoolFolder, toBaseFolders, watchFolders } from '@recount/collect';
 import { AGENTS } from '@recount/core';
 import { takeProcessLock } from '@recount/local-postgres/process-lock';
+import { createBackoff } from '@recount/service/retry';
 import { requireConnection, toCollectorFolder } from '../connection/connection.ts';
 import { type CliContext, note } from '../terminal/cli-context.ts';
 import { CliError, toExit } from '../terminal/cli-error.ts';
@@ -13,9 +14,8 @@ import { toMachine, toSenderCommand } from './this-machine.ts';
 const GATHER_MS = 5000;
 /** How often newly installed agents are looked for. */
 const REFRESH_MS = 10 * 60_000;
-/** Pause after a sender could not send everything: doubled each time, up to the maximum. */
-const FIRST_PAUSE_MS = 60_000;
-const LAST_PAUSE_MS = 10 * 60_000;
+/** Pauses after a sender could not send everything. */
+const PAUSES = { firstMs: 2 * 60_000, longestMs: 10 * 60_000 };
 /** Databases do not tell which session changed: they are searched at most this often. */
 const DATABASE_PAUSE_MS = 60_000;
 
@@ -109,7 +109,7 @@ function createSenderLoop({ environment }: CliContext, signal: AbortSignal): { r
   const [program, ...commandArguments] = toSenderCommand();
   let isRunning = false;
   let isWanted = false;
-  let pauseMs = FIRST_PAUSE_MS;
+  const backoff = createBackoff(PAUSES);
   let pause: NodeJS.Timeout | undefined;
   const run = (option?: string): void => {
     isWanted = isRunning;
@@ -120,13 +120,15 @@ function createSenderLoop({ environment }: CliContext, signal: AbortSignal): { r
     const child = spawn(program, words, { stdio: 'ignore', env: environment, windowsHide: true });
     const end = (hasSentAll: boolean): void => {
       isRunning = false;
-      pauseMs = hasSentAll ? FIRST_PAUSE_MS : Math.min(2 * pauseMs, LAST_PAUSE_MS);
-      if (hasSentAll && isWanted) run();
-      if (hasSentAll) return;
+      if (hasSentAll) {
+        backoff.reset();
+        if (isWanted) run();
+        return;
+      }
       pause = setTimeout(() => {
         pause = undefined;
         run();
-      }, pauseMs).unref();
+      }, backoff.next()).unref();
     };
     child.on('error', () => end(false));
     child.on('exit', (code) => end(code === 0));

@@ -98,7 +98,7 @@ async function backfill(context: CliContext, given: string[], options: BackfillC
       signal,
     });
     const attachments = await bringAttachments(context, paths, {
-      target: chosen?.attachments,
+      target: chosen?.target,
       asksFirst: !options.rescan,
       sinceMs: options.since,
       isDryRun,

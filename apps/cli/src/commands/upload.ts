@@ -35,27 +35,25 @@ async function upload(context: CliContext, paths: string[], options: UploadOptio
   const [
     { backfillWithProgress },
     { describeSkip },
-    { createApiAttachmentTarget },
     { bringAttachments, isAttachmentPath, showAttachments },
     { createApiClient },
-    { createApiTarget },
+    { createHttpTarget },
     { findApi, NO_API_MESSAGE },
   ] = await Promise.all([
     import('../backfill/backfill-with-progress.ts'),
     import('../backfill/format-report.ts'),
-    import('../backfill/attachment-targets.ts'),
     import('../backfill/bring-attachments.ts'),
     import('../connection/api-client.ts'),
-    import('../connection/api-target.ts'),
+    import('../connection/http-target.ts'),
     import('../connection/find-api.ts'),
   ]);
   const signal = context.listenForInterruption();
   const place = await findApi(context, options);
   if (place === undefined) throw new CliError(NO_API_MESSAGE);
-  const client = createApiClient(place);
+  const target = createHttpTarget(createApiClient(place));
   const { report, refused } = await backfillWithProgress(context, {
     paths: paths.filter((path) => !isAttachmentPath(path)),
-    target: createApiTarget(client),
+    target,
     asksFirst: false,
     waitsForIngestion: false,
     showsProgress: false,
@@ -66,7 +64,7 @@ async function upload(context: CliContext, paths: string[], options: UploadOptio
   const { queued, alreadyThere, healed, skipped, failed } = report;
   const healedText = healed > 0 ? `${healed} there already, damaged, and stored again, ` : '';
   note(context, `${queued} uploaded, ${alreadyThere} there already, ${healedText}${skipped} skipped, ${failed} failed`);
-  const attachments = await bringAttachments(context, paths, { target: createApiAttachmentTarget(client, {}), signal });
+  const attachments = await bringAttachments(context, paths, { target, signal });
   showAttachments(context, attachments, { say: note });
   if (failed + attachments.failed + refused > 0) context.exitCode = 1;
   if (report.isInterrupted || signal.aborted) context.exitCode = INTERRUPTED_EXIT_CODE;

@@ -1,8 +1,8 @@
-import { BackfillTargetError } from '@recount/collect/delivery-target';
 import type { Problem } from '@recount/contract';
-import { PROBLEM_MEDIA_TYPE, toProblemType } from '@recount/contract/problem-types';
+import { toProblemType } from '@recount/contract/problem-types';
 import { UsageError } from '../terminal/cli-error.ts';
 import { type HttpAnswer, sendRequest } from './send-request.ts';
+import { readProblem, toDeliveryError } from './to-delivery-error.ts';
 
 export interface ApiPlace {
   /** Without a trailing slash. */
@@ -26,18 +26,11 @@ export interface ApiRequest {
 export interface ApiClient {
   place: ApiPlace;
   /**
-   * The answer's JSON, or its text; undefined for 404. Rejects with a BackfillTargetError for any other unsuccessful
+   * The answer's JSON, or its text; undefined for 404. Rejects with a DeliveryError for any other unsuccessful
    * status.
    */
   request<Answer>(path: string, request?: ApiRequest): Promise<Answer | undefined>;
 }
-
-const DENIED_STATUSES = new Set([401, 403]);
-const PASSING_STATUSES = new Set([408, 425, 429]);
-/** The connection broke or changed the bytes; the request itself was right. */
-const PASSING_PROBLEMS: ReadonlySet<string | undefined> = new Set(
-  (['upload-aborted', 'digest-mismatch'] as const).map(toProblemType),
-);
 
 export function createApiClient(place: ApiPlace): ApiClient {
   return {
@@ -46,24 +39,18 @@ export function createApiClient(place: ApiPlace): ApiClient {
       path: string,
       { method = 'GET', query = {}, headers, body, trailers, json, signal }: ApiRequest = {},
     ) {
-      let answer: HttpAnswer;
-      try {
-        answer = await sendRequest(toUrl(place.url, path, query), {
-          method,
-          headers: {
-            accept: 'application/json',
-            authorization: `Bearer ${place.key}`,
-            ...(json !== undefined && { 'content-type': 'application/json' }),
-            ...headers,
-          },
-          body: json === undefined ? body : toJsonBody(json),
-          trailers,
-          signal,
-        });
-      } catch (cause) {
-        signal?.throwIfAborted();
-        throw new BackfillTargetError('unavailable', `Cannot reach ${place.url} (${toReason(cause)})`, { cause });
-      }
+      const answer = await sendRequest(toUrl(place.url, path, query), {
+        method,
+        headers: {
+          accept: 'application/json',
+          authorization: `Bearer ${place.key}`,
+          ...(json !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        body: json === undefined ? body : toJsonBody(json),
+        trailers,
+        signal,
+      });
       return readAnswer(answer, place.url) as Answer | undefined;
     },
   };
@@ -83,35 +70,23 @@ export function toUrl(base: string, path: string, query: NonNullable<ApiRequest[
   return url;
 }
 
-/** If a name has several addresses, the error holds one for each. */
-function toReason(error: unknown): string {
-  const { code, message } = (error instanceof AggregateError ? error.errors[0] : error) as NodeJS.ErrnoException;
-  return code ?? message;
-}
-
 /**
  * The JSON or text of an answer; undefined for 404. Throws UsageError for a wrong parameter or name, else
- * BackfillTargetError.
+ * DeliveryError.
  */
-export function readAnswer({ status, headers, text }: HttpAnswer, url: string): unknown {
-  const type = headers['content-type']?.split(';')[0]?.trim();
+export function readAnswer(answer: HttpAnswer, url: string): unknown {
+  const { status, headers, text } = answer;
   if (status === 204) return null;
   const isSuccess = status >= 200 && status < 300;
-  if (isSuccess && type === 'application/json') return JSON.parse(text);
+  if (isSuccess && headers['content-type']?.split(';')[0]?.trim() === 'application/json') return JSON.parse(text);
   // A document comes as a download; any other page is from a proxy.
   if (isSuccess && headers['content-disposition']?.startsWith('attachment')) return text;
-  const problem = type === PROBLEM_MEDIA_TYPE ? (JSON.parse(text) as Problem) : undefined;
+  const problem = readProblem(answer);
   // A wrong name comes with suggestions.
   if (status === 404 && problem?.candidates !== undefined) throw new UsageError(problem.detail);
   if (status === 404 && problem !== undefined) return undefined;
   if (problem !== undefined && isWrongCall(problem)) throw new UsageError(toProblemMessage(problem));
-  const message = problem === undefined ? `${url} answers ${status}` : toProblemMessage(problem);
-  if (PASSING_STATUSES.has(status) || status >= 500 || PASSING_PROBLEMS.has(problem?.type)) {
-    const retryAfterMs = toMilliseconds(headers['retry-after']);
-    throw new BackfillTargetError('unavailable', message, { retryAfterMs, isBusy: status === 429 });
-  }
-  if (problem === undefined) throw new BackfillTargetError('denied', `${message}, not as a recount API does`);
-  throw new BackfillTargetError(DENIED_STATUSES.has(status) ? 'denied' : 'rejected', message);
+  throw toDeliveryError(answer, url, problem, problem && toProblemMessage(problem));
 }
 
 /** Whether the user's own parameters are wrong. */
@@ -135,11 +110,4 @@ function toScopeAdvice(detail: string): string[] {
       ? ['A machine gets it when it connects, by `recount keys approve CODE --scopes ingest,read`.']
       : []),
   ];
-}
-
-/** Parses seconds or a date. */
-function toMilliseconds(retryAfter: string | undefined): number | undefined {
-  if (retryAfter === undefined) return undefined;
-  const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }

@@ -3,6 +3,7 @@ import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, req
 import { request as requestHttps } from 'node:https';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { DeliveryError } from '@recount/collect/delivery-error';
 
 export interface HttpAnswer {
   status: number;
@@ -11,42 +12,75 @@ export interface HttpAnswer {
 }
 
 interface HttpRequest {
-  method: string;
+  /** Default: GET. */
+  method?: string;
   headers: Record<string, string>;
-  body: AsyncIterable<Uint8Array> | undefined;
+  body?: AsyncIterable<Uint8Array> | undefined;
   /** Sent after the body; called after its last byte. The header `trailer` must list them. */
   trailers?: (() => Record<string, string>) | undefined;
-  signal: AbortSignal | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 /** A connection without progress for this long is aborted. */
 const IDLE_TIMEOUT_MS = 120_000;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
+/** An answer whose body is not read yet. */
+interface OpenAnswer {
+  response: IncomingMessage;
+  /** Ends sending, if the answer came before the request was sent. */
+  close(): Promise<void>;
+}
+
 /**
  * Sends a request whose body is read at the server's pace: `fetch` would load it all into memory. An answer that comes
- * before the body is sent stops sending. Rejects if the connection or the body breaks off, or the signal aborts.
+ * before the body is sent stops sending. Rejects with a DeliveryError if the connection or the body breaks off, and
+ * with the signal's reason if it aborts.
  */
-export async function sendRequest(
+export async function sendRequest(url: URL, request: HttpRequest): Promise<HttpAnswer> {
+  const { response, close } = await openRequest(url, request);
+  try {
+    return { status: response.statusCode ?? 0, headers: response.headers, text: await readText(response) };
+  } catch (cause) {
+    request.signal?.throwIfAborted();
+    throw toUnreachable(cause, url);
+  } finally {
+    await close();
+  }
+}
+
+/** The same, without reading the answer's body: it is read at the caller's pace, and ends with an error if it breaks. */
+export async function openRequest(
   url: URL,
-  { method, headers, body, trailers, signal }: HttpRequest,
-): Promise<HttpAnswer> {
+  { method = 'GET', headers, body, trailers, signal }: HttpRequest,
+): Promise<OpenAnswer> {
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
   const request = send(url, { method, headers, timeout: IDLE_TIMEOUT_MS, ...(signal && { signal }) });
   request.on('timeout', () => request.destroy(new Error(`no data for ${IDLE_TIMEOUT_MS / 1000} s`)));
   const answering = once(request, 'response') as Promise<[IncomingMessage]>;
   // Errors of the body destroy the request, which `answering` notices.
   const sending = body === undefined ? request.end() : sendBody(request, body, trailers).catch(() => undefined);
-  try {
-    const [response] = await answering;
-    const text = await readText(response);
-    return { status: response.statusCode ?? 0, headers: response.headers, text };
-  } finally {
+  const close = async (): Promise<void> => {
     // After the answer, errors of the connection no longer matter.
     request.on('error', () => undefined);
     if (!request.writableFinished) request.destroy();
     await sending;
+  };
+  try {
+    const [response] = await answering;
+    return { response, close };
+  } catch (cause) {
+    await close();
+    signal?.throwIfAborted();
+    throw toUnreachable(cause, url);
   }
+}
+
+/** No answer came. */
+function toUnreachable(cause: unknown, { origin }: URL): DeliveryError {
+  // If a name has several addresses, the error holds one for each.
+  const { code, message } = (cause instanceof AggregateError ? cause.errors[0] : cause) as NodeJS.ErrnoException;
+  return new DeliveryError('unavailable', `Cannot reach ${origin} (${code ?? message})`, { cause });
 }
 
 async function sendBody(

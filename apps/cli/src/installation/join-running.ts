@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createApiAttachmentTarget } from '../backfill/attachment-targets.ts';
 import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
 import { bringAttachments, showAttachments } from '../backfill/bring-attachments.ts';
 import { formatReport } from '../backfill/format-report.ts';
 import { createApiClient } from '../connection/api-client.ts';
-import { createApiTarget } from '../connection/api-target.ts';
+import { createHttpTarget } from '../connection/http-target.ts';
 import { readCredentials } from '../data-directory/credentials.ts';
 import type { DataDirectory } from '../data-directory/data-directory.ts';
 import { findRunning } from '../data-directory/installation-lock.ts';
@@ -36,15 +35,9 @@ export async function joinRunning(
   if (credentials === undefined) throw new CliError(`${directory.credentials} cannot be read.`);
   const client = createApiClient({ url, key: credentials.apiKey });
   if (paths.length > 0) {
-    const { report, elapsedMs } = await backfillWithProgress(context, {
-      paths,
-      target: createApiTarget(client),
-      signal,
-    });
-    const attachments = await bringAttachments(context, paths, {
-      target: createApiAttachmentTarget(client, {}),
-      signal,
-    });
+    const target = createHttpTarget(client);
+    const { report, elapsedMs } = await backfillWithProgress(context, { paths, target, signal });
+    const attachments = await bringAttachments(context, paths, { target, signal });
     for (const line of formatReport(report, elapsedMs, false)) print(context, line);
     showAttachments(context, attachments);
     print(context, '');

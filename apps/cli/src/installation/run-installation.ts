@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { countTranscriptsByStatus, listSessions, readSearchBacklog, readSessionErrors, sql } from '@recount/db';
 import { createDirectTarget } from '@recount/ingest';
 import { readLogLevel } from '@recount/service/config';
-import { createDirectAttachmentTarget } from '../backfill/attachment-targets.ts';
 import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
 import { bringAttachments, showAttachments } from '../backfill/bring-attachments.ts';
 import { formatReport } from '../backfill/format-report.ts';
@@ -72,10 +71,7 @@ async function ingest(
     const { connections, workspaceId } = installation;
     const target = createDirectTarget(connections, { workspaceId });
     const { report, elapsedMs, refused } = await backfillWithProgress(context, { paths, target, signal });
-    const attachments = await bringAttachments(context, paths, {
-      target: createDirectAttachmentTarget(connections, { workspaceId }),
-      signal,
-    });
+    const attachments = await bringAttachments(context, paths, { target, signal });
     for (const line of formatReport(report, elapsedMs, false)) print(context, line);
     showAttachments(context, attachments);
     print(context, '');

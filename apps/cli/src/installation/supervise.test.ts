@@ -1,5 +1,6 @@
+import { createBackoff } from '@recount/service/retry';
 import { describe, expect, it } from 'vitest';
-import { MAX_FAILED_STARTS, PAUSES, type RunningProgram, supervise, toNextPauseMs } from './supervise.ts';
+import { MAX_FAILED_STARTS, PAUSES, type RunningProgram, supervise } from './supervise.ts';
 
 const pauses = { firstMs: 0, longestMs: 0, healthyMs: 60_000 };
 
@@ -32,8 +33,7 @@ function watch(start: () => Promise<RunningProgram>, running?: RunningProgram) {
 
 describe('a supervised program', () => {
   it('is restarted after half a second, then after twice as long each time, up to 30 s, and given up after eight', () => {
-    const pausesMs = [PAUSES.firstMs];
-    while (pausesMs.length < MAX_FAILED_STARTS) pausesMs.push(toNextPauseMs(pausesMs.at(-1) ?? 0, PAUSES));
+    const pausesMs = Array.from({ length: MAX_FAILED_STARTS }, createBackoff(PAUSES).next);
     expect(pausesMs).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
   });
 

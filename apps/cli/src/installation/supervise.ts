@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createBackoff, type Pauses } from '@recount/service/retry';
 import { CliError } from '../terminal/cli-error.ts';
 
 /** A running program. */
@@ -22,9 +23,7 @@ export interface SupervisedProgram {
   onGiveUp(error: CliError): void;
 }
 
-interface Pauses {
-  firstMs: number;
-  longestMs: number;
+interface RestartPauses extends Pauses {
   /** A program that ran this long did not fail to start. */
   healthyMs: number;
 }
@@ -33,7 +32,7 @@ export const MAX_FAILED_STARTS = 8;
 /** Failed starts that do not count: once the disk has free space again, recount must continue on its own. */
 const NEEDS_ROOM = /No space left on device|ENOSPC/;
 /** Eight failed starts take about a minute. */
-export const PAUSES: Pauses = { firstMs: 500, longestMs: 30_000, healthyMs: 60_000 };
+export const PAUSES: RestartPauses = { firstMs: 500, longestMs: 30_000, healthyMs: 60_000 };
 
 /**
  * Keeps a program running: starts it, or takes over a running one, and restarts it when it ends, after a pause that
@@ -57,21 +56,17 @@ export function supervise(
   };
 }
 
-/** The pause after one of `pauseMs`. */
-export const toNextPauseMs = (pauseMs: number, { longestMs }: Pick<Pauses, 'longestMs'>): number =>
-  Math.min(pauseMs * 2, longestMs);
-
 async function keepAlive(
   program: SupervisedProgram,
   running: RunningProgram | undefined,
-  pauses: Pauses,
+  pauses: RestartPauses,
   signal: AbortSignal,
 ): Promise<void> {
   const closed = new Promise<undefined>((resolve) => {
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
   let current = running;
-  let pauseMs = pauses.firstMs;
+  const backoff = createBackoff(pauses);
   for (let failedStarts = 0; !signal.aborted; ) {
     const startedAtMs = performance.now();
     let event: string;
@@ -93,10 +88,9 @@ async function keepAlive(
         ),
       );
     }
-    if (performance.now() - startedAtMs > pauses.healthyMs) pauseMs = pauses.firstMs;
+    if (performance.now() - startedAtMs > pauses.healthyMs) backoff.reset();
     program.onWarning(`${program.name} ${event}; another one is started`);
-    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-    pauseMs = toNextPauseMs(pauseMs, pauses);
+    await sleep(backoff.next(), undefined, { signal }).catch(() => undefined);
   }
   await current?.stop();
 }

@@ -1,7 +1,7 @@
+import { DeliveryError } from '@recount/collect/delivery-error';
 import { takeProcessLock } from '@recount/local-postgres/process-lock';
 import { ulid } from 'ulid';
 import type { RecordTarget } from './record-target.ts';
-import { LiveSendError } from './send/live-client.ts';
 import { sendStream } from './send/send-stream.ts';
 import { toSessionName } from './send/session-name.ts';
 import { createGrowthNotice } from './spool/growing-stream.ts';
@@ -84,7 +84,7 @@ async function flushStream(
     try {
       await sendWhole(place, note, sizeBytes, target, signal);
     } catch (error) {
-      if (!(error instanceof LiveSendError)) throw error;
+      if (!(error instanceof DeliveryError)) throw error;
       if (error.code === 'rejected' || error.code === 'mismatch' || error.code === 'closed') {
         await writeSpoolNote(place, { ...note, refusal: error.message });
         return stay('refused', error.message);

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DeliveryError } from '@recount/collect/delivery-error';
 import { ulid } from 'ulid';
 import { formatBytes } from '../terminal/format-values.ts';
 import { flushSpool } from './flush-spool.ts';
 import { type RecordTarget, toTargetName } from './record-target.ts';
-import { LiveSendError } from './send/live-client.ts';
 import { FRESH, sendStream } from './send/send-stream.ts';
 import { toSessionName } from './send/session-name.ts';
 import { removeFromSpool, type SpoolNote, type StreamEnd, writeSpoolNote } from './spool/spool-folder.ts';
@@ -133,7 +133,7 @@ async function sendInBackground(
     return { state: 'sent' };
   } catch (error) {
     if (signal.aborted) return { state: 'waiting', reason: 'it takes too long' };
-    if (!(error instanceof LiveSendError)) return { state: 'waiting', reason: toReason(error) };
+    if (!(error instanceof DeliveryError)) return { state: 'waiting', reason: toReason(error) };
     const isFinal = error.code !== 'unavailable' && error.code !== 'denied';
     if (!writer.growth.isEnded) tell(`${error.message}. The stream is saved`);
     return { state: isFinal ? 'refused' : 'waiting', reason: error.message };

@@ -37,7 +37,7 @@ export interface LatestSessions {
   hasMore: boolean;
 }
 
-/** Reads the sessions with the latest activity. Rejects with a BackfillTargetError. */
+/** Reads the sessions with the latest activity. Rejects with a DeliveryError. */
 export async function readLatestFromApi(client: ApiClient, limit: number): Promise<LatestSessions> {
   return await readSessions(client, { sort: 'last_timestamp', order: 'desc', limit });
 }

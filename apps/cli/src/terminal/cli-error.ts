@@ -16,7 +16,7 @@ const USAGE_ERRORS = new Set(['UsageError', 'ConfigError', 'UnresolvedNameError'
 /** Errors whose messages are written for users. */
 const CLEAR_ERRORS = new Set([
   'CliError',
-  'BackfillTargetError',
+  'DeliveryError',
   'DatabaseEncodingError',
   'DistributionError',
   'LocalPostgresError',

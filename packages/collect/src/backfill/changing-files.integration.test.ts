@@ -21,15 +21,15 @@ beforeEach(async () => {
   const memory = createMemoryTarget();
   target = {
     ...memory,
-    async receive(delivery, signal) {
+    async send(delivery, signal) {
       const parts: Uint8Array[] = [];
       async function* noted(): AsyncGenerator<Uint8Array> {
-        for await (const chunk of delivery.open()) {
+        for await (const chunk of delivery.open(0)) {
           parts.push(Uint8Array.from(chunk));
           yield chunk;
         }
       }
-      const result = await memory.receive({ ...delivery, open: noted }, signal);
+      const result = await memory.send({ ...delivery, open: noted }, signal);
       if (!result.isDuplicate) stored.push(Buffer.concat(parts).toString());
       return result;
     },
@@ -82,7 +82,7 @@ async function backfill(moment?: Moment, change: () => Promise<unknown> = async 
       yield { ...item, open };
     }
   }
-  const retryPolicy = { maxAttempts: 2, baseDelayMs: 1, maxDelayMs: 1 };
+  const retryPolicy = { maxAttempts: 2, firstMs: 1, longestMs: 1, maxBusyMs: 1000 };
   return await runBackfill({ target }, changing(), { pollIntervalMs: 1, retryPolicy });
 }
 

@@ -1,24 +1,24 @@
 import type { TranscriptSource } from '@recount/storage/sources';
-import type { BackfillTarget, StoredTranscript } from '../deliver/delivery-target.ts';
+import type { DeliveryRetry } from '../deliver/delivery-retry.ts';
+import type { DeliveryTarget, StoredTranscript } from '../deliver/delivery-target.ts';
 import type { Arrival } from './follow-ingestion.ts';
 import type { SourceContent } from './read-content.ts';
-import type { Retry } from './with-retries.ts';
 
 export interface DeliverOptions {
   isDryRun: boolean;
   /** Whether to first ask the target if it has the bytes already. */
   asksFirst: boolean;
-  retry: Retry;
+  retry: DeliveryRetry;
   signal: AbortSignal;
   onRead(bytes: number): void;
 }
 
 /**
  * Delivers one transcript unless the target has it. Returns the target's state; undefined in a dry run if the target
- * does not have it. Rejects with a BackfillTargetError, or with errors of reading the content.
+ * does not have it. Rejects with a DeliveryError, or with errors of reading the content.
  */
 export async function deliverTranscript(
-  target: BackfillTarget | undefined,
+  target: DeliveryTarget | undefined,
   source: TranscriptSource,
   content: SourceContent,
   options: DeliverOptions,
@@ -36,9 +36,9 @@ export async function deliverTranscript(
 
   const body = createBody(content, measure === undefined ? options.onRead : () => {});
   const delivery = { path: source.path, sizeBytes: measure?.sizeBytes, sha256: measure?.sha256, open: body.open };
-  const receive = (): ReturnType<BackfillTarget['receive']> => target.receive(delivery, signal);
+  const send = (): ReturnType<DeliveryTarget['send']> => target.send(delivery, signal);
   const maxAttempts = measure === undefined ? 1 : undefined;
-  const { transcript, isDuplicate, isHealed } = await retry(() => body.attempt(receive), maxAttempts);
+  const { transcript, isDuplicate, isHealed } = await retry(() => body.attempt(send), maxAttempts);
   return { transcript, arrival: isHealed ? 'healed' : isDuplicate ? 'already-there' : 'ours' };
 }
 
@@ -62,10 +62,10 @@ function createBody(content: SourceContent, onRead: (bytes: number) => void) {
         await chunks.return?.();
       }
     },
-    async attempt<Result>(receive: () => Promise<Result>): Promise<Result> {
+    async attempt<Result>(call: () => Promise<Result>): Promise<Result> {
       failures.length = 0;
       try {
-        return await receive();
+        return await call();
       } catch (error) {
         throw failures[0] ?? error;
       }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BackfillTarget, MAX_STATUS_IDS, type StoredTranscript } from '../deliver/delivery-target.ts';
-import type { Retry } from './with-retries.ts';
+import type { DeliveryRetry } from '../deliver/delivery-retry.ts';
+import { type DeliveryTarget, MAX_STATUS_IDS, type StoredTranscript } from '../deliver/delivery-target.ts';
 
 /**
  * `ours`: stored by this run. `healed`: existed already, but its bytes were lost or damaged and this run replaced them.
@@ -18,7 +18,7 @@ export interface FollowOptions {
   onGone(followed: FollowedTranscript): void;
   /** Nothing was settled or worked on for a while: perhaps no worker is running. Called once for each lull. */
   onStalled(waitingCount: number): void;
-  retry: Retry;
+  retry: DeliveryRetry;
   pollIntervalMs: number;
   stallMs: number;
   signal: AbortSignal;
@@ -36,7 +36,7 @@ const SLOWDOWN = 1.5;
 const MIN_SETTLED_SHARE = 0.5;
 
 /** Polls the states of transcripts until each is final, page by page, longest waiting first. */
-export function followIngestion(target: BackfillTarget, options: FollowOptions): IngestionFollower {
+export function followIngestion(target: DeliveryTarget, options: FollowOptions): IngestionFollower {
   const { signal, retry } = options;
   /** By transcript: identical files are one transcript. */
   const waiting = new Map<string, FollowedTranscript[]>();

@@ -1,5 +1,6 @@
 import type { TranscriptSource } from '@recount/storage/sources';
-import { type BackfillTarget, BackfillTargetError } from '../deliver/delivery-target.ts';
+import { createStopRule } from '../deliver/delivery-retry.ts';
+import type { DeliveryTarget } from '../deliver/delivery-target.ts';
 import type { BackfillTally } from './backfill-tally.ts';
 import { type DeliverOptions, deliverTranscript } from './deliver-transcript.ts';
 import { readContent } from './read-content.ts';
@@ -23,17 +24,15 @@ interface HandledTranscript {
 
 /** Many more of these are held than may be read at once: 32 MiB for 128. */
 const MAX_SMALL_BYTES = 256 * 1024;
-/** A target that failed this many items in a row, after all attempts, will fail the next one too. */
-const MAX_UNAVAILABLE_IN_A_ROW = 4;
 
 /** Reads and delivers transcripts, and counts the outcomes. */
 export function createTranscriptHandler(
-  target: BackfillTarget | undefined,
+  target: DeliveryTarget | undefined,
   settler: IngestionSettler | undefined,
   tally: BackfillTally,
   options: HandleOptions,
 ): (source: TranscriptSource) => HandledTranscript {
-  let unavailableInARow = 0;
+  const isOver = createStopRule();
 
   const deliver = async (source: TranscriptSource, content: Awaited<ReturnType<typeof readContent>>): Promise<void> => {
     if (typeof content === 'string') {
@@ -42,7 +41,7 @@ export function createTranscriptHandler(
       return;
     }
     const delivered = await deliverTranscript(target, source, content, options);
-    unavailableInARow = 0;
+    isOver(undefined);
     if (delivered === undefined) tally.count(source.location, 'new');
     else settler?.accept(source.location, delivered.transcript, delivered.arrival);
   };
@@ -50,9 +49,7 @@ export function createTranscriptHandler(
   const fail = (location: string, error: unknown): void => {
     if (options.signal.aborted) return;
     tally.countFailed({ location, reason: error instanceof Error ? error.message : 'unknown error' });
-    if (!(error instanceof BackfillTargetError)) return;
-    unavailableInARow = error.code === 'unavailable' ? unavailableInARow + 1 : 0;
-    if (error.code === 'denied' || unavailableInARow >= MAX_UNAVAILABLE_IN_A_ROW) options.onFatal(error);
+    if (isOver(error)) options.onFatal(error);
   };
 
   return (source) => {

@@ -39,11 +39,11 @@ function createForgetfulTarget(): MemoryTarget {
         ? undefined
         : { transcriptId: id, sessionId: 's', status: 'ingested', failureReason: null };
     },
-    async receive(delivery, signal) {
-      const { transcript, isDuplicate } = await memory.receive(delivery, signal);
+    async send(delivery, signal) {
+      const { transcript, ...receipt } = await memory.send(delivery, signal);
       const sha256 = memory.stored.pop()?.sha256 ?? '';
       known.set(sha256, `transcript-${known.size}`);
-      return { transcript: { ...transcript, transcriptId: known.get(sha256) ?? '' }, isDuplicate, isHealed: false };
+      return { ...receipt, transcript: { ...transcript, transcriptId: known.get(sha256) ?? '' } };
     },
     readStatuses: async (ids) =>
       ids.map((transcriptId) => ({ transcriptId, sessionId: 's', status: 'ingested', failureReason: null })),

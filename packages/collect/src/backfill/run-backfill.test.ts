@@ -2,18 +2,18 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SourceError } from '@recount/storage/sources';
 import { describe, expect, it } from 'vitest';
-import { BackfillTargetError } from '../deliver/delivery-target.ts';
+import { DeliveryError } from '../deliver/delivery-error.ts';
 import { createMemoryTarget, toItems, toSource } from '../testing/memory-target.ts';
 import type { BackfillEvent } from './backfill-tally.ts';
 import { type BackfillOptions, runBackfill } from './run-backfill.ts';
 
 const fast: BackfillOptions = {
   pollIntervalMs: 1,
-  retryPolicy: { maxAttempts: 3, baseDelayMs: 1, maxDelayMs: 2 },
+  retryPolicy: { maxAttempts: 3, firstMs: 1, longestMs: 2, maxBusyMs: 60_000 },
 };
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `s${index}`);
 const many = (count: number) => toItems(names(count).map((name) => toSource(name)));
-const unavailable = (): BackfillTargetError => new BackfillTargetError('unavailable', 'the server is away');
+const unavailable = (): DeliveryError => new DeliveryError('unavailable', 'the server is away');
 
 /** Longer than what is held of one source. */
 const LONG = `${JSON.stringify({ type: 'user', sessionId: 'long', message: { content: 'x'.repeat(1000) } })}\n`.repeat(
@@ -35,7 +35,7 @@ describe('runBackfill', () => {
   });
 
   it('delivers as many at once as permitted, and no more', async () => {
-    const target = createMemoryTarget({ beforeReceive: () => sleep(5) });
+    const target = createMemoryTarget({ beforeSend: () => sleep(5) });
     await runBackfill({ target }, many(20), { ...fast, concurrency: 3 });
     expect(target.maxUnderWay).toBe(3);
     await runBackfill({ target: createMemoryTarget() }, many(3), { ...fast, concurrency: 0 });
@@ -62,7 +62,7 @@ describe('runBackfill', () => {
         expect(openStreams).toBe(0);
       }
     }
-    const target = createMemoryTarget({ beforeReceive: () => sleep(5) });
+    const target = createMemoryTarget({ beforeSend: () => sleep(5) });
     expect(await runBackfill({ target }, sources(), fast)).toMatchObject({ found: 6, ingested: 6 });
     expect(target.maxUnderWay).toBe(length === 'long' ? 1 : 4);
   });
@@ -141,8 +141,8 @@ describe('runBackfill', () => {
         })(),
       );
     const target = createMemoryTarget();
-    const receive = target.receive;
-    target.receive = (...delivery) => receive(...delivery).catch(() => Promise.reject(unavailable()));
+    const receive = target.send;
+    target.send = (...delivery) => receive(...delivery).catch(() => Promise.reject(unavailable()));
     const report = await runBackfill({ target }, toItems([toSource('a', { open, reopenable: false })]), fast);
     expect(report.failures).toEqual([{ location: '/home/ada/a.jsonl', reason: 'the archive is damaged' }]);
   });
@@ -152,9 +152,9 @@ describe('a failing target', () => {
   it('is retried, and a refused transcript is not', async () => {
     let calls = 0;
     const target = createMemoryTarget({
-      beforeReceive: ({ path }) => {
+      beforeSend: ({ path }) => {
         calls += 1;
-        if (path.includes('s1')) throw new BackfillTargetError('rejected', 'too large');
+        if (path.includes('s1')) throw new DeliveryError('rejected', 'too large');
         if (calls % 2 === 0) throw unavailable();
       },
     });
@@ -172,11 +172,11 @@ describe('a failing target', () => {
 
   it('may end the reading of a long source, and its own error is reported', async () => {
     const target = createMemoryTarget();
-    target.receive = async ({ open }) => {
-      const chunks = open()[Symbol.asyncIterator]();
+    target.send = async ({ open }) => {
+      const chunks = open(0)[Symbol.asyncIterator]();
       await chunks.next();
       await (chunks as AsyncGenerator).throw(new Error('Premature close')).catch(() => undefined);
-      throw new BackfillTargetError('rejected', 'too large');
+      throw new DeliveryError('rejected', 'too large');
     };
     for (const reopenable of [true, false]) {
       const source = toSource('long', { open: async () => Readable.from([Buffer.from(LONG)]), reopenable });
@@ -188,10 +188,10 @@ describe('a failing target', () => {
   it('gets the pause that it asks for', async () => {
     let isFirst = true;
     const target = createMemoryTarget({
-      beforeReceive: () => {
+      beforeSend: () => {
         if (!isFirst) return;
         isFirst = false;
-        throw new BackfillTargetError('unavailable', 'too many requests', { retryAfterMs: 60 });
+        throw new DeliveryError('unavailable', 'too many requests', { retryAfterMs: 60 });
       },
     });
     const startedAt = performance.now();
@@ -202,8 +202,8 @@ describe('a failing target', () => {
   it('is waited for as long as it is busy, which is no failed attempt', async () => {
     let busyCount = 0;
     const target = createMemoryTarget({
-      beforeReceive: () => {
-        if (busyCount++ < 50) throw new BackfillTargetError('unavailable', 'busy', { retryAfterMs: 1, isBusy: true });
+      beforeSend: () => {
+        if (busyCount++ < 50) throw new DeliveryError('unavailable', 'busy', { retryAfterMs: 1, isBusy: true });
       },
     });
     expect(await runBackfill({ target }, many(1), fast)).toMatchObject({ ingested: 1, failed: 0 });
@@ -211,8 +211,8 @@ describe('a failing target', () => {
 
   it('ends the run if it denies everything', async () => {
     const target = createMemoryTarget({
-      beforeReceive: () => {
-        throw new BackfillTargetError('denied', 'the API key is not valid');
+      beforeSend: () => {
+        throw new DeliveryError('denied', 'the API key is not valid');
       },
     });
     const run = runBackfill({ target }, many(1000), { ...fast, concurrency: 1 });
@@ -221,12 +221,12 @@ describe('a failing target', () => {
 
   it('ends the run if it stays unavailable, but not for a single transcript', async () => {
     const target = createMemoryTarget({
-      beforeReceive: ({ path }) => {
+      beforeSend: ({ path }) => {
         if (path.includes('s7')) throw unavailable();
       },
     });
     expect(await runBackfill({ target }, many(20), fast)).toMatchObject({ ingested: 19, failed: 1 });
-    target.beforeReceive = () => {
+    target.beforeSend = () => {
       throw unavailable();
     };
     target.stored = [];
@@ -328,7 +328,7 @@ describe('an interruption', () => {
   it('ends the run with what was done, and the next one does the rest', async () => {
     const target = createMemoryTarget();
     const interruption = new AbortController();
-    target.beforeReceive = () => {
+    target.beforeSend = () => {
       if (target.stored.length >= 5) interruption.abort();
     };
     const report = await runBackfill({ target }, many(20), { ...fast, signal: interruption.signal });
@@ -336,7 +336,7 @@ describe('an interruption', () => {
     expect(report.failed).toBe(0);
     const storedCount = target.stored.length;
     expect(storedCount).toBeLessThan(12);
-    target.beforeReceive = () => {};
+    target.beforeSend = () => {};
     const second = await runBackfill({ target }, many(20), fast);
     expect(second).toMatchObject({
       isInterrupted: false,

@@ -1,16 +1,16 @@
 import { setMaxListeners } from 'node:events';
 import { identifyAttachment } from '@recount/core';
 import type { SourceItem } from '@recount/storage/sources';
-import type { BackfillTarget } from '../deliver/delivery-target.ts';
+import { createDeliveryRetry, type RetryPolicy, UPLOAD_RETRIES } from '../deliver/delivery-retry.ts';
+import type { DeliveryTarget } from '../deliver/delivery-target.ts';
 import type { BackfillReport } from './backfill-report.ts';
 import { type BackfillTally, createTally, type OnBackfillEvent } from './backfill-tally.ts';
 import { createTranscriptHandler } from './handle-transcript.ts';
 import { settleIngestion } from './settle-ingestion.ts';
-import { createRetry, DEFAULT_RETRY_POLICY, type RetryPolicy } from './with-retries.ts';
 
 export interface BackfillDeps {
   /** May be undefined only in a dry run, which then treats everything as new. */
-  target: BackfillTarget | undefined;
+  target: DeliveryTarget | undefined;
   /** Called often, with the current report. */
   onEvent?: OnBackfillEvent | undefined;
 }
@@ -46,7 +46,7 @@ const MAX_HELD_BYTES_IN_ALL = 64 * 1024 * 1024;
  * has are skipped, so a second run adds nothing, and a run after an interruption continues. Bounded in memory, whatever
  * the number and size of the sources; long sources that can be opened only once are delivered one at a time.
  *
- * Bad sources and rejected transcripts are counted. Rejects with a BackfillTargetError if the target denies everything
+ * Bad sources and rejected transcripts are counted. Rejects with a DeliveryError if the target denies everything
  * or stays unavailable, and with errors of iterating `sources`.
  */
 export async function runBackfill(
@@ -135,12 +135,12 @@ function toConcurrency(concurrency = DEFAULT_BACKFILL_CONCURRENCY): number {
 }
 
 function assemble(
-  target: BackfillTarget | undefined,
+  target: DeliveryTarget | undefined,
   tally: BackfillTally,
   options: BackfillOptions & { concurrency: number; signal: AbortSignal; onFatal: (error: unknown) => void },
 ) {
   const { signal, onFatal } = options;
-  const retry = createRetry(options.retryPolicy ?? DEFAULT_RETRY_POLICY, signal, ({ message }, delayMs) =>
+  const retry = createDeliveryRetry(options.retryPolicy ?? UPLOAD_RETRIES, signal, ({ message }, delayMs) =>
     tally.emit({ kind: 'retrying', reason: message, delayMs }),
   );
   const settler =

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BackfillTarget, MAX_STATUS_IDS, type StoredTranscript } from '../deliver/delivery-target.ts';
+import { type DeliveryTarget, MAX_STATUS_IDS, type StoredTranscript } from '../deliver/delivery-target.ts';
 import type { BackfillTally } from './backfill-tally.ts';
 import { type Arrival, type FollowedTranscript, type FollowOptions, followIngestion } from './follow-ingestion.ts';
 
@@ -25,7 +25,7 @@ const MAX_RECHECKED = 100_000;
 
 /** Counts the outcomes of the transcripts that a target has. */
 export function settleIngestion(
-  target: BackfillTarget,
+  target: DeliveryTarget,
   tally: BackfillTally,
   options: SettleOptions,
 ): IngestionSettler {

@@ -6,31 +6,56 @@ export interface StoredTranscript {
   failureReason: string | null;
 }
 
-export interface Delivery {
-  /** Original path: decides between main session and sub-agent. */
+/** A transcript to be delivered. */
+export interface TranscriptDelivery {
+  /** Its path at the agent, without a compression extension: decides between main session and sub-agent. */
   path: string;
-  /** Decoded size in bytes, if known. */
+  agent?: string | undefined;
+  /** Size of the bytes to be delivered, which are compressed if there is an encoding. Undefined if unknown. */
   sizeBytes: number | undefined;
-  /** SHA-256 (hex) of the decoded bytes, if known. */
+  /** SHA-256 (hex) of these bytes, if known. */
   sha256: string | undefined;
-  /** The decoded bytes; called once for each attempt. */
-  open(): AsyncIterable<Uint8Array>;
+  encoding?: 'gzip' | 'zstd' | undefined;
+  /** The stored transcript that this one is known to begin with. Its size and hash are then known. */
+  base?: { transcriptId: string; sizeBytes: number } | undefined;
+  /** The bytes from an offset on; called once for each attempt. */
+  open(fromByte: number): AsyncIterable<Uint8Array>;
 }
 
-/** The result of a delivery. */
-interface Reception {
+export interface TranscriptReceipt {
   transcript: StoredTranscript;
   /** The target had the bytes already. */
   isDuplicate: boolean;
   /** The target's copy was lost or damaged, and these bytes replaced it. */
   isHealed: boolean;
+  /** Where the bytes begin that were sent: 0, or the end of the delivery's base. */
+  sentFromByte: number;
+}
+
+/** A file kept with a session's transcript, to be delivered. */
+export interface AttachmentDelivery {
+  agent: string;
+  sessionId: string;
+  /** Path in the session's folder, with `/` as separator. */
+  path: string;
+  modifiedAtMs: number;
+  sizeBytes: number;
+  /** SHA-256 (hex). */
+  sha256: string;
+  open(): AsyncIterable<Uint8Array>;
+}
+
+export interface AttachmentReceipt {
+  attachmentId: string;
+  /** `older`: the target has a later state of the file, and keeps that one. */
+  outcome: 'stored' | 'duplicate' | 'older' | 'healed';
 }
 
 /**
- * Where a backfill stores transcripts: through an API, or directly in raw store and database. Every method rejects with
- * a BackfillTargetError.
+ * Where transcripts and attachments are delivered: to an API, or directly to raw store and database. Every method
+ * rejects with a DeliveryError.
  */
-export interface BackfillTarget {
+export interface DeliveryTarget {
   /** How many small transcripts may be delivered at once, in addition to those in progress. Default: none. */
   readonly maxSmallDeliveries?: number;
   /**
@@ -42,38 +67,15 @@ export interface BackfillTarget {
     signal: AbortSignal | undefined,
   ): Promise<StoredTranscript | undefined>;
   /** Stores a transcript durably, to be ingested later. Errors of the body may be passed on or replaced. */
-  receive(delivery: Delivery, signal: AbortSignal | undefined): Promise<Reception>;
+  send(delivery: TranscriptDelivery, signal: AbortSignal | undefined): Promise<TranscriptReceipt>;
   /** The transcripts with these ids (at most `MAX_STATUS_IDS`), in any order; deleted ones are left out. */
   readStatuses(ids: readonly string[], signal: AbortSignal | undefined): Promise<StoredTranscript[]>;
   /** Sessions of the workspace that search does not find yet, except those whose indexing failed. */
   countUnindexed(signal: AbortSignal | undefined): Promise<number>;
+  /** The target's attachments of a session: `<path>/<SHA-256>`. */
+  listAttachments(sessionId: string, signal: AbortSignal | undefined): Promise<ReadonlySet<string>>;
+  /** Stores an attachment durably. */
+  sendAttachment(delivery: AttachmentDelivery, signal: AbortSignal | undefined): Promise<AttachmentReceipt>;
 }
 
 export const MAX_STATUS_IDS = 100;
-
-/**
- * - `rejected`: this transcript cannot be accepted
- * - `unavailable`: may succeed later, e.g. after a lost connection or too many requests
- * - `denied`: nothing will be accepted, e.g. because the API key is wrong
- */
-export type BackfillTargetErrorCode = 'rejected' | 'unavailable' | 'denied';
-
-export class BackfillTargetError extends Error {
-  override name = 'BackfillTargetError';
-  readonly code: BackfillTargetErrorCode;
-  /** How long the target asks to wait. */
-  readonly retryAfterMs: number | undefined;
-  /** Nothing is wrong: the target has as much to do as it takes at once. */
-  readonly isBusy: boolean;
-
-  constructor(
-    code: BackfillTargetErrorCode,
-    message: string,
-    options: { cause?: unknown; retryAfterMs?: number | undefined; isBusy?: boolean } = {},
-  ) {
-    super(message, { cause: options.cause });
-    this.code = code;
-    this.retryAfterMs = options.retryAfterMs;
-    this.isBusy = options.isBusy ?? false;
-  }
-}

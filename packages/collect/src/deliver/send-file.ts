@@ -4,14 +4,15 @@ import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { identifyAttachment, type KnownAttachment } from '@recount/core';
 import { SourceError } from '@recount/storage/sources';
 import { decompress } from '@recount/storage/sources/decompress';
 import type { SentFile, SentLog } from '../spool/sent-log.ts';
 import { removeWaiting, type SpoolFolder, toKeptPath, type WaitingFile } from '../spool/spool-folder.ts';
+import { DeliveryError } from './delivery-error.ts';
+import { createDeliveryRetry, SENDER_RETRIES } from './delivery-retry.ts';
+import type { DeliveryTarget } from './delivery-target.ts';
 import { type ReadFile, readSessionFile, waitUntilSettled } from './read-session-file.ts';
-import { DeliveryError, type SessionTarget } from './session-target.ts';
 
 /** The part of a session that may leave this machine. */
 export type Disclosure =
@@ -28,7 +29,7 @@ export type Disclosure =
 
 export interface FileSenderDependencies {
   folder: SpoolFolder;
-  target: SessionTarget;
+  target: Pick<DeliveryTarget, 'send' | 'sendAttachment'>;
   /** Decides by the name of the session's file and its first bytes (at most 1 MiB). Defaults to everything. */
   decide?: ((path: string, head: Buffer) => Disclosure) | undefined;
 }
@@ -62,11 +63,7 @@ export interface FileSender {
 type Encoding = 'gzip' | 'zstd' | undefined;
 
 const DEFAULT_SETTLE_MS = 2000;
-const DEFAULT_RETRY_DELAY_MS = 1000;
 const DEFAULT_MAX_SETTLE_WAIT_MS = 15_000;
-const MAX_ATTEMPTS = 3;
-/** The time to wait for a busy target in all; what is left is sent later. */
-const MAX_BUSY_MS = 10 * 60_000;
 const HEAD_BYTES = 1024 * 1024;
 
 export function createFileSender(
@@ -76,6 +73,8 @@ export function createFileSender(
   counts: SendCounts,
 ): FileSender {
   const { signal, settleMs = DEFAULT_SETTLE_MS, maxSettleWaitMs = DEFAULT_MAX_SETTLE_WAIT_MS } = options;
+  const policy = { ...SENDER_RETRIES, firstMs: options.retryDelayMs ?? SENDER_RETRIES.firstMs };
+  const retry = createDeliveryRetry(policy, signal);
 
   /** Runs `work` with a temporary file that is deleted afterwards and that no other user can read. */
   const withTemporary = async <Result>(work: (path: string) => Promise<Result>): Promise<Result> => {
@@ -118,9 +117,9 @@ export function createFileSender(
     const about = { agent, sessionId, path: inSession, modifiedAtMs: file.modifiedAtMs, sizeBytes, sha256 };
     try {
       const open = () => read.open(0);
-      const receipt = await retry(options, () => target.sendAttachment({ ...about, open }, signal));
-      if (receipt.isDuplicate) counts.duplicates += 1;
-      else counts.sent += 1;
+      const receipt = await retry(() => target.sendAttachment({ ...about, open }, signal));
+      if (receipt.outcome === 'stored') counts.sent += 1;
+      else counts.duplicates += 1;
       counts.sentBytes += sizeBytes;
       await log.add({ ...state, transcriptId: receipt.attachmentId });
     } catch (error) {
@@ -179,11 +178,11 @@ export function createFileSender(
         : undefined;
     const delivery = { path: name, agent, sizeBytes, sha256, encoding, base, open };
     try {
-      const receipt = await retry(options, () => target.send(delivery, signal));
+      const receipt = await retry(() => target.send(delivery, signal));
       if (receipt.isDuplicate) counts.duplicates += 1;
       else counts.sent += 1;
-      counts.sentBytes += receipt.sentBytes;
-      await log.add({ ...state, transcriptId: receipt.transcriptId });
+      counts.sentBytes += sizeBytes - receipt.sentFromByte;
+      await log.add({ ...state, transcriptId: receipt.transcript.transcriptId });
     } catch (error) {
       if (!(error instanceof DeliveryError) || error.code !== 'rejected') throw error;
       counts.refused += 1;
@@ -267,28 +266,4 @@ export async function readHead(path: string, encoding = toEncoding(path)): Promi
     file.destroy();
   }
   return Buffer.concat(chunks).subarray(0, HEAD_BYTES);
-}
-
-/** Waiting for a busy target is no attempt. */
-async function retry<Result>(options: FileSenderOptions, attempt: () => Promise<Result>): Promise<Result> {
-  let delayMs = options.retryDelayMs ?? DEFAULT_RETRY_DELAY_MS;
-  let failureCount = 0;
-  let leftBusyMs = MAX_BUSY_MS;
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const isPassing = error instanceof DeliveryError && error.code === 'unavailable';
-      if (!isPassing) throw error;
-      if (error.busyMs !== undefined && error.busyMs <= leftBusyMs) {
-        leftBusyMs -= Math.max(1, error.busyMs);
-        await sleep(error.busyMs, undefined, { signal: options.signal });
-        continue;
-      }
-      failureCount += 1;
-      if (failureCount >= MAX_ATTEMPTS) throw error;
-      await sleep(delayMs, undefined, { signal: options.signal });
-      delayMs *= 2;
-    }
-  }
 }

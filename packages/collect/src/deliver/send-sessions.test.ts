@@ -17,9 +17,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { zstdCompressSync } from 'node:zlib';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { addWaiting, listWaiting, parseHookNote, type SpoolFolder, toSpoolFolder } from '../spool/spool-folder.ts';
+import { DeliveryError } from './delivery-error.ts';
+import type {
+  AttachmentDelivery,
+  AttachmentReceipt,
+  TranscriptDelivery,
+  TranscriptReceipt,
+} from './delivery-target.ts';
 import type { Disclosure } from './send-file.ts';
 import { type SendDependencies, type SendOptions, type SendResult, sendSessions } from './send-sessions.ts';
-import { type AttachmentDelivery, DeliveryError, type SessionDelivery } from './session-target.ts';
 
 let home: string;
 let folder: SpoolFolder;
@@ -61,8 +67,13 @@ async function note(fields: Record<string, string>): Promise<void> {
   await writeFile(join(folder.queue, `${Math.random()}.json`), JSON.stringify(fields));
 }
 
+function toReceipt(transcriptId: string, { isDuplicate = false, sentFromByte = 0 } = {}): TranscriptReceipt {
+  const transcript = { transcriptId, sessionId: 's', status: 'queued', failureReason: null } as const;
+  return { transcript, isDuplicate, isHealed: false, sentFromByte };
+}
+
 /** Stores like a server. It appends to what it has, and compares the digest of the whole. */
-async function receive(delivery: SessionDelivery) {
+async function receive(delivery: TranscriptDelivery): Promise<TranscriptReceipt> {
   if (failure !== undefined) throw failure;
   const name = delivery.path.slice(toPath('x').length - 1);
   const from = delivery.base?.sizeBytes ?? 0;
@@ -75,14 +86,14 @@ async function receive(delivery: SessionDelivery) {
   const isDuplicate = earlier.includes(whole.toString());
   deliveries.push({ name, from, sentBytes: body.length });
   if (!isDuplicate) stored.set(name, [...earlier, whole.toString('latin1')]);
-  return { transcriptId: `t-${name}`, isDuplicate, sentBytes: body.length };
+  return toReceipt(`t-${name}`, { isDuplicate, sentFromByte: from });
 }
 
 /** Attachments that the target has, by session and path, with the number of uploads. */
 let attached: Map<string, string>;
 let attachmentCount: number;
 
-async function receiveAttachment({ sessionId, path, sha256, open }: AttachmentDelivery) {
+async function receiveAttachment({ sessionId, path, sha256, open }: AttachmentDelivery): Promise<AttachmentReceipt> {
   if (failure !== undefined) throw failure;
   const chunks: Uint8Array[] = [];
   for await (const chunk of open()) chunks.push(chunk);
@@ -90,7 +101,7 @@ async function receiveAttachment({ sessionId, path, sha256, open }: AttachmentDe
   expect(createHash('sha256').update(body).digest('hex')).toBe(sha256);
   attachmentCount += 1;
   attached.set(`${sessionId}/${path}`, body.toString());
-  return { attachmentId: `a-${attachmentCount}`, isDuplicate: false };
+  return { attachmentId: `a-${attachmentCount}`, outcome: 'stored' };
 }
 
 async function send(options: SendOptions = {}, changes: Partial<SendDependencies> = {}): Promise<SendResult> {
@@ -118,8 +129,8 @@ it('waits for a busy target, which is no failed attempt', async () => {
   let busyCount = 0;
   const target = {
     sendAttachment: receiveAttachment,
-    send: async (delivery: SessionDelivery) => {
-      if (busyCount++ < 20) throw new DeliveryError('unavailable', 'busy', { busyMs: 1 });
+    send: async (delivery: TranscriptDelivery) => {
+      if (busyCount++ < 20) throw new DeliveryError('unavailable', 'busy', { isBusy: true, retryAfterMs: 1 });
       return await receive(delivery);
     },
   };
@@ -278,10 +289,10 @@ it('sends compressed files unchanged', async () => {
   await age(path);
   let encoding: string | undefined;
   const target = {
-    send: async (delivery: SessionDelivery) => {
+    send: async (delivery: TranscriptDelivery) => {
       encoding = delivery.encoding;
       expect(delivery.path.endsWith('rollout-a.jsonl')).toBe(true);
-      return { transcriptId: 't', isDuplicate: false, sentBytes: delivery.sizeBytes };
+      return toReceipt('t');
     },
     sendAttachment: receiveAttachment,
   };
@@ -384,7 +395,7 @@ it('sends rewritten bytes if it must, and then only what was added to them', asy
 
 it('loses nothing if the disk fails after the server has accepted a file, and sends nothing twice', async () => {
   await write('a.jsonl', 'one\n');
-  const failing = async (delivery: SessionDelivery) => {
+  const failing = async (delivery: TranscriptDelivery) => {
     const receipt = await receive(delivery);
     // Appending to a folder fails.
     await mkdir(folder.sentLog);

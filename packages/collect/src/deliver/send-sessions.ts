@@ -20,8 +20,8 @@ import {
   type WaitingFile,
   writeWhole,
 } from '../spool/spool-folder.ts';
+import { DeliveryError } from './delivery-error.ts';
 import { createFileSender, type FileSender, type FileSenderDependencies, type FileSenderOptions } from './send-file.ts';
-import { DeliveryError } from './session-target.ts';
 
 export interface SendDependencies extends FileSenderDependencies {
   machine: Machine;

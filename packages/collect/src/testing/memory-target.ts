@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { SourceItem, TranscriptSource } from '@recount/storage/sources';
-import type { BackfillTarget, Delivery, StoredTranscript } from '../deliver/delivery-target.ts';
+import type { DeliveryTarget, StoredTranscript, TranscriptDelivery } from '../deliver/delivery-target.ts';
 
-export interface MemoryTarget extends BackfillTarget {
+export interface MemoryTarget extends DeliveryTarget {
   stored: (StoredTranscript & { path: string; sha256: string })[];
   /** Highest number of concurrent deliveries. */
   maxUnderWay: number;
   /** Called before each delivery is read; may throw. */
-  beforeReceive: (delivery: Delivery) => void | Promise<void>;
+  beforeSend: (delivery: TranscriptDelivery) => void | Promise<void>;
   /** The state in which a transcript is stored, and the one reported when it is polled. */
   firstStatus: StoredTranscript['status'];
   laterStatus: StoredTranscript['status'];
@@ -22,22 +22,23 @@ export function createMemoryTarget(settings: Partial<MemoryTarget> = {}): Memory
     stored: [],
     maxUnderWay: 0,
     askedIds: 0,
-    beforeReceive: () => {},
+    beforeSend: () => {},
     firstStatus: 'queued',
     laterStatus: 'ingested',
     async find({ sha256 }) {
       return target.stored.find((transcript) => transcript.sha256 === sha256);
     },
-    async receive(delivery) {
+    async send(delivery) {
       underWay += 1;
       target.maxUnderWay = Math.max(target.maxUnderWay, underWay);
       try {
-        await target.beforeReceive(delivery);
+        await target.beforeSend(delivery);
         const hash = createHash('sha256');
-        for await (const chunk of delivery.open()) hash.update(chunk);
+        for await (const chunk of delivery.open(0)) hash.update(chunk);
         const sha256 = hash.digest('hex');
         const existing = target.stored.find((transcript) => transcript.sha256 === sha256);
-        if (existing !== undefined) return { transcript: existing, isDuplicate: true, isHealed: false };
+        if (existing !== undefined)
+          return { transcript: existing, isDuplicate: true, isHealed: false, sentFromByte: 0 };
         const transcriptId = `transcript-${target.stored.length}`;
         const { path } = delivery;
         const transcript = {
@@ -49,7 +50,7 @@ export function createMemoryTarget(settings: Partial<MemoryTarget> = {}): Memory
           sha256,
         };
         target.stored.push(transcript);
-        return { transcript, isDuplicate: false, isHealed: false };
+        return { transcript, isDuplicate: false, isHealed: false, sentFromByte: 0 };
       } finally {
         underWay -= 1;
       }
@@ -60,6 +61,8 @@ export function createMemoryTarget(settings: Partial<MemoryTarget> = {}): Memory
       return found.map((transcript) => ({ ...transcript, status: target.laterStatus }));
     },
     countUnindexed: async () => 0,
+    listAttachments: async () => new Set(),
+    sendAttachment: async () => ({ attachmentId: 'attachment', outcome: 'stored' }),
     ...settings,
   };
   return target;

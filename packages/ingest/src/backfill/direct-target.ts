@@ -1,5 +1,7 @@
-import { type BackfillTarget, BackfillTargetError, type StoredTranscript } from '@recount/collect/delivery-target';
+import type { DeliveryTarget, StoredTranscript } from '@recount/collect';
+import { DeliveryError } from '@recount/collect/delivery-error';
 import {
+  listAttachments,
   listStatesByContent,
   listTranscriptStates,
   OPERATOR,
@@ -12,6 +14,7 @@ import { gatherCalls } from '../gather-calls.ts';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { toFailureReason } from '../process/failure-reason.ts';
 import { ReceiveError } from '../receive/measure-body.ts';
+import { DEFAULT_MAX_ATTACHMENT_BYTES, receiveAttachment } from '../receive/receive-attachment.ts';
 import { DEFAULT_MAX_TRANSCRIPT_BYTES, type ReceiveRequest, receiveTranscript } from '../receive/receive-transcript.ts';
 import { createUploadRecorder } from '../receive/record-uploads.ts';
 
@@ -22,8 +25,9 @@ const MAX_SMALL_DELIVERIES = 128;
 /** A single transcript hardly notices it; when there are many, more of them share a statement. */
 const GATHER_DELAY_MS = 30;
 const MAX_FOUND_AT_ONCE = 100;
+const MAX_LISTED_AT_ONCE = 500;
 
-/** Stores transcripts directly in raw store and database, without an API. */
+/** Stores transcripts and attachments directly in raw store and database, without an API. */
 export function createDirectTarget(
   deps: IngestDependencies,
   {
@@ -32,7 +36,7 @@ export function createDirectTarget(
     person,
     maxBytes = DEFAULT_MAX_TRANSCRIPT_BYTES,
   }: { workspaceId: string; maxBytes?: number } & Pick<ReceiveRequest, 'machine' | 'person'>,
-): BackfillTarget {
+): DeliveryTarget {
   const { database } = deps.database;
   const record = createUploadRecorder(deps, { delayMs: GATHER_DELAY_MS });
   const findByContent = gatherCalls(
@@ -46,12 +50,17 @@ export function createDirectTarget(
         const row = await findByContent(content);
         return row?.raw_damaged_at === null ? toStoredTranscript(row) : undefined;
       }),
-    receive: ({ path, open, sha256 }, signal) =>
+    send: ({ path, open, sha256 }, signal) =>
       withTargetErrors(async () => {
-        const upload = { workspaceId, uploaderKeyId: OPERATOR, machine, person, path, body: open(), sha256, maxBytes };
+        const upload = { workspaceId, uploaderKeyId: OPERATOR, machine, person, path, body: open(0), sha256, maxBytes };
         const request = { ...upload, priority: BACKFILL_PRIORITY, signal };
         const { transcript, isDuplicate, rawObject } = await receiveTranscript(deps, request, record);
-        return { transcript: toStoredTranscript(transcript), isDuplicate, isHealed: rawObject === 'healed' };
+        return {
+          transcript: toStoredTranscript(transcript),
+          isDuplicate,
+          isHealed: rawObject === 'healed',
+          sentFromByte: 0,
+        };
       }),
     readStatuses: (ids) =>
       withTargetErrors(async () => {
@@ -61,6 +70,23 @@ export function createDirectTarget(
       withTargetErrors(async () => {
         const { waitingSessions, failingSessions } = await readSearchBacklog(database, workspaceId);
         return waitingSessions - failingSessions;
+      }),
+    listAttachments: (sessionId) =>
+      withTargetErrors(async () => {
+        const contents = new Set<string>();
+        for (let after: { path: string; id: string } | undefined; ; ) {
+          const page = await listAttachments(database, workspaceId, sessionId, { after, limit: MAX_LISTED_AT_ONCE });
+          for (const { path, sha256 } of page) contents.add(`${path}/${sha256}`);
+          after = page.at(-1);
+          if (page.length < MAX_LISTED_AT_ONCE) return contents;
+        }
+      }),
+    sendAttachment: ({ agent, sessionId, path, modifiedAtMs, open }, signal) =>
+      withTargetErrors(async () => {
+        const upload = { workspaceId, uploaderKeyId: OPERATOR, machine, person, agent, sessionId, path, modifiedAtMs };
+        const request = { ...upload, body: open(), maxBytes: DEFAULT_MAX_ATTACHMENT_BYTES, signal };
+        const { attachment, outcome } = await receiveAttachment(deps, request);
+        return { attachmentId: attachment.id, outcome };
       }),
   };
 }
@@ -78,8 +104,8 @@ async function withTargetErrors<Result>(operation: () => Promise<Result>): Promi
 }
 
 /** Unknown errors count as temporary, as everywhere else: most are the database's. */
-function toTargetError(cause: unknown): BackfillTargetError {
-  if (cause instanceof ReceiveError) return new BackfillTargetError('rejected', cause.message, { cause });
+function toTargetError(cause: unknown): DeliveryError {
+  if (cause instanceof ReceiveError) return new DeliveryError('rejected', cause.message, { cause });
   const isFinal = cause instanceof RawStoreError && !cause.retryable;
-  return new BackfillTargetError(isFinal ? 'rejected' : 'unavailable', toFailureReason(cause), { cause });
+  return new DeliveryError(isFinal ? 'rejected' : 'unavailable', toFailureReason(cause), { cause });
 }

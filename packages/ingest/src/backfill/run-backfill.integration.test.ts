@@ -47,7 +47,7 @@ async function backfill(options: BackfillOptions = {}): Promise<BackfillReport> 
   const target = createDirectTarget(installation, { workspaceId: TEST_WORKSPACE });
   const run = runBackfill({ target }, readSources([folder]), {
     pollIntervalMs: 5,
-    retryPolicy: { maxAttempts: 2, baseDelayMs: 1, maxDelayMs: 1 },
+    retryPolicy: { maxAttempts: 2, firstMs: 1, longestMs: 1, maxBusyMs: 1000 },
     ...options,
   });
   const { database } = installation.database;

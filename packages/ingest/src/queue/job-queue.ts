@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, sessionOptions, sql } from '@recount/db';
+import { retry } from '@recount/service/retry';
 import { type Db, fromDrizzle, type JobWithMetadata, PgBoss } from 'pg-boss';
 import {
   DEAD_LETTER_QUEUE,
@@ -11,23 +11,15 @@ import {
   SMALL_INGEST_QUEUE,
 } from './queues.ts';
 
-const FIRST_PAUSE_MS = 250;
 /** Shorter than the pause before another worker starts the next attempt of a job. */
-const MAX_PAUSE_MS = 1000;
+const PAUSES = { firstMs: 250, longestMs: 1000 };
 
 /**
  * Updates a job, and retries without a time limit: while the queue's database accepts no writes, no other jobs can be
  * taken either. Rejects with the last error once `isStopping`.
  */
 async function persist<Result>(write: () => Promise<Result>, isStopping: () => boolean): Promise<Result> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
-    try {
-      return await write();
-    } catch (error) {
-      if (isStopping()) throw error;
-      await sleep(pauseMs);
-    }
-  }
+  return await retry(write, { ...PAUSES, toPassing: () => (isStopping() ? undefined : {}) });
 }
 
 interface JobAttempt {

@@ -1,8 +1,10 @@
 import { type FileHandle, open } from 'node:fs/promises';
+import { DeliveryError } from '@recount/collect/delivery-error';
+import { createBackoff } from '@recount/service/retry';
 import type { ApiPlace } from '../../connection/api-client.ts';
 import type { GrowingStream } from '../spool/growing-stream.ts';
 import type { SpoolNote, SpoolPlace } from '../spool/spool-folder.ts';
-import { createLiveClient, type LiveClient, LiveSendError } from './live-client.ts';
+import { createLiveClient, type LiveClient } from './live-client.ts';
 import { createStreamBody } from './stream-body.ts';
 
 type NamedNote = SpoolNote & { sessionId: string };
@@ -24,19 +26,18 @@ interface SendStreamOptions {
 /** The stream is new: the API need not be asked for its state. */
 export const FRESH = 0;
 
-const FIRST_RETRY_MS = 500;
-const MAX_RETRY_MS = 30_000;
+const PAUSES = { firstMs: 500, longestMs: 30_000, isRandom: true };
 const CHECK_IDLE_MS = 60_000;
 
 /**
  * Sends a stream until it has ended and the API has stored it durably. Resumes after failures; once the stream has
- * ended, one failure stops it. Rejects with LiveSendError, or if the signal aborts.
+ * ended, one failure stops it. Rejects with DeliveryError, or if the signal aborts.
  */
 export async function sendStream(options: SendStreamOptions, initialOffset: typeof FRESH | undefined): Promise<void> {
   const { place, growth, signal } = options;
   const file = await open(place.bytes, 'r');
   let offset: number | undefined = initialOffset;
-  let retryMs = FIRST_RETRY_MS;
+  const backoff = createBackoff(PAUSES);
   let isJustRenamed = false;
   /** The session under which the API has the stream; undefined if unknown. */
   let sentSession: string | undefined;
@@ -53,10 +54,10 @@ export async function sendStream(options: SendStreamOptions, initialOffset: type
         if (progress !== offset || isToBeMoved) sentSession = note.sessionId;
         if (progress === 'complete') return;
         offset = progress;
-        retryMs = FIRST_RETRY_MS;
+        backoff.reset();
         isJustRenamed = false;
       } catch (error) {
-        if (!(error instanceof LiveSendError)) throw error;
+        if (!(error instanceof DeliveryError)) throw error;
         if (error.code === 'closed' && growth.isEnded && offset === growth.size) return;
         const isBegunAgain = error.code === 'closed' || (error.code === 'rejected' && isToBeMoved);
         offset = isBegunAgain ? FRESH : toRecoveryOffset(error, offset);
@@ -69,8 +70,7 @@ export async function sendStream(options: SendStreamOptions, initialOffset: type
         if (error.code !== 'unavailable') continue;
         options.onUnavailable(error.message);
         if (isLastTry) throw error;
-        await waitForRetry(growth, retryMs, signal);
-        retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
+        await waitForRetry(growth, Math.min(error.retryAfterMs ?? backoff.next(), PAUSES.longestMs), signal);
       }
     }
   } finally {
@@ -80,7 +80,7 @@ export async function sendStream(options: SendStreamOptions, initialOffset: type
 
 async function connect({ findPlace }: SendStreamOptions, note: NamedNote): Promise<LiveClient> {
   const api = await findPlace();
-  if (api === undefined) throw new LiveSendError('unavailable', 'No local installation runs');
+  if (api === undefined) throw new DeliveryError('unavailable', 'No local installation runs');
   const { sentAs: streamId, sessionId, agent, sourceFormat } = note;
   return createLiveClient(api, { streamId, sessionId, agent, sourceFormat });
 }
@@ -100,14 +100,14 @@ async function sendOnce(
   signal.throwIfAborted();
   if (isNamed()) return offset;
   const isLast = growth.isEnded;
-  if (offset > growth.size) throw new LiveSendError('rejected', 'The server has more of the stream than this machine');
+  if (offset > growth.size) throw new DeliveryError('rejected', 'The server has more of the stream than this machine');
   const body = offset < growth.size ? createStreamBody(file, growth, { offset, isOver: isNamed }) : undefined;
   const receipt = await client.send({ offset, body, isLast, end: readNote().end }, signal);
   return isLast && receipt.stored_bytes === growth.size ? 'complete' : receipt.stored_bytes;
 }
 
 /** Where to continue; undefined if the API must be asked. Rethrows permanent errors. */
-function toRecoveryOffset(error: LiveSendError, offset: number | undefined): number | undefined {
+function toRecoveryOffset(error: DeliveryError, offset: number | undefined): number | undefined {
   if (error.code === 'unavailable') return undefined;
   // The same answer again would be no progress.
   if (error.code === 'mismatch' && error.storedBytes !== offset) return error.storedBytes;
@@ -116,7 +116,7 @@ function toRecoveryOffset(error: LiveSendError, offset: number | undefined): num
 
 /** The end of the stream ends the pause. */
 async function waitForRetry(growth: GrowingStream, delayMs: number, signal: AbortSignal): Promise<void> {
-  const deadlineMs = performance.now() + delayMs * (0.75 + Math.random() / 2);
+  const deadlineMs = performance.now() + delayMs;
   for (;;) {
     const leftMs = deadlineMs - performance.now();
     if (leftMs <= 0 || growth.isEnded || signal.aborted) return;

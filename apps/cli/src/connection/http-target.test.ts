@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { gunzipSync } from 'node:zlib';
+import { zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { ApiClient, ApiRequest } from './api-client.ts';
-import { createApiTarget } from './api-target.ts';
+import { createHttpTarget } from './http-target.ts';
 
 const toId = (number: number): string => `01J0000000000000000000${String(number).padStart(4, '0')}`;
 const toTranscript = (number: number, status: string) => ({
@@ -36,7 +36,7 @@ describe('the state of transcripts', () => {
       toTranscript(number, status),
     );
     const { client, asked } = createFakeClient(transcripts);
-    const found = await createApiTarget(client).readStatuses([0, 1, 2, 3, 4, 9].map(toId), undefined);
+    const found = await createHttpTarget(client).readStatuses([0, 1, 2, 3, 4, 9].map(toId), undefined);
     expect(found).toEqual(
       transcripts.map(({ id, session_id, status, failure_reason }) => ({
         transcriptId: id,
@@ -53,7 +53,7 @@ describe('the state of transcripts', () => {
       toTranscript(number, number < 50 ? 'ingested' : 'queued'),
     );
     const { client, asked } = createFakeClient(transcripts);
-    const found = await createApiTarget(client).readStatuses([10, 60, 250, 299].map(toId), undefined);
+    const found = await createHttpTarget(client).readStatuses([10, 60, 250, 299].map(toId), undefined);
     expect(found.map(({ status }) => status)).toEqual(['ingested', 'queued', 'queued', 'queued']);
     expect(asked).toHaveLength(2);
   });
@@ -84,18 +84,19 @@ describe('an upload', () => {
       sent = await buffer(options.body ?? Readable.from([]));
       return receipt as Answer;
     };
-    expect(await createApiTarget(client).receive(delivery, undefined)).toEqual({
+    expect(await createHttpTarget(client).send(delivery, undefined)).toEqual({
       transcript: { transcriptId: toId(1), sessionId: 's', status: 'queued', failureReason: null },
       isDuplicate: true,
       isHealed: false,
+      sentFromByte: 0,
     });
     const digest = `sha-256=:${createHash('sha256').update('hello').digest('base64')}:`;
     expect(asked[0]?.request.headers).toMatchObject({
       [isCompressed ? 'unencoded-digest' : 'content-digest']: digest,
     });
-    expect(asked[0]?.request.headers?.['content-encoding']).toBe(isCompressed ? 'gzip' : undefined);
+    expect(asked[0]?.request.headers?.['content-encoding']).toBe(isCompressed ? 'zstd' : undefined);
     expect(asked[0]?.request.query?.path).toMatch(/^x{4088}\/s\.jsonl$/);
-    expect((isCompressed ? gunzipSync(sent) : sent).toString()).toBe('hello');
+    expect((isCompressed ? zstdDecompressSync(sent) : sent).toString()).toBe('hello');
   });
 
   it.each([
@@ -110,7 +111,7 @@ describe('an upload', () => {
       trailers = request.trailers?.();
       return { ...receipt, raw_object: 'healed' } as Answer;
     };
-    const received = await createApiTarget(client).receive({ ...delivery, sha256: undefined }, undefined);
+    const received = await createHttpTarget(client).send({ ...delivery, sha256: undefined }, undefined);
     expect(received.isHealed).toBe(true);
     expect(trailers).toEqual({ [field]: `sha-256=:${createHash('sha256').update('hello').digest('base64')}:` });
   });
@@ -119,7 +120,7 @@ describe('an upload', () => {
     const { client } = createFakeClient([]);
     const found = { ...toTranscript(1, 'ingested'), raw_damaged_at: null as string | null };
     client.request = async <Answer>() => ({ transcripts: [found], next_cursor: null }) as Answer;
-    const find = () => createApiTarget(client).find({ sessionId: 's', sha256: 'x' }, undefined);
+    const find = () => createHttpTarget(client).find({ sessionId: 's', sha256: 'x' }, undefined);
     expect(await find()).toMatchObject({ transcriptId: toId(1) });
     found.raw_damaged_at = '2026-01-01T00:00:00.000Z';
     expect(await find()).toBeUndefined();
@@ -135,8 +136,6 @@ describe('an upload', () => {
       yield Buffer.from('hel');
       throw new Error('the disk is broken');
     }
-    await expect(createApiTarget(client).receive({ ...delivery, open }, undefined)).rejects.toThrow(
-      'the disk is broken',
-    );
+    await expect(createHttpTarget(client).send({ ...delivery, open }, undefined)).rejects.toThrow('the disk is broken');
   });
 });
