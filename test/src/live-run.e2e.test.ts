@@ -197,14 +197,14 @@ describe('a recorded run', () => {
     const recount = start(home, recordTo(server.url), environment(hold.environment));
     await waitUntil(() => receivedBytes() > 300, 'the first lines');
     await server.kill();
-    await waitUntil(() => recount.stderr().includes('cannot be reached'), 'the note');
+    await waitUntil(() => recount.stderr().includes('Cannot reach'), 'the note');
     await server.start();
     await hold.letGo();
     const { exitCode, stderr } = await recount.ended;
     expect(exitCode).toBe(0);
     expect(stderr.trimEnd().split('\n')).toEqual([
       expect.stringMatching(
-        /^recount: http:\S+ cannot be reached \(.*\)\. The stream is saved, and sent when possible$/,
+        /^recount: Cannot reach http:\S+ \(.*\)\. The stream is saved, and sent when possible$/,
       ),
     ]);
     expect(onlyStream()?.bytes.toString()).toBe(toClaudeStream());
