@@ -203,9 +203,7 @@ describe('a recorded run', () => {
     const { exitCode, stderr } = await recount.ended;
     expect(exitCode).toBe(0);
     expect(stderr.trimEnd().split('\n')).toEqual([
-      expect.stringMatching(
-        /^recount: Cannot reach http:\S+ \(.*\)\. The stream is saved, and sent when possible$/,
-      ),
+      expect.stringMatching(/^recount: Cannot reach http:\S+ \(.*\)\. The stream is saved, and sent when possible$/),
     ]);
     expect(onlyStream()?.bytes.toString()).toBe(toClaudeStream());
     expect(onlyStream()?.end).toEqual({ exitCode: '0', signal: undefined });
