@@ -21,9 +21,9 @@ export function matchName(wanted: string, names: readonly string[]): NameMatch {
   const fitsGaps = (name: string, from: number): boolean => {
     let position = from;
     for (const part of gaps) {
-      const found = name.indexOf(part, position);
-      if (found < 0) return false;
-      position = found + part.length;
+      const index = name.indexOf(part, position);
+      if (index < 0) return false;
+      position = index + part.length;
     }
     return true;
   };
@@ -34,15 +34,15 @@ export function matchName(wanted: string, names: readonly string[]): NameMatch {
     (name) => name.startsWith(start) && fitsGaps(name, start.length),
     (name) => name.includes(`${folders}/`),
     (name) => {
-      const found = name.indexOf(start);
-      return found >= 0 && fitsGaps(name, found + start.length);
+      const index = name.indexOf(start);
+      return index >= 0 && fitsGaps(name, index + start.length);
     },
   ];
   const lowered = names.map((name) => ({ name, lower: name.toLowerCase() }));
   for (const rule of rules) {
-    const found = lowered.filter(({ lower }) => rule(lower)).map(({ name }) => name);
-    if (found.length === 1) return { kind: 'one', name: found[0] as string };
-    if (found.length > 1) return { kind: 'several', names: found.slice(0, MAX_OFFERED) };
+    const matches = lowered.filter(({ lower }) => rule(lower)).map(({ name }) => name);
+    if (matches.length === 1) return { kind: 'one', name: matches[0] as string };
+    if (matches.length > 1) return { kind: 'several', names: matches.slice(0, MAX_OFFERED) };
   }
   return { kind: 'none', nearest: findNearest(typed, names) };
 }

@@ -126,12 +126,12 @@ function selectIsKnown(workspaceId: string, field: NamedField, name: string): SQ
     [sessions, ofSessions],
     [usageDayRollup, IN_RESPONSES[field]],
   ];
-  const found = sources.flatMap(([table, column]) =>
+  const lookups = sources.flatMap(([table, column]) =>
     column === undefined
       ? []
       : [sql`EXISTS (SELECT FROM ${table} WHERE workspace_id = ${workspaceId} AND ${column} = ${name})`],
   );
-  return sql`SELECT ${sql.join(found, sql` OR `)} AS is_known`;
+  return sql`SELECT ${sql.join(lookups, sql` OR `)} AS is_known`;
 }
 
 /** The names of the workspace, those of the latest sessions first, without reading all sessions. */

@@ -37,7 +37,9 @@ export async function writeFindings(
   const storedOfScope = sessionIds.filter((id) => storedIds?.has(id) ?? true);
   if (storedOfScope.length > 0) {
     const ofStored = isInScope('f', { workspaceId, sessionIds: storedOfScope });
-    await transaction.execute(sql`DELETE FROM ${findings} AS f WHERE ${ofStored} AND NOT ${isOnlyFound(workspaceId)}`);
+    await transaction.execute(
+      sql`DELETE FROM ${findings} AS f WHERE ${ofStored} AND NOT ${isKeptWithoutTexts(workspaceId)}`,
+    );
   }
   const scope = { workspaceId, sessionIds };
   await insert(transaction, selectSessionFindings(scope));
@@ -103,14 +105,14 @@ export function selectFindings(workspaceId: string): SQL {
     UNION ALL
     SELECT ${COLUMNS} FROM (${selectRepeats({ workspaceId })}) AS found
     UNION ALL
-    SELECT ${COLUMNS} FROM ${findings} AS f WHERE f.workspace_id = ${workspaceId} AND ${isOnlyFound(workspaceId)}`;
+    SELECT ${COLUMNS} FROM ${findings} AS f WHERE f.workspace_id = ${workspaceId} AND ${isKeptWithoutTexts(workspaceId)}`;
 }
 
 /**
  * Condition on a finding `f` that cannot be rebuilt but is still valid: its texts were deleted, and its first call
  * still counts.
  */
-const isOnlyFound = (workspaceId: string): SQL => sql`(f.kind LIKE 'repeated-%' AND EXISTS (
+const isKeptWithoutTexts = (workspaceId: string): SQL => sql`(f.kind LIKE 'repeated-%' AND EXISTS (
   SELECT FROM ${transcripts} AS t
   WHERE t.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND t.row_set_id = f.row_set_id AND t.rows_deleted_at IS NOT NULL
 ) AND EXISTS (

@@ -68,9 +68,9 @@ export async function readFindingsReport(
   const rows: Finding[] = [];
   const kinds: FindingKindFigures[] = [];
   for (const each of kind === undefined ? ALL_KINDS : [kind]) {
-    const found = await readKind(database, filter, each, limit, thresholds);
-    rows.push(...found.rows);
-    kinds.push(found.figures);
+    const report = await readKind(database, filter, each, limit, thresholds);
+    rows.push(...report.rows);
+    kinds.push(report.figures);
   }
   const findings = kinds.reduce((sum, figures) => sum + figures.findings, 0);
   const first = rows.sort(compareFindings).slice(0, limit);
@@ -132,10 +132,10 @@ async function readKind(
       ) AS f ON true
       ORDER BY cost DESC NULLS LAST, tokens DESC, output_bytes DESC, p.session_id, p.line_number
     )`);
-  const [total, ...found] = rows;
+  const [total, ...findingRows] = rows;
   if (total === undefined) throw new Error('An aggregate without a row');
   return {
-    rows: found.map((row) => ({
+    rows: findingRows.map((row) => ({
       ...toFigures(kind, row),
       session_id: row.session_id,
       title: row.title,

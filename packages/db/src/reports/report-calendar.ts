@@ -194,7 +194,7 @@ const PERIOD_NUMBERS: Readonly<Record<Period, (localMs: number) => number>> = {
  * Starts (milliseconds since 1970) of the UTC days on which a period ends or the clocks change in the middle of an hour or
  * day (`unitMs`) of UTC. Undefined if these days are unknown, or a change leads back into a period that has ended.
  */
-export function findPartedDays(
+export function findSplitDays(
   periods: readonly Period[],
   unitMs: number,
   calendar: ReportCalendar | undefined,
@@ -204,7 +204,7 @@ export function findPartedDays(
   const toOffsetMs = (ms: number): number =>
     calendar.offsets.findLast(({ fromMs }) => fromMs <= ms)?.offsetMs ?? calendar.offsets[0]?.offsetMs ?? 0;
   if (calendar.offsets.some((_, index) => isReturning(calendar, index, periods))) return undefined;
-  const isParted = (startMs: number): boolean => {
+  const isSplit = (startMs: number): boolean => {
     const endMs = startMs + unitMs - BUCKET_MS;
     const [offset, endOffset] = [toOffsetMs(startMs), toOffsetMs(endMs)];
     return (
@@ -213,7 +213,7 @@ export function findPartedDays(
     );
   };
   const units = Array.from({ length: DAY_MS / unitMs }, (_, index) => index * unitMs);
-  return calendar.days.daysMs.filter((dayMs) => units.some((unit) => isParted(dayMs + unit)));
+  return calendar.days.daysMs.filter((dayMs) => units.some((unit) => isSplit(dayMs + unit)));
 }
 
 /** Whether a change of the clocks leads back into a day, week or month that has ended. An hour that occurs twice is two hours. */

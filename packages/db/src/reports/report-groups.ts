@@ -62,13 +62,13 @@ export async function readGroups<Aggregates, Figures, Keys = unknown>(
   const { groupBy = [], limit } = page;
   const [first, ...others] = query.parts;
   const scope = await createScope(database, filter, groupBy, query.parts);
-  let found: FoundPage | undefined;
-  if (groupBy.includes('hour')) found = await findHours(database, scope, limit, first);
+  let foundPage: FoundPage | undefined;
+  if (groupBy.includes('hour')) foundPage = await findHours(database, scope, limit, first);
   else if (query.ranking !== undefined && isBySession(scope)) {
-    found = await findSessions(database, scope, limit, first, query.ranking);
+    foundPage = await findSessions(database, scope, limit, first, query.ranking);
   }
-  if (found === undefined) return await readAllGroups<Aggregates, Figures, Keys>(database, scope, limit, query);
-  const { narrow, until, sessionCount } = found;
+  if (foundPage === undefined) return await readAllGroups<Aggregates, Figures, Keys>(database, scope, limit, query);
+  const { narrow, until, sessionCount } = foundPage;
   const { totals } = await readAllGroups<Aggregates, Figures>(
     database,
     await createScope(database, filter, [], query.parts),
@@ -136,14 +136,14 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
       ${sql.join(names.map((name) => sql`, g.${sql.identifier(name)} NULLS FIRST`))}
     LIMIT ${limit + 2}`);
   const [total = {}, ...groupRows] = rows;
-  const found = firstName === undefined ? [total] : groupRows;
+  const shown = firstName === undefined ? [total] : groupRows;
   return {
-    rows: found.slice(0, limit).map((row) => {
+    rows: shown.slice(0, limit).map((row) => {
       const values = Object.fromEntries(names.map((name) => [name, row[`key_${name}`] ?? null]));
       return { ...values, ...toFigures(row as Aggregates) } as Figures & GroupValues & Keys;
     }),
     totals: toFigures(total as Aggregates),
-    truncated: found.length > limit,
+    truncated: shown.length > limit,
     groupCount: Number(total.group_count ?? 0),
   };
 }

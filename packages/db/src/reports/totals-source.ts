@@ -4,7 +4,7 @@ import { ROLLUPS, type RollupName, type Totals, type TotalsKind, toTotalUnit } f
 import { ATTRIBUTION } from '../schema/rollups.ts';
 import { joinAttribution } from '../usage/attribution.ts';
 import { listStaleDays, toDay, toDays } from '../usage/stale-days.ts';
-import { findPartedDays, toLocalTime } from './report-calendar.ts';
+import { findSplitDays, toLocalTime } from './report-calendar.ts';
 import {
   isTimeKey,
   type ReportKey,
@@ -61,8 +61,8 @@ function listCutDays({ from, to, groupBy, calendar }: ReportScope, unitMs: numbe
   const edges = [from, to].flatMap((edge) =>
     edge === null || Date.parse(edge) % unitMs === 0 ? [] : [Date.parse(edge)],
   );
-  const parted = findPartedDays(groupBy.filter(isTimeKey), unitMs, calendar);
-  return parted && [...edges, ...parted].map((ms) => new Date(ms - modulo(ms, UNIT_MS.day)).toISOString());
+  const split = findSplitDays(groupBy.filter(isTimeKey), unitMs, calendar);
+  return split && [...edges, ...split].map((ms) => new Date(ms - modulo(ms, UNIT_MS.day)).toISOString());
 }
 
 const modulo = (value: number, divisor: number): number => ((value % divisor) + divisor) % divisor;

@@ -36,9 +36,9 @@ const unitClasses = new Uint8Array(2 ** 16);
 function classifyUnit(unit: number): number {
   const known = unitClasses[unit] ?? 0;
   if (known !== 0) return known;
-  const found = classify(unit);
-  unitClasses[unit] = found;
-  return found;
+  const unitClass = classify(unit);
+  unitClasses[unit] = unitClass;
+  return unitClass;
 }
 
 function classify(codePoint: number): number {
@@ -167,9 +167,9 @@ function foldUnit(unit: number): number {
   const known = foldedUnits[unit] ?? NOT_MET;
   if (known !== NOT_MET) return known;
   const folded = foldCase(String.fromCharCode(unit));
-  const found = WORD_CHARACTER.test(folded) ? folded.charCodeAt(0) : 0;
-  foldedUnits[unit] = found;
-  return found;
+  const foldedUnit = WORD_CHARACTER.test(folded) ? folded.charCodeAt(0) : 0;
+  foldedUnits[unit] = foldedUnit;
+  return foldedUnit;
 }
 
 function toGram(first: number, second: number, third: number): number {

@@ -85,7 +85,7 @@ export async function listSessions(
 ): Promise<{ rows: SessionRow[]; next: SessionCursor | undefined }> {
   const sortKey = SORT_KEYS[page.sort];
   const direction = page.order === 'asc' ? asc : desc;
-  const found = await database
+  const pageRows = await database
     .select({ row: sessions, sortKey: sql<string>`(${sortKey})::text` })
     .from(sessions)
     .where(
@@ -93,8 +93,8 @@ export async function listSessions(
     )
     .orderBy(direction(sortKey), direction(sessions.session_id))
     .limit(page.limit + 1);
-  const rows = found.slice(0, page.limit).map(({ row }) => row);
-  const last = found.length > page.limit ? found[page.limit - 1] : undefined;
+  const rows = pageRows.slice(0, page.limit).map(({ row }) => row);
+  const last = pageRows.length > page.limit ? pageRows[page.limit - 1] : undefined;
   return { rows, next: last && { sortKey: last.sortKey, sessionId: last.row.session_id } };
 }
 

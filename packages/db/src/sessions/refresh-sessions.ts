@@ -103,12 +103,12 @@ export async function refreshSessions(
       UPDATE ${transcripts} AS t SET is_diverged = NOT v.is_primary FROM ${toVersions(versionedIds)} AS v
       WHERE ${isInWorkspace('t', 'session_id', workspaceId, versionedIds)} AND t.id = v.id AND t.is_diverged = v.is_primary`);
   }
-  const found = toAttributions(rows);
-  const emptyIds = sessionIds.filter((id) => !found.has(id));
+  const attributions = toAttributions(rows);
+  const emptyIds = sessionIds.filter((id) => !attributions.has(id));
   if (emptyIds.length > 0) {
     await transaction.execute(
       sql`DELETE FROM ${sessions} AS s WHERE ${isInWorkspace('s', 'session_id', workspaceId, emptyIds)}`,
     );
   }
-  return found;
+  return attributions;
 }

@@ -47,7 +47,7 @@ export async function hasShorterVersions(
   database: Database,
   { workspace_id, session_id, size_bytes }: Pick<TranscriptRow, 'workspace_id' | 'session_id' | 'size_bytes'>,
 ): Promise<boolean> {
-  const found = await database
+  const shorter = await database
     .select({ id: transcripts.id })
     .from(transcripts)
     .where(
@@ -59,7 +59,7 @@ export async function hasShorterVersions(
       ),
     )
     .limit(1);
-  return found.length > 0;
+  return shorter.length > 0;
 }
 
 /** A transcript with rows that another version of its session replaces, and that version. */

@@ -178,7 +178,7 @@ const rolledUpColumns = (alias: string) =>
   );
 
 /** For a row `r` of message_rollup: its session's messages are gone, and it is their only record. */
-export const isOnlyRolledUp = (workspaceId: string): SQL => sql`EXISTS (
+export const hasDeletedMessages = (workspaceId: string): SQL => sql`EXISTS (
   SELECT FROM ${sessions} AS s
   JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
   WHERE s.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND s.session_id = r.session_id
@@ -207,5 +207,5 @@ export function selectMessageRollup(workspaceId: string): SQL {
     UNION ALL
     SELECT r.workspace_id, r.session_id, r.bucket_start, r.model, r.is_subagent, r.messages, r.user_messages
     FROM ${messageRollup} AS r
-    WHERE r.workspace_id = ${workspaceId} AND ${isOnlyRolledUp(workspaceId)}`;
+    WHERE r.workspace_id = ${workspaceId} AND ${hasDeletedMessages(workspaceId)}`;
 }

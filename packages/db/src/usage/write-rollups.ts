@@ -3,7 +3,7 @@ import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { ROLLUPS, type RollupName } from '../schema/rollup-tables.ts';
 import {
   DAY_MS,
-  isOnlyRolledUp,
+  hasDeletedMessages,
   ofBuckets,
   ofDays,
   ofSessions,
@@ -87,7 +87,7 @@ function deleteRollup(name: RollupName, workspaceId: string, scope: RollupScope)
   const { buckets, days } = ROLLUPS[name];
   const deletedDays = sql`DELETE FROM ${days} AS r WHERE ${ofDays('r', 'first_bucket_start', workspaceId, scope)}`;
   if (buckets === undefined) return [deletedDays];
-  const replaced = name === 'message' ? sql`NOT ${isOnlyRolledUp(workspaceId)}` : sql`true`;
+  const replaced = name === 'message' ? sql`NOT ${hasDeletedMessages(workspaceId)}` : sql`true`;
   const ofScope = ofBuckets('r', sql.raw('r.bucket_start'), workspaceId, scope);
   return [sql`DELETE FROM ${buckets} AS r WHERE ${ofScope} AND ${replaced}`, deletedDays];
 }

@@ -167,8 +167,8 @@ async function examine(
 }
 
 async function isAsListed({ database }: IngestDependencies, row: TranscriptReference): Promise<boolean> {
-  const found = await findTranscript(database.database, row.workspace_id, row.id);
-  return found?.object_key === row.object_key && found.raw_deleted_at === null;
+  const transcript = await findTranscript(database.database, row.workspace_id, row.id);
+  return transcript?.object_key === row.object_key && transcript.raw_deleted_at === null;
 }
 
 export type StreamFinding =
@@ -210,11 +210,11 @@ async function isIntact(
     return true;
   }
   try {
-    const found = await hashRawObject(rawStore, objectKey, { signal });
+    const stored = await hashRawObject(rawStore, objectKey, { signal });
     counts.checksums += 1;
     counts.checksumBytes += sizeBytes;
     onRead(sizeBytes);
-    return found === sha256;
+    return stored === sha256;
   } catch (error) {
     if (!(error instanceof RawStoreError)) throw error;
     return false;

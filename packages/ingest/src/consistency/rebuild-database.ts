@@ -170,8 +170,8 @@ function createWorkspaceRestorer(deps: IngestDependencies) {
     if (settled.has(workspaceId)) return;
     settled.add(workspaceId);
     if (await hasWorkspace(deps.database.database, workspaceId)) return;
-    const found = await readWorkspaceRecord(deps.rawStore, workspaceId);
-    const record = found ?? toNamelessRecord(workspaceId);
+    const storedRecord = await readWorkspaceRecord(deps.rawStore, workspaceId);
+    const record = storedRecord ?? toNamelessRecord(workspaceId);
     const restored = await deps.database.withTransaction((transaction) => restoreWorkspace(transaction, record));
     if (restored === undefined) return;
     const { name, replacedId } = restored;
@@ -179,8 +179,8 @@ function createWorkspaceRestorer(deps: IngestDependencies) {
       settled.add(replacedId);
       await deps.rawStore.delete(workspaceRecordKey(replacedId));
     }
-    if (found === undefined || name !== found.name) {
-      const wantedName = found?.name ?? null;
+    if (storedRecord === undefined || name !== storedRecord.name) {
+      const wantedName = storedRecord?.name ?? null;
       yield { kind: 'renamed-workspace', workspaceId, name, wantedName, fixed: false };
     }
     const keyNames = record.api_keys.map((key) => key.name);

@@ -62,13 +62,13 @@ async function createRedactingReader(parser: AgentParser): Promise<StreamReader>
     return JSON.parse(Buffer.from(json).toString()) as string;
   };
   const redactEvents = async (events: AgentEvent[]): Promise<AgentEvent[]> => {
-    const told: AgentEvent[] = [];
+    const redactedEvents: AgentEvent[] = [];
     for (const event of events) {
       if (event.type === 'progress' && GROWING_TEXTS.has(event.name)) continue;
-      if (event.type !== 'text' || !event.wasStreamed) told.push(event);
-      else told.push({ ...event, text: await redactText(event.text), wasStreamed: false });
+      if (event.type !== 'text' || !event.wasStreamed) redactedEvents.push(event);
+      else redactedEvents.push({ ...event, text: await redactText(event.text), wasStreamed: false });
     }
-    return told;
+    return redactedEvents;
   };
   return {
     push: async (bytes) => await redactEvents(parser.push(await lines.push(bytes))),

@@ -127,8 +127,8 @@ export async function receiveTranscript(
     throw error;
   });
   if (!isDuplicate) return { transcript: row, isDuplicate, rawObject: 'stored' };
-  const { transcript: found, outcome } = await settleDuplicate(deps, row, objectKey);
-  const settled = await addOrigin(deps, found, transcript);
+  const { transcript: stored, outcome } = await settleDuplicate(deps, row, objectKey);
+  const settled = await addOrigin(deps, stored, transcript);
   const isKept = outcome !== 'expired' && settled.object_key === objectKey;
   if (!isKept) await deps.rawStore.delete(objectKey);
   return { transcript: settled, isDuplicate, rawObject: outcome };
