@@ -28,7 +28,6 @@ export const SLOW_FILES: Readonly<Record<string, number>> = {
   'packages/ingest/src/search/run-search-indexer.integration.test.ts': 12,
   'packages/local-postgres/src/start-local-postgres.integration.test.ts': 27,
   'packages/storage/src/s3-raw-store.integration.test.ts': 16,
-  'test/src/check.integration.test.ts': 8,
   'test/src/clock-jumps.e2e.test.ts': 6,
   'test/src/collector-full-disk.e2e.test.ts': 6,
   'test/src/corpus-ingest.e2e.test.ts': 6,
