@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashWorkspace } from './chaos/compare-workspaces.ts';
 import type { FleetFile } from './fleet/facts.ts';
 import { generateFleet } from './fleet/generate-fleet.ts';
-import { createRandom, type Random } from './fleet/random.ts';
+import { createRandom, type Random } from './random.ts';
 
 const MAX_BYTES = 64 * 1024 * 1024;
 
@@ -58,8 +58,8 @@ async function createInstallation(): Promise<Installation> {
 function toVersions({ path, text }: FleetFile, random: Random): FleetFile[] {
   const lineEnds = [...text.matchAll(/\n/g)].map(({ index }) => index + 1);
   const ends = Array.from(
-    { length: random.between(0, 3) },
-    () => random.pick(lineEnds) - (random.between(0, 5) === 0 ? 9 : 0),
+    { length: random.integer(0, 3) },
+    () => random.pick(lineEnds) - (random.integer(0, 5) === 0 ? 9 : 0),
   );
   return [...ends.sort((a, b) => a - b), text.length].map((end) => ({ path, text: text.slice(0, end) }));
 }
@@ -107,7 +107,7 @@ describe.each([1, 2, 3, 4])('a fleet whose sessions grow (seed %i)', (seed) => {
     );
     for (const upload of uploads) {
       await installation.ingest(grown, upload);
-      if (random.between(0, 3) === 0) await indexSearchBatch(installation.database);
+      if (random.integer(0, 3) === 0) await indexSearchBatch(installation.database);
     }
 
     expect(await readState(grown)).toEqual(await readState(whole));

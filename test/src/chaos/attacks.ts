@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../random.ts';
 import { type Damaged, damageObject } from './damage.ts';
 import type { Installation } from './installation.ts';
-import type { Random } from './random.ts';
 import { canStartRival, startRival } from './rival.ts';
 import type { Tally } from './tally.ts';
 import type { Attempted } from './upload-client.ts';

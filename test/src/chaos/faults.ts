@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fault, type S3Proxy, s3ErrorAnswer } from '@recount/storage/testing/s3-proxy';
-import type { Random } from './random.ts';
+import type { Random } from '../random.ts';
 import type { Tally } from './tally.ts';
 import type { TcpProxy } from './tcp-proxy.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../random.ts';
 import type { BackfillClient } from './backfill-client.ts';
 import type { Installation } from './installation.ts';
-import type { Random } from './random.ts';
 import type { Tally } from './tally.ts';
 
 const MAX_BETWEEN_KILLS_MS = 2000;

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { generateTranscript } from '@recount/bench/generate-transcript';
 import { IDENTIFY_HEAD_BYTES, identifyTranscript } from '@recount/core';
 import { readSources } from '@recount/storage/sources';
-import type { Random } from './random.ts';
+import type { Random } from '../random.ts';
 
 /** Something to upload; its bytes can be produced again at any time. */
 export interface PlannedUpload {

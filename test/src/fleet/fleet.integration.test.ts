@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createRandom } from '../random.ts';
 import { expectMostExpensive, expectPullRequests, expectReconciliation, expectSessions } from './expected-sessions.ts';
 import {
   expectApiErrors,
@@ -17,7 +18,6 @@ import { type FleetInstallation, ingestFleet, NOW_MS } from './fleet-installatio
 import { generateFleet } from './generate-fleet.ts';
 import { OPUS_MODEL } from './known-prices.ts';
 import type { Key, Question } from './question.ts';
-import { createRandom } from './random.ts';
 
 const BERLIN = 'Europe/Berlin';
 const KATHMANDU = 'Asia/Kathmandu';

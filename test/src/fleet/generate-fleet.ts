@@ -1,8 +1,8 @@
+import { createRandom, type Random } from '../random.ts';
 import type { Fleet, FleetFile, PlannedUsage, SessionFact } from './facts.ts';
 import { HAIKU_MODEL, OPUS_MODEL, SONNET_MODEL, UNKNOWN_MODEL } from './known-prices.ts';
 import type { FleetLedger, SessionPlan } from './plan.ts';
 import { pickTool } from './planned-tools.ts';
-import { createRandom, type Random } from './random.ts';
 import { createTranscriptBuilder, type TranscriptBuilder } from './transcript-builder.ts';
 
 const MINUTE_MS = 60_000;
@@ -69,7 +69,7 @@ function createShop(seed: number): Shop {
   return {
     random,
     ledger,
-    nextPlan: (startMs = Date.parse(random.pick(STARTS)) + random.between(0, 40 * MINUTE_MS)) => ({
+    nextPlan: (startMs = Date.parse(random.pick(STARTS)) + random.integer(0, 40 * MINUTE_MS)) => ({
       sessionId: `10000000-0000-4000-8000-${String(++sessionNumber).padStart(12, '0')}`,
       project: random.pick(PROJECTS),
       branch: random.pick(BRANCHES),
@@ -82,9 +82,9 @@ function createShop(seed: number): Shop {
 function planOrdinarySession(shop: Shop): TranscriptBuilder {
   const { random, ledger, nextPlan } = shop;
   const builder = createTranscriptBuilder(ledger, nextPlan());
-  if (random.between(0, 3) === 0) builder.slashCommand('/model');
-  work(builder, random, random.between(3, 9));
-  if (random.between(0, 2) === 0) builder.reportCost(random.between(1, 900_000) * 1_000_000);
+  if (random.integer(0, 3) === 0) builder.slashCommand('/model');
+  work(builder, random, random.integer(3, 9));
+  if (random.integer(0, 2) === 0) builder.reportCost(random.integer(1, 900_000) * 1_000_000);
   return builder;
 }
 
@@ -94,40 +94,40 @@ function work(builder: TranscriptBuilder, random: Random, turns: number): void {
     builder.wait(random.pick([1_500, 20_000, 5 * MINUTE_MS, 5 * MINUTE_MS + 1, 47 * MINUTE_MS, 3 * HOUR_MS]));
     builder.prompt(`Please look at part ${turn}.`);
     // A prompt that is never answered, because the user continues typing.
-    if (random.between(0, 7) === 0) continue;
-    builder.wait(random.between(900, 30_000));
+    if (random.integer(0, 7) === 0) continue;
+    builder.wait(random.integer(900, 30_000));
     respond(builder, random);
-    const surprise = random.between(0, 9);
-    if (surprise === 0) builder.compact(random.pick(['auto', 'manual']), random.between(90_000, 180_000));
-    if (surprise === 1) builder.retry(random.between(1, 4), random.between(500, 8_000));
+    const surprise = random.integer(0, 9);
+    if (surprise === 0) builder.compact(random.pick(['auto', 'manual']), random.integer(90_000, 180_000));
+    if (surprise === 1) builder.retry(random.integer(1, 4), random.integer(500, 8_000));
     if (surprise === 2) builder.apiError();
-    if (surprise === 3) builder.linkPullRequest('ada/app', random.between(7, 9));
-    builder.wait(random.between(0, 3_000));
+    if (surprise === 3) builder.linkPullRequest('ada/app', random.integer(7, 9));
+    builder.wait(random.integer(0, 3_000));
   }
 }
 
 function respond(builder: TranscriptBuilder, random: Random): void {
-  const isUnfinalised = random.between(0, 6) === 0;
+  const isUnfinalised = random.integer(0, 6) === 0;
   const usage = pickUsage(random);
   builder.respond({
     model: random.pick(MODELS),
-    usage: isUnfinalised ? { ...usage, output: random.between(1, 8) } : usage,
-    text: 'x'.repeat(random.between(1, 900)),
-    tools: Array.from({ length: random.between(0, 3) }, () => pickTool(random)),
+    usage: isUnfinalised ? { ...usage, output: random.integer(1, 8) } : usage,
+    text: 'x'.repeat(random.integer(1, 900)),
+    tools: Array.from({ length: random.integer(0, 3) }, () => pickTool(random)),
     isUnfinalised,
-    isSidechain: random.between(0, 11) === 0,
+    isSidechain: random.integer(0, 11) === 0,
   });
 }
 
 function pickUsage(random: Random): PlannedUsage {
   return {
-    input: random.between(1, 4_000),
-    output: random.between(9, 3_000),
+    input: random.integer(1, 4_000),
+    output: random.integer(9, 3_000),
     // Occasionally just below, at and above the long-context threshold.
-    cacheRead: random.pick([0, 0, random.between(1, 90_000), 199_000, 200_000, 260_000]),
-    cacheWrite5m: random.pick([0, random.between(1, 9_000)]),
-    cacheWrite1h: random.pick([0, 0, random.between(1, 9_000)]),
-    webSearches: random.pick([0, 0, 0, 0, random.between(1, 4)]),
+    cacheRead: random.pick([0, 0, random.integer(1, 90_000), 199_000, 200_000, 260_000]),
+    cacheWrite5m: random.pick([0, random.integer(1, 9_000)]),
+    cacheWrite1h: random.pick([0, 0, random.integer(1, 9_000)]),
+    webSearches: random.pick([0, 0, 0, 0, random.integer(1, 4)]),
   };
 }
 
@@ -135,7 +135,7 @@ function pickUsage(random: Random): PlannedUsage {
 function planFamily({ random, ledger, nextPlan }: Shop): TranscriptBuilder[] {
   const origin = createTranscriptBuilder(ledger, nextPlan(Date.parse('2026-03-29T00:30:00.000Z')));
   work(origin, random, 4);
-  const forkPlan = () => nextPlan(origin.nowMs() + random.between(HOUR_MS, 30 * HOUR_MS));
+  const forkPlan = () => nextPlan(origin.nowMs() + random.integer(HOUR_MS, 30 * HOUR_MS));
   const fork = origin.fork(forkPlan());
   work(fork, random, 3);
   const forkOfFork = fork.fork(nextPlan(fork.nowMs() + HOUR_MS));
@@ -163,7 +163,7 @@ function planSubagents({ random, ledger, nextPlan }: Shop): TranscriptBuilder[] 
     const child = createTranscriptBuilder(ledger, plan);
     child.prompt(`You are to ${type}.`);
     for (let turn = 0; turn < 3; turn++) {
-      child.wait(random.between(800, 9_000));
+      child.wait(random.integer(800, 9_000));
       respond(child, random);
     }
     parent.respond({
@@ -187,7 +187,7 @@ function planSubagents({ random, ledger, nextPlan }: Shop): TranscriptBuilder[] 
     for (const response of finalised) parent.replay(response, 'a0f0');
   }
   for (let count = 0; count < 4; count++) {
-    parent.wait(random.between(1_000, 40_000));
+    parent.wait(random.integer(1_000, 40_000));
     parent.progress({ model: HAIKU_MODEL, usage: pickUsage(random) }, 'beef');
   }
   work(parent, random, 3);

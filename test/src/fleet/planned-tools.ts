@@ -1,5 +1,5 @@
+import type { Random } from '../random.ts';
 import type { PlannedTool } from './plan.ts';
-import type { Random } from './random.ts';
 
 const REFUSAL =
   "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file).";
@@ -7,12 +7,12 @@ const REFUSAL =
 /** A tool use of any kind, with its facts. */
 export function pickTool(random: Random): PlannedTool {
   const tool = random.pick(TOOLS)(random);
-  const outcome = random.between(0, 9);
+  const outcome = random.integer(0, 9);
   if (outcome === 0) return tool;
   const afterMs = random.pick([0, 40, 900, 12_345, 70_000]);
   if (outcome === 1) return { ...tool, result: { text: REFUSAL, afterMs, isError: true, isDenied: true } };
   if (outcome === 2) return { ...tool, result: { text: 'Error: nothing is there', afterMs, isError: true } };
-  return { ...tool, result: { text: 'ä'.repeat(random.between(0, 400)), afterMs } };
+  return { ...tool, result: { text: 'ä'.repeat(random.integer(0, 400)), afterMs } };
 }
 
 const TOOLS: readonly ((random: Random) => PlannedTool)[] = [

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
-import { createRandom, type Random } from '../chaos/random.ts';
+import { createRandom, type Random } from '../random.ts';
 import { type ApiProcess, startApiProcess } from './api-process.ts';
 import { toBombs } from './write-archives.ts';
 

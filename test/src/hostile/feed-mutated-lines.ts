@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { streamTranscript, type TranscriptSummary } from '@recount/core';
 import { parserFor } from '@recount/core/live';
-import { createRandom, type Random } from '../chaos/random.ts';
+import { createRandom, type Random } from '../random.ts';
 import { createRowChecker } from './check-rows.ts';
 import { createLineMutator } from './mutate-lines.ts';
 

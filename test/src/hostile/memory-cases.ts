@@ -1,4 +1,4 @@
-import { createRandom } from '../chaos/random.ts';
+import { createRandom } from '../random.ts';
 
 /** A transcript that is to cost as much memory as possible, with lines that repeat one part. */
 export interface MemoryCase {

@@ -1,4 +1,4 @@
-import type { Random } from '../chaos/random.ts';
+import type { Random } from '../random.ts';
 import { HOSTILE_BYTES, HOSTILE_MEMBERS, HOSTILE_VALUES, LARGE_HOSTILE_VALUES } from './hostile-fragments.ts';
 
 /** Maximum bytes that one mutation inserts or repeats, apart from hostile fragments. */

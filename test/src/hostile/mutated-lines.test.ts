@@ -1,7 +1,7 @@
 import { type ApiResponse, parseTranscript } from '@recount/core';
 import { describe, expect, it } from 'vitest';
-import { createRandom } from '../chaos/random.ts';
 import { findCorpus } from '../corpus.ts';
+import { createRandom } from '../random.ts';
 import { createRowChecker } from './check-rows.ts';
 import { feedMutatedLines } from './feed-mutated-lines.ts';
 import { createLineMutator } from './mutate-lines.ts';

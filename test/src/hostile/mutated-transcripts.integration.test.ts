@@ -6,8 +6,8 @@ import { createDirectTarget, indexWaitingSessions, ReceiveError } from '@recount
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '@recount/ingest/testing';
 import { readSources } from '@recount/storage/sources';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRandom, type Random } from '../chaos/random.ts';
 import { findCorpus } from '../corpus.ts';
+import { createRandom, type Random } from '../random.ts';
 import { inTemporaryFolder } from './check-archives.ts';
 import { createLineMutator } from './mutate-lines.ts';
 import { readSeedLines } from './seed-lines.ts';

@@ -1,4 +1,4 @@
-import { createRandom, type Random } from '../fleet/random.ts';
+import { createRandom, type Random } from '../random.ts';
 
 /** A transcript of a made-up team, with its author. */
 export interface MadeTranscript {
@@ -61,9 +61,9 @@ export function makeTeam(endMs: number, seed = 7): MadeTranscript[] {
   for (let day = DAYS; day > 0; day--) {
     const startMs = Math.floor((endMs - day * DAY_MS) / DAY_MS) * DAY_MS + 8 * HOUR_MS;
     const isWeekend = [0, 6].includes(new Date(startMs).getUTCDay());
-    const count = isWeekend ? random.between(0, 1) : random.between(1, 3);
+    const count = isWeekend ? random.integer(0, 1) : random.integer(1, 3);
     for (let number = 0; number < count; number++)
-      transcripts.push(makeSession(random, startMs + random.between(0, 8 * HOUR_MS), transcripts.length));
+      transcripts.push(makeSession(random, startMs + random.integer(0, 8 * HOUR_MS), transcripts.length));
   }
   return transcripts;
 }
@@ -78,7 +78,7 @@ function makeSession(random: Random, startMs: number, index: number): MadeTransc
   const common = { sessionId, cwd, gitBranch: random.pick(BRANCHES), version: '2.1.139', userType: 'external' };
   const lines: object[] = [];
   let atMs = startMs;
-  let contextTokens = random.between(12_000, 20_000);
+  let contextTokens = random.integer(12_000, 20_000);
   const add = (fields: object): void => {
     const uuid = `${sessionId}-${lines.length}`;
     lines.push({ ...common, uuid, timestamp: new Date(atMs).toISOString(), isSidechain: false, ...fields });
@@ -86,7 +86,7 @@ function makeSession(random: Random, startMs: number, index: number): MadeTransc
   const ask = (content: unknown): void => add({ type: 'user', message: { role: 'user', content } });
   const answer = (content: object[], stopReason: string): void => {
     const read = contextTokens;
-    const written = random.between(400, 4000);
+    const written = random.integer(400, 4000);
     contextTokens += written;
     add({
       type: 'assistant',
@@ -97,31 +97,31 @@ function makeSession(random: Random, startMs: number, index: number): MadeTransc
         content,
         stop_reason: stopReason,
         usage: {
-          input_tokens: random.between(3, 60),
-          output_tokens: random.between(80, 1600),
+          input_tokens: random.integer(3, 60),
+          output_tokens: random.integer(80, 1600),
           cache_read_input_tokens: read,
           cache_creation_input_tokens: written,
         },
       },
     });
   };
-  const prompts = random.between(1, 5);
+  const prompts = random.integer(1, 5);
   for (let prompt = 0; prompt < prompts; prompt++) {
     ask(prompt === 0 ? `${title}. Keep the change small, and say what you tested.` : 'Good. Now look at the next one.');
-    for (let step = random.between(3, 14); step > 0; step--) {
-      atMs += random.between(3, 40) * 1000;
+    for (let step = random.integer(3, 14); step > 0; step--) {
+      atMs += random.integer(3, 40) * 1000;
       const { name, input, output, isError } = pickCall(random, cwd, project);
       const id = `toolu_${sessionId}_${lines.length}`;
       answer([{ type: 'tool_use', id, name, input }], 'tool_use');
-      atMs += random.between(200, name === 'Bash' ? 45_000 : 900);
+      atMs += random.integer(200, name === 'Bash' ? 45_000 : 900);
       ask([{ type: 'tool_result', tool_use_id: id, content: output, is_error: isError }]);
     }
-    atMs += random.between(3, 30) * 1000;
+    atMs += random.integer(3, 30) * 1000;
     answer([{ type: 'text', text: 'The change is in place, and the tests pass.' }], 'end_turn');
     atMs += random.pick([40, 120, 600, 1500]) * 1000;
   }
   lines.push({ type: 'ai-title', aiTitle: title, sessionId });
-  if (random.between(0, 3) === 0) {
+  if (random.integer(0, 3) === 0) {
     const [prNumber, prRepository] = [400 + index, `tidewater-example/${project.name}`];
     const prUrl = `https://github.com/${prRepository}/pull/${prNumber}`;
     lines.push({ type: 'pr-link', sessionId, prNumber, prUrl, prRepository, timestamp: new Date(atMs).toISOString() });
@@ -143,7 +143,7 @@ interface MadeCall {
 
 function pickCall(random: Random, cwd: string, { folder, ending }: (typeof PROJECTS)[number]): MadeCall {
   const file = `${cwd}/${folder}/${random.pick(FILES)}.${ending}`;
-  const isError = random.between(0, 14) === 0;
+  const isError = random.integer(0, 14) === 0;
   const name = random.pick([
     'Read',
     'Read',
@@ -155,10 +155,10 @@ function pickCall(random: Random, cwd: string, { folder, ending }: (typeof PROJE
     'Skill',
     'mcp__tracker__find_issue',
   ]);
-  const body = 'const total = lines.reduce((sum, line) => sum + line.amount, 0);\n'.repeat(random.between(1, 60));
+  const body = 'const total = lines.reduce((sum, line) => sum + line.amount, 0);\n'.repeat(random.integer(1, 60));
   switch (name) {
     case 'Bash': {
-      const failed = isError || random.between(0, 6) === 0;
+      const failed = isError || random.integer(0, 6) === 0;
       const output = failed ? 'Exit code 1\n2 tests failed' : '42 passed (3.1 s)';
       return { name, input: { command: random.pick(COMMANDS), description: 'Check it' }, output, isError: failed };
     }

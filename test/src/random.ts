@@ -1,4 +1,4 @@
-/** A stream of numbers determined by the seed. */
+/** A stream of numbers determined by the seed. The measured transcripts of bench/ come from a generator of its own. */
 export interface Random {
   /** From 0 up to, but not including, 1. */
   next(): number;
@@ -12,7 +12,7 @@ export interface Random {
   fork(): Random;
 }
 
-/** Mulberry32: 32 bits of state are plenty for choosing victims. */
+/** Mulberry32: 32 bits of state are plenty for test data and for choosing victims. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {
