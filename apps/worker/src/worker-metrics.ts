@@ -2,18 +2,6 @@ import type { JobReport } from '@recount/ingest';
 import { addPoolMetrics, type ConnectionPool } from '@recount/service/telemetry/pool-metrics';
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 
-/** The beginning of a failure reason, which is an SQLSTATE, or the name of an error. */
-const KIND = /^(?:Postgres error ([0-9A-Z]{5})|([A-Za-z]{1,60}))(?::|$)/;
-
-/**
- * The kind of a failure for counting, e.g. `postgres-23505` or `RawStoreError`. There are few, without text of a
- * transcript.
- */
-export function toFailureKind(reason: string): string {
-  const [, state, name] = KIND.exec(reason) ?? [];
-  return state === undefined ? (name ?? 'unknown') : `postgres-${state}`;
-}
-
 export interface WorkerMetrics {
   registry: Registry;
   observeJob(report: JobReport): void;
@@ -55,9 +43,9 @@ export function createWorkerMetrics(pool: ConnectionPool): WorkerMetrics {
   });
   return {
     registry,
-    observeJob({ outcome, durationMs, reason, sizeBytes = 0 }) {
+    observeJob({ outcome, durationMs, reason, failureKind = 'unknown', sizeBytes = 0 }) {
       durations.observe({ outcome }, durationMs / 1000);
-      if (reason !== undefined) failures.inc({ kind: outcome === 'outage' ? 'outage' : toFailureKind(reason) });
+      if (reason !== undefined) failures.inc({ kind: outcome === 'outage' ? 'outage' : failureKind });
       if (outcome !== 'done') return;
       transcripts.inc();
       bytes.inc(sizeBytes);

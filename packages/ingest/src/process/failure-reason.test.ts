@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toFailureReason } from './failure-reason.ts';
+import { toFailureKind, toFailureReason } from './failure-reason.ts';
 
 const SECRET = 'hunter2';
 const toDatabaseError = (fields: object): Error =>
@@ -42,4 +42,15 @@ it('names a program error, or the cause of a failed query', () => {
 it('is 500 characters long at most', () => {
   expect(toFailureReason(new Error('x'.repeat(600)))).toHaveLength(500);
   expect(toFailureReason(toDatabaseError({ code: '23505', table: 't'.repeat(600) }))).toHaveLength(500);
+});
+
+it.each([
+  [toDatabaseError({ code: '23505' }), 'postgres-23505'],
+  [toQueryError(toDatabaseError({ code: 'P0001' })), 'postgres-P0001'],
+  [toQueryError(new TypeError('no connection')), 'TypeError'],
+  [toQueryError(), 'Error'],
+  [new RangeError(SECRET), 'RangeError'],
+  [SECRET, 'unknown'],
+])('counts a failure by its class: %#', (error, kind) => {
+  expect(toFailureKind(error)).toBe(kind);
 });

@@ -26,10 +26,20 @@ export function toFailureReason(error: unknown): string {
     return `Postgres error ${code}${details === '' ? '' : `: ${details}`}`.slice(0, MAX_REASON_LENGTH);
   }
   if (!(error instanceof Error)) return 'Unknown error';
-  const cause = error.cause instanceof Error ? error.cause : error;
-  const isQueryError = error.message.startsWith('Failed query');
-  const { name, message } = isQueryError ? cause : error;
-  return `${name}: ${isQueryError && cause === error ? 'query failed' : message}`.slice(0, MAX_REASON_LENGTH);
+  const { name, message } = toNamedError(error);
+  return `${name}: ${message.startsWith('Failed query') ? 'query failed' : message}`.slice(0, MAX_REASON_LENGTH);
+}
+
+/** The kind of a failure for counting, e.g. `postgres-23505` or `RawStoreError`: few, and nothing of a transcript. */
+export function toFailureKind(error: unknown): string {
+  const databaseError = findDatabaseError(error);
+  if (databaseError !== undefined) return `postgres-${databaseError.code}`;
+  return error instanceof Error ? toNamedError(error).name : 'unknown';
+}
+
+/** The cause of a failed query: drizzle's own error says only which query it was. */
+function toNamedError(error: Error): Error {
+  return error.message.startsWith('Failed query') && error.cause instanceof Error ? error.cause : error;
 }
 
 /** Searches the causes for an error with an SQLSTATE. */

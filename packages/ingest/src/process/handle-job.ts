@@ -7,7 +7,7 @@ import {
 } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import type { GroupedOutcome, IngestJob, JobOutcome } from '../queue/index.ts';
-import { toFailureReason } from './failure-reason.ts';
+import { toFailureKind, toFailureReason } from './failure-reason.ts';
 import { type OutageGate, toOutage } from './outage-gate.ts';
 import { processGroup, splitBySize } from './process-group.ts';
 import { type ProcessOptions, processTranscript } from './process-transcript.ts';
@@ -20,6 +20,8 @@ export interface JobReport extends IngestJob {
   sizeBytes?: number;
   attempt?: number;
   reason?: string;
+  /** The kind of the failure, for counting. */
+  failureKind?: string;
 }
 
 type HandleDeps = Pick<IngestDependencies, 'database' | 'rawStore'> & {
@@ -58,7 +60,7 @@ export async function handleJob(deps: HandleDeps, job: IngestJob, options: JobOp
     const isShared = (await deps.outages?.isShared(error)) ?? false;
     const isOutage = isShared || ((options.handBacksLeft ?? 0) > 0 && toOutage(error) !== undefined);
     await keepReason(deps, job, reason, !isOutage);
-    report(isOutage ? 'outage' : 'failed', { reason });
+    report(isOutage ? 'outage' : 'failed', { reason, failureKind: toFailureKind(error) });
     return isOutage ? { status: 'outage', reason, isShared } : { status: 'failed', reason };
   }
 }
@@ -144,14 +146,14 @@ async function handlePart(
   await deps.outages?.pass(options.signal);
   const startedAt = performance.now();
   const isAborted = (): boolean => options.signal?.aborted ?? false;
-  let reason: string | undefined;
+  let failure: { reason: string; failureKind: string } | undefined;
   let isShared = false;
   const ids = jobs.map(({ transcriptId }) => transcriptId);
   const rows = isAborted()
     ? []
     : await processGroup(deps, workspaceId, ids, options).catch(async (error: unknown) => {
         if (isAborted()) return [];
-        reason = toFailureReason(error);
+        failure = { reason: toFailureReason(error), failureKind: toFailureKind(error) };
         isShared = (await deps.outages?.isShared(error)) ?? false;
         return [];
       });
@@ -163,8 +165,7 @@ async function handlePart(
     jobs.map((job) => {
       const row = rowsById.get(job.transcriptId);
       const outcome = row === undefined ? others : 'done';
-      const details =
-        row === undefined ? reason !== undefined && { reason } : { sizeBytes: row.size_bytes, attempt: 1 };
+      const details = row === undefined ? failure : { sizeBytes: row.size_bytes, attempt: 1 };
       deps.onReport({ ...job, outcome: isShared ? 'outage' : outcome, durationMs, ...details });
       return [job, outcome];
     }),
