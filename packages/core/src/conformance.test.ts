@@ -30,7 +30,7 @@ const vectors = readdirSync(FOLDER)
 const toBytes = (file: VectorFile): Buffer =>
   Buffer.from('lines' in file ? toJsonl(...file.lines) : JSON.stringify(file.document));
 
-/** Counts each response of all files once, as the ledger does: of its copies, the one with the most output. */
+/** Counts each response of all files once, as the ledger does. Of its copies, it takes the one with the most output. */
 async function count(files: Vector['files']): Promise<Vector['expected']> {
   const responses = new Map<string, ApiResponse>();
   for (const file of files) {
@@ -61,7 +61,7 @@ describe('the conformance vectors', () => {
     for (const { name, vector } of vectors) expect(vector.id).toBe(name);
   });
 
-  it('exist for every agent that keeps usage, with a count of its own or one in test/src', () => {
+  it('exist for every agent that keeps usage, with a separate count or one in test/src', () => {
     const counted = new Set(vectors.map(({ vector }) => vector.agent));
     // Cursor and Crush record no usage; Kilo CLI uses opencode's store.
     const others = AGENTS.map(({ id }) => id).filter((id) => !counted.has(id));

@@ -48,7 +48,7 @@ describe('names that mean something to JavaScript', () => {
     expect(({} as JsonObject).polluted).toBeUndefined();
   });
 
-  it('may occur twice: the last one counts', async () => {
+  it('may occur twice, and the last one counts', async () => {
     const { messages, contentBlocks } = await parseTranscript(
       's',
       '{"type":"progress","type":"user","message":{"content":"a","content":"b"},"uuid":"1","uuid":"2"}\n',
@@ -170,12 +170,12 @@ describe('a line of very many values', () => {
   it('costs no memory for those that are left out', () => {
     const before = heapUsed();
     const json = readJsonLine(Buffer.from(answer(many)), () => undefined);
-    // Reading all of them takes some 130 MB, see `MAX_LINE_VALUES`.
+    // Reading all values takes some 130 MB, see `MAX_LINE_VALUES`.
     expect(heapUsed() - before).toBeLessThan(60 * MEBIBYTE);
     expect(json?.isBroken).toBe(false);
   });
 
-  it('may be in a text of it: that stays a text, and is reported', async () => {
+  it('may be in a text of it, which stays a text, and is reported', async () => {
     const { toolCalls, contentBlocks, errors } = await parseTranscript(
       's',
       toJsonl(
@@ -212,11 +212,11 @@ describe('memory', () => {
     expect(messages.map(({ line_number }) => line_number)).toEqual([1, 3]);
     expect(errors.map(({ error, lineNumber }) => [error, lineNumber])).toEqual([['Line exceeds max size', 2]]);
     expect(metadata.byteLength).toBeGreaterThan(200 * MEBIBYTE);
-    // The line is held up to the limit of 5 MiB; the rest is uncollected garbage.
+    // The line stays in memory up to the limit of 5 MiB; the rest is uncollected garbage.
     expect(peak - before).toBeLessThan(80 * MEBIBYTE);
   });
 
-  it('is freed of long texts of which rows keep the beginning', async () => {
+  it('is freed of long texts whose beginning is in rows', async () => {
     const long = 'é'.repeat(500_000);
     const lineOf = (index: number): JsonObject =>
       assistantLine(

@@ -5,30 +5,30 @@ import type { PromptHistory, SessionBlobs, SessionDatabase, SessionFolder, Sessi
 
 /** A line as a reader gets it. */
 export interface ReaderLine extends LinePlace {
-  /** When the line's last byte arrived, milliseconds since 1970; undefined unless the transcript is a stream. */
+  /** The arrival of the line's last byte, in milliseconds since 1970; undefined unless the transcript is a stream. */
   arrivalMs: number | undefined;
 }
 
-/** What a reader says about one JSON value of a line. */
+/** The reader's words about one JSON value of a line. */
 export interface ReadLine {
   /** The type that the transcript's statistics count it under; undefined if the value has none. */
   type: string | undefined;
   timestampMs: number | undefined;
-  /** In the order in which they take effect; empty for most bookkeeping lines. */
+  /** In the order of their effect; empty for most bookkeeping lines. */
   records: readonly TranscriptRecord[];
 }
 
 export interface ReaderContext {
   /** The session that the transcript is stored under. Undefined while a running session is watched. */
   sessionId?: string;
-  /** The whole transcript is known to be a sub-agent's. */
+  /** The whole transcript is certainly a sub-agent's. */
   isSubagent?: boolean;
   /** Texts and tool inputs longer than this many bytes of UTF-8 are cut. */
   maxInlineContentBytes: number;
-  /** The session is watched while it runs: readers emit LiveRecords and measure nothing (`contentBytes` may be 0). */
+  /** The session is watched while it runs. Readers emit LiveRecords and measure nothing (`contentBytes` may be 0). */
   isLive?: boolean;
   /**
-   * The caller needs only responses and their usage: readers may leave out events, metadata and prompts, and of blocks
+   * The caller needs only responses and their usage. Readers may leave out events, metadata and prompts, and of blocks
    * everything except their sizes and the searches that their tools count.
    */
   isUsageOnly?: boolean;
@@ -36,7 +36,7 @@ export interface ReaderContext {
   report(code: IssueCode, severity: IssueSeverity, error: string, count?: number): void;
 }
 
-/** Reads the lines of one transcript in order. Never throws on bad input: bad lines become issues. */
+/** Reads the lines of one transcript in order. Never throws on bad input; bad lines become issues. */
 export interface Reader {
   read(value: JsonObject, line: ReaderLine): ReadLine;
   /**
@@ -47,13 +47,13 @@ export interface Reader {
   /** Records that only the end of a document decides. Called once, after the last entry and before `finish`. */
   readEnd?(): readonly TranscriptRecord[];
   /**
-   * What the reader carries from line to line. Plain objects, maps and sets, kept small: it is part of every
-   * checkpoint.
+   * The state that the reader carries from line to line. Plain objects, maps and sets, kept small, because it is part
+   * of every checkpoint.
    */
   readonly state: unknown;
 }
 
-/** Whose transcript it is, according to its first lines. */
+/** The owner of the transcript, according to its first lines. */
 export interface ContentIdentity {
   sessionId: string | undefined;
   /** Present if the first message is a sub-agent's. */
@@ -62,11 +62,11 @@ export interface ContentIdentity {
   parentSessionId: string | undefined;
   /** The lines say that the session is a sub-agent's, without naming its parent; `sessionId` is then its own. */
   isSubagent?: boolean;
-  /** Whether a message has been seen. Until then, a sub-agent cannot be told from its parent. */
+  /** True if a message has been seen. Until then, a sub-agent cannot be told from its parent. */
   hasMessage: boolean;
 }
 
-/** Byte sequences as they appear in the agent's JSON. A line that contains none of them cannot affect usage. */
+/** Byte sequences as they appear in the agent's JSON. A line without any of these cannot affect usage. */
 interface UsageMarkers {
   /** At least one is on every line that affects the usage, cost or model of a response. */
   usage: readonly string[];
@@ -79,30 +79,31 @@ interface UsageMarkers {
   answers?: readonly string[];
 }
 
-/** One form in which an agent's sessions reach recount. */
+/** One form of an agent's sessions. */
 export interface Format {
   id: string;
   /**
-   * `session`: the agent's own file. `stream`: the output of a run, which shows the same session in different lines.
+   * `session` is the agent's own file. `stream` is the output of a run, which shows the same session in different
+   * lines.
    */
   kind: 'session' | 'stream';
   /**
-   * `document`: one JSON document, which the agent rewrites as a whole. Readers get its entries as lines: each element
-   * of a top-level array, or each member of a top-level object as an object with only that member. If the member is an
-   * array, each of its elements becomes such an object (`{"messages":{…}}`). `detect` gets an outline: for an object,
-   * all members found at the beginning of the document, with arrays reduced to their first element
+   * `document` is one JSON document, which the agent rewrites as a whole. Readers get its entries as lines, each
+   * element of a top-level array, or each member of a top-level object as an object with only that member. If the
+   * member is an array, each of its elements becomes such an object (`{"messages":{…}}`). `detect` gets an outline. For
+   * an object, all members found at the beginning of the document, with arrays reduced to their first element
    * (`{"id":"…","messages":{…}}`); for an array, its first element. Default: `lines`.
    */
   layout?: 'lines' | 'document';
   /**
-   * Whether the agent rewrites lines that it has written; default: true for documents only. A later version of a
+   * True if the agent rewrites lines that it has written; defaults to true for documents only. A later version of a
    * session then replaces an earlier one if it has all of its responses. A version that begins with all bytes of
    * another replaces it in any case.
    */
   isRewritten?: boolean;
-  /** Whether the format holds no answers at all, so that their usage cannot be known. */
+  /** True if the format holds no answers at all, so that their usage cannot be known. */
   lacksUsage?: boolean;
-  /** Formats that hold less of the same session: a transcript in this format replaces those in the listed ones. */
+  /** Formats that hold less of the same session. A transcript in this format replaces those in the listed ones. */
   outranks?: readonly string[];
   /**
    * Confidence that a line is in this format, from 0 (no sign of it) to 1 (certain). The first line that any format
@@ -118,7 +119,7 @@ export interface Format {
   createReader(context: ReaderContext, state?: unknown): Reader;
 }
 
-/** What a transcript's path says about it, by the agents' folder layouts. */
+/** The facts in a transcript's path, by the agents' folder layouts. */
 export interface PathIdentity {
   /** Present if the path names the session unambiguously. */
   sessionId: string | undefined;
@@ -131,8 +132,8 @@ export interface PathIdentity {
 }
 
 /**
- * What a file kept with a transcript is. `tool_result`: the full result of which the transcript has only the beginning.
- * `subagent`: facts about a sub-agent. `workflow`: a workflow's script, state or journal.
+ * The kind of a file kept with a transcript. `tool_result` is the full result whose beginning is in the transcript.
+ * `subagent` has facts about a sub-agent. `workflow` is a workflow's script, state or journal.
  */
 export const ATTACHMENT_KINDS = ['tool_result', 'subagent', 'workflow'] as const;
 export type AttachmentKind = (typeof ATTACHMENT_KINDS)[number];
@@ -149,7 +150,7 @@ export interface AttachmentIdentity extends AttachmentReference {
   kind: AttachmentKind;
 }
 
-/** How an agent keeps a session's files with its transcript. Paths within the folder use `/` as separator. */
+/** The way that an agent keeps a session's files with its transcript. Paths within the folder use `/` as separator. */
 interface AgentAttachments {
   /** Which session's attachment a file on disk is; undefined if it is no attachment. */
   readPath(path: string): AttachmentIdentity | undefined;
@@ -159,11 +160,11 @@ interface AgentAttachments {
   findReference(text: string): AttachmentReference | undefined;
 }
 
-/** An option, with its value if it takes one, and the spellings in which the user may have passed it already. */
+/** An option, with its value if it takes one, and the spellings that the user may have passed already. */
 interface OutputOption {
   words: readonly string[];
   spellings: readonly string[];
-  /** Whether the program accepts the option together with these arguments. Default: always. */
+  /** True if the program accepts the option together with these arguments. Defaults to always. */
   isTaken?(args: readonly string[]): boolean;
 }
 
@@ -171,18 +172,18 @@ interface OutputOption {
 export interface AgentProgram {
   /** Base name, in lower case. */
   command: string;
-  /** What the live API calls the form of its output. */
+  /** The live API's name for the form of its output. */
   sourceFormat: string;
   /** Options that make it print its stream, in addition to its own print mode. */
   outputOptions: readonly OutputOption[];
   /**
-   * Index in the arguments at which missing options are inserted; undefined if the command prints no stream even with
+   * Index in the arguments where missing options are inserted; undefined if the command prints no stream even with
    * them.
    */
   toOptionIndex(args: readonly string[]): number | undefined;
   /** Reads the stream line by line. */
   createReader(context: ReaderContext): Reader;
-  /** Whether the usage on its lines includes earlier runs of a resumed session. Default: false. */
+  /** True if the usage on its lines includes earlier runs of a resumed session. Defaults to false. */
   countsWholeSession?: boolean;
 }
 
@@ -194,11 +195,11 @@ export interface Agent {
   formats: readonly Format[];
   /** Undefined if it keeps no sessions on the machine. */
   places?: readonly SessionPlace[];
-  /** How databases are laid out, if a place holds a `database`: the layout of each version, the newest first. */
+  /** The layout of databases, if a place holds a `database`. It has the layout of each version, the newest first. */
   databases?: readonly SessionDatabase[];
-  /** How the databases are laid out, if a place holds a `database` for each session. */
+  /** The layout of the databases, if a place holds a `database` for each session. */
   blobs?: SessionBlobs;
-  /** How the files are laid out, if a place holds a `folder`. */
+  /** The layout of the files, if a place holds a `folder`. */
   folder?: SessionFolder;
   /** Set if a place holds `prompts`. */
   promptHistory?: PromptHistory;

@@ -3,7 +3,7 @@ import { AGENTS } from './all-agents.ts';
 
 const MAX_PATH_LENGTH = 1024;
 const MAX_PART_LENGTH = 255;
-/** What Windows does not allow in names, and what terminals obey. */
+/** Characters that Windows does not allow in names, and that terminals obey. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
 const UNSAFE = /[\u0000-\u001f\u007f\\:*?"<>|]/;
 
@@ -23,8 +23,8 @@ export function identifyAttachment(path: string): KnownAttachment | undefined {
 }
 
 /**
- * What the file at a path in a session's folder is; undefined for paths where the agent keeps no file, and for paths
- * that would leave the folder.
+ * The kind of the file at a path in a session's folder; undefined for paths where the agent keeps no file, and for
+ * paths that would leave the folder.
  */
 export function toAttachmentKind(agentId: string, path: string): AttachmentKind | undefined {
   if (!isSafeAttachmentPath(path)) return undefined;

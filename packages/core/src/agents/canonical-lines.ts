@@ -12,7 +12,9 @@ export interface CanonicalHeader {
   session: string;
   /** The session that started this one as a sub-agent. */
   parent?: string;
-  /** If the session has a log beside the database: the time of the first table's first row, as the store has it. */
+  /**
+   * If the session has a log beside the database, this is the time of the first table's first row, as the store has it.
+   */
   rowsSince?: string | number;
 }
 
@@ -56,7 +58,7 @@ export function readCanonicalFile(line: JsonObject): CanonicalFile | undefined {
   return { file, value, children: children.flatMap((child) => readCanonicalFile(readObject(child) ?? {}) ?? []) };
 }
 
-/** How many files of a line are no JSON object, with those inside others: torn ones stand there as text. */
+/** The number of files of a line are no JSON object, including files inside others; torn ones are there as text. */
 export function countUnreadableFiles(line: JsonObject): number {
   const own = readText(line.file) !== null && readObject(line.value) === undefined ? 1 : 0;
   const children = Array.isArray(line.children) ? line.children : [];

@@ -3,7 +3,7 @@ import type { ReaderContext } from './agent.ts';
 /**
  * Reports `total_mismatch` if a total that the transcript states differs from the one counted. `what` names the total
  * and its unit, such as `Output tokens of the thread`; it never quotes the transcript. Callers apply the rules that
- * explain differences first: what is left is a fault of the transcript or of recount.
+ * explain differences first. What is left is a fault of the transcript or of recount.
  */
 export function compareTotal(
   what: string,

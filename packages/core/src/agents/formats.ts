@@ -24,7 +24,7 @@ export const FORMATS: readonly KnownFormat[] = AGENTS.flatMap((agent) =>
   agent.formats.map((format) => ({ agent, format })),
 );
 
-/** Ids of the formats that hold no answers: see `Format`. */
+/** Ids of the formats that hold no answers, see `Format`. */
 export const FORMATS_WITHOUT_USAGE: readonly string[] = FORMATS.filter(({ format }) => format.lacksUsage).map(
   ({ format }) => format.id,
 );
@@ -37,13 +37,13 @@ export function isStreamFormat(id: string): boolean {
   return findFormat(id)?.format.kind === 'stream';
 }
 
-/** Whether a later version of a session in the format may not begin with the earlier one's bytes: see `Format`. */
+/** True if a later version of a session in the format may not begin with the earlier one's bytes, see `Format`. */
 export function isRewrittenFormat(id: string): boolean {
   const format = findFormat(id)?.format;
   return format?.isRewritten ?? format?.layout === 'document';
 }
 
-/** Whether a transcript of one format replaces one of the other, of the same session: see `Format`. */
+/** True if a transcript of one format replaces one of the other, of the same session, see `Format`. */
 export function outranks(id: string, otherId: string): boolean {
   return findFormat(id)?.format.outranks?.includes(otherId) === true;
 }

@@ -182,7 +182,7 @@ describe('identifyTranscript', () => {
     });
   });
 
-  it('returns ids that can be stored: bounded, without NUL or half a character', () => {
+  it('returns ids that can be stored, which are bounded, without NUL or half a character', () => {
     const identity = identifyTranscript({ sessionId: `a\0${'x'.repeat(509)}🎉`, head: main });
     expect(identity.sessionId).toBe(`a\uFFFD${'x'.repeat(509)}\uFFFD`);
     const head = Buffer.from('{"type":"user","isSidechain":true,"sessionId":"s\\u0000","agentId":"\\ud83d"}');

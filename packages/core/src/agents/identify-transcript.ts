@@ -11,12 +11,14 @@ import { detectFormat, findAgentFormat, type KnownFormat } from './formats.ts';
 import { toSubagentSessionId } from './subagent-session-id.ts';
 import { toFileIdentity } from './transcript-path.ts';
 
-/** Bytes from the beginning of a transcript that are enough to identify all known ones: first lines can be long. */
+/**
+ * Bytes from the beginning of a transcript that are enough to identify all known ones, because first lines can be long.
+ */
 export const IDENTIFY_HEAD_BYTES = 4 * 1024 * 1024;
 
 /**
- * Why bytes are rejected: they are empty, neither lines nor path identify them, they are prompts of many sessions, or no
- * text in UTF-8.
+ * Why bytes are rejected. They are empty, neither lines nor path identify them, they are prompts of many sessions, or
+ * no text in UTF-8.
  */
 export type Refusal = 'empty' | 'unknown-format' | 'prompt-history' | UnreadEncoding;
 
@@ -49,9 +51,9 @@ export interface TranscriptIdentity {
   format: string | undefined;
   /** The agent whose format it is. */
   agent: string | undefined;
-  /** Whether the lines or the path identify it, or else the uploader, by naming agent and session. */
+  /** True if the lines or the path identify it, or else the uploader, by naming agent and session. */
   isRecognised: boolean;
-  /** Whether the lines are prompts of many sessions: see `PromptHistory`. Never recognised. */
+  /** True if the lines are prompts of many sessions, see `PromptHistory`. Never recognised. */
   isPromptHistory: boolean;
   /** Set if no line can be read because of the file's encoding; then neither format nor path count. */
   encoding: UnreadEncoding | undefined;
@@ -67,7 +69,7 @@ export interface TranscriptIdentity {
 export interface IdentifyInput {
   /** Named by the uploader; overrides path and content. */
   sessionId?: string | undefined;
-  /** Agent id named by the uploader: the lines are then read in one of its formats, whatever they look like. */
+  /** Agent id named by the uploader. The lines are then read in one of its formats, whatever they look like. */
   agent?: string | undefined;
   /** The transcript's original path. */
   path?: string | undefined;
@@ -79,7 +81,7 @@ export interface IdentifyInput {
 }
 
 /**
- * Decides which session a transcript belongs to: by the uploader's word first, then the path (by the agents' layouts),
+ * Decides which session a transcript belongs to, by the uploader's word first, then the path (by the agents' layouts),
  * then the lines, and the file's name last. Whether it is a sub-agent's is decided by the path, or by the lines if the
  * path does not say.
  */
@@ -137,7 +139,7 @@ function toSubagentId(parent: string | undefined, agent: string | undefined, ste
 
 interface HeadContent extends ContentIdentity {
   known: KnownFormat | undefined;
-  /** Whether the bytes show the format, rather than only the uploader naming it. */
+  /** True if the bytes show the format, rather than only the uploader naming it. */
   isDetected: boolean;
   isPromptHistory: boolean;
 }
@@ -155,7 +157,7 @@ function readHead(head: Uint8Array, path: string | undefined, agent: string | un
   const fallback = agent === undefined ? undefined : findAgentFormat(agent, 'session');
   const isDocument = detected !== undefined || (outline !== undefined && fallback?.format.layout === 'document');
   const isFound = (): boolean => found.sessionId !== undefined && found.hasMessage;
-  // All at once: an entry behind the messages may say whose they are.
+  // All together, because an entry behind the messages may say whose they are.
   if (isDocument && outline !== undefined) (detected ?? fallback)?.format.identify?.(outline, found);
   const createSplitter = isDocument ? createDocumentSplitter : createLineSplitter;
   const splitter = createSplitter(IDENTIFY_HEAD_BYTES, ({ bytes, key, terminated }) => {
@@ -183,7 +185,7 @@ function closeTornLine(bytes: Buffer): Buffer {
   return cutter.finish(true).bytes;
 }
 
-/** Whether the bytes may be one JSON document: an array, or an object that is not followed by more lines. */
+/** True if the bytes may be one JSON document, which is an array, or an object that is not followed by more lines. */
 function mayBeDocument(head: Uint8Array, maxBytes = FIRST_LOOK_BYTES): boolean {
   const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, maxBytes)).toString('utf8');
   const start = /[^\s\uFEFF]/.exec(text)?.index ?? 0;

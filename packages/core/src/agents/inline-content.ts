@@ -4,7 +4,7 @@ import type { BlockContent } from '../records/records.ts';
 
 export interface InlineContext {
   maxInlineContentBytes: number;
-  /** Skips measuring: sizes and hashes are 0 or left out, and nothing is cut. */
+  /** Skips measuring. Sizes and hashes are 0 or left out, and nothing is cut. */
   isUnmeasured?: boolean;
   onNestingTooDeep: () => void;
 }
@@ -42,7 +42,9 @@ export function toInlineJson(value: JsonValue, block: Measured, context: InlineC
   return limited.value;
 }
 
-/** If several texts were cut, the first one's length is kept: a tool result's text comes before its other parts. */
+/**
+ * If several texts were cut, the first one's length stays, because a tool result's text comes before its other parts.
+ */
 function markTruncated(block: Measured, originalByteLength: number): void {
   block.metadata.truncated = true;
   block.metadata.original_byte_length ??= originalByteLength;

@@ -3,7 +3,7 @@ import type { JsonObject } from '../lines/json.ts';
 import { parseTranscript } from '../parse/parse-transcript.ts';
 import { FORMATS } from './formats.ts';
 
-/** What no reader knows, with a text and a usage in it. */
+/** Content that no reader knows, with a text and a usage in it. */
 const BODY = {
   text: 'A heron stands in the reeds',
   usage: { input_tokens: 700, output_tokens: 30 },
@@ -13,7 +13,7 @@ const AT = '2026-05-01T08:00:00.000Z';
 const header = (agent: string): JsonObject => ({ recount: 'session', version: 1, agent, session: 's-1' });
 const row = { table: 'heron', rowid: 1, row: { id: 'h-1', ...BODY } };
 
-/** For each format: a transcript with an invented type of lines, rows or members. */
+/** For each format, a transcript with an invented type of lines, rows or members. */
 const LINES: Readonly<Record<string, readonly JsonObject[]>> = {
   'claude-code': [{ type: 'heron', sessionId: 's', timestamp: AT, ...BODY }],
   'claude-stream-json': [{ type: 'heron', session_id: 's', uuid: 'u', ...BODY }],

@@ -54,7 +54,7 @@ const SKILL_FIELDS = ['skill', 'skill_name', 'name'];
 
 export type ReaderKit = ReturnType<typeof createReaderKit>;
 
-/** Helpers that the readers of all agents share: they check fields, report bad ones, and build blocks. */
+/** Helpers that the readers of all agents share. They check fields, report bad ones, and build blocks. */
 export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabulary) {
   const { report } = context;
   const kinds = new Map(
@@ -83,7 +83,7 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
   };
 
   let termsOf: JsonObject | undefined;
-  /** Agents with this kit state no tier beside their counts: one that appears there may change the price. */
+  /** Agents with this kit state no tier beside their counts. A tier that appears there may change the price. */
   const reportTerms = (source: JsonObject): void => {
     termsOf = source;
     for (const field of listUnknownTerms(source)) report('unknown_usage', 'notice', `Unknown field of usage: ${field}`);
@@ -146,7 +146,7 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
       return newMessage('user', { ...known, blocks: toToolResultBlocks(source, known.timestampMs) });
     },
 
-    /** What a person typed: an event, then the message. `identity` is the same in every copy of the line. */
+    /** A person's words, as an event, then the message. `identity` is the same in every copy of the line. */
     toPromptRecords(
       content: JsonValue | undefined,
       known: Partial<MessageRecord>,
@@ -160,7 +160,7 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
       return [toEvent({ kind: 'prompt', name: null, details: {} }, identity, known.timestampMs, known), message];
     },
 
-    /** What a provider or the agent itself said, such as an error, as a message; none without a text. */
+    /** A message of a provider or the agent itself, such as an error; none without a text. */
     toSystemMessages(text: JsonValue | undefined, { timestampMs }: Partial<MessageRecord>): MessageRecord[] {
       const blocks = toBlocks(readText(text));
       return blocks.length === 0 ? [] : [newMessage('system', { timestampMs, blocks })];
@@ -204,7 +204,7 @@ export function toReportedCost(dollars: number | null): number | null {
   return dollars === null || dollars === 0 ? null : dollars;
 }
 
-/** Providers that sell models of many makers at prices of their own: opencode's Zen, and its plan. */
+/** Providers that sell models of many makers at their own prices, which are opencode's Zen, and its plan. */
 const SELLERS = new Set(['opencode', 'opencode-go']);
 
 /**

@@ -6,7 +6,7 @@ import type { ReaderContext } from './agent.ts';
 import { createTranscriptReader, FORMATS } from './formats.ts';
 
 /**
- * `<agent>/<format>[.<case>].records.txt`: lines of the format as transcripts have them, each beginning with `{`,
+ * `<agent>/<format>[.<case>].records.txt` has lines of the format as transcripts have them, each beginning with `{`,
  * followed by the records made of it. After adding a line, run `vitest -u` and review the records that it writes.
  */
 const SUFFIX = '.records.txt';
@@ -25,7 +25,7 @@ function withoutDefaults(key: string, value: unknown): unknown {
 }
 
 /**
- * For every line: the formats that it may be in (`=`), what is reported (`!`), its type and time, and what is read
+ * For every line, the formats that it may be in (`=`), what is reported (`!`), its type and time, and what is read
  * (`-`).
  */
 function readAll(format: string, lines: readonly JsonObject[], reopens: boolean): string {

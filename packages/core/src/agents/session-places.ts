@@ -3,16 +3,16 @@ import type { JsonObject } from '../lines/json.ts';
 export type Platform = 'linux' | 'darwin' | 'win32';
 
 /**
- * Where an agent keeps its sessions on a machine. Data only: `packages/collect` looks there. Paths use `/` as separator
- * on all platforms.
+ * The places where an agent keeps its sessions on a machine. Data only: `packages/collect` looks there. Paths use `/`
+ * as separator on all platforms.
  */
 export interface SessionPlace {
   /**
-   * `transcripts`: each file is a session or a sub-agent's transcript. `database`: an SQLite file with one or more
-   * sessions. `folder`: the head file of a session that is spread over many files. `prompts`: a file with the prompts
-   * of all sessions. `packages/collect` reads these three. `attachments`: files that belong to sessions, see the
-   * agent's `attachments`. `aside`: files that lie beside sessions and are not collected; they are listed so that
-   * nobody assumes they are kept.
+   * For `transcripts`, each file is a session or a sub-agent's transcript. `database` is an SQLite file with one or more
+   * sessions. `folder` is the head file of a session that is spread over many files. `prompts` is a file with the
+   * prompts of all sessions. `packages/collect` reads these three. `attachments` are files that belong to sessions, see
+   * the agent's `attachments`. `aside` are files beside sessions that are not collected; they are listed so that no one
+   * assumes they are stored.
    */
   holds: 'transcripts' | 'database' | 'folder' | 'prompts' | 'attachments' | 'aside';
   /** Describes files that are `aside`, for people: `large tool results`. */
@@ -28,7 +28,7 @@ export interface SessionPlace {
    * holds what this place describes.
    */
   listed?: { list: string; folder: string; file: string };
-  /** Platforms on which the agent uses this place. Default: all. */
+  /** Platforms where the agent uses this place. Defaults to all. */
   platforms?: readonly Platform[];
 }
 
@@ -42,7 +42,7 @@ export interface SessionHeadTable {
   changed?: string;
   /**
    * Columns that change with every message and only sum up other rows. Leaving them out makes growth an append. They
-   * are kept if the store lacks the table `summedIn`.
+   * stay if the store lacks the table `summedIn`.
    */
   without?: readonly string[];
   summedIn?: string;
@@ -53,7 +53,7 @@ export interface SessionTable {
   table: string;
   /** The column with the session's id; in `children`, with the parent row's id. */
   owner: string;
-  /** Columns that rows are sorted by. The first one is the time, by which rows of several tables are merged. */
+  /** Columns that rows are sorted by. The first one is the time, used to merge rows of several tables. */
   order: readonly string[];
   /** A column whose values only grow when rows are added or changed. */
   changed: string;
@@ -64,23 +64,26 @@ export interface SessionTable {
    * of these rows.
    */
   head?: string;
-  /** Rows whose `id` is in this table as well are left out: they are copies. */
+  /** Rows whose `id` is in this table as well are left out, because they are copies. */
   unless?: string;
   /** Only rows whose value in this column begins with this text are read; the store has the others elsewhere. */
   only?: { column: string; prefix: string };
-  /** The table is not read if it lacks this column: versions without it keep nothing else there. */
+  /** The table is not read if it lacks this column. Versions without it keep nothing else there. */
   needs?: string;
   /** A column with text compressed by zstd, which is written unpacked as the column `into` where that is null. */
   packed?: { column: string; into: string };
 }
 
-/** Tables that are known and not read, with the reason, for people: `passwords`. A final `*` stands for any ending. */
+/**
+ * Tables that are not read on purpose, with the reasonfor people, such as `passwords`. A final `*` stands for any
+ * ending.
+ */
 type UnreadTables = Readonly<Record<string, string>>;
 
 /**
- * How an agent keeps sessions in SQLite. Data only: `packages/collect` reads such a store and writes each session as
- * canonical NDJSON (docs/formats/canonical-ndjson.md) for the agent's reader. Tables and columns that a version of the
- * store lacks are skipped. Tables that are named nowhere here are reported if they have rows.
+ * The layout of an agent's sessions in SQLite. Data only: `packages/collect` reads such a store and writes each session
+ * as canonical NDJSON (docs/formats/canonical-ndjson.md) for the agent's reader. Tables and columns that a version of
+ * the store lacks are skipped. Tables that are named nowhere here are reported if they have rows.
  */
 export interface SessionDatabase {
   /** At least one must exist. A session may have a row in each. */
@@ -99,7 +102,7 @@ export interface SessionDatabase {
 }
 
 /**
- * How an agent keeps a session in many JSON files. Data only: `packages/collect` writes them as canonical NDJSON
+ * The layout of a session in many JSON files. Data only: `packages/collect` writes them as canonical NDJSON
  * (docs/formats/canonical-ndjson.md). Paths are relative to the folder that contains them all and use `/` as separator;
  * `*` matches within a name.
  */
@@ -115,15 +118,15 @@ export interface SessionFolder {
 }
 
 /**
- * How an agent keeps each session in an SQLite file of its own, as blobs that refer to one another by their ids. `packages/collect` writes
- * such a session as canonical NDJSON (docs/formats/canonical-ndjson.md).
+ * The layout of a session in a separate SQLite file, as blobs that refer to one another by their ids.
+ * `packages/collect` writes such a session as canonical NDJSON (docs/formats/canonical-ndjson.md).
  */
 export interface SessionBlobs {
   /** Its first row describes the session. */
   facts: { table: string; value: string };
   blobs: { table: string; id: string; data: string };
   unread: UnreadTables;
-  /** What that row says, without secrets. Empty if it cannot be read. */
+  /** The content of that row, without secrets. Empty if it cannot be read. */
   readFacts(value: string): { sessionId?: string | undefined; rootId?: string | undefined; facts: JsonObject };
   /** The message ids in order, from the blob of the latest state. Empty if it cannot be read. */
   readOrder(root: Uint8Array): string[];
@@ -141,6 +144,6 @@ export interface PromptHistory {
   session: string;
   /** Field with the time, milliseconds since 1970. */
   time: string;
-  /** The transcripts below the file's folder: each is named by its session's id. */
+  /** The transcripts below the file's folder. Each is named by its session's id. */
   transcripts: string;
 }

@@ -4,11 +4,11 @@ const MAX_PROGRAM_LENGTH = 512;
 /** Scripts of shells within scripts of shells. */
 const MAX_NESTED_SCRIPTS = 8;
 
-/** How most commands begin: with a bare word. */
+/** The beginning of most commands, which is a bare word. */
 const PLAIN_PROGRAM = /^[\w.-]+(?= |$)/;
 const COMMENT_LINE = /^[ \t]*#.*$/gm;
 const ASSIGNMENT = /^[A-Za-z_]\w*=/;
-/** A word with its quoted parts, of which the last one may have no end, or an operator. */
+/** A word with its quoted parts, where the last one may have no end, or an operator. */
 const TOKEN = /(?:"(?:[^"\\]|\\.)*(?:"|$)|'[^']*(?:'|$)|\\.|[^\s;&|<>()"'\\])+|[;&|\n()]/gs;
 const OPERATOR = /^[;&|\n()]$/;
 const COMMAND_END = /^[;&|\n]$/;
@@ -25,12 +25,12 @@ const LAUNCHERS: ReadonlyMap<string, RegExp> = new Map([
 const DURATION = /^[\d.]+[smhd]?$/;
 
 const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'zsh', 'dash', 'fish', 'ksh', 'ash']);
-/** `-c`, `-lc`, `-ic`: the next word is a script. */
+/** `-c`, `-lc`, `-ic` mean that the next word is a script. */
 const SCRIPT_OPTION = /^(?:-[A-Za-z]*c[A-Za-z]*|--command)$/;
 const SHELL_OPTION_WITH_VALUE = /^(?:[-+][A-Za-z]*[oO]|--rcfile|--init-file|-C|--init-command)$/;
 
 interface Word {
-  /** As it stands in the command. */
+  /** As it is in the command. */
   text: string;
   /** Without its quotes, if it is a script. */
   toScript(): string;
@@ -46,7 +46,7 @@ export function toShellProgram(command: string): string | null {
   return findInScript(command, 0);
 }
 
-/** The same for a command that is given as its words: `["bash","-lc","git status"]`. A single word is a command. */
+/** The same for a command that is split into words, as in `["bash","-lc","git status"]`. A single word is a command. */
 export function toProgramOfWords(words: readonly string[]): string | null {
   const [first = '', ...others] = words;
   if (others.length === 0) return toShellProgram(first);
@@ -75,7 +75,7 @@ function findProgram(words: readonly Word[], depth: number): string | null {
   let isValue = false;
   for (const [index, { text }] of words.entries()) {
     if (OPERATOR.test(text)) {
-      // `env | sort`: nothing was launched.
+      // `env | sort` launches nothing.
       if (COMMAND_END.test(text) && launcher !== null && launcher !== 'cd') return launcher;
       if (COMMAND_END.test(text)) isValue = false;
       continue;

@@ -1,4 +1,4 @@
-/** A sub-agent's transcript is a session of its own; agent ids alone are too short to be unique. */
+/** A sub-agent's transcript is a separate session; agent ids alone are too short to be unique. */
 export function toSubagentSessionId(parentSessionId: string, agentId: string): string {
   return `${parentSessionId}:${agentId}`;
 }

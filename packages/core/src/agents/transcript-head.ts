@@ -11,7 +11,7 @@ const FIRST_LOOK_BYTES = 16 * 1024;
 export interface TranscriptHead {
   /** The chunk may be reused afterwards. */
   add(chunk: Uint8Array): void;
-  /** The session, available as soon as it is known for certain. */
+  /** The session, available as soon as it is certain. */
   sessionId(): string | undefined;
   /** The answer for all bytes added; none may be added afterwards. */
   finish(): TranscriptIdentity;

@@ -11,7 +11,7 @@ const pi = (usage: JsonObject): JsonObject => ({
 const cursor = (usage: JsonObject): JsonObject => ({ type: 'result', session_id: 'u-1', usage });
 const tokens = { input: 5, output: 3, herons: 7 };
 
-/** For each format: a transcript with a count that its reader does not know. */
+/** For each format, a transcript with a count that its reader does not know. */
 const TEXTS: Readonly<Record<string, readonly JsonObject[]>> = {
   'opencode-session': [
     header('opencode'),

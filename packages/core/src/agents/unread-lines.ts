@@ -8,16 +8,19 @@ export interface UnreadType {
   /** Why it is not read, for people: `repeats the response items`, `progress bars of the terminal`. */
   why: string;
   /**
-   * Fields that may hold text or usage all the same, and that are known to repeat other lines or to be of no interest:
-   * paths such as `data.error.message`, with everything below them. `*` stands for any one field; array elements have
-   * the path of their array. `['*']` accepts whatever such a line holds. Default: none.
+   * Fields that may hold text or usage all the same, and that repeat other lines or are of no interest. They are paths
+   * such as `data.error.message`, with everything below them. `*` stands for any one field; array elements have the
+   * path of their array. `['*']` accepts whatever such a line holds. Defaults to none.
    */
   mayHold?: readonly string[];
 }
 
 type NoticeContext = Pick<ReaderContext, 'report' | 'isUsageOnly'>;
 
-/** What a reader knows and does not read, by type. A name that ends in `*` stands for all types that begin with it. */
+/**
+ * Content that a reader knows and does not read, by type. A name that ends in `*` stands for all types that begin with
+ * it.
+ */
 export type UnreadTypes = Readonly<Record<string, UnreadType>>;
 
 /** Content in a part of a transcript that is not read. */
@@ -27,7 +30,7 @@ export interface UnreadContent {
 }
 
 const MAX_NAME_LENGTH = 256;
-/** Values looked at in a line; a larger line is searched as far as that. */
+/** Values looked at in a line; a larger line is searched up to that number. */
 const MAX_VALUES = 10_000;
 const MAX_DEPTH = 64;
 
@@ -40,22 +43,22 @@ const LIMIT_FIELD = /max|limit|budget|window|threshold|remaining|percent/i;
 /** Fields that hold what somebody wrote, even a single word. */
 const TEXT_FIELD =
   /^(?:text|content|contents|prompt|message|messages|summary|thinking|reasoning|answer|question|response|output|body)$/i;
-/** Any other text with this many words is one as well: ids, paths and settings have fewer. */
+/** Any other text with this many words is one as well. Ids, paths and settings have fewer. */
 const TEXT_WORDS = /\S(?:\s+\S+){3}/;
 
 export interface UnreadLines {
   /**
-   * The records of a line that the reader does not read: none if its type is on the list, else an `unknown` record. A
+   * The records of a line that the reader does not read. None if its type is on the list, else an `unknown` record. A
    * line on the list that holds text or usage that the list does not expect is reported as `unread_content`.
    *
-   * `name`: how the type is called for people, if a part of the line has a type of its own; default `type`.
+   * `name` is the type's name for people, if a part of the line has a separate type; default `type`.
    */
   read(type: string, value: JsonObject, name?: string): TranscriptRecord[];
 }
 
 /**
- * Applies a reader's list of what it does not read, so that nothing with content is dropped silently. `envelope`: fields
- * of every line that are not searched for content.
+ * Applies a reader's list of what it does not read, so that nothing with content is dropped silently. `envelope` has
+ * fields of every line that are not searched for content.
  */
 export function createUnreadLines(
   types: UnreadTypes,
@@ -127,14 +130,14 @@ type Expected = readonly (readonly string[])[];
 
 const NO_FIELDS: ReadonlySet<string> = new Set();
 
-/** Whether a value holds usage or a text outside the fields in `mayHold`: see UnreadType. */
+/** True if a value holds usage or a text outside the fields in `mayHold`, see UnreadType. */
 export function findUnreadContent(value: JsonValue | undefined, mayHold?: readonly string[]): UnreadContent {
   return searchContent(value, toPaths(mayHold), NO_FIELDS);
 }
 
 const toPaths = (mayHold: readonly string[] = []): Expected => mayHold.map((path) => path.split('.'));
 
-/** `envelope`: fields of the value itself that are not searched. */
+/** `envelope` has fields of the value itself that are not searched. */
 function searchContent(value: JsonValue | undefined, paths: Expected, envelope: ReadonlySet<string>): UnreadContent {
   const found: UnreadContent = { usage: false, text: false };
   if (value === undefined || stepInto(paths, '*') === undefined) return found;
@@ -165,7 +168,7 @@ function searchContent(value: JsonValue | undefined, paths: Expected, envelope: 
 const isCountField = (field: string, child: JsonValue, isInCounts: boolean): boolean =>
   (isInCounts || (typeof child === 'number' ? COUNT_FIELD : COUNTS_FIELD).test(field)) && !LIMIT_FIELD.test(field);
 
-/** The paths that go on below a field; undefined if one of them ends there, so that the field is expected. */
+/** The paths that continue below a field; undefined if one of them ends there, so that the field is expected. */
 function stepInto(expected: Expected, field: string): Expected | undefined {
   const below = expected.filter(([first]) => first === field || first === '*').map((path) => path.slice(1));
   return below.some((path) => path.length === 0) ? undefined : below;

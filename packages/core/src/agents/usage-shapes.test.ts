@@ -153,7 +153,7 @@ const SHAPES: Readonly<Record<string, (usage: JsonObject) => JsonObject[string]>
   'counts that are nested': (usage) => changeCounts(usage, () => ({ a: null })),
 };
 
-/** The usages of the lines that count: without them, figures are others. */
+/** The usages of the lines that count. Without them, figures are others. */
 async function listCounted(format: string, lines: readonly JsonObject[], tokens: string) {
   const counted = [];
   for (const place of findUsages(lines)) {

@@ -1,4 +1,4 @@
-/** A longer pause between two messages counts as idle, and none of it as active. */
+/** A longer pause between two messages counts as idle, and not as active. */
 export const MAX_ACTIVE_GAP_MS = 5 * 60_000;
 
 /**
@@ -24,8 +24,8 @@ export interface ActiveTime {
   /** A later line gave a message an earlier time. */
   move(fromMs: number | undefined, toMs: number): void;
   /**
-   * How long the session was active: the sum of the gaps between its messages in order of time, without gaps of more
-   * than five minutes. Null if messages were so far out of order that only sorting them all would tell.
+   * The active time of the session, which is the sum of the gaps between its messages in order of time, without gaps of
+   * more than five minutes. Null if messages were so far out of order that only sorting them all would tell.
    */
   toActiveMs(): number | null;
 }

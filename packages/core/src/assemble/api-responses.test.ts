@@ -121,7 +121,7 @@ describe('the API response of a message', () => {
     expect(madeUp.stats).toMatchObject({ tokens_in: 0, cost_estimate_usd: 0, api_response_count: 0 });
   });
 
-  it('is told from another by the request if the ids are too short to be unique', async () => {
+  it('is distinguished from another by the request if the ids are too short to be unique', async () => {
     const line = (requestId: string | null, output: number, messageId = 'msg_1') =>
       assistantLine(messageId, 'x', { usage: toUsageFields(1, output) }, { requestId });
     const short = await parse([line('r1', 20), line('r2', 30), line('r1', 40), line(null, 50), line('r2', 60)]);
@@ -325,7 +325,7 @@ describe('a message and a progress line of one response', () => {
     expect(poorer).toMatchObject({ tokens_in: 10, tokens_out: 40, cache_read: 5 });
   });
 
-  it('are estimated from the one that shows more content', async () => {
+  it('are estimated from the copy that shows more content', async () => {
     const placeholder = { usage: toUsageFields(10, 1) };
     const [long, short] = ['x'.repeat(400), 'x'.repeat(40)];
     for (const texts of [
@@ -363,7 +363,7 @@ describe('a message and a progress line of one response', () => {
 describe('requests billed apart', () => {
   const advisor = (model: string, output: number) => ({ type: 'advisor_message', model, ...toUsageFields(7, output) });
 
-  it('are responses of their own, under their own model; an answer of a fallback is not', async () => {
+  it('are separate responses, under their own model; an answer of a fallback is not', async () => {
     const iterations = [
       { type: 'message', model: 'claude-x', ...toUsageFields(1, 0) },
       advisor('claude-a', 20),
@@ -445,7 +445,7 @@ describe('requests of one response', () => {
   const loop = (...outputs: number[]) =>
     outputs.map((output, index) => ({ type: 'message', ...toUsageFields(100 * (index + 1), output) }));
 
-  it('are kept if there are several, and add up to the final usage', async () => {
+  it('stay if there are several, and add up to the final usage', async () => {
     const started = { ...toUsageFields(100, 1), iterations: loop(1) };
     const final = { ...toUsageFields(300, 15), iterations: loop(5, 10) };
     const lines = [started, final].map((usage) => assistantLine(id('1'), 'x', { model: 'claude-x', usage }));
@@ -520,7 +520,7 @@ describe('web searches', () => {
 });
 
 describe('the window of open responses', () => {
-  it('emits responses in the order in which they began, each once, and reports late lines', async () => {
+  it('emits responses in the order of their beginnings, each once, and reports late lines', async () => {
     const lines = ['1', '2', '1', '3', '4', '1'].map((name) =>
       assistantLine(id(name), 'x', { usage: toUsageFields(1, 20) }),
     );

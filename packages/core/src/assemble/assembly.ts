@@ -2,7 +2,7 @@ import type { LinePlace, MessageRecord, UsageRecord } from '../records/records.t
 import type { ApiResponse, ParsedContentBlock, ToolCall, TranscriptMessage } from '../records/rows.ts';
 import type { PriceTable } from './price-table.ts';
 
-/** What the caller of the assembler decides. */
+/** Choices of the assembler's caller. */
 export interface AssemblerOptions {
   sessionId: string;
   nextId: (timeMs: number) => string;
@@ -12,7 +12,7 @@ export interface AssemblerOptions {
   maxOpenMessages: number;
   /** Tool calls waiting for their results, and results waiting for their calls. */
   maxOpenToolCalls: number;
-  /** Only API responses are needed: no rows of messages, blocks and tool calls. */
+  /** Only API responses are needed, and no rows of messages, blocks and tool calls. */
   isUsageOnly?: boolean;
   /** Messages that `closeForCheckpoint` leaves open. */
   maxMessagesInCheckpoint: number;
@@ -20,11 +20,13 @@ export interface AssemblerOptions {
   onImplausible: (name: string) => void;
   /** Called if the current line says something about an API response too late to count. */
   onLate: () => void;
-  /** Called once, when so many responses have been closed that late lines of the first ones would be counted again. */
+  /**
+   * Called once, when this many responses have been closed that late lines of the first ones would be counted again.
+   */
   onKeyForgotten: () => void;
 }
 
-/** Receives the assembler's rows: each once, final, and never changed afterwards. */
+/** Receives the assembler's rows, each once, final, and never changed afterwards. */
 export interface AssemblySink {
   /** In the order of the transcript. */
   addMessage(message: TranscriptMessage): void;
@@ -39,19 +41,19 @@ export interface MessageAssembler {
   /** Takes in a response's usage. Its messages came before, or it has none here. */
   addUsage(record: UsageRecord, place: LinePlace): void;
   /**
-   * Emits what has been open longest: a tool call without its result, or a message. Call it after the last line until
-   * it returns false, when nothing is open any more.
+   * Emits what has been open longest, which is a tool call without its result, or a message. Call it after the last
+   * line until it returns false, when nothing is open any more.
    */
   closeOldest(): boolean;
-  /** Whether tool results may still add searches to a response. */
+  /** True if tool results may still add searches to a response. */
   awaitsSearches(): boolean;
   /** See `ActiveTime`. */
   toActiveMs(): number | null;
   /**
-   * Emits the oldest message unless only `maxMessagesInCheckpoint` are left. Call it until it returns false: the state
+   * Emits the oldest message unless only `maxMessagesInCheckpoint` are left. Call it until it returns false. The state
    * then holds the last messages, and otherwise only names grow with the transcript.
    */
   closeForCheckpoint(): boolean;
-  /** After that: false if a later line could change a response that was emitted. */
+  /** After that, false if a later line could change a response that was emitted. */
   isCheckpointSafe(): boolean;
 }

@@ -141,14 +141,14 @@ describe('usage of a message', () => {
     assistantLine('m1', 'd', { usage: toUsageFields(10, 40, 100, 7) }),
   ];
 
-  it('is the final figure: the maximum of each field, never the sum', () => {
+  it('is the final figure, which is the maximum of each field, never the sum', () => {
     const { messages, stats } = assemble(lines);
     const expected = { tokens_in: 10, tokens_out: 90, cache_read: 100, cache_write: 7 };
     expect(only(messages)).toMatchObject({ ...expected, cost_usd: 0.00143625 });
     expect(stats).toMatchObject({ ...expected, cost_estimate_usd: 0.00143625 });
   });
 
-  it('is that of the first line that has one, on request', () => {
+  it('comes from the first line that has one, on request', () => {
     const { messages, stats } = assemble([assistantLine('m1', 'x'), ...lines], { usageFrom: 'first' });
     expect(only(messages)).toMatchObject({ tokens_in: 10, tokens_out: 1, cache_write: 7 });
     expect(stats.tokens_out).toBe(1);

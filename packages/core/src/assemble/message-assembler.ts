@@ -53,10 +53,10 @@ export function createAssemblerState(): AssemblerState {
 }
 
 /**
- * Builds messages from records: all assistant lines that share a `message.id` are one message at the place of the
- * first; every other line is a message of its own. Messages are held in a window of the latest ones and emitted, with
- * their API responses, when they leave it. A line that comes even later is a message of its own whose usage does not
- * count, because its response has been counted.
+ * Builds messages from records. All assistant lines that share a `message.id` are one message at the place of the
+ * first; every other line is a separate message. Messages stay in a window of the latest ones and emitted, with their
+ * API responses, when they leave it. A line that comes even later is a separate message whose usage does not count,
+ * because its response has been counted.
  */
 export function createMessageAssembler(
   options: AssemblerOptions,
@@ -219,7 +219,7 @@ class Assembler implements MessageAssembler {
     this.#activeTime.move(earlier === null ? undefined : Date.parse(earlier), Date.parse(timestamp));
   }
 
-  /** A copy of a line without a message id is a message of its own, but not another response. */
+  /** A copy of a line without a message id is a separate message, but not another response. */
   #finishCopy(message: OpenMessage, position: number): void {
     const { response } = message;
     if (response !== undefined) setUsageColumns(message.row, response, priceResponse(response, this.#prices));

@@ -45,7 +45,7 @@ export function toMessageRow(identity: RowIdentity, record: MessageRecord, place
 }
 
 /**
- * Merges a later line of the same response: fills gaps, keeps the earliest time whatever the order of the lines, and
+ * Merges a later line of the same response. Fills gaps, keeps the earliest time whatever the order of the lines, and
  * the last stop reason.
  */
 export function mergeLine(row: TranscriptMessage, record: MessageRecord, lineCount: number): void {

@@ -72,13 +72,13 @@ interface ResponseOrigin {
   sessionId: string;
   /** The message that is the response. */
   messageRowId: string | null;
-  /** May still change: later lines fill in a message's row. */
+  /** May still change, because later lines fill in a message's row. */
   facts: ResponseFacts;
   isSubagent: boolean;
   gitBranch: string | null;
   agentVersion: string | null;
   isMarkedCopy: boolean;
-  /** Whether the agent made it up. */
+  /** True if the agent made it up. */
   isSynthetic: boolean;
 }
 
@@ -87,7 +87,7 @@ export interface OpenResponse extends ResponseOrigin {
   usage: Usage | undefined;
   reportedCostUsd: number | null;
   billedRequests: BilledRequest[];
-  /** UTF-8 bytes that the model wrote, as far as the transcript shows them; a lower bound. */
+  /** UTF-8 bytes that the model wrote, that the transcript shows; a lower bound. */
   contentBytes: number;
   /** The blocks counted, MAX_COUNTED_BLOCKS at most. */
   countedBlocks: { name: string; byteLength: number }[];
@@ -109,7 +109,7 @@ export function createOpenResponse(origin: ResponseOrigin): OpenResponse {
   };
 }
 
-/** Takes in the usage of a line: the final figures, or those of the first line that has any. */
+/** Takes in the usage of a line, which is the final figures, or those on the first line that has any. */
 export function observeUsage(response: OpenResponse, line: UsageLine, usageFrom: 'first' | 'final'): void {
   response.reportedCostUsd ??= line.reportedCostUsd;
   if (line.usage === undefined || (response.usage !== undefined && usageFrom === 'first')) return;
@@ -118,8 +118,8 @@ export function observeUsage(response: OpenResponse, line: UsageLine, usageFrom:
 }
 
 /**
- * Takes in a block that the model wrote; `name` is the tool use's id or the block's type. Transcripts repeat lines: a
- * block with the same name and size counts as a copy.
+ * Takes in a block that the model wrote; `name` is the tool use's id or the block's type. Transcripts repeat lines, so
+ * a block with the same name and size counts as a copy.
  */
 export function observeContent(response: OpenResponse, name: string, byteLength: number): void {
   const { countedBlocks } = response;
@@ -151,7 +151,7 @@ function observeBilledRequests({ billedRequests }: OpenResponse, requests: reado
 }
 
 /**
- * Whether the output count is clearly from the start of the response: no line has a stop reason, and the count is tiny,
+ * True if the output count is clearly from the start of the response. No line has a stop reason, and the count is tiny,
  * or too small for what the response wrote.
  */
 export function isUnfinalised({ usage, facts, contentBytes }: UnfinalisedFacts): boolean {
@@ -164,8 +164,8 @@ export function isUnfinalised({ usage, facts, contentBytes }: UnfinalisedFacts):
 type UnfinalisedFacts = Pick<OpenResponse, 'usage' | 'facts' | 'contentBytes'>;
 
 /**
- * The response that both a message and a progress line report: the message's, with the figures of whichever has more
- * output tokens, as the ledger chooses among copies in different transcripts.
+ * The response that both a message and a progress line report, which is the message's, with the figures of the one that
+ * has more output tokens, as the ledger chooses among copies in different transcripts.
  */
 export function joinProgress(message: OpenResponse, progress: OpenResponse): OpenResponse {
   if (message.usage === undefined) return progress;
@@ -195,7 +195,7 @@ export function priceResponse(response: OpenResponse, prices: PriceTable): Price
   return usage === undefined ? undefined : toPrice(response, usage, prices);
 }
 
-/** The rows of the response and of the requests billed apart from it; none if nothing is known about it. */
+/** The rows of the response and of the requests billed apart from it; none if it has no facts. */
 export function toApiResponses(response: OpenResponse, price: Price | undefined, prices: PriceTable): ApiResponse[] {
   const usage = toBilledUsage(response);
   if (usage === undefined || price === undefined || !isApiResponse(response)) return [];

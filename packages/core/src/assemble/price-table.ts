@@ -4,10 +4,10 @@ import type { Usage } from '../records/usage.ts';
 export interface PriceQuery {
   /** As the transcript names it; null if it names none. */
   model: string | null;
-  /** Time of the API response: prices change over time. */
+  /** Time of the API response, because prices change over time. */
   timestamp: string | null;
   usage: Usage;
-  /** What the response cost according to the transcript; used if the table has no price. */
+  /** The cost of the response according to the transcript; used if the table has no price. */
   reportedCostUsd?: number | null;
 }
 
@@ -19,14 +19,14 @@ export interface Price {
   basis: PriceBasis;
 }
 
-/** Prices usage by model, date and token class. Pure: the same query gives the same price. */
+/** Prices usage by model, date and token class. Pure. The same query gives the same price. */
 export interface PriceTable {
-  /** Stored with the prices, to tell them from those of later tables. */
+  /** Stored with the prices, to tell them from later tables. */
   version: string;
   price(query: PriceQuery): Price;
 }
 
-/** US dollars per million tokens: the list price of the Sonnet models, the most used ones in Claude Code. */
+/** US dollars per million tokens, which is the list price of the Sonnet models, the most used ones in Claude Code. */
 const USD_PER_MILLION = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 
 const UNITS_PER_TOKEN = {
@@ -40,7 +40,7 @@ function toUnitsPerToken(usdPerMillion: number): number {
   return Math.round((usdPerMillion * COST_UNITS_PER_USD) / 1e6);
 }
 
-/** One rate for every model and date, and none for web searches: an estimate, marked by its basis `default`. */
+/** One rate for every model and date, and none for web searches. It is an estimate, marked by its basis `default`. */
 export const flatDefaultPrices: PriceTable = {
   version: 'flat-default-1',
   price({ usage }) {

@@ -1,15 +1,15 @@
 export interface OldestKey {
   /** The oldest key, which the caller must delete before anything else; undefined if there is none. */
   take(): string | undefined;
-  /** To be called after an insertion without a `take`. */
+  /** Call it after an insertion without a `take`. */
   pass(): void;
 }
 
 /**
- * Finds the keys of a map or set in insertion order. All calls share one iterator: a new one would step over every
- * deleted entry again, so deleting n entries one by one would take O(n²). But an iterator keeps alive every hash table
- * that the map has had since, and a map with many insertions and deletions gets a new table every few insertions. So it
- * is replaced after as many insertions as there are entries.
+ * Finds the keys of a map or set in insertion order. All calls share one iterator, because a new one would step over
+ * every deleted entry again, so deleting n entries one by one would take O(n²). But an iterator keeps alive every hash
+ * table that the map has had since, and a map with many insertions and deletions gets a new table every few insertions.
+ * So it is replaced after as many insertions as there are entries.
  */
 export function createOldestKey(entries: { readonly size: number; keys(): Iterator<string, undefined> }): OldestKey {
   let keys: Iterator<string, undefined> | undefined;

@@ -27,12 +27,12 @@ export interface HeldItem {
   /** Shared by the records of one API response; null if no later record can belong to the item. */
   groupKey: string | null;
   message: OpenMessage | undefined;
-  /** What progress lines say about the response. */
+  /** The facts of progress lines about the response. */
   progress: OpenResponse | undefined;
 }
 
 export interface ResponseWindowState {
-  /** In the order in which they began. */
+  /** In the order of their beginnings. */
   held: HeldItem[];
   /** Items that have begun so far. */
   itemCount: number;
@@ -46,7 +46,7 @@ export function createResponseWindowState(): ResponseWindowState {
   return { held: [], itemCount: 0, closedKeys: new Set(), closedEarly: [] };
 }
 
-/** Where a record belongs: to a held item, to a new one, or to a response that has left the window. */
+/** The place of a record, which is a held item, a new one, or a response that has left the window. */
 export interface Grouping {
   groupKey: string | null;
   item: HeldItem | undefined;
@@ -58,7 +58,7 @@ export interface ResponseWindow {
   find(record: ResponseIdentity, lineNumber: number): Grouping;
   /** The same for the messages of a group whose response has no name yet. */
   findGroup(group: string): Grouping;
-  /** Changes the key by which later records find the item; null: none can. */
+  /** Changes the key of the item for later records; null if there is none. */
   rename(item: HeldItem, groupKey: string | null): void;
   /** Adds an item as the latest; closes the oldest one if there would be more than `maxOpenMessages`. */
   hold(item: Omit<HeldItem, 'position'>): HeldItem;
@@ -72,15 +72,15 @@ export interface ResponseWindow {
 
 interface ResponseWindowOptions {
   sessionId: string;
-  /** Messages, and responses without one, that are held. */
+  /** Messages, and responses without one, in the window. */
   maxOpenMessages: number;
-  /** Called when the first key is forgotten: a later line of its response would be counted as a second response. */
+  /** Called when the first key is forgotten. A later line of its response would be counted as a second response. */
   onKeyForgotten: () => void;
 }
 
 /**
  * Holds the latest messages and API responses until no more lines of the same responses are expected; `close` then gets
- * each once, in the order in which they began. Lines belong to the same response if they share a message id. If the id
+ * each once, in the order of their beginnings. Lines belong to the same response if they share a message id. If the id
  * is too short to be unique, different request ids tell two responses apart.
  */
 export function createResponseWindow(
@@ -204,7 +204,7 @@ class Window implements ResponseWindow {
   }
 }
 
-/** The keys by which later records of the item's response would look it up. */
+/** The keys that later records of the item's response would look it up by. */
 function toKeys(item: HeldItem | undefined): string[] {
   if (item === undefined || item.groupKey === null) return [];
   const { groupKey } = item;

@@ -155,7 +155,7 @@ describe('other events', () => {
     ).toMatchObject(['529', 'rate_limit', '500', null].map((name) => ({ kind: 'api_error', name })));
   });
 
-  it('are retries, by status or whatever else is known', async () => {
+  it('are retries, by status or any other fact', async () => {
     const error = { status: 529, error: { type: 'error', error: { type: 'overloaded_error', message: 'secret' } } };
     const retry = { retryInMs: 547.9, retryAttempt: 1, maxRetries: 10 };
     expect(

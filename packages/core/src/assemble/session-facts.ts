@@ -7,12 +7,12 @@ const MAX_DISTINCT_LINE_TYPES = 128;
 const MAX_MODELS = 64;
 const MAX_PULL_REQUESTS = 256;
 
-/** What a transcript's records say about the session as a whole. */
+/** The facts of a transcript's records about the session as a whole. */
 export interface SessionFacts {
   observeLine(type: string, timestampMs: number | undefined): void;
   observe(record: SessionRecord): void;
   observeModel(model: string): void;
-  /** Whether the lines so far have named the working directory and a time. */
+  /** True if the lines so far have named the working directory and a time. */
   hasOrigin(): boolean;
   toMetadata(): Omit<TranscriptMetadata, 'lineCount' | 'byteLength'>;
   /** See `TranscriptStats.output_only_count`. */

@@ -121,7 +121,7 @@ describe('tool calls', () => {
       ]);
     });
 
-    it('is told from another with the same short id', async () => {
+    it('is distinguished from another with the same short id', async () => {
       const other = assistantLine('msg_000000000000000000000002', [use('B', {}, 't1')], { usage: toUsageFields(1, 9) });
       const lines = [call(use('A', {}, 't1')), other, resultLine('t1', 'x')];
       expect((await callsOf(lines)).map(({ tool_name, is_error }) => [tool_name, is_error])).toEqual([
@@ -190,7 +190,7 @@ describe('tool calls', () => {
       expect(await isDenied(resultLine(toolId('1'), 'Exit code 1', {}, true))).toBe(false);
     });
 
-    it('is told from the others of its line', async () => {
+    it('is distinguished from the others of its line', async () => {
       const result = (id: string, is_error: boolean) => ({
         type: 'tool_result',
         tool_use_id: id,
@@ -209,7 +209,7 @@ describe('tool calls', () => {
   });
 
   describe('the open calls', () => {
-    it('are bounded: the oldest call is emitted without a result, the oldest result is dropped', async () => {
+    it('are bounded, so the oldest call is emitted without a result, the oldest result is dropped', async () => {
       const ids = ['1', '2', '3'].map(toolId);
       const uses = ids.map((id) => call(use('A', {}, id)));
       const results = ids.map((id) => resultLine(id, 'x'));

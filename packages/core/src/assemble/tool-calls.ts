@@ -20,7 +20,7 @@ interface ToolUseOrigin {
   lineNumber: number;
 }
 
-/** What a call takes over from its message when the call is emitted. */
+/** The facts that a call takes over from its message when the call is emitted. */
 export type CallFacts = Pick<ToolCall, 'model' | 'response_key'>;
 
 interface OpenCall extends Omit<ToolUseOrigin, 'index' | 'record' | 'responseKey'> {
@@ -55,17 +55,17 @@ export interface ToolCallTracker {
   closeOldest(): boolean;
   /** Gives the open calls of a message what they take over from it, once it is final or its response has a name. */
   settleMessage(position: number, toolUseIds: readonly string[], facts: CallFacts): void;
-  /** Whether the result of an open call may count searches. */
+  /** True if the result of an open call may count searches. */
   awaitsSearches(): boolean;
-  /** Whether an open search belongs to a final response, so that its result can no longer count. */
+  /** True if an open search belongs to a final response, so that its result can no longer count. */
   hasLateSearch(): boolean;
 }
 
 export interface ToolCallSink {
   addCall(call: ToolCall): void;
-  /** What a call takes over from a message that is not final. */
+  /** The facts that a call takes over from a message that is not final. */
   factsAt(position: number): CallFacts;
-  /** Whether the message's response has no name yet. */
+  /** True if the message's response has no name yet. */
   isUnnamedAt(position: number): boolean;
   /** Adds the searches that a result reports, at least one, to the response of the message at `position`. */
   addSearches(position: number, searchCount: number): void;
@@ -80,8 +80,8 @@ interface ToolCallOptions {
 
 /**
  * Matches tool uses with their results by id, whichever comes first. At most `maxOpenToolCalls` calls without results,
- * and as many results without calls, are held. Beyond that, the oldest call is emitted without a result, and the oldest
- * result is dropped.
+ * and as many results without calls, stay in memory. Beyond that, the oldest call is emitted without a result, and the
+ * oldest result is dropped.
  */
 export function createToolCallTracker(
   options: ToolCallOptions,

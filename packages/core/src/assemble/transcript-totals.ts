@@ -19,20 +19,20 @@ const MAX_WEB_SEARCHES = 2 ** 31 - 1;
 
 export interface TranscriptTotals {
   addMessage(message: Pick<TranscriptMessage, 'message_type'>): void;
-  /** `toolKind`: the kind of the tool that the block calls, if it calls one. */
+  /** `toolKind` is the kind of the tool that the block calls, if it calls one. */
   addBlock(block: Pick<ParsedContentBlock, 'block_type'>, toolKind?: ToolKind): void;
-  /** To be called once for each response, in its final state. */
+  /** Call it once for each response, in its final state. */
   addResponse(response: ApiResponse): void;
-  /** Counts an assistant message without usage: its tokens are unknown. */
+  /** Counts an assistant message without usage. Its tokens are unknown. */
   addUnmetered(): void;
   addPrompt(): void;
   /** Counts the first line of a response in the main conversation, which answers the prompt before it. */
   addAnswer(): void;
-  /** Names of totals that exceed their bounds: the cost is then null, and the searches stay at the bound. */
+  /** Names of totals that exceed their bounds. The cost is then null, and the searches stay at the bound. */
   listImplausible(): string[];
   /**
-   * US dollars of the responses that have a price, as an exact decimal. 0 if there are no responses; null if none of
-   * them has a price, no usage is known, or the sum is implausible.
+   * US dollars of the responses that have a price, as an exact decimal. 0 if there are no responses; null if no
+   * response has a price, there is no usage, or the sum is implausible.
    */
   toExactCost(): string | null;
   /** The caller supplies `initialPrompt`, `durationMs` and `outputOnlyCount`. */

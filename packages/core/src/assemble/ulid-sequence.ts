@@ -23,7 +23,7 @@ export interface UlidState {
 }
 
 /**
- * Ascending ULIDs (48 bits of time, 80 of randomness: github.com/ulid/spec) that depend only on the seed and the order
+ * Ascending ULIDs (48 bits of time, 80 of randomness, github.com/ulid/spec) that depend only on the seed and the order
  * of the calls, so that parsing the same bytes again gives the same ids. The randomness is 50 bits of the seed's
  * SHA-256 and a 30-bit counter. A time before an earlier one is raised to it.
  */

@@ -28,7 +28,7 @@ describe('toComparison', () => {
     ]);
   });
 
-  it('is a total order: antisymmetric, and zero only for equal facts', () => {
+  it('is a total order, antisymmetric, and zero only for equal facts', () => {
     const copy = fc.record({ time: fc.option(fc.integer({ max: 3, min: 0 })), size: fc.integer({ max: 3, min: 0 }) });
     fc.assert(
       fc.property(copy, copy, (one, other) => {

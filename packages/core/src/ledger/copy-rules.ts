@@ -119,11 +119,11 @@ export interface DisagreementRule {
 const TERMS = ['service_tier', 'speed', 'inference_geo'] as const;
 
 /**
- * Rules for the figures of copies. Two more compare placeholders with finals: a placeholder has at most the output of
+ * Rules for the figures of copies. Two more compare placeholders with finals. A placeholder has at most the output of
  * each final copy, and a final copy beside a placeholder at most `MAX_COMPLETED_TOKENS_OUT`.
  */
 export const DISAGREEMENT_RULES: readonly DisagreementRule[] = [
-  // Input is known before the first output token, so even a placeholder's is right.
+  // Input is counted before the first output token, so even a placeholder's is right.
   { copies: 'all', fields: ['tokens_in', 'cache_read', 'cache_write', 'cache_write_1h'] },
   { copies: 'placeholders', fields: TERMS },
   { copies: 'finals', fields: TERMS },

@@ -1,6 +1,9 @@
 import { COST_UNITS_PER_USD } from '../records/rows.ts';
 
-/** Sums over API responses, in whole numbers: tokens, and costs in units of 1e-10 dollars. Columns of SQL's roll-ups. */
+/**
+ * Sums over API responses, in whole numbers. They are tokens, and costs in units of 1e-10 dollars. Columns of SQL's
+ * roll-ups.
+ */
 export const USAGE_SUMS = [
   'responses',
   'tokens_in',
@@ -42,7 +45,7 @@ export interface UsageFigures {
   /** Null without input. */
   cache_hit_ratio: number | null;
   web_search_requests: number;
-  /** Null if there are responses and none of them has a price. */
+  /** Null if there are responses and no response has a price. */
   cost_usd: number | null;
   /** Parts of `cost_usd`, null if it is null. */
   cost_by_class: {

@@ -22,10 +22,10 @@ const CLOSE_OBJECT = 0x7d;
 type Place = 'root' | 'name' | 'in-name' | 'colon' | 'value' | 'element' | 'entry' | 'after' | 'lost';
 
 /**
- * Splits one JSON document into its entries, as `createLineSplitter` splits lines: the elements of a top-level array,
- * or the members of a top-level object. A member that is an array gives one entry for each element. `key` is the
- * member's name. Holds at most `maxEntryBytes` of an unfinished entry; `longLines` decides what happens to longer ones.
- * Entries are counted from 1.
+ * Splits one JSON document into its entries, as `createLineSplitter` splits lines. These are the elements of a
+ * top-level array, or the members of a top-level object. A member that is an array gives one entry for each element.
+ * `key` is the member's name. Holds at most `maxEntryBytes` of an unfinished entry; `longLines` decides what happens to
+ * longer ones. Entries are counted from 1.
  */
 export function createDocumentSplitter(
   maxEntryBytes: number,
@@ -42,8 +42,8 @@ class Splitter implements LineSplitter {
   readonly #buffer: ReturnType<typeof createLineBuffer>;
   #place: Place = 'root';
   /**
-   * Whether the top level is an object, and whether the place is inside an array: the top-level one, or a member that
-   * is one.
+   * Flags for a top level that is an object, and for a place inside an array, which is the top-level one, or a member
+   * that is one.
    */
   #isObject = false;
   #isInArray = false;
@@ -190,7 +190,7 @@ class Splitter implements LineSplitter {
     if (this.#keyBytes.length < MAX_KEY_BYTES) this.#keyBytes.push(byte);
   }
 
-  /** Whether this byte ends the current entry. */
+  /** True if this byte ends the current entry. */
   #endsEntry(byte: number): boolean {
     if (this.#isInString) {
       if (this.#isEscaped) this.#isEscaped = false;
@@ -210,7 +210,8 @@ class Splitter implements LineSplitter {
 }
 
 /**
- * An entry as readers get it: an element of the top-level array unchanged, a member as an object with only that member.
+ * An entry as readers get it, which is an element of the top-level array unchanged, a member as an object with only
+ * that member.
  */
 export function toEntryObject(value: JsonValue, key: string | undefined): JsonValue {
   return key === undefined || key === '' ? value : { [key]: value };

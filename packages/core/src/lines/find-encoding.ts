@@ -1,8 +1,8 @@
-/** Encodings that recount does not read: agents write UTF-8, but a shell may have written their output otherwise. */
+/** Encodings that recount does not read. Agents write UTF-8, but a shell may have written their output otherwise. */
 export type UnreadEncoding = 'utf-16' | 'utf-32' | 'binary';
 
 const SAMPLE_BYTES = 512;
-/** So many zeros in the same places are those of ASCII in wider characters. */
+/** So many zeros in the same places belong to ASCII in wider characters. */
 const MIN_SHARE = 0.7;
 
 const BYTE_ORDER_MARKS: readonly (readonly [encoding: UnreadEncoding, bytes: readonly number[]])[] = [
@@ -30,7 +30,7 @@ export function findUnreadEncoding(head: Uint8Array): UnreadEncoding | undefined
 /** Control characters other than white space, and bytes that are in no UTF-8. */
 const isNoText = (byte: number): boolean => (byte < 0x20 && (byte < 0x09 || byte > 0x0d)) || byte >= 0xf8;
 
-/** Whether zeros fill these places of each group of bytes, and no other place. */
+/** True if zeros fill these places of each group of bytes, and no other place. */
 function hasZeros(sample: Uint8Array, size: number, places: readonly number[]): boolean {
   const groups = Math.floor(sample.length / size);
   if (groups < 2) return false;

@@ -24,7 +24,7 @@ export function limitText(text: string, maxBytes: number): LimitedValue<string> 
   return { value: bytes.toString('utf8', 0, end), byteLength: readUncutLength(text) ?? byteLength, isCut: true };
 }
 
-/** Whether objects and arrays lie deeper than `maxDepth`. */
+/** True if objects and arrays are deeper than `maxDepth`. */
 export function isNestedDeeperThan(value: JsonValue, maxDepth: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (maxDepth === 0) return true;

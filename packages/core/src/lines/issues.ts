@@ -1,6 +1,6 @@
 /**
- * What recount noticed at a place of a transcript. Errors lost part of a line; warnings were repaired or merely noted;
- * notices name what recount does not read or does not know. The raw bytes are kept in each case.
+ * A finding of recount at a place of a transcript. Errors lost part of a line; warnings were repaired or merely noted;
+ * notices name what recount does not read or does not know. The raw bytes stay in each case.
  */
 export type IssueCode =
   | 'invalid_json'
@@ -36,9 +36,9 @@ export type IssueCode =
 export type IssueSeverity = 'error' | 'warning' | 'notice';
 
 /**
- * `unknown_line_type`: a type of lines that recount does not know. `unread_content`: text or usage in lines or fields
- * that are not read. `unknown_block_type`: a type of content blocks that is stored as it is. `unknown_usage`: a part of
- * a response's usage, such as a tier or an iteration, that recount has no rule for.
+ * `unknown_line_type` is a type of lines that recount does not know. `unread_content` is text or usage in lines or
+ * fields that are not read. `unknown_block_type` is a type of content blocks that is stored as it is. `unknown_usage`
+ * is a part of a response's usage, such as a tier or an iteration, that recount has no rule for.
  */
 export const NOTICE_CODES = [
   'unknown_line_type',
@@ -50,7 +50,7 @@ export const NOTICE_CODES = [
 const TRANSCRIPT_CODES = new Set<string>([...NOTICE_CODES, 'total_mismatch']);
 
 /**
- * Whether issues with the code say something about the whole transcript: each text is listed once, at the first line
+ * True if issues with the code say something about the whole transcript. Each text is listed once, at the first line
  * that it is about, with the number of times, and only when the transcript has ended.
  */
 export function isTranscriptIssue(code: string): boolean {
@@ -65,8 +65,8 @@ export interface Issue {
   error: string;
   /** From 1. */
   lineNumber: number;
-  /** Where the line begins in the raw object. */
+  /** The beginning of the line in the raw object. */
   byteOffset: number;
-  /** How often it occurs: on this line, e.g. characters replaced, or in the transcript (`isTranscriptIssue`). */
+  /** The number of times, on this line, e.g. characters replaced, or in the transcript (`isTranscriptIssue`). */
   count: number;
 }

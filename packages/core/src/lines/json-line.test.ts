@@ -64,7 +64,7 @@ describe('storable characters', () => {
       expect(toStorableJson(value).replacedCount).toBe(1);
     });
 
-    it('leaves nothing behind in any JSON value for which maySmuggleCharacters returns true', () => {
+    it('leaves nothing behind in any JSON value with maySmuggleCharacters true', () => {
       const anyJson = fc.letrec<{ value: JsonValue }>((tie) => ({
         value: fc.oneof(
           { maxDepth: 3 },

@@ -12,15 +12,15 @@ const REPLACEMENT = '\uFFFD';
  */
 const SUSPECT_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
 
-/** Whether a line's JSON text may hold characters that Postgres rejects. */
+/** True if a line's JSON text may hold characters that Postgres rejects. */
 export function maySmuggleCharacters(jsonText: string): boolean {
   return SUSPECT_ESCAPE.test(jsonText);
 }
 
-/** Text without NUL and lone surrogates, which Postgres rejects in text and jsonb: each becomes U+FFFD. */
+/** Text without NUL and lone surrogates, which Postgres rejects in text and jsonb. Each becomes U+FFFD. */
 export function toStorableText(text: string): { text: string; replacedCount: number } {
   if (text.isWellFormed() && !text.includes('\0')) return { text, replacedCount: 0 };
-  // In a buffer: replacing in strings makes an object or more of each of what may be millions.
+  // In a buffer, because replacing in strings makes an object or more of each of what may be millions.
   const units = Buffer.from(text.toWellFormed(), 'utf16le');
   let replacedCount = 0;
   for (let at = 0; at < text.length; at++) {
@@ -93,14 +93,16 @@ function countOccurrences(text: string | Buffer, part: string): number {
 }
 
 interface ParsedJsonLine {
-  /** The line's JSON values in order: one, or several if objects were written without a line feed between them. */
+  /**
+   * The line's JSON values in order. There is one, or several if objects were written without a line feed between them.
+   */
   values: JsonValue[];
   /** True if part of the line could not be read. */
   isBroken: boolean;
 }
 
 /**
- * Reads a line as JSON. If that fails, reads the complete objects at its beginning: writers that crash or race leave
+ * Reads a line as JSON. If that fails, reads the complete objects at its beginning. Writers that crash or race leave
  * several objects, or a complete and an incomplete one, on a line.
  */
 export function parseJsonLine(text: string): ParsedJsonLine {
@@ -130,7 +132,7 @@ function parseGluedObjects(text: string): ParsedJsonLine {
   return { values, isBroken: values.length === 0 };
 }
 
-/** NUL and other control characters are left out: a line with those, after a crash, is broken. */
+/** NUL and other control characters are left out. A line with those, after a crash, is broken. */
 const JSON_WHITESPACE = ' \t\r\n';
 
 function skipWhitespace(text: string, from: number): number {
@@ -160,7 +162,7 @@ interface JsonLine {
   /** Up to 1,000 bytes of the text, if part of the line could not be read or is no object; else empty. */
   beginning: string;
   /**
-   * In order: one, or several if objects were written without a line feed between them. Without NUL and lone
+   * In order. One, or several if objects were written without a line feed between them. Without NUL and lone
    * surrogates.
    */
   values: JsonValue[];
@@ -180,7 +182,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
  */
 export function readJsonLine(lineBytes: Buffer, report: ReportFault): JsonLine | undefined {
   let bytes = lineBytes;
-  // Checked on every line: files that each begin with a mark may have been concatenated.
+  // Checked on every line, because files that each begin with a mark may have been concatenated.
   if (bytes[0] === BYTE_ORDER_MARK[0] && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK)) {
     report('byte_order_mark', 'warning', 'Byte order mark skipped');
     bytes = bytes.subarray(3);
@@ -218,7 +220,7 @@ export function limitValues(json: string, report?: ReportFault, bytes?: Buffer):
 }
 
 /**
- * Parses JSON of foreign origin that is no line of a transcript, as `JSON.parse` does, but in bounded memory: of more
+ * Parses JSON of foreign origin that is no line of a transcript, as `JSON.parse` does, but in bounded memory. Of more
  * than `MAX_LINE_VALUES` values the first are read.
  */
 export function parseForeignJson(text: string): JsonValue {

@@ -8,7 +8,7 @@ export function createJsonText() {
   let isEscaped = false;
   let hexDigits = 0;
   let code = 0;
-  /** Whether the last unit was the first half of a surrogate pair. */
+  /** True if the last unit was the first half of a surrogate pair. */
   let isHalfPair = false;
   return {
     begin(): void {
@@ -17,10 +17,10 @@ export function createJsonText() {
       hexDigits = 0;
       isHalfPair = false;
     },
-    /** Whether the next byte starts a character or ends the text. */
+    /** True if the next byte starts a character or ends the text. */
     isBetweenCharacters: (byte: number): boolean =>
       !isEscaped && hexDigits === 0 && !isHalfPair && (byte & 0xc0) !== 0x80,
-    /** Whether the byte is the closing quote. */
+    /** True if the byte is the closing quote. */
     isEnd(byte: number): boolean {
       if (hexDigits > 0) {
         code = code * 16 + (Number.parseInt(String.fromCharCode(byte), 16) || 0);

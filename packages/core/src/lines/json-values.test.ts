@@ -29,7 +29,7 @@ it('counts no further than it has to, and takes text that is no JSON', () => {
   expect(hasMoreValues('[{},{}]'.repeat(10), 10)).toBe(true);
 });
 
-it('lets the texts of a line hold so many values together', () => {
+it('lets the texts of a line hold this many values together', () => {
   const text = `[${'{},'.repeat(199_999)}{}]`;
   beginNestedJson();
   expect([mayParseNested(text), mayParseNested(text), mayParseNested('[1]'), countRefusedTexts()]).toEqual([

@@ -11,8 +11,8 @@ const BACKSLASH = 0x5c;
 const OPEN_OBJECT = 0x7b;
 
 /**
- * The number of values in JSON, or any number over `max` if there are more: counting ends there. Counts in text that is
- * no JSON mean nothing, but bound what reading it can make.
+ * The number of values in JSON, or any number over `max` if there are more, because counting ends there. Counts in text
+ * that is no JSON mean nothing, but bound what reading it can make.
  */
 export function countJsonValues(json: string, max: number): number {
   let count = 1;
@@ -24,7 +24,7 @@ export function countJsonValues(json: string, max: number): number {
   return count;
 }
 
-/** True if JSON has more values than `max`. Free for short texts: a value has at least one character. */
+/** True if JSON has more values than `max`. Free for short texts, because a value has at least one character. */
 export function hasMoreValues(json: string, max: number): boolean {
   return json.length > max && countJsonValues(json, max) > max;
 }
@@ -42,7 +42,7 @@ export function beginNestedJson(): void {
   refusedTexts = 0;
 }
 
-/** Takes the values of a JSON text from those left to the line. False if too few are left: it stays text. */
+/** Takes the values of a JSON text from those left to the line. False if too few are left, so that it stays text. */
 export function mayParseNested(json: string): boolean {
   const count = countJsonValues(json, nestedValuesLeft);
   const isRefused = count > nestedValuesLeft;

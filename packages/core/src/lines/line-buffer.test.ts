@@ -16,7 +16,7 @@ it('keeps 2 MiB of a long text of a line that is cut, followed by its length', (
   expect(value.after).toBe('y');
 });
 
-it('keeps 32 MiB of a line that is cut, of which the first object gets half', () => {
+it('keeps 32 MiB of a line that is cut, where the first object gets half', () => {
   const texts = Array.from({ length: 40 }, (_, index) => [`text-${index}`, 'x'.repeat(MIB)] as const);
   // Every text gets half of what is left, so that the last ones are short.
   const { bytes } = cut(Object.fromEntries(texts));

@@ -1,28 +1,28 @@
 import { createLineCutter, type LineCut, type LineCutter } from './line-cutter.ts';
 
-/** How to treat lines longer than `maxLineBytes`: skip them, or read them with their long texts cut. */
+/** The treatment of lines longer than `maxLineBytes`, which is to skip them, or read them with their long texts cut. */
 export type LongLines = 'skip' | 'cut';
 
 /** Kept bytes of a line that is cut. A worker holds them as bytes, as text and as values at the same time. */
 const MAX_CUT_LINE_BYTES = 32 * 1024 * 1024;
 /**
- * More than a row holds of a text (256 KiB), even if every character is escaped: so rows of a cut line hold no less
+ * More than a row holds of a text (256 KiB), even if every character is escaped, so so rows of a cut line hold no less
  * text.
  */
 const MAX_CUT_TEXT_BYTES = 2 * 1024 * 1024;
 
-/** A line with the bytes that were kept. */
+/** A line with the bytes that stayed. */
 export interface HeldLine {
   byteLength: number;
-  /** Absent if the line was too long. Valid until more is held. */
+  /** Absent if the line was too long. Valid until more is added. */
   bytes: Buffer | undefined;
   /** Set if the bytes are not the whole line. */
   cut?: LineCut;
 }
 
 /**
- * Assembles lines from their parts, one line at a time. Holds at most `maxLineBytes`, and of a longer line only what is
- * kept.
+ * Assembles lines from their parts, one line at a time. Holds at most `maxLineBytes`, and of a longer line only the
+ * remaining part.
  */
 export function createLineBuffer(maxLineBytes: number, longLines: LongLines) {
   let held: Buffer = Buffer.alloc(0);

@@ -12,7 +12,7 @@ function cut(line: string | Uint8Array, { size = 7, closesTorn = false, maxBytes
   return { ...counts, json: bytes.toString() };
 }
 
-/** The same rule, applied to values instead of bytes: the JSON left of a value, and what was cut. */
+/** The same rule, applied to values instead of bytes. The JSON left of a value, and what was cut. */
 function cutValue(value: unknown, maxBytes: number, counts: { textCount: number; elementCount: number }): string {
   if (typeof value === 'string') return cutText(value, Math.min(maxBytes, MAX_TEXT_BYTES + 1), counts);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

@@ -1,7 +1,7 @@
 import { MAX_MARK_BYTES, toCutMark } from './cut-mark.ts';
 import { createJsonText } from './json-text.ts';
 
-/** What was cut from a line of JSON. */
+/** The parts cut from a line of JSON. */
 export interface LineCut {
   /** Texts cut to their beginning. */
   textCount: number;
@@ -16,16 +16,16 @@ interface CutLine extends LineCut {
 
 export interface LineCutter {
   push(part: Buffer): void;
-  /** To be called once. `closesTorn`: closes open texts, arrays and objects of an incomplete line. */
+  /** Call it once. `closesTorn` closes open texts, arrays and objects of an incomplete line. */
   finish(closesTorn?: boolean): CutLine;
 }
 
 interface LineCutterOptions {
-  /** The most that is kept, which bounds memory. At least 256. */
+  /** The maximum output, which bounds memory. At least 256. */
   maxBytes: number;
   /** Texts longer than this many bytes of JSON are cut. */
   maxTextBytes: number;
-  /** The most values that are kept. Default: any number. */
+  /** The maximum of values in the output. Defaults to any number. */
   maxValues?: number;
 }
 
@@ -56,7 +56,7 @@ type Place = 'root' | 'first' | 'next' | 'colon' | 'value' | 'after' | 'key' | '
 interface Frame {
   isObject: boolean;
   isEmpty: boolean;
-  /** Output size by which it must be closed. */
+  /** Output size where it must be closed. */
   endBytes: number;
   /** Number of values in the output that it must not exceed. */
   endValues: number;
@@ -65,9 +65,9 @@ interface Frame {
 /**
  * Cuts a line of JSON of any length while it streams past, so that the rest is JSON of at most `maxBytes`. Texts longer
  * than `maxTextBytes` keep their beginning, followed by a mark with their length. Usage comes last on a line and must
- * not be crowded out by what precedes it: so every value may take half of the room left in its array or object, in bytes
- * and in values, and elements with less than 64 bytes or no value left are dropped. The result depends only on the
- * bytes, not on how they are split into chunks.
+ * not be crowded out by what precedes it. So every value may take half of the room left in its array or object, in
+ * bytes and in values, and elements with less than 64 bytes or no value left are dropped. The result depends only on
+ * the bytes, not on how they are split into chunks.
  */
 export function createLineCutter(options: LineCutterOptions): LineCutter {
   return new Cutter(options);
@@ -92,7 +92,7 @@ class Cutter implements LineCutter {
   /** Number of values that may be in the output after the current one. */
   #lastValue = 0;
   readonly #text: ReturnType<typeof createJsonText>;
-  /** Latest output offset at which a text may be cut, and the offset at which it would be. */
+  /** Latest output offset where a text may be cut, and the offset where it would be. */
   #lastCutBytes = 0;
   #cutBytes = 0;
   #isCopying = false;

@@ -8,7 +8,7 @@ const NOTHING = Buffer.alloc(0);
 export interface RawLine {
   /** From 1, over all lines. */
   lineNumber: number;
-  /** Where the line begins, from the start of the input. */
+  /** The beginning of the line, from the start of the input. */
   byteOffset: number;
   byteLength: number;
   /** Absent if the line is longer than `maxLineBytes` and was skipped without being held. */
@@ -17,20 +17,20 @@ export interface RawLine {
   cut?: LineCut;
   /** False for a last line without `\n`. */
   terminated: boolean;
-  /** For an entry of a document: the name of the member that it is or belongs to; empty if it has none. */
+  /** For an entry of a document, the name of the member that it is or belongs to; empty if it has none. */
   key?: string;
   /** Set if this part of a document is not JSON. */
   isBroken?: boolean;
 }
 
-/** Where the next line begins. */
+/** The beginning of the next line. */
 export interface LinePosition {
   /** Number of lines before it. */
   lineCount: number;
   byteOffset: number;
 }
 
-/** Whether to read the line from `start` to `end` of the bytes. Called for the lines of a chunk in order. */
+/** True to read the line from `start` to `end` of the bytes. Called for the lines of a chunk in order. */
 export type LineFilter = (bytes: Buffer, start: number, end: number) => boolean;
 
 export interface LineSplitter {

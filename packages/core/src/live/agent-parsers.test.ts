@@ -273,7 +273,7 @@ describe('withOutputFlags', () => {
     expect(args).toEqual(before);
   });
 
-  it('are those of outputFlags', () => {
+  it('equal outputFlags', () => {
     expect(outputFlags('claude')).toEqual(['--output-format', 'stream-json', '--verbose']);
     expect(outputFlags('codex')).toEqual(['--json']);
     expect(outputFlags('amp')).toEqual(['--stream-json']);
@@ -281,7 +281,7 @@ describe('withOutputFlags', () => {
 });
 
 describe('usage of a result', () => {
-  it('is not added to that of the messages', () => {
+  it('is not added to the messages’ cost', () => {
     const { summary } = parse('claude', [initLine(), resultLine({ usage: toUsageFields(1000, 1000) })]);
     expect(summary.tokens).toEqual({ tokens_in: 0, tokens_out: 0, cache_read: 0, cache_write: 0 });
   });

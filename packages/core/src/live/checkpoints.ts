@@ -1,11 +1,11 @@
 export interface CheckpointOptions {
-  /** How many of the newest checkpoints to keep for each session. Default 100. */
+  /** The number of newest checkpoints to keep for each session. Default 100. */
   maxPerSession?: number | undefined;
-  /** How many sessions to keep, by latest addition. Default 10,000. */
+  /** The number of sessions to keep, by latest addition. Default 10,000. */
   maxSessions?: number | undefined;
 }
 
-/** Points to which sessions can be rewound: uuids of user messages. */
+/** Points that sessions can be rewound to, as uuids of user messages. */
 export interface CheckpointRegistry {
   /** A known uuid keeps its place. Beyond the bound, the oldest is dropped. */
   addCheckpoint(sessionId: string, uuid: string): void;

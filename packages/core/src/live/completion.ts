@@ -3,8 +3,8 @@ import { parseForeignJson } from '../lines/json-line.ts';
 import { readObject } from '../records/fields.ts';
 
 /**
- * The agent's final answer: the text of the last result line of its output (or for Codex, which has none, the last
- * message), else the content of the last `<response>…</response>` in the lines that are not JSON. Null if there is
+ * The agent's final answer, which is the text of the last result line of its output (or for Codex, which has none, the
+ * last message), else the content of the last `<response>…</response>` in the lines that are not JSON. Null if there is
  * neither.
  */
 export function extractResult(output: string): string | null {
@@ -17,7 +17,7 @@ export function extractResult(output: string): string | null {
     if (line === undefined) plainLines.push(text);
     const answer = line && toAnswer(line);
     if (typeof answer === 'string') return answer;
-    // A result without text ends the search: earlier results belong to earlier turns.
+    // A result without text ends the search. Earlier results belong to earlier turns.
     if (answer === null) return extractResponse(plainLines);
     end = start - 1;
   }
@@ -25,7 +25,7 @@ export function extractResult(output: string): string | null {
 }
 
 /**
- * Whether the agent's answer equals the expected text, ignoring case and surrounding white space. Output without JSON
+ * True if the agent's answer equals the expected text, ignoring case and surrounding white space. Output without JSON
  * and without `<response>` is itself the answer.
  */
 export function isComplete(output: string, expected: string): boolean {

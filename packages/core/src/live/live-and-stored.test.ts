@@ -128,7 +128,7 @@ async function countStored(text: string, format: string): Promise<TokenSums> {
 }
 
 it.each([toCodexRun(), toAmpRun()])(
-  'what a run of $command shows live equals what its stream and its own file count',
+  'the live view of a run of $command equals what its stream and its own file count',
   async ({ command, stream, streamFormat, stored, storedFormat, tokens }) => {
     const parser = parserFor(command, { now: () => 0 });
     parser?.push(toJsonLines(stream));

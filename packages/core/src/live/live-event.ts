@@ -7,7 +7,7 @@ import type { StreamSummary } from './stream-summary.ts';
 interface TimedEvent {
   /** Milliseconds since 1970: the line's own time, or when it was received. */
   timestampMs: number;
-  /** Something was too long for followers. The transcript has all of it. */
+  /** Something was too long for followers. The transcript has everything. */
   isCut?: true | undefined;
 }
 
@@ -57,7 +57,7 @@ export interface ToolEndEvent extends MessageEvent {
   toolId: string;
   /** Texts as they are, media by type and size, anything else as JSON, joined by line feeds. */
   toolOutput: string;
-  /** If the tool failed: its output, or the agent's description of the failure. Otherwise null. */
+  /** If the tool failed, its output, or the agent's description of the failure. Otherwise null. */
   toolError: string | null;
   /** From the start's line to this one, or null. */
   durationMs: number | null;
@@ -101,10 +101,10 @@ export interface AgentPromptEvent extends LineEvent {
   prompt: Prompt;
 }
 
-/** Progress within a turn: thinking, plans, pieces of text, states, passing errors. */
+/** Progress within a turn, such as thinking, plans, pieces of text, states, passing errors. */
 export interface ProgressEvent extends MessageEvent {
   type: 'progress';
-  /** What kind, e.g. `thinking`, `text`, `todo_list`, `user`, `system/status`. */
+  /** The kind, e.g. `thinking`, `text`, `todo_list`, `user`, `system/status`. */
   name: string;
   /** May be empty. */
   text: string;
@@ -137,7 +137,7 @@ export type AgentEvent =
   | UnknownEvent
   | AgentWarningEvent;
 
-/** How the agent's process ended. */
+/** The end of the agent's process. */
 export interface AgentExit {
   /** Null if a signal ended it. */
   exitCode: number | null;
@@ -157,7 +157,7 @@ export interface StreamOutcome {
   stopReason: string | null;
 }
 
-/** How a stream ended. Always its last event. */
+/** The end of a stream. Always its last event. */
 export interface CloseEvent extends TimedEvent, StreamOutcome {
   type: 'close';
   /** Absent if unknown. */
@@ -166,5 +166,5 @@ export interface CloseEvent extends TimedEvent, StreamOutcome {
   summary?: StreamSummary | undefined;
 }
 
-/** What there is to tell about a running agent: on a terminal, to programs, and to followers. */
+/** The events of a running agent, on a terminal, to programs, and to followers. */
 export type LiveEvent = AgentEvent | CloseEvent;

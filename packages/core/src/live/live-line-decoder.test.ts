@@ -67,7 +67,7 @@ describe('createLiveLineDecoder', () => {
     expect(decode([line(1_048_577)]).log).toEqual(['large_message 1 at 0', 'large 1 at 0+1048577']);
   });
 
-  it('drops a line that exceeds the bound, reports it at once, and resumes after the next line feed', () => {
+  it('drops a line that exceeds the bound, reports it immediately, and resumes after the next line feed', () => {
     const { log } = decode(['{"a":"xxxx', 'xxxxxxxxxxxxx'], { maxBufferBytes: 20 }, false);
     expect(log).toEqual(['buffer_overflow 1 at 0']);
     const resumed = decode(['{"a":"xxxx', 'xxxxxxxxxxxxx', 'xxx"}\n{"b":2}\n'], { maxBufferBytes: 20 });

@@ -5,7 +5,7 @@ import { countRefusedTexts } from '../lines/json-values.ts';
 import { createLineSplitter, type RawLine } from '../lines/line-splitter.ts';
 import { cutCharacters, isJsonObject } from '../records/fields.ts';
 
-/** What was wrong with a line of a stream; decoding continued. An IssueCode means the same as in a transcript. */
+/** The fault of a line of a stream; decoding continued. An IssueCode means the same as in a transcript. */
 export type LiveWarningCode = IssueCode | 'not_an_object' | 'large_message' | 'buffer_overflow' | 'stream_corrupted';
 
 export interface LiveWarning {
@@ -14,11 +14,11 @@ export interface LiveWarning {
   message: string;
   /** From 1, over all lines of the stream. */
   lineNumber: number;
-  /** Where the line begins, from the start of the stream. */
+  /** The beginning of the line, from the start of the stream. */
   byteOffset: number;
   /**
-   * The beginning of a line that is not JSON, up to 100 characters; only if the parser was asked to quote. For the
-   * user's own terminal, never for a log.
+   * The beginning of a line that is not JSON, up to 100 characters; only if the parser may quote. For the user's own
+   * terminal, never for a log.
    */
   quote?: string | undefined;
 }
@@ -26,7 +26,7 @@ export interface LiveWarning {
 export interface LiveLine {
   /** From 1, over all lines of the stream. */
   lineNumber: number;
-  /** Where the line begins, from the start of the stream. */
+  /** The beginning of the line, from the start of the stream. */
   byteOffset: number;
   byteLength: number;
   value: JsonObject;
@@ -45,7 +45,7 @@ export interface LiveLineDecoderOptions {
   largeMessageBytes?: number | undefined;
   /** Longer runs without a line feed are dropped, in bytes; bounds the decoder's memory. Default 10,485,760. */
   maxBufferBytes?: number | undefined;
-  /** Consecutive unreadable lines after which a stream counts as corrupted. Default 10. */
+  /** Consecutive unreadable lines until a stream counts as corrupted. Default 10. */
   maxFailuresInRow?: number | undefined;
   /** Lets warnings quote lines that are not JSON. Default false. */
   quotesLines?: boolean | undefined;
@@ -64,7 +64,7 @@ const DEFAULT_MAX_FAILURES_IN_ROW = 10;
 const MAX_QUOTE_CHARACTERS = 100;
 
 /**
- * Decodes NDJSON from a stream that may never end. Never throws: unreadable lines are reported as warnings and skipped.
+ * Decodes NDJSON from a stream that may never end. Never throws. Unreadable lines are reported as warnings and skipped.
  * After `maxFailuresInRow` of them it warns `stream_corrupted`, so that the caller can check the process, and starts
  * counting again. No other state outlives a line.
  */
@@ -123,7 +123,7 @@ export function createLiveLineDecoder(
   return {
     push(chunk) {
       splitter.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
-      // Reported at once, because the line feed may never come.
+      // Reported immediately, because the line feed may never come.
       if (!isOverflowKnown && splitter.byteCount - nextLineOffset > maxBufferBytes) {
         place = { lineNumber: splitter.lineCount + 1, byteOffset: nextLineOffset };
         isOverflowKnown = true;

@@ -92,7 +92,7 @@ describe('tokens and cost', () => {
     expect(summary.stopReason).toBe('tool_use');
   });
 
-  it('of a result are those of the stream so far', () => {
+  it('of a result cover the stream so far', () => {
     const { events } = read(
       assistantLine('m1', [text('a')], { usage: toUsageFields(1, 2) }),
       resultLine({ usage: toUsageFields(100, 200) }),
@@ -218,7 +218,7 @@ describe('tools', () => {
     expect(reader.poll()).toMatchObject([{ type: 'tool-end', toolOutput: 'orphan', isUnpaired: true }]);
   });
 
-  it('include those of servers and of MCP', () => {
+  it('include servers’ tools and MCP', () => {
     const { events } = read(
       assistantLine('m1', [
         { type: 'server_tool_use', id: 's1', name: 'web_search', input: { query: 'q' } },
@@ -279,7 +279,7 @@ describe('text in pieces', () => {
     expect(only(whole(events))).toMatchObject({ text: 'One two', wasStreamed: false });
   });
 
-  it('is kept up to a bound until its whole line arrives', () => {
+  it('stays up to a bound until its whole line arrives', () => {
     const piece = 'x'.repeat(100_000);
     const { events } = read(messageStart('m1'), ...Array.from({ length: 20 }, () => textDelta(piece)));
     expect(only(whole(events)).text).toBe(piece.repeat(10));
@@ -288,7 +288,7 @@ describe('text in pieces', () => {
     expect(whole(many.events)).toHaveLength(1000);
   });
 
-  it('is kept apart by sub-agent', () => {
+  it('is separated by sub-agent', () => {
     const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'sub' } };
     const { events } = read(
       messageStart('m1'),
@@ -432,7 +432,7 @@ describe('results', () => {
 });
 
 describe('odd lines', () => {
-  it('of an unknown type are kept whole', () => {
+  it('of an unknown type stay whole', () => {
     const original = { type: 'novel', subtype: 'x', payload: { deep: [1] } };
     const { events } = read(original, { type: 'rate_limit_event' }, { type: 'queue-operation' });
     expect(events).toMatchObject([
@@ -448,7 +448,7 @@ describe('odd lines', () => {
     expect(types(events)).toEqual(['warning', 'warning']);
   });
 
-  it('without a message, or with a bare text, are read as far as possible', () => {
+  it('without a message, or with a bare text, are read up to the fault', () => {
     const { events } = read(
       { type: 'assistant' },
       { type: 'user', content: 'beside' },
@@ -475,7 +475,7 @@ describe('odd lines', () => {
     } satisfies Partial<ToolEndEvent>);
   });
 
-  it('have their own time, or that of their arrival', () => {
+  it('have their own time, or the time of their arrival', () => {
     const { events } = read(
       { type: 'a', timestamp: '2026-11-05T14:30:15Z' },
       { type: 'b' },
@@ -586,7 +586,7 @@ describe('odd lines', () => {
     ]);
   });
 
-  it('have events for blocks with content of their own only', () => {
+  it('have events for blocks with separate content only', () => {
     const { events } = read(
       assistantLine('m1', [
         text(''),

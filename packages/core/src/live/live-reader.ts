@@ -169,7 +169,7 @@ export class LiveReader {
 
   #readRun({ kind: _kind, ...run }: RunRecord): void {
     this.#figures.addRun(run);
-    // A process that takes several turns repeats it for each of them.
+    // A process that takes several turns repeats it for each turn.
     if (run.sessionId !== '' && run.sessionId === this.#runSessionId) return;
     this.#runSessionId = run.sessionId;
     this.#emit({ ...this.#line, type: 'session-start', agent: this.#agentId, ...run });
@@ -274,7 +274,7 @@ export class LiveReader {
     this.#emit({ ...this.#line, ...toParent(parentToolUseId), type: 'progress', name, text, isError: false, ...more });
   }
 
-  /** Emits texts of which only pieces came, and results whose tool use never came. */
+  /** Emits texts that came only in pieces, and results whose tool use never came. */
   #emitWaiting(): void {
     for (const { text, parentToolUseId } of this.#partials.release()) this.#emitText(text, true, parentToolUseId);
     for (const result of this.#pairing.release()) this.#emit(result);
@@ -294,7 +294,7 @@ export class LiveReader {
 
 const toParent = (parentToolUseId: string | null) => (parentToolUseId === null ? {} : { parentToolUseId });
 
-/** Whether the session can be rewound to the message. */
+/** True if the session can be rewound to the message. */
 function isCheckpointMessage({ parentToolUseId, isSidechain, metadata }: MessageRecord): boolean {
   return parentToolUseId === null && !isSidechain && metadata.isMeta !== true && metadata.isCompactSummary !== true;
 }

@@ -11,7 +11,7 @@ interface StreamedText {
 
 interface StreamedMessage {
   messageId: string | null;
-  /** By block index. Completed blocks are kept, so that a late piece does not reopen them. */
+  /** By block index. Completed blocks stay, so that a late piece does not reopen them. */
   blocks: Map<number, { text: string; isGiven: boolean }>;
   characterCount: number;
 }
@@ -25,7 +25,7 @@ interface PartialTexts {
     messageId: string | null,
     piece: { blockIndex: number; text: string },
   ): boolean;
-  /** Whether exactly this text came in pieces before; it then counts as emitted. */
+  /** True if exactly this text came in pieces before; it then counts as emitted. */
   takeWhole(parentToolUseId: string | null, messageId: string | null, text: string): boolean;
   /** The texts that never came whole. */
   release(): StreamedText[];
@@ -81,7 +81,7 @@ export function createPartialTexts(): PartialTexts {
       if (message === undefined || (message.messageId !== null && message.messageId !== messageId)) return false;
       const waiting = [...message.blocks.values()].filter(({ isGiven }) => !isGiven);
       const exact = waiting.find((block) => block.text === text);
-      // A piece was lost: this is not the text that was streamed, so it must be shown whole.
+      // A piece was lost. This is not the text that was streamed, so it must be shown whole.
       const block = exact ?? waiting[0];
       if (block !== undefined) Object.assign(block, { text: '', isGiven: true });
       return exact !== undefined;
@@ -115,8 +115,8 @@ export function createTextTail(maxBytes = 4096): TextTail {
 }
 
 /**
- * A tool result as text for people: texts unchanged, images and files by media type and size, anything else as JSON.
- * Empty only if the result is.
+ * A tool result as text for people, with texts unchanged, images and files by media type and size, anything else as
+ * JSON. Empty only if the result is.
  */
 export function toOutputText({ result_text: text, metadata }: BlockContent): string {
   const { content, other_parts: others } = metadata;

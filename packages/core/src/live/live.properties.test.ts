@@ -80,7 +80,7 @@ describe.each(streams)('the stream of %s', (agent, lines) => {
     );
   });
 
-  it('survives any JSON, with any of its own fields changed', () => {
+  it('survives any JSON, with any of its fields changed', () => {
     const value = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<JsonValue>;
     fc.assert(
       fc.property(
@@ -98,7 +98,7 @@ describe.each(streams)('the stream of %s', (agent, lines) => {
   });
 });
 
-/** Replaces the value at the path of positions, following it as far as it exists. */
+/** Replaces the value at the path of positions, following it to its existing end. */
 function replaceAt(root: JsonValue, path: readonly number[], value: JsonValue): void {
   let parent: JsonValue = root;
   for (const [depth, position] of path.entries()) {

@@ -9,7 +9,7 @@ import type { StreamSummary } from './stream-summary.ts';
 export interface AgentParser {
   /** Id of the agent, e.g. `claude-code`. */
   readonly agent: string;
-  /** The events of the lines that the bytes complete: none or several. A partial line is kept for later. */
+  /** The events of the lines that the bytes complete, which are none or several. A partial line stays for later. */
   push(bytes: Uint8Array | string): AgentEvent[];
   /** The events of a last line without a line feed, and those still waiting. To be called once. */
   finish(): AgentEvent[];
@@ -83,8 +83,8 @@ export function outputFlags(command: string): string[] | undefined {
 
 /**
  * The arguments with any missing output flags inserted where the agent accepts them, before a `--`. The user's own
- * arguments stay unchanged and in order. Undefined if the agent would print no stream: it is unknown, another output
- * format was requested, or the command is one of Codex other than `exec`.
+ * arguments stay unchanged and in order. Undefined if the agent would print no stream, because it is unknown, another
+ * output format was requested, or the command is one of Codex other than `exec`.
  */
 export function withOutputFlags(command: string, args: readonly string[]): string[] | undefined {
   const program = agentOf(command)?.program;

@@ -14,7 +14,7 @@ describe('toStreamOutcome', () => {
     expect(toStreamOutcome({ lastResult: success, stopReason: 'tool_use' }, exited(0))).toEqual(expected);
   });
 
-  it('is taken from the result if that is a failure', () => {
+  it('comes from the result if that is a failure', () => {
     expect(toStreamOutcome({ lastResult: failure, stopReason: null }, exited(0))).toMatchObject({
       state: 'error',
       success: false,
@@ -39,7 +39,7 @@ describe('toStreamOutcome', () => {
     expect(outcome({ exitCode: null, signal: 'SIGSEGV' }).aborted).toBe(false);
   });
 
-  it('is taken from result and stop reason if nothing is known of the process', () => {
+  it('comes from result and stop reason if there is no process', () => {
     const isSuccess = (lastResult: StreamSummary['lastResult'], stopReason: string | null): boolean =>
       toStreamOutcome({ lastResult, stopReason }).success;
     expect(isSuccess(success, null)).toBe(true);

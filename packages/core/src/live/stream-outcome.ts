@@ -1,9 +1,9 @@
 import type { AgentExit, CloseEvent, StreamOutcome } from './live-event.ts';
 import type { StreamSummary } from './stream-summary.ts';
 
-/** Signals, and the exit codes with which shells and agents report them. */
+/** Signals, and the exit codes that shells and agents report for them. */
 const ABORTING = new Set<string | number | null>(['SIGTERM', 'SIGKILL', 143, 137]);
-/** Stop reasons after which the agent would have continued. */
+/** Stop reasons where the agent would have continued. */
 const UNFINISHED = new Set<string | null>([null, 'tool_use', 'pause_turn']);
 
 /** The last event of a stream. */
@@ -13,9 +13,9 @@ export function toCloseEvent(timestampMs: number, exit?: AgentExit, summary?: St
 }
 
 /**
- * How a stream ended. Exit code 0 is success unless the agent's result says otherwise; a missing result does not
- * matter. If nothing is known about the process, the result decides, and without a result, whether the last response
- * ended its turn.
+ * The end of a stream. Exit code 0 is success unless the agent's result says otherwise; a missing result does not
+ * matter. Without facts about the process, the result decides, and without a result, whether the last response ended
+ * its turn.
  */
 export function toStreamOutcome(
   summary: Pick<StreamSummary, 'lastResult' | 'stopReason'>,

@@ -10,7 +10,7 @@ import type { StreamSummary } from './stream-summary.ts';
 export interface StreamParserOptions extends LiveLineDecoderOptions {
   /** The caller's own id of the session. */
   sessionId: string;
-  /** Bytes or text of `claude -p --output-format stream-json`. Reading starts at once; nothing is written to it. */
+  /** Bytes or text of `claude -p --output-format stream-json`. Reading starts immediately; nothing is written to it. */
   source: Readable;
   /** The time, in milliseconds since 1970. */
   now: () => number;
@@ -31,13 +31,13 @@ type EventsByType = { [Type in ParserEvent['type']]: [Extract<ParserEvent, { typ
 export interface StreamParserEvents extends EventsByType {}
 
 /**
- * `sending` until the first line, then `streaming`; finally that of the `close` event: `complete`, or `error` if the
- * source or the result failed, or the stream ended within a turn.
+ * `sending` until the first line, then `streaming`; finally the state of the `close` event, either `complete`, or
+ * `error` if the source or the result failed, or the stream ended within a turn.
  */
 export type StreamState = 'sending' | 'streaming' | CloseEvent['state'];
 
 /**
- * A running agent's stream as events: listen to some, or iterate over all of them. An iterator yields the events from
+ * A running agent's stream as events. Listen to some, or iterate over all events. An iterator yields the events from
  * its creation up to `close`; while it lags behind, the source is paused. Reading starts after the caller's synchronous
  * code, so listeners added immediately miss nothing. An `error` without a listener is reported by `close` only.
  */
@@ -50,7 +50,7 @@ export interface StreamParser extends EventEmitter<StreamParserEvents>, AsyncIte
 
 /** Events an iterator may lag behind before the source is paused; one chunk of the source may exceed it. */
 const MAX_WAITING_EVENTS = 256;
-/** How often the parser is polled for results that have waited long enough. */
+/** The interval of polling the parser for results that have waited long enough. */
 const POLL_MS = 500;
 
 export function createStreamParser(options: StreamParserOptions): StreamParser {

@@ -42,7 +42,7 @@ export function createTokenAccumulator(): TokenAccumulator {
   };
 }
 
-/** What is known about a stream so far, or at its end. */
+/** The state of a stream so far, or at its end. */
 export interface StreamSummary {
   /** The agent's own id of the session (for Codex and Amp, of the thread), or null while unknown. */
   agentSessionId: string | null;
@@ -67,7 +67,7 @@ export interface StreamSummary {
   lastActivityMs: number | null;
 }
 
-/** Rounds to units of 1e-10 dollars, in which all costs are counted. */
+/** Rounds to units of 1e-10 dollars, the unit of all costs. */
 export function roundCost(costUsd: number): number {
   return Math.round(costUsd * COST_UNITS_PER_USD) / COST_UNITS_PER_USD;
 }

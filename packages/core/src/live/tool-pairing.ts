@@ -5,7 +5,7 @@ interface ToolPairing {
   /** Takes in a tool use; returns its result if that came before. */
   start(id: string, name: string, line: LineEvent): ToolEndEvent | undefined;
   /**
-   * Takes in a result; returns the results that are due: this one if its tool use is known, and any that exceed the
+   * Takes in a result; returns the results that are due. They are this one after its tool use, and any that exceed the
    * bounds.
    */
   end(result: ToolEndEvent, moment: Moment): ToolEndEvent[];
@@ -77,7 +77,7 @@ export function createToolPairing(): ToolPairing {
     },
     takeOverdue({ eventCount, timeMs }) {
       const overdue: ToolEndEvent[] = [];
-      // In insertion order: the first has waited longest.
+      // In insertion order. The first has waited longest.
       for (const [id, { since }] of waiting) {
         if (eventCount - since.eventCount < MAX_WAIT_EVENTS && timeMs - since.timeMs < MAX_WAIT_MS) break;
         overdue.push(...release(id));

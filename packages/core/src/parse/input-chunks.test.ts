@@ -85,7 +85,7 @@ describe('the end of a source', () => {
       },
     ],
     ['answers at once', () => ({ done: true, value: undefined })],
-  ])('is requested, not awaited, when the reader leaves early: return %s', async (_name, close) => {
+  ])('is requested, not awaited, when the reader leaves early with return %s', async (_name, close) => {
     const onReturn = vi.fn(close);
     const source = {
       [Symbol.asyncIterator]: () => ({

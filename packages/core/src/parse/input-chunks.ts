@@ -1,4 +1,4 @@
-/** What a transcript can be read from. A Node Readable and a web ReadableStream are both AsyncIterables. */
+/** A source that a transcript can be read from. A Node Readable and a web ReadableStream are both AsyncIterables. */
 export type TranscriptInput = string | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string>;
 
 /** Bounds how many rows one chunk can add to a batch. */
@@ -62,7 +62,7 @@ function nextTurn(): Promise<void> {
 }
 
 /**
- * Not awaited: a generator that is waiting for its own source would never answer. A silent Node stream must be
+ * Not awaited, because a generator that is waiting for its own source would never answer. A silent Node stream must be
  * destroyed, because its iterator's `return` waits for the pending read.
  */
 async function close(source: object, iterator: AsyncIterator<unknown>): Promise<void> {

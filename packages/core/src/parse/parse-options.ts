@@ -22,15 +22,15 @@ export function createArrivalClock(arrivals: readonly Arrival[] = []): (endOffse
 export interface ParseOptions {
   /** Id of the transcript's format, one of those in the registry that can be read. Default `claude-code`. */
   format?: string | undefined;
-  /** Whether the transcript is known to be a sub-agent's: its lines may say so only at their end. Default false. */
+  /** True if the transcript is certainly a sub-agent's. Its lines may say so only at their end. Default false. */
   isSubagent?: boolean | undefined;
   /** Texts and tool inputs longer than this many bytes of UTF-8 are cut in the rows. Default 262,144. */
   maxInlineContentBytes?: number | undefined;
   /** Longer lines are not held in full. Default 5 MiB. */
   maxLineBytes?: number | undefined;
   /**
-   * `skip` (default): longer lines are skipped with an error. `cut`: lines of any length are read, with their long
-   * texts cut as they stream past, and elements dropped if there are hundreds of thousands.
+   * `skip` (default) means that longer lines are skipped with an error. With `cut`, lines of any length are read, with
+   * their long texts cut as they stream past, and elements dropped if there are hundreds of thousands.
    */
   longLines?: LongLines | undefined;
   /** Called for each error as it is found, in the order of the lines; not for warnings and notices. */
@@ -38,14 +38,14 @@ export interface ParseOptions {
   /** Ends the parse early; the result then holds what was read so far. */
   signal?: AbortSignal | undefined;
   /**
-   * Which usage of a response's lines counts: the final one (default), or the first line's, in most versions a
+   * Which usage of a response's lines counts. The final one (default), or the first line's, in most versions a
    * placeholder written when the response began.
    */
   usageFrom?: 'first' | 'final' | undefined;
-  /** Default: one flat rate for every model. */
+  /** Defaults to one flat rate for every model. */
   prices?: PriceTable | undefined;
   /**
-   * When the bytes of a recorded stream arrived, in the order of their offsets. Lines without a time get theirs from
+   * The arrival times of a recorded stream's bytes, in the order of their offsets. Lines without a time get theirs from
    * here.
    */
   arrivals?: readonly Arrival[] | undefined;
@@ -54,11 +54,11 @@ export interface ParseOptions {
    * input is then the bytes after those. Throws ResumeError if the result would differ from a full parse.
    */
   resumeFrom?: Uint8Array | undefined;
-  /** Lets the last batches carry a checkpoint from which a grown transcript can be parsed further. Default false. */
+  /** Lets the last batches carry a checkpoint for continuing the parse of a grown transcript. Default false. */
   makeCheckpoint?: boolean | undefined;
   /**
-   * Skips lines that cannot affect usage, as far as the format can tell, without parsing them. `apiResponses` are the
-   * same as for a full parse; everything else is incomplete. Default false.
+   * Skips lines that cannot affect usage, judging by the format, without parsing them. `apiResponses` are the same as
+   * for a full parse; everything else is incomplete. Default false.
    */
   isUsageOnly?: boolean | undefined;
   /** Messages that stay open at a checkpoint. Late lines of real sessions come within 120 messages. Default 128. */

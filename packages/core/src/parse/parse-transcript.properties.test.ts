@@ -89,7 +89,7 @@ function expectStorable(value: JsonValue): void {
 
 const sumOf = (values: number[]) => values.reduce((total, value) => total + value, 0);
 
-/** Records that made a message; later lines of the same response have no row of their own. */
+/** Records that made a message; later lines of the same response have no separate row. */
 const messageRecordCount = ({ messages }: ParseResult) =>
   sumOf(messages.map(({ metadata }) => (metadata.line_count as number | undefined) ?? 1));
 
@@ -128,7 +128,7 @@ describe('any bytes', () => {
 });
 
 describe('any lines', () => {
-  it('are all accounted for: messages, metadata, errors and empty lines', async () => {
+  it('are all accounted for, as messages, metadata, errors and empty lines', async () => {
     const line = fc.oneof(
       messageLine.map((text) => ({ kind: 'message' as const, text })),
       metadataLine.map((text) => ({ kind: 'metadata' as const, text })),

@@ -434,7 +434,7 @@ describe('rules 5 and 6: usage and cost', () => {
     userLine('c'),
   ];
 
-  it('are those of the final line, and null for users', async () => {
+  it('come from the final line, and null for users', async () => {
     const { messages, stats } = await parse(lines);
     expect(messages.map(({ tokens_in, tokens_out, cost_usd }) => [tokens_in, tokens_out, cost_usd])).toEqual([
       [10, 500, 0.00754995],
@@ -443,7 +443,7 @@ describe('rules 5 and 6: usage and cost', () => {
     expect(stats).toMatchObject({ tokens_out: 500, cost_estimate_usd: 0.00754995 });
   });
 
-  it('are those of the first line on request', async () => {
+  it('come from the first line on request', async () => {
     const { stats } = await parse(lines, { usageFrom: 'first' });
     expect(stats).toMatchObject({ tokens_in: 10, tokens_out: 3 });
   });

@@ -19,7 +19,7 @@ export interface LineIssue {
   lineNumber: number;
   error: string;
   code: IssueCode;
-  /** Where the line begins. */
+  /** The beginning of the line. */
   byteOffset: number;
   count: number;
 }
@@ -42,8 +42,8 @@ export interface ParseResult {
 }
 
 /**
- * Parses a whole transcript into memory: the rows of `streamTranscript`, collected. Bad lines do not make it fail; it
- * throws only what the input throws.
+ * Parses a whole transcript into memory, as the rows of `streamTranscript`, collected. Bad lines do not make it fail;
+ * it throws only what the input throws.
  */
 export async function parseTranscript(
   sessionId: string,

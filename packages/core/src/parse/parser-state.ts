@@ -9,7 +9,9 @@ import type { Issue } from '../lines/issues.ts';
 import type { LinePosition } from '../lines/line-splitter.ts';
 import { type ParseOptions, resolveOptions } from './parse-options.ts';
 
-/** Everything that a parse remembers between two lines: plain objects, maps and sets, kept up to date by its parts. */
+/**
+ * Everything that a parse remembers between two lines, in plain objects, maps and sets, kept up to date by its parts.
+ */
 export interface ParserState {
   position: LinePosition;
   ids: UlidState;
@@ -23,7 +25,7 @@ export interface ParserState {
   prompts: { initial: string | undefined; sidechain: string | undefined };
   /** Issues about the whole transcript so far, by their texts. */
   transcriptIssues: Map<string, Issue>;
-  /** Whether late lines of the oldest responses would be counted again. */
+  /** True if late lines of the oldest responses would be counted again. */
   areKeysForgotten: boolean;
 }
 
@@ -42,7 +44,7 @@ export function createParserState(): ParserState {
   };
 }
 
-/** Increase it whenever ParserState, or what a part keeps in it, changes: older checkpoints are then rejected. */
+/** Increase it whenever ParserState, or what a part keeps in it, changes. Older checkpoints are then rejected. */
 const CHECKPOINT_VERSION = 9;
 
 /** Sessions with thousands of responses take a few hundred KiB; beyond this limit, parsing again is cheaper. */
@@ -55,7 +57,7 @@ interface Checkpoint {
 }
 
 /**
- * Options that rows depend on. The price table's rates are not part of it: the caller must make sure that they are the
+ * Options that rows depend on. The price table's rates are not included. The caller must make sure that they are the
  * same.
  */
 type CheckpointOptions = Omit<ReturnType<typeof resolveOptions>, 'prices'>;

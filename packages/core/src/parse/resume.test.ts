@@ -15,7 +15,7 @@ import { sessionLine } from '../testing/session-lines.ts';
 import { assistantLine, toJsonl, toUsageFields, userLine } from '../testing/transcript-lines.ts';
 import { parseTranscript } from './parse-transcript.ts';
 
-/** What a store keeps of a transcript: its rows, and the checkpoint with the rows that will be emitted again. */
+/** The stored state of a transcript, which is its rows, and the checkpoint with the rows that will be emitted again. */
 interface Stored {
   result: ParseResult;
   activeMs: number | null;
@@ -52,7 +52,7 @@ async function parseGrown(
 }
 
 async function collect(kept: ParseResult, input: AsyncIterable<Uint8Array>, options: ParseOptions): Promise<Stored> {
-  // What was said about the whole transcript is said again at its end.
+  // Issues of the whole transcript are reported again at its end.
   const warnings = kept.warnings.filter(({ code }) => !isTranscriptIssue(code));
   const result: ParseResult = structuredClone({ ...kept, warnings, notices: [] });
   let checkpoint: Stored['checkpoint'];

@@ -9,7 +9,7 @@ import { parseTranscript } from './parse-transcript.ts';
 import { BATCH_BYTES, BATCH_ROWS, streamTranscript, type TranscriptBatch } from './stream-transcript.ts';
 
 async function collect(input: TranscriptInput, options: ParseOptions = {}) {
-  // Copied at once, as a database writer does: rows must be right when they are emitted.
+  // Copied immediately, as a database writer does. Rows must be right when they are emitted.
   const batches: TranscriptBatch[] = [];
   for await (const batch of streamTranscript('s', input, options)) batches.push(structuredClone(batch));
   expect(batches.filter(({ summary }) => summary !== undefined)).toEqual(batches.slice(-1));

@@ -4,7 +4,7 @@ import { type TranscriptInput, toChunks } from './input-chunks.ts';
 import type { ParseOptions } from './parse-options.ts';
 import { createTranscriptParser, type RowSink, type TranscriptSummary } from './transcript-parser.ts';
 
-/** Rows, each emitted once and final: nothing that comes later changes them. */
+/** Rows, each emitted once and final. Nothing that comes later changes them. */
 export interface TranscriptBatch {
   /** In the order of the transcript; a message is emitted when no later line is expected to belong to it. */
   messages: TranscriptMessage[];
@@ -15,13 +15,13 @@ export interface TranscriptBatch {
   events: SessionEvent[];
   issues: Issue[];
   /**
-   * In at most one batch, and only if requested: the value for `resumeFrom` once the transcript has grown. Messages,
-   * API responses and tool calls of later batches will then be emitted again, in their state at that time.
+   * In at most one batch, and only if requested. It is the value for `resumeFrom` once the transcript has grown.
+   * Messages, API responses and tool calls of later batches will then be emitted again, in their state at that time.
    */
   checkpoint?: Uint8Array | undefined;
   /**
-   * In the last batch: what the parse found out about the whole transcript, or about the part read when
-   * `options.signal` aborted.
+   * In the last batch, the facts of the parse about the whole transcript, or about the part read when `options.signal`
+   * aborted.
    */
   summary?: TranscriptSummary | undefined;
 }

@@ -49,9 +49,9 @@ interface TranscriptParser {
    */
   closeForCheckpoint(): boolean;
   /**
-   * State after the lines read so far, from which a longer transcript can be parsed further. To be called once, after
-   * the last chunk. Undefined if the last line is incomplete, or if further lines might change what was emitted.
-   * Anything emitted later is emitted again by the parse that continues.
+   * State after the lines read so far, for continuing the parse of a longer transcript. Call it once, after the last
+   * chunk. Undefined if the last line is incomplete, or if further lines might change what was emitted. Anything
+   * emitted later is emitted again by the parse that continues.
    */
   toCheckpoint(): Uint8Array | undefined;
   /** Parses a last line without a line feed. To be called once, after the last chunk. */
@@ -72,8 +72,8 @@ const NO_LINE: RawLine = { lineNumber: 0, byteOffset: 0, byteLength: 0, bytes: u
 const LATE_LINE = 'The line belongs to an API response whose usage is final';
 
 /**
- * The core of recount: takes the bytes of a transcript or of a recorded stream, emits rows and issues. Synchronous and
- * pure; memory is bounded by `maxLineBytes`, `maxOpenMessages` and `maxOpenToolCalls`.
+ * The core of recount. It takes the bytes of a transcript or of a recorded streamand emits rows and issues. Synchronous
+ * and pure; memory is bounded by `maxLineBytes`, `maxOpenMessages` and `maxOpenToolCalls`.
  *
  * Throws ResumeError, also from `push`, if the parse cannot continue from `options.resumeFrom`.
  */
@@ -159,7 +159,7 @@ class Parser implements TranscriptParser {
     this.#splitter.finish();
     this.#issuesOfLine.clear();
     for (const record of this.#readEnd()) this.#addRecord(record);
-    // What it says now is about no line: it has the place of the first, however the transcript was read.
+    // Its issues are now about no line. It has the place of the first, however the transcript was read.
     this.#line = NO_LINE;
     this.#reader.finish?.();
   }

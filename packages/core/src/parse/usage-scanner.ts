@@ -4,25 +4,25 @@ import type { ApiResponse } from '../records/rows.ts';
 import type { ParseOptions } from './parse-options.ts';
 import { createTranscriptParser } from './transcript-parser.ts';
 
-/** What a scan finds out about the transcript besides its responses. */
+/** The facts of a scan about the transcript besides its responses. */
 export interface UsageScan {
   /** The first working directory. */
   project: string | null;
   /** ISO 8601 in UTC. */
   firstTimestamp: string | null;
   lineCount: number;
-  /** Whether there were answers without any known usage. */
+  /** True if there were answers without any known usage. */
   isWithoutUsage: boolean;
   /** See `TranscriptStats`. */
   outputOnlyCount: number;
   agentVersion: string | null;
-  /** What casts doubt on the counts: usage that is not read or not known, and stated totals that differ. */
+  /** Doubts about the counts, which are usage that is not read or not known, and stated totals that differ. */
   doubts: Pick<Issue, 'code' | 'error' | 'count'>[];
 }
 
 export interface UsageScanner {
   push(chunk: Uint8Array): void;
-  /** To be called once, after the last chunk. */
+  /** Call it once, after the last chunk. */
   finish(): UsageScan;
 }
 
@@ -48,7 +48,7 @@ const NO_PRICES: PriceTable = {
  * Finds a transcript's API responses, unpriced, with the same readers and rules as a full parse, but skips lines that
  * cannot affect usage according to the format. Several times as fast. Synchronous, in bounded memory.
  *
- * One difference: searches reported in a tool's result are missed if the result precedes its call.
+ * One difference is that searches reported in a tool's result are missed if the result precedes its call.
  */
 export function createUsageScanner(sessionId: string, options: UsageScannerOptions): UsageScanner {
   const { format, isSubagent, maxLineBytes, onResponse } = options;

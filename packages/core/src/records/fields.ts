@@ -46,7 +46,7 @@ export function readIdentifier(value: JsonValue | undefined, onCut: () => void):
 /** Shortest id that counts as globally unique: `msg_` and 24 characters, UUIDs, ULIDs…; not `msg_1`. */
 const MIN_UNIQUE_ID_LENGTH = 20;
 
-/** Whether it is unlikely that any other response or tool use, in any session, has the same id. */
+/** True if it is unlikely that any other response or tool use, in any session, has the same id. */
 export function isUniqueId(id: string): boolean {
   return id.length >= MIN_UNIQUE_ID_LENGTH;
 }
@@ -95,7 +95,7 @@ export function readCount(value: JsonValue | undefined, max: number, onInvalid: 
 }
 
 /**
- * The first `maxLength` UTF-16 units, or one fewer if that would split a surrogate pair. A cut text is a copy: a slice
+ * The first `maxLength` UTF-16 units, or one fewer if that would split a surrogate pair. A cut text is a copy. A slice
  * would keep the whole text in memory as long as the row.
  */
 export function cutCharacters(text: string, maxLength: number): string {
@@ -110,7 +110,7 @@ const MAX_UNITS_PER_CHARACTER = 32;
 let segmenter: Intl.Segmenter | undefined;
 
 /**
- * Text of at most `maxCharacters`; if it was cut, `...` takes the last three. Characters are grapheme clusters: no
+ * Text of at most `maxCharacters`; if it was cut, `...` takes the last three. Characters are grapheme clusters, so no
  * emoji or accented letter is split.
  */
 export function cutText(text: string, maxCharacters: number): string {
@@ -126,7 +126,7 @@ export function cutText(text: string, maxCharacters: number): string {
   return head.length === text.length ? text : kept + ELLIPSIS;
 }
 
-/** Text on one line: line breaks and other control characters, which a terminal would act on, become a space. */
+/** Text on one line. Line breaks and other control characters, which a terminal would act on, become a space. */
 export function toOneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
 }

@@ -32,7 +32,7 @@ function newResponse(known: Partial<ResponseRecord>): ResponseRecord {
   };
 }
 
-/** The model, or UNKNOWN_MODEL for usage without one: no price is guessed for it. */
+/** The model, or UNKNOWN_MODEL for usage without one, because no price is guessed for it. */
 export const toModel = ({ model = null, usage }: Partial<Pick<ResponseRecord, 'model' | 'usage'>>): string | null =>
   usage === undefined ? model : (model ?? UNKNOWN_MODEL);
 

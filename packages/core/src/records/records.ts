@@ -10,11 +10,11 @@ import type {
 } from './rows.ts';
 import type { Usage } from './usage.ts';
 
-/** Where a line stands in the transcript. */
+/** The place of a line in the transcript. */
 export interface LinePlace {
   /** From 1. */
   lineNumber: number;
-  /** Where the line begins, in bytes. */
+  /** The beginning of the line, in bytes. */
   byteOffset: number;
   /** Without the line feed. */
   byteLength: number;
@@ -28,13 +28,13 @@ export type ToolUseFacts = Pick<
 
 export interface ToolUse {
   facts: ToolUseFacts;
-  /** Whether its result may count web searches that the transcript's usage does not include. */
+  /** True if its result may count web searches that the transcript's usage does not include. */
   countsSearches: boolean;
   /** One short line for people about what the call does, if the agent's reader provides it. */
   summary?: string | undefined;
 }
 
-/** What a result says about its call. */
+/** The facts of a result about its call. */
 export interface ToolResult {
   timestampMs: number | undefined;
   isError: boolean;
@@ -56,11 +56,11 @@ export interface BlockContent
     'id' | 'message_id' | 'session_id' | 'block_order' | 'tool_kind' | 'line_number' | 'byte_offset' | 'byte_length'
   > {
   /**
-   * UTF-8 bytes before any cut: of its text, of a tool use's input as JSON, or of a tool result's text as the model
+   * UTF-8 bytes before any cut, of its text, of a tool use's input as JSON, or of a tool result's text as the model
    * receives it. For withheld thinking, the length that its ciphertext implies.
    */
   contentBytes: number;
-  /** How many of these bytes the model wrote; 0 for results. */
+  /** The number of these bytes that the model wrote; 0 for results. */
   writtenBytes: number;
   /** The call, if the block calls a tool. */
   toolUse?: ToolUse;
@@ -79,10 +79,10 @@ export interface BilledRequest {
 
 /** The fields about an API response that messages and usage records share. */
 export interface ResponseRecord {
-  /** The provider's id of the response: the same on each of its lines and in every copy. */
+  /** The provider's id of the response. The same on each of its lines and in every copy. */
   responseId: string | null;
   /**
-   * Set if the agent names a response, or states its usage, only after the messages: all messages of the response share
+   * Set if the agent names a response, or states its usage, only after the messages. All messages of the response share
    * a group (any text that no other response of the transcript uses), and a usage record of that group adds the rest.
    */
   group?: string | undefined;
@@ -92,7 +92,7 @@ export interface ResponseRecord {
   timestampMs: number | undefined;
   agentId: string | null;
   model: string | null;
-  /** Whether the agent made the response up: it is then no API response, whatever usage it carries. */
+  /** True if the agent made the response up. It is then no API response, whatever usage it carries. */
   isSynthetic: boolean;
   stopReason: string | null;
   /**
@@ -111,7 +111,7 @@ export interface ResponseRecord {
   blocks: readonly BlockContent[];
 }
 
-/** A line that is a message, or part of an assistant message: lines with the same response id form one message. */
+/** A line that is a message, or part of an assistant message. Lines with the same response id form one message. */
 export interface MessageRecord extends ResponseRecord {
   kind: 'message';
   type: MessageType;
@@ -123,11 +123,11 @@ export interface MessageRecord extends ResponseRecord {
   isSidechain: boolean;
   role: string | null;
   metadata: JsonObject;
-  /** What a person typed, cut to 1,000 characters and `...`; undefined if nobody typed this line. */
+  /** A person's words, cut to 1,000 characters and `...`; undefined if no person typed this line. */
   promptText: string | undefined;
 }
 
-/** Usage of a response whose messages came before (those of its `group`), are elsewhere, or do not exist. */
+/** Usage of a response whose messages came before (in its `group`), are elsewhere, or do not exist. */
 export interface UsageRecord extends ResponseRecord {
   kind: 'usage';
   usage: Usage;
@@ -142,11 +142,11 @@ export interface EventRecord {
   uuid: string | null;
   timestampMs: number | undefined;
   isSubagent: boolean;
-  /** Identifies repetitions within the transcript; default: the line's uuid or place. */
+  /** Identifies repetitions within the transcript; defaults to the line's uuid or place. */
   identity?: string | undefined;
 }
 
-/** What a line says about its session. Readers leave out facts that they have reported and that have not changed. */
+/** The facts of a line about its session. Readers leave out facts that they have reported and that have not changed. */
 export interface SessionRecord {
   kind: 'session';
   /** The first record with a value wins. */
@@ -178,7 +178,7 @@ export interface UnknownRecord {
   type: string;
   /** The type, with whatever distinguishes its lines, e.g. `system/status`. */
   name: string;
-  /** What is not read: searched for text and usage. Undefined if the reader keeps its content all the same. */
+  /** Unread content, which is searched for text and usage. Undefined if the reader keeps its content all the same. */
   value?: JsonObject | undefined;
 }
 
@@ -201,7 +201,7 @@ export interface PieceRecord {
   piece: { blockIndex: number; text: string } | undefined;
 }
 
-/** The agent ended a turn. The line's usage and cost are in records of their own. */
+/** The agent ended a turn. The line's usage and cost are in separate records. */
 export interface TurnEndRecord {
   kind: 'turn-end';
   success: boolean;
@@ -249,7 +249,7 @@ export interface PromptRecord {
   prompt: Prompt;
 }
 
-/** Anything else worth showing to watchers: a state, a plan, a passing error. */
+/** Anything else worth showing to watchers, such as a state, a plan, a passing error. */
 export interface NoticeRecord {
   kind: 'notice';
   /** E.g. `thinking`, `todo_list`, `system/status`. */
@@ -262,5 +262,5 @@ export interface NoticeRecord {
 /** Records that matter only while the agent runs and are never stored. Emitted only if the context asks for them. */
 export type LiveRecord = RunRecord | PieceRecord | TurnEndRecord | PromptRecord | NoticeRecord;
 
-/** What a line says, in terms that all agents share. */
+/** The content of a line, in terms that all agents share. */
 export type TranscriptRecord = MessageRecord | UsageRecord | EventRecord | SessionRecord | UnknownRecord | LiveRecord;

@@ -4,7 +4,7 @@ const SCHEME = /^[a-z][a-z\d+.-]*:\/\//i;
 const PLAIN_USER = /^[\w.-]+$/;
 
 /**
- * A repository's address without credentials: removes the user name, password, query and fragment of a URL. SSH's short
+ * A repository's address without credentials. Removes the user name, password, query and fragment of a URL. SSH's short
  * form, `git@host:path`, keeps its user. Names that are not addresses (`owner/name`, a folder) stay unchanged.
  */
 export function toRepository(address: string | null): string | null {
@@ -23,7 +23,7 @@ function withoutUser(rest: string, keepsPlainUser: boolean): string {
     const isPlain = keepsPlainUser && PLAIN_USER.test(authority.slice(0, at));
     return isPlain ? rest : rest.slice(at + 1);
   }
-  // What looks like a host and port may be a user and the beginning of a password, cut or containing a slash.
+  // Text that looks like a host and port may be a user and the beginning of a password, cut or containing a slash.
   const hasPassword = /^[^:]+:(?!\d*$)/.test(authority) && !keepsPlainUser;
   if (!hasPassword) return rest;
   return rest.includes('@') ? rest.slice(rest.lastIndexOf('@') + 1) : '';

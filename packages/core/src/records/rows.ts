@@ -2,7 +2,10 @@ import type { JsonObject, JsonValue } from '../lines/json.ts';
 
 export type MessageType = 'user' | 'assistant' | 'system' | 'summary';
 
-/** One message of a transcript: a user, system or summary line, or all assistant lines that share a `message.id`. */
+/**
+ * One message of a transcript, which is a user, system or summary line, or all assistant lines that share a
+ * `message.id`.
+ */
 export interface TranscriptMessage {
   /** ULID, the same for every parse of the same session; ascending with `ordinal`. */
   id: string;
@@ -53,12 +56,12 @@ export interface ParsedContentBlock {
   content_text: string | null;
   thinking_text: string | null;
   tool_name: string | null;
-  /** What kind of tool the block calls; null if it calls none. */
+  /** The kind of tool that the block calls; null if it calls none. */
   tool_kind: ToolKind | null;
   tool_use_id: string | null;
   /**
-   * The tool's input. If `metadata.truncated` is true: a string with the first bytes of its JSON, or null if it is
-   * nested too deep.
+   * The tool's input. If `metadata.truncated` is true, it is a string with the first bytes of its JSON, or null if it
+   * is nested too deep.
    */
   tool_input: JsonValue;
   tool_result_id: string | null;
@@ -74,16 +77,19 @@ export interface ParsedContentBlock {
 /**
  * Why a request within a response is billed apart from it: `advisor`, another model that the response asked;
  * `fallback`, an attempt that another model's answer replaced; `compaction`, a summary of the context that the API made
- * first; `paused`, a part of the answer up to a limit, after which it was resumed; `unknown`, a kind that recount does
- * not know, which has no price.
+ * first; `paused`, a part of the answer up to a limit, until it was resumed; `unknown`, a kind that recount does not
+ * know, which has no price.
  */
 export type BilledApart = 'advisor' | 'fallback' | 'compaction' | 'paused' | 'unknown';
 
-/** Where a transcript reports an API response: its own message, a sub-agent's progress line, or within another one. */
+/**
+ * The place of an API response in a transcript, which is its own message, a sub-agent's progress line, or within
+ * another one.
+ */
 export type UsageSource = 'message' | 'progress' | BilledApart;
 
 /**
- * Tokens of one request: input, output, cache reads, all cache writes, and their 5-minute and 1-hour parts, as in
+ * Tokens of one request, as input, output, cache reads, all cache writes, and their 5-minute and 1-hour parts, as in
  * `Usage`.
  */
 export type RequestTokens = readonly [
@@ -107,11 +113,12 @@ export interface CostByClass {
   webSearch: number;
 }
 
-/** Model of usage that an agent recorded without a model: it has no price, while a null model has the default one. */
+/** Model of usage that an agent recorded without a model. It has no price, while a null model has the default one. */
 export const UNKNOWN_MODEL = 'unknown';
 
 /**
- * `default`: no model named. `override`: a workspace's own rate. `reported`: the agent's figure for an unknown model.
+ * `default` means no model named. `override` is a workspace's own rate. `reported` is the agent's figure for an unknown
+ * model.
  */
 export type PriceBasis = 'list' | 'default' | 'override' | 'reported' | 'unpriced';
 
@@ -130,7 +137,7 @@ export interface ApiResponse {
   /** Made by a sub-agent, even if its lines are in its parent's transcript. */
   is_subagent: boolean;
   agent_id: string | null;
-  /** As the line has them: both may change within a session. */
+  /** As the line has them. Both may change within a session. */
   git_branch: string | null;
   agent_version: string | null;
   /** The line says that it was copied from another session. */
@@ -139,7 +146,7 @@ export interface ApiResponse {
   tokens_out: number;
   cache_read: number;
   cache_write: number;
-  /** Parts of `cache_write`; both 0 if the transcript does not tell them apart. */
+  /** Parts of `cache_write`; both 0 if the transcript does not distinguish them. */
   cache_write_5m: number;
   cache_write_1h: number;
   thinking_tokens: number;
@@ -166,7 +173,7 @@ export interface ApiResponse {
   line_number: number;
 }
 
-/** What a tool does, independent of its name; each agent's vocabulary maps its tools. */
+/** The purpose of a tool, independent of its name; each agent's vocabulary maps its tools. */
 export const TOOL_KINDS = [
   'read',
   'edit',
@@ -182,17 +189,17 @@ export const TOOL_KINDS = [
 ] as const;
 export type ToolKind = (typeof TOOL_KINDS)[number];
 
-/** 30 days: a permission prompt may stay open over the holidays. Anything longer is a wrong clock. */
+/** 30 days, because a permission prompt may stay open over the holidays. Anything longer is a wrong clock. */
 export const MAX_TOOL_DURATION_MS = 30 * 24 * 60 * 60_000;
 
 /** One use of a tool with its result. */
 export interface ToolCall {
   /**
-   * The same in every copy: the tool use's id, combined with the response's key if it is too short to be unique;
+   * The same in every copy. It is the tool use's id, combined with the response's key if it is too short to be unique;
    * without an id, made from the line's uuid and the block's place.
    */
   call_key: string;
-  /** Response that made the call: a copy of the call has a copy of the response. Null if there is none. */
+  /** Response that made the call. A copy of the call has a copy of the response. Null if there is none. */
   response_key: string | null;
   session_id: string;
   message_id: string;
@@ -227,15 +234,15 @@ export type SessionEventKind = 'prompt' | 'compaction' | 'api_error' | 'api_retr
 
 /** Something that happened in a session other than responses and tool calls. */
 export interface SessionEvent {
-  /** The same in every copy of the line: the kind with its uuid, or else with the session and the line number. */
+  /** The same in every copy of the line. It is the kind with its uuid, or else with the session and the line number. */
   event_key: string;
   kind: SessionEventKind;
   session_id: string;
   timestamp: string | null;
   is_subagent: boolean;
   /**
-   * What it is grouped by in counts: a compaction's trigger, an error's type or status, a pull request's URL, a
-   * command's name.
+   * The key of its groups in counts, which is a compaction's trigger, an error's type or status, a pull request's URL,
+   * a command's name.
    */
   name: string | null;
   /** Scalars: `preTokens`, `postTokens`, `retryInMs`, `retryAttempt`, `number`, `repository`, … */
@@ -243,17 +250,18 @@ export interface SessionEvent {
   line_number: number;
 }
 
-/** Tokens by class, as rows and answers of the API name them: these four add up to all tokens. */
+/** Tokens by class, as rows and answers of the API name them. These four add up to all tokens. */
 export type TokenSums = Pick<ApiResponse, 'tokens_in' | 'tokens_out' | 'cache_read' | 'cache_write'>;
 
-/** The agent's own cumulative figures for the session: the last ones in its transcript. */
+/** The agent's own cumulative figures for the session, which are the last ones in its transcript. */
 export interface ReportedTotals extends Record<keyof TokenSums, number | null> {
   source: 'cost-state' | 'result';
   cost_usd: number | null;
 }
 
 /**
- * Figures of a transcript. Tokens and cost cover all its API responses, each once: messages, progress lines, requests billed apart.
+ * Figures of a transcript. Tokens and cost cover all its API responses, each once, from messages, progress lines,
+ * requests billed apart.
  */
 export interface TranscriptStats {
   total_messages: number;
@@ -270,12 +278,12 @@ export interface TranscriptStats {
   cache_read: number | null;
   cache_write: number | null;
   /**
-   * US dollars of the responses that have a price: 0 if there are no responses at all, null if none of them has a
-   * price, or if the sum exceeds 1e10 dollars. The number nearest to the sum, which is exact up to 900,000 dollars.
+   * US dollars of the responses that have a price: 0 if there are no responses at all, null if no response has a price,
+   * or if the sum exceeds 1e10 dollars. The number nearest to the sum, which is exact up to 900,000 dollars.
    */
   cost_estimate_usd: number | null;
   api_response_count: number;
-  /** Responses whose input is in no figure: the agent states it at the end of a run, and that end never came. */
+  /** Responses whose input is in no figure. The agent states it at the end of a run, and that end never came. */
   output_only_count: number;
   /** Responses whose output count is a placeholder. */
   unfinalised_count: number;
@@ -298,13 +306,13 @@ export interface PullRequestLink {
   repository: string | null;
 }
 
-/** What the lines say about the session as a whole. Each field is null (or empty) if no line has it. */
+/** The facts of the lines about the session as a whole. Each field is null (or empty) if no line has it. */
 export interface TranscriptMetadata {
   sessionId: string | null;
   cwd: string | null;
   version: string | null;
   gitBranch: string | null;
-  /** The remote as the agent records it: usually a URL, without user name, password and query. */
+  /** The remote as the agent records it, usually a URL, without user name, password and query. */
   repository: string | null;
   /** The commit that was checked out when the session began. */
   commitHash: string | null;

@@ -20,8 +20,7 @@ const RFC_2822 =
 /**
  * Milliseconds since 1970 of a time up to the year 9999: ISO 8601 (UTC if it has no offset), Unix seconds or
  * milliseconds (as a number or as text), or an RFC 2822 date. Undefined for anything else, including a day that its
- * month lacks, hour 24, a leap second, or an offset of 24 hours or more: `Date` would take some of them for another
- * moment.
+ * month lacks, hour 24, a leap second, or an offset of 24 hours or more: `Date` would take some for another moment.
  */
 export function parseTimestampMs(value: JsonValue | undefined): number | undefined {
   if (typeof value === 'number') return toValidMs(toUnixMs(value));
@@ -75,7 +74,7 @@ function parseMailDate(value: string): number {
   return isDay ? Date.parse(value) : Number.NaN;
 }
 
-/** Whether the month has that day; `month` is 1 to 12. */
+/** True if the month has that day; `month` is 1 to 12. */
 export function isDayOfMonth(year: number, month: number, day: number): boolean {
   // Day 0 of the month after it is its last; 2000 stands for the leap years, as `Date.UTC` adds 1900 to years below 100.
   const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);

@@ -23,7 +23,7 @@ export interface Usage {
   requests?: readonly RequestTokens[] | undefined;
 }
 
-/** Whether a text can be the name of a tier, a speed or a region: one that somebody put in its place is none. */
+/** True if a text can be the name of a tier, a speed or a region. One that a person put in its place is none. */
 export const isTermName = (text: string): boolean => /^[a-z0-9][\w.:-]*$/i.test(text.trim());
 
 export const NO_USAGE: Readonly<Usage> = {
@@ -54,8 +54,8 @@ export const MAX_TOKENS_PER_SESSION = 2e9;
 export const MAX_REQUESTS_PER_RESPONSE = 1000;
 
 /**
- * The final figure of a response whose lines each carry usage: the maximum of every field. Returns `earlier` itself if
- * `later` adds nothing.
+ * The final figure of a response whose lines each carry usage, which is the maximum of every field. Returns `earlier`
+ * itself if `later` adds nothing.
  */
 export function toFinalUsage(earlier: Usage, later: Usage): Usage {
   if (isSameUsage(earlier, later)) return earlier;
@@ -77,14 +77,14 @@ export function toFinalUsage(earlier: Usage, later: Usage): Usage {
   return requests === undefined ? final : { ...final, requests };
 }
 
-/** Whether the requests together have the tokens of the usage. */
+/** True if the requests together have the tokens of the usage. */
 export function isSumOf(usage: Usage, requests: readonly RequestTokens[]): boolean {
   return toRequestTokens(usage).every(
     (tokens, index) => tokens === requests.reduce((sum, request) => sum + (request[index] ?? 0), 0),
   );
 }
 
-/** The tokens of a usage as those of a single request. */
+/** The tokens of a usage as a single request. */
 export function toRequestTokens(usage: Usage): RequestTokens {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   return [

@@ -75,7 +75,7 @@ const anyUsage = fc.record(
   { requiredKeys: [] },
 );
 
-/** A message line in which every field may be valid, wrong or missing. */
+/** A message line where every field may be valid, wrong or missing. */
 export const anyMessage = fc.record(
   {
     type: fc.constantFrom('user', 'assistant', 'assistant', 'system', 'summary'),

@@ -1,6 +1,9 @@
 import type { JsonObject } from '../lines/json.ts';
 
-/** `old`: turns without ids. `turns`: turns with ids. `records`: also a `token_usage_record` for each response. */
+/**
+ * `old` are turns without ids. `turns` are turns with ids. `records` have also a `token_usage_record` for each
+ * response.
+ */
 export type CodexGeneration = 'old' | 'turns' | 'records';
 
 export interface MadeUpTokens {
@@ -23,7 +26,7 @@ export interface MadeUpThread {
 export interface ThreadMaker {
   /** Starts a thread; each line is a second later than the one before. */
   begin(generation: CodexGeneration, meta?: JsonObject): MadeUpThread;
-  /** Adds a turn: a prompt, and one response for each of `responses`. */
+  /** Adds a turn, with a prompt, and one response for each of `responses`. */
   addTurn(thread: MadeUpThread, prompt: string, responses: readonly MadeUpTokens[]): void;
   /** A thread that begins with a copy of another one's lines. */
   fork(parent: MadeUpThread, options: { isSubagent: boolean; isRestamped: boolean; meta?: JsonObject }): MadeUpThread;

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** Collects all garbage, including that of settled promises. */
+/** Collects all garbage, including settled promises. */
 export async function collectGarbage(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   collect();

@@ -1,10 +1,10 @@
-/** A JSON value of a transcript, unchecked: the counters below are for made-up ones alone. */
+/** A JSON value of a transcript, unchecked. The counters below are for made-up ones alone. */
 // biome-ignore lint/suspicious/noExplicitAny: the shapes are those of the formats' descriptions.
 type Json = any;
 
 /**
- * An API response, found as the format's description says: its name, the same in every copy, and tokens that do not
- * overlap.
+ * An API response, found as the format's description says. It has its name, the same in every copy, and tokens that do
+ * not overlap.
  */
 type Counted = [name: string, input: number, cacheRead: number, cacheWrite: number, output: number];
 
@@ -16,7 +16,7 @@ export interface IndependentCount {
   output: number;
 }
 
-/** Usage stands on messages and on entries of its own. OMP's `orchestration` is not part of the other classes. */
+/** Usage is on messages and on separate entries. OMP's `orchestration` is not part of the other classes. */
 const piCounter = (lines: Json[]): Counted[] =>
   lines.flatMap(({ id, timestamp, message, usage = message?.usage }): Counted[] => {
     if (usage === undefined || usage.totalTokens === 0) return [];
@@ -64,9 +64,9 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
   'kilo-code': (values) => taskCounter(values.flat()),
 
   /**
-   * Each step counts once: copies share the message's time, stream lines the id. `total` says whether output includes
-   * reasoning. Rows of version 2 have no steps: messages with tokens count, and events, except for those that repeat a
-   * compaction.
+   * Each step counts once, because copies share the message's time, stream lines the id. `total` says whether output
+   * includes reasoning. Rows of version 2 have no steps. Messages with tokens count, and events, except for those that
+   * repeat a compaction.
    */
   opencode([{ messages }, ...rest]) {
     const toCount = (name: string, { total, input, output, reasoning, cache }: Json): Counted => {
@@ -108,7 +108,7 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
 
   /**
    * Records state each request, and compactions are beside them. Without records, messages state their output; the rest
-   * is the last total of each run, which from 1.0.75 on goes on from the total before.
+   * is the last total of each run, which from 1.0.75 on continues the total before.
    */
   copilot(lines) {
     const ofCounts = (name: string, counts: Json, written: number): Counted => {
@@ -178,7 +178,7 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
     }),
 
   /**
-   * A line directly after a response, with the same prompt count, is the same response with cumulative counts: the last
+   * A line directly after a response, with the same prompt count, is the same response with cumulative counts. The last
    * ones win.
    */
   qwen(lines) {
@@ -207,7 +207,7 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
     });
   },
 
-  /** Kimi Code: every usage is recorded; steps repeat part of it. Kimi CLI: statuses have it, also those of sub-agents. */
+  /** Kimi Code records every usage; steps repeat a part. Kimi CLI: statuses have it, also of sub-agents. */
   kimi: (lines) =>
     lines.flatMap(({ type, time, usage, message }): Counted[] => {
       if (type === 'usage.record') {

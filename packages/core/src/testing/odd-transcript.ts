@@ -37,9 +37,9 @@ const records: readonly (JsonObject | string)[] = [
 ];
 
 /**
- * A transcript with nearly every known oddity, for lines of at most 600 bytes: several objects on a line, invalid
- * UTF-8, byte order marks, CRLF, a line too long, a message that continues later, an incomplete last line that ends
- * within a character.
+ * A transcript with nearly every known oddity, for lines of at most 600 bytes. It has several objects on a line,
+ * invalid UTF-8, byte order marks, CRLF, a line too long, a message that continues later, an incomplete last line that
+ * ends within a character.
  */
 export const oddTranscript: Uint8Array = Buffer.concat([
   Buffer.from([0xef, 0xbb, 0xbf]),

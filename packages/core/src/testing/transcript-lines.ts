@@ -9,7 +9,7 @@ export function userLine(content: JsonValue, fields: JsonObject = {}): JsonObjec
   return { type: 'user', message: { role: 'user', content }, ...fields };
 }
 
-/** An assistant line; `message` adds to its message: usage, model, stop_reason. */
+/** An assistant line; `message` adds to its message, such as usage, model, stop_reason. */
 export function assistantLine(
   id: string | null,
   content: JsonValue,
@@ -57,7 +57,7 @@ export function only<T>(values: readonly T[]): T {
   return value;
 }
 
-/** JSON of `depth` nested arrays: too deep for JSON.stringify. */
+/** JSON of `depth` nested arrays, which is too deep for JSON.stringify. */
 export function nestedArrays(depth: number): string {
   return '['.repeat(depth) + ']'.repeat(depth);
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject, JsonValue } from '../lines/json.ts';
 
-/** A place in lines: the line's index, then names and indexes; `$` goes into the JSON of a text. */
+/** A place in lines, as the line's index, then names and indexes; `$` goes into the JSON of a text. */
 type Place = readonly (string | number)[];
 
 /** The lines of `<agent>/<format>.records.txt`. */

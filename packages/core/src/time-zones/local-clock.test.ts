@@ -10,9 +10,9 @@ describe('createLocalClock', () => {
     ['2026-03-30', 'Europe/Berlin', '2026-03-29T22:00:00.000Z'],
     ['2026-06-02', 'Asia/Kathmandu', '2026-06-01T18:15:00.000Z'],
     ['2026-03-01', 'UTC', '2026-03-01T00:00:00.000Z'],
-    // Clocks go from midnight to one o'clock: the day begins at one.
+    // Clocks go from midnight to one o'clock, so the day begins at one.
     ['2026-03-08', 'America/Havana', '2026-03-08T05:00:00.000Z'],
-    // Clocks go back from one o'clock to midnight: the day begins with the first midnight.
+    // Clocks go back from one o'clock to midnight, so the day begins with the first midnight.
     ['2026-11-01', 'America/Havana', '2026-11-01T04:00:00.000Z'],
     // Samoa left this day out.
     ['2011-12-30', 'Pacific/Apia', '2011-12-30T10:00:00.000Z'],
@@ -68,7 +68,7 @@ describe('createLocalClock', () => {
 });
 
 describe('toLocalClock', () => {
-  it('changes at the first quarter of an hour that has the new offset', () => {
+  it('changes at the first 15-minute boundary with the new offset', () => {
     const changeMs = Date.UTC(2026, 5, 1, 3, 31);
     const clock = toLocalClock('Made/Up', (timeMs) => (timeMs < changeMs ? 0 : HOUR_MS));
     expect(clock.listOffsets(Date.UTC(2026, 0), Date.UTC(2026, 11)).map(({ fromMs }) => toIso(fromMs))).toEqual([
@@ -88,7 +88,7 @@ describe('toLocalClock', () => {
   });
 
   it('follows rules that change from one version of the database to the next', () => {
-    // Morocco: +01 until 2026-09-20 (tzdata 2026c), in older versions for ever apart from Ramadan.
+    // Morocco: +01 until 2026-09-20 (tzdata 2026c), in older versions always except in Ramadan.
     const leavesMs = Date.UTC(2026, 8, 20, 2);
     const [older, newer] = [
       toLocalClock('Africa/Casablanca', () => HOUR_MS),

@@ -2,9 +2,14 @@ const MINUTE_MS = 60_000;
 const QUARTER_MS = 15 * MINUTE_MS;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** Offsets are compared at moments this far apart: no zone has changed its clocks twice within a week since 1970. */
+/**
+ * Offsets are compared at moments this far apart, because no zone has changed its clocks twice within a week since
+ * 1970.
+ */
 const STEP_DAYS = 6;
-/** From this year on, rules repeat every year, and changes are months apart: tzdata lists Ramadan until 2087. */
+/**
+ * From this year on, rules repeat every year, and changes are months apart, because tzdata lists Ramadan until 2087.
+ */
 const FIRST_REGULAR_YEAR = 2100;
 const REGULAR_STEP_DAYS = 28;
 /** After which dates fall on the same days of the week again. */
@@ -18,20 +23,26 @@ export interface ClockOffset {
 }
 
 /**
- * Clock times of a zone by the rules of JavaScript's time zone database, which all figures by local days use. Clocks change
- * at quarters of an hour, because sums are kept for quarters: since 2012 all do but those of Antarctica/Casey, by a minute.
+ * Clock times of a zone by the rules of JavaScript's time zone database, which all figures by local days use. Clocks
+ * change at 15-minute boundaries, because sums are stored in 15-minute buckets. Since 2012 all zones do so but
+ * Antarctica/Casey, by a minute.
  */
 export interface LocalClock {
   timeZone: string;
   /** The moment's local clock time, expressed as if it were UTC. */
   toLocalMs(timeMs: number): number;
-  /** When the local day (`2026-03-01`) begins; of a day that was left out, when the next one begins. NaN if it is no date. */
+  /**
+   * The beginning of the local day (`2026-03-01`); of a day that was left out, when the next one begins. NaN if it is
+   * no date.
+   */
   toDayStartMs(day: string): number;
   /** Offsets from one moment to another, in order; the first one is that at `fromMs`. */
   listOffsets(fromMs: number, toMs: number): ClockOffset[];
 }
 
-/** Moments of the years 1900 to 10000, so at most 8,101 years of offsets are kept. Throws RangeError for an unknown zone. */
+/**
+ * Moments of the years 1900 to 10000, so at most 8,101 years of offsets stay. Throws RangeError for an unknown zone.
+ */
 export function createLocalClock(timeZone: string): LocalClock {
   return toLocalClock(timeZone, createOffsetReader(timeZone));
 }
@@ -95,7 +106,7 @@ function findOffsets(year: number, readOffsetMs: (timeMs: number) => number): Cl
   return offsets;
 }
 
-/** The first quarter of an hour that has the offset of the span's end, by bisection. */
+/** The first 15-minute boundary with the offset of the span's end, by bisection. */
 function findChange(fromMs: number, toMs: number, offsetMs: number, readOffsetMs: (timeMs: number) => number): number {
   let [beforeMs, afterMs] = [fromMs, toMs];
   while (afterMs - beforeMs > QUARTER_MS) {

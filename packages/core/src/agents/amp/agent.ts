@@ -7,8 +7,8 @@ import { createAmpThreadReader } from './thread.ts';
 const STREAM_TYPES = new Set<unknown>(['system', 'user', 'assistant', 'result']);
 
 /**
- * Amp: the output of `amp threads export`, and of `amp -x --stream-json`, which has the shape of Claude Code's. Thread
- * ids look like `T-…`.
+ * Amp, with the output of `amp threads export` and of `amp -x --stream-json`, which has the shape of Claude Code's.
+ * Thread ids look like `T-…`.
  */
 export const amp: Agent = {
   id: 'amp',

@@ -83,8 +83,8 @@ const THREAD = {
   },
 };
 /**
- * Each message's counts once, plus ledger entries that belong to no message. OpenAI bills no cache writes: they count
- * as input.
+ * Each message's counts once, plus ledger entries that belong to no message. OpenAI bills no cache writes, so they
+ * count as input.
  */
 const EXPECTED = {
   responses: 3,

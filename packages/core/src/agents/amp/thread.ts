@@ -44,7 +44,7 @@ const UNREAD_MEMBERS: UnreadTypes = {
   queuedMessages: { why: 'prompts that were not sent yet', mayHold: ['queuedMessages'] },
   '~debug': { why: 'what the program measured', mayHold: ['~debug'] },
 };
-/** Messages with usage of their own, remembered because the ledger repeats it. */
+/** Messages with separate usage, remembered because the ledger repeats it. */
 const MAX_REMEMBERED_MESSAGES = 20_000;
 /** Answers that wait for the ledger to date them; the oldest get the time of what came before. */
 const MAX_UNDATED_ANSWERS = 500;
@@ -64,7 +64,7 @@ interface AmpThreadState {
   ledger: JsonObject | null;
   /** Input and output tokens that messages state, by their numbers. */
   counted: Map<number, AmpCount>;
-  /** Answers without a time of their own, by their numbers. */
+  /** Answers without a time, by their numbers. */
   undated: Map<number, UndatedAnswer>;
   totals: { messages: StatedTotal; ledgerInput: StatedTotal; ledgerOutput: StatedTotal };
 }
@@ -77,7 +77,7 @@ interface AmpCount {
   output: number;
 }
 
-/** What ties a later line to an answer, and its time if no line has one. */
+/** The link of a later line to an answer, and its time if no line has one. */
 interface UndatedAnswer {
   known: Pick<MessageRecord, 'responseId'> | Pick<MessageRecord, 'group'>;
   beforeMs: number | undefined;
@@ -147,7 +147,7 @@ class AmpThreadReader implements Reader {
     compareTotal('Output tokens of the ledger', ledgerOutput.stated, ledgerOutput.counted, this.#context);
   }
 
-  /** `totalInputTokens` is the sum of the three input counts. OpenAI bills no cache writes: they count as input. */
+  /** `totalInputTokens` is the sum of the three input counts. OpenAI bills no cache writes, so they count as input. */
   #toAmpUsage(tokens: JsonObject, model: string | null): Usage | undefined {
     const input = this.#kit.toCount(tokens, 'inputTokens');
     const written = this.#kit.toCount(tokens, 'cacheCreationInputTokens');

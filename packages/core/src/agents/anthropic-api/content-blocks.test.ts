@@ -174,7 +174,7 @@ describe('tool_result', () => {
     expect(result(false)).toMatchObject({ result_text: null, metadata: { content: false } });
   });
 
-  it('has the length of its text only: other parts are beside it', () => {
+  it('has the length of its text only, because other parts are beside it', () => {
     const other = { type: 'x', y: 'b'.repeat(100) };
     const sizeOf = (content: JsonValue, limit?: number) => read([{ type: 'tool_result', content }], limit).sizes;
     expect(sizeOf([{ type: 'text', text: 'é'.repeat(5) }, other])).toEqual([10]);
@@ -305,7 +305,7 @@ describe('every other block', () => {
     'never_seen_before',
     '__proto__',
     'constructor',
-  ])('is kept under its own name: %s', (type) => {
+  ])('stays under its own name: %s', (type) => {
     const rest: JsonObject = {
       id: 's1',
       name: 'web_search',

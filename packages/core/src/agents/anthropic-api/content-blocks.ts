@@ -37,7 +37,7 @@ export interface BlockContext extends InlineContext {
 /** A line of 64 MiB could hold millions of empty blocks; the largest count in real transcripts is 61. */
 export const MAX_BLOCKS_PER_LINE = 10_000;
 
-/** The content blocks of a message: a string is one text block; null and the empty string have none. */
+/** The content blocks of a message. A string is one text block; null and the empty string have none. */
 export function toContentBlocks(content: JsonValue | undefined, context: BlockContext): ApiBlock[] {
   if (content === undefined || content === null || content === '') return [];
   if (typeof content !== 'object') return [toBareText(String(content), context)];
@@ -60,7 +60,7 @@ export function toContentBlocks(content: JsonValue | undefined, context: BlockCo
 /** Blocks that the model writes. Results of the API's own tools do not count as its output. */
 const WRITTEN_TYPES = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use', 'mcp_tool_use']);
 
-/** Blocks that are stored as they are: those of the API's own tools, and what agents add. */
+/** Blocks that are stored as they are, which are those of the API's own tools, and what agents add. */
 const OTHER_TYPES = new Set(
   `redacted_thinking server_tool_use mcp_tool_use mcp_tool_result container_upload compaction fallback tool_reference
   web_search_tool_result web_fetch_tool_result code_execution_tool_result bash_code_execution_tool_result
@@ -117,8 +117,8 @@ function toThinkingBlock(source: JsonObject, context: BlockContext): ApiBlock {
 }
 
 /**
- * A signature is base64 of the encrypted thinking plus this overhead, measured on all signatures whose thinking text is
- * known.
+ * A signature is base64 of the encrypted thinking plus this overhead, measured on all signatures with visible thinking
+ * text.
  */
 const SIGNATURE_OVERHEAD_CHARACTERS = 240;
 
@@ -132,7 +132,7 @@ function toToolUseBlock(source: JsonObject, context: BlockContext): ApiBlock {
   block.tool_use_id = requireIdentifier('tool_use.id', source.id, context);
   const input = source.input ?? undefined;
   if (input === undefined) context.onMissingField?.('tool_use.input');
-  // The model has written nothing: no bytes are counted.
+  // The model has written nothing, so no bytes are counted.
   block.tool_input = input === undefined ? {} : toInlineJson(input, block, context);
   return block;
 }
@@ -205,8 +205,8 @@ function toOtherBlock(type: string, source: JsonObject, context: BlockContext): 
 }
 
 /**
- * Replaces every base64 source by its description: media are never stored in rows, their bytes are in the raw object at
- * the block's line. Values nested deeper than the walk goes are never stored: see limitJson.
+ * Replaces every base64 source by its description. Media are never stored in rows, their bytes are in the raw object at
+ * the block's line. Values nested deeper than the walk goes are never stored, see limitJson.
  */
 function withoutMediaData(value: JsonValue, context: BlockContext, depth = 0): JsonValue {
   if (typeof value !== 'object' || value === null || depth > MAX_STORED_JSON_DEPTH) return value;

@@ -8,7 +8,7 @@ import { toUsage } from './usage.ts';
 /** The API interrupts loops over its tools after 10 by default. Bounds what a response takes in memory. */
 const MAX_ITERATIONS = 128;
 
-/** The classes in which iterations are compared with the top level, as positions in RequestTokens. */
+/** The classes that iterations are compared by, with the top level, as positions in RequestTokens. */
 const COMPARED = [0, 1, 2, 3];
 const CACHE_WRITE = 3;
 const CACHE_WRITE_5M = 4;
@@ -22,7 +22,7 @@ export interface IterationReports {
   onMismatch: (figures: string) => void;
 }
 
-/** What `usage.iterations` says about a response beyond its top-level figures. */
+/** The figures of `usage.iterations` beyond a response's top-level figures. */
 interface Iterations {
   /** The requests that the top-level figures add up, if they are more than one. */
   requests: readonly RequestTokens[] | undefined;
@@ -36,12 +36,12 @@ interface Iteration {
 }
 
 /**
- * Reads `usage.iterations`: the requests that the API made for a response. `top` is the usage without them.
+ * Reads `usage.iterations`, which are the requests that the API made for a response. `top` is the usage without them.
  *
- * The top-level figures are the sum of the last iterations of type `message` and `fallback_message`: those of the
- * attempt that answered. Earlier attempts, each of one model, are billed at that model if they have output. Iterations
- * of type `compaction` and `advisor_message` are not in the top-level figures (types and comments of @anthropic-ai/sdk,
- * November 2026).
+ * The top-level figures are the sum of the last iterations of type `message` and `fallback_message`, which are the
+ * figures of the attempt that answered. Earlier attempts, each of one model, are billed at that model if they have
+ * output. Iterations of type `compaction` and `advisor_message` are not in the top-level figures (types and comments of
+ * @anthropic-ai/sdk, November 2026).
  *
  * An iteration of an unknown type counts as part of the answer if the figures only add up with it, and otherwise as a
  * request without a price.
@@ -83,8 +83,8 @@ export function readIterations(source: JsonObject, top: Usage, reports: Iteratio
 }
 
 /**
- * Reads `pausedResponses` of a message: the parts of an answer that the API paused at a limit and resumed. Their usage is
- * not in the message's (Claude Code 2.1.332 adds it).
+ * Reads `pausedResponses` of a message, which are the parts of an answer that the API paused at a limit and resumed.
+ * Their usage is not in the message's (Claude Code 2.1.332 adds it).
  */
 export function readPausedResponses(
   value: JsonValue | undefined,
@@ -99,7 +99,7 @@ export function readPausedResponses(
   });
 }
 
-/** Where the tokens of an iteration stand: in the top-level figures of the answer, or apart from them. */
+/** The place of an iteration's tokens, either in the top-level figures of the answer, or separate from them. */
 const PLACES: Readonly<Record<string, 'answer' | 'advisor' | 'compaction'>> = {
   message: 'answer',
   fallback_message: 'answer',
@@ -176,7 +176,7 @@ function toSum(attempt: readonly Iteration[]): Iteration {
   return { type: first.type, model, usage: { ...first.usage, ...tokens, requests } };
 }
 
-/** Iterations state no terms: those of the response hold for all of its requests, except an advisor's. */
+/** Iterations state no terms, so the response's terms hold for all of its requests, except an advisor's. */
 function toBilled(source: BilledApart, iterations: readonly Iteration[], top: Usage): BilledRequest[] {
   const { serviceTier, speed, inferenceGeo } = top;
   const terms = source === 'advisor' ? {} : { serviceTier, speed, inferenceGeo };
@@ -195,7 +195,9 @@ function toRequests(parts: readonly Iteration[], top: Usage): readonly RequestTo
   return isSumOf(top, requests) ? requests : undefined;
 }
 
-/** If all cache writes of the response have one lifetime, so have those of a request that does not state it. */
+/**
+ * If all cache writes of the response have one lifetime, so have the cache writes of a request that does not state it.
+ */
 function withLifetimes(request: RequestTokens, top: Usage): RequestTokens {
   const writes = request[CACHE_WRITE];
   if (request[CACHE_WRITE_5M] + request[CACHE_WRITE_1H] > 0 || writes === 0) return request;

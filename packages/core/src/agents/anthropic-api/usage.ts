@@ -27,7 +27,7 @@ export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): 
     inputTokens: count(usage, 'input_tokens'),
     outputTokens: count(usage, 'output_tokens'),
     cacheReadTokens: count(usage, 'cache_read_input_tokens'),
-    // If the total is missing or smaller, the parts are priced all the same: tokens and cost must agree.
+    // If the total is missing or smaller, the parts are priced all the same, because tokens and cost must agree.
     cacheWriteTokens: Math.max(count(usage, 'cache_creation_input_tokens'), cacheWrite5mTokens + cacheWrite1hTokens),
     cacheWrite5mTokens,
     cacheWrite1hTokens,
@@ -51,7 +51,10 @@ const KNOWN_PARTS: Readonly<Record<string, ReadonlySet<string>>> = {
   server_tool_use: new Set(['web_search_requests', 'web_fetch_requests']),
 };
 
-/** Names of counts above 0, and tiers, that no rule reads: a new class of tokens, lifetime of caches or tool of the API. */
+/**
+ * Names of counts above 0, and tiers, that no rule reads, such as a new class of tokens, lifetime of caches or tool of
+ * the API.
+ */
 export function listUnknownCounts(usage: JsonObject): string[] {
   const unknown: string[] = [];
   const list = (part: JsonObject | undefined, known: ReadonlySet<string>): void => {

@@ -9,7 +9,7 @@ export interface AgentVersionState {
   isTooNew: boolean;
 }
 
-/** Whether the line is the first one of a version later than recount knows. */
+/** True if the line is the first one of a version later than recount knows. */
 export function isFirstTooNew(line: JsonObject, state: AgentVersionState): boolean {
   const version = line.version ?? line.claude_code_version;
   if (version === undefined || version === state.version || typeof version !== 'string') return false;

@@ -70,7 +70,7 @@ export const claudeCodeProgram: AgentProgram = {
   createReader: createClaudeCodeReader,
 };
 
-/** Files in a session's folder: see `attachments.ts`. */
+/** Files in a session's folder, see `attachments.ts`. */
 const ATTACHMENT_FILES = [
   'tool-results/**/*',
   'subagents/**/*.meta.json',
@@ -78,9 +78,7 @@ const ATTACHMENT_FILES = [
   'workflows/**/*',
 ];
 
-/**
- * Data of the desktop app, in which Claude Cowork runs Claude Code with a separate settings folder for each session.
- */
+/** Data of the desktop app, where Claude Cowork runs Claude Code with a separate settings folder for each session. */
 const COWORK_BASES = [
   '.config/Claude',
   'Library/Application Support/Claude',
@@ -88,7 +86,9 @@ const COWORK_BASES = [
   'AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude',
 ];
 
-/** https://code.claude.com/docs: session files below `~/.claude/projects`, and `claude -p --output-format stream-json`. */
+/**
+ * https://code.claude.com/docs. Session files below `~/.claude/projects`, and `claude -p --output-format stream-json`.
+ */
 export const claudeCode: Agent = {
   id: 'claude-code',
   label: 'Claude Code',

@@ -151,7 +151,7 @@ describe('calls of a script', () => {
     ]);
   });
 
-  it('are known if nothing of them is shown', async () => {
+  it('count as known if they are not shown', async () => {
     expect(await read(user('a'), line({ type: 'host-row', withheld: true }))).toMatchObject({ texts: [['user', 'a']] });
   });
 });

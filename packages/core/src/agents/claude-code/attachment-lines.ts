@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import { toTypedText } from './initial-prompt.ts';
 
-/** Prompts that may come again as a line of their own; the oldest are forgotten. */
+/** Prompts that may come again as a separate line; the oldest are forgotten. */
 const MAX_REMEMBERED_PROMPTS = 256;
 
 /** Prompts that came as attachments, and calls that came before their lines. */
@@ -22,7 +22,7 @@ export function createAttachmentLineState(): AttachmentLineState {
 /** A message in the form of a user, assistant or system line. */
 interface HiddenMessage {
   line: JsonObject;
-  /** The id that a prompt had when it was typed: a user line that repeats it has this one. */
+  /** The id that a prompt had when it was typed. A user line that repeats it has this one. */
   promptId: string | null;
 }
 
@@ -51,7 +51,7 @@ function toAttachmentMessage(line: JsonObject): JsonObject | undefined {
   }
 }
 
-/** Whether a user line repeats a prompt or a call that has been shown. */
+/** True if a user line repeats a prompt or a call that has been shown. */
 export function isShown(line: JsonObject, { shownIds, unanswered }: AttachmentLineState): boolean {
   const uuid = toId(line.uuid);
   if (uuid !== null && shownIds.has(uuid)) return true;
@@ -61,8 +61,8 @@ export function isShown(line: JsonObject, { shownIds, unanswered }: AttachmentLi
 }
 
 /**
- * The message of a line that is none by its type: an attachment, or a call of a script. Undefined if there is none, or if
- * another line has shown it.
+ * The message of a line that has another type, such as an attachment, or a call of a script. Undefined if there is
+ * none, or if another line has shown it.
  */
 export function toHiddenMessage(line: JsonObject, state: AttachmentLineState): HiddenMessage | undefined {
   if (line.type === 'host-row') {
@@ -82,14 +82,14 @@ export function toHiddenMessage(line: JsonObject, state: AttachmentLineState): H
   return { line: message, promptId };
 }
 
-/** To be called for each message that is a line of its own. */
+/** Call it for each message that is a separate line. */
 export function observeMessage(line: JsonObject, isPrompt: boolean, state: AttachmentLineState): void {
   const id = toId(line.uuid);
   if (isPrompt && id !== null) addBounded(state.promptIds, id);
   if (line.type === 'assistant' && line.isSidechain !== true) state.unanswered.clear();
 }
 
-/** Null for what stands in the place of an id in transcripts that somebody has cleaned. */
+/** Null for a replacement of an id in transcripts that a person has cleaned. */
 function toId(value: JsonValue | undefined): string | null {
   const id = readText(value);
   return id === null || /\s/.test(id) ? null : id;

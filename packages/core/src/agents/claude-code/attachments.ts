@@ -28,7 +28,7 @@ export function readClaudeCodeAttachmentPath(path: string): AttachmentIdentity |
     const kind = toClaudeCodeAttachmentKind(inSession.join('/'));
     return sessionId !== undefined && kind !== undefined ? { sessionId, path: inSession.join('/'), kind } : undefined;
   };
-  // A parent folder may have the same name: take the first one that has a session's files in the right place.
+  // A parent folder may have the same name, so take the first one that has a session's files in the right place.
   for (const [index, part] of parts.entries()) {
     const found = part === 'projects' ? readAt(index + 2) : undefined;
     if (found !== undefined) return found;
@@ -43,8 +43,8 @@ export function toClaudeCodeAttachmentKind(path: string): AttachmentKind | undef
 }
 
 /**
- * Where a tool result says that its full text was saved. It may name another session: the parent, or the one that was
- * forked.
+ * The path in a tool result where its full text was saved. It may name another session, which is the parent, or the
+ * forked one.
  */
 export function findClaudeCodeAttachment(text: string): AttachmentReference | undefined {
   const parts = toPathParts(SAVED_TO.exec(text.slice(0, MAX_LOOKED_AT))?.[1] ?? '');

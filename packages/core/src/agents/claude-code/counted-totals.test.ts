@@ -52,7 +52,7 @@ describe('the total that Claude Code states', () => {
     ]);
   });
 
-  it('begins where it says that it does: a run that was killed stated none', async () => {
+  it('begins at its stated start, because a run that was killed stated none', async () => {
     const killed = [answer(1, 10, 5), answer(100, 30, 7)];
     expect(await mismatches(...killed, state(modelUsage(30, 7), { startTime: START + 50_000 }))).toEqual([]);
     expect(await mismatches(...killed, state(modelUsage(30, 6), { startTime: START + 50_000 }))).toHaveLength(1);

@@ -33,7 +33,7 @@ interface Mismatch {
   counted: number;
 }
 
-/** What the responses of a transcript used, to compare it with the agent's own totals by model. */
+/** The usage of a transcript's responses, to compare it with the agent's own totals by model. */
 export interface CountedTotalsState {
   latest: Map<string, Counted>;
   /** Sums by model of responses that are no longer among the latest, and the times between which they were made. */
@@ -41,9 +41,9 @@ export interface CountedTotalsState {
   olderMs: { first: number; last: number };
   /** The total that was stated last, by model. */
   stated: Map<string, Tokens>;
-  /** Lines were copied from another session, or a total began again: totals then lack what was counted before. */
+  /** Lines were copied from another session, or a total began again. Totals then lack what was counted before. */
   isExplained: boolean;
-  /** What is more than the last total. */
+  /** The excess over the last total. */
   mismatches: Mismatch[];
 }
 
@@ -82,8 +82,8 @@ function fold({ latest, older, olderMs }: CountedTotalsState): void {
 }
 
 /**
- * Compares the responses so far with the total by model of a `cost-state` or `result` line. The total may be larger: it
- * includes sub-agents with files of their own, and requests that no line shows, such as those of compactions. It begins
+ * Compares the responses so far with the total by model of a `cost-state` or `result` line. The total may be larger,
+ * because it includes sub-agents with separate files, and requests that no line shows, such as compactions. It begins
  * at `startTime`, if the line has one.
  */
 export function compareStatedTotal(line: JsonObject, state: CountedTotalsState): void {

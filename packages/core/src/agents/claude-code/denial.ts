@@ -1,4 +1,4 @@
-/** How the texts begin that Claude Code writes as a tool's result if it was not allowed to run. */
+/** Beginnings of the texts that Claude Code writes as the result of a tool that was not allowed to run. */
 const DENIALS = [
   /^The user doesn't want to (?:proceed with this tool use|take this action right now)/,
   /^Permission to use .{1,200} (?:has been|was) (?:auto-)?denied/,
@@ -10,7 +10,7 @@ const DENIALS = [
 
 const WRAPPER = /^(?:Error: |<tool_use_error>)+/;
 
-/** Whether an error result says that the user, a permission rule or a hook refused the tool use. */
+/** True if an error result says that the user, a permission rule or a hook refused the tool use. */
 export function isDenialText(text: string): boolean {
   const start = text.slice(0, 2048).trimStart().replace(WRAPPER, '');
   return DENIALS.some((denial) => denial.test(start));

@@ -3,7 +3,7 @@ import { readObject, readText, toFlag } from '../../records/fields.ts';
 
 /**
  * Converts a line of a flat stream to the form of a session file. Flat streams have one message, tool use or tool
- * result a line, without an envelope, with field names of their own (`tool_name`, `tool_input`, `output`) or the API's.
+ * result a line, without an envelope, with separate field names (`tool_name`, `tool_input`, `output`) or the API's.
  * Other lines are returned unchanged.
  */
 export function toEnvelopeLine(line: JsonObject): JsonObject {
@@ -37,7 +37,7 @@ export function toEnvelopeLine(line: JsonObject): JsonObject {
   }
 }
 
-/** The fields that a line of a flat stream must have and has not, apart from those of its block. */
+/** The fields that a line of a flat stream must have and has not, apart from its block's. */
 export function listMissingFlatFields(line: JsonObject): string[] {
   const isMissing = (...fields: (JsonValue | undefined)[]): boolean =>
     fields.every((value) => (value ?? null) === null);

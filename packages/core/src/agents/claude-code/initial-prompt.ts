@@ -24,7 +24,7 @@ const OPERATING_COMMANDS = new Set(
     .map((name) => `/${name}`),
 );
 
-/** What the user typed on this line, cut to 1,000 characters and `...`; undefined if it holds no such text. */
+/** The user's input on this line, cut to 1,000 characters and `...`; undefined if it holds no such text. */
 export function toPromptText(record: MessageFields): string | undefined {
   return isByUser(record) ? toTypedText(record.content) : undefined;
 }

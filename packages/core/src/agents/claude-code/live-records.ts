@@ -47,7 +47,7 @@ function toNotice(line: JsonObject): NoticeRecord {
   };
 }
 
-/** Only text is streamed: tool uses and thinking come with their complete lines. */
+/** Only text is streamed. Tool uses and thinking come with their complete lines. */
 function toPiece(line: JsonObject, openResponses: ReadonlyMap<string, string>): PieceRecord | undefined {
   const event = readObject(line.event);
   const parentToolUseId = readText(line.parent_tool_use_id);

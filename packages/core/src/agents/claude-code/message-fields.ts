@@ -9,7 +9,7 @@ import { toMessageMetadata } from './message-metadata.ts';
  */
 export interface MessageFields {
   type: MessageType;
-  /** `message.id` of an assistant line: the API response that the line is part of. */
+  /** `message.id` of an assistant line, which names the API response that the line is part of. */
   messageId: string | null;
   requestId: string | null;
   uuid: string | null;

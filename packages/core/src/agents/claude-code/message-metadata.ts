@@ -92,7 +92,7 @@ const MESSAGE_READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
 ]);
 const TOOL_RESULT_READERS: ReadonlyMap<string, Reader> = new Map(TOOL_RESULT_SCALARS.map((field) => [field, toScalar]));
 
-/** Small facts of a message line that have no column of their own. Bounded: long strings are cut. */
+/** Small facts of a message line without a separate column. Bounded, because long strings are cut. */
 export function toMessageMetadata(line: JsonObject, message: JsonObject | undefined): JsonObject {
   const metadata = readFields(line, MESSAGE_READERS);
   const stopSequence = message?.stop_sequence;

@@ -7,7 +7,7 @@ import { assistantLine, toJsonl, toUsageFields, userLine } from '../../testing/t
 const init = { type: 'system', subtype: 'init', session_id: 's', tools: [] };
 const inAnswer = (block: JsonObject): JsonObject => assistantLine('m1', [block]);
 
-/** What a transcript and a running agent report about a line: code and text, each once. */
+/** The reports of a transcript and a running agent about a line, with code and text, each once. */
 async function readIssues(line: JsonObject): Promise<{ stored: string[]; live: string[] }> {
   const lines = toJsonl(init, { session_id: 's', ...line });
   const { errors, warnings, notices } = await parseTranscript('s', lines);

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { isJsonObject, readDollars, readIdentifier, readObject, readPart } from '../../records/fields.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 
-/** What a progress line says about a sub-agent's API response. */
+/** The facts of a progress line about a sub-agent's API response. */
 export interface ProgressFields {
   messageId: string | null;
   requestId: string | null;

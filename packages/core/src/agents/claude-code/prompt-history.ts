@@ -8,8 +8,8 @@ import type { PromptHistory } from '../session-places.ts';
 export const PROMPTS_FORMAT = 'claude-code-prompts';
 
 /**
- * `~/.claude/history.jsonl`: every prompt of every session. Claude Code keeps it when it deletes transcripts after 30
- * days.
+ * `~/.claude/history.jsonl` has every prompt of every session. Claude Code keeps it when it deletes transcripts after
+ * 30 days.
  */
 export const claudeCodePromptHistory: PromptHistory = {
   file: 'history.jsonl',
@@ -23,7 +23,7 @@ export const claudeCodePromptHistory: PromptHistory = {
 export const promptsFormat: Format = {
   ...toCanonicalFormat('claude-code', createPromptsReader),
   id: PROMPTS_FORMAT,
-  // Later versions have more lines at the end, or fewer at the beginning: neither loses lines that an earlier version
+  // Later versions have more lines at the end, or fewer at the beginning. Neither loses lines that an earlier version
   // has.
   isRewritten: false,
   lacksUsage: true,
@@ -52,7 +52,7 @@ const PASTED_MARK = /\[Pasted text #(\d+)[^\]]*\]/g;
 const MAX_MARKS = 1000;
 
 /**
- * The typed text, with pasted text in place of its placeholder if the line has it: newer versions store long pastes
+ * The typed text, with pasted text in place of its placeholder if the line has it. Newer versions store long pastes
  * elsewhere.
  */
 function toPrompt(line: JsonObject): string {

@@ -6,7 +6,7 @@ import type { BlockContent, ConfirmationPrompt, Prompt, PromptRecord, Question }
 const MAX_QUESTIONS = 20;
 const MAX_OPTIONS = 50;
 
-/** The prompts to the user on this line: tool uses that ask, permission requests, and denials. */
+/** The prompts to the user on this line, which are tool uses that ask, permission requests, and denials. */
 export function* toPromptRecords(line: JsonObject, blocks: readonly BlockContent[]): Generator<PromptRecord> {
   for (const block of blocks) {
     const prompt = toBlockPrompt(block);
@@ -26,7 +26,7 @@ function toBlockPrompt({ toolUse, tool_use_id, tool_name, tool_input }: BlockCon
   return toolUse && toToolPrompt(tool_use_id, tool_name, tool_input);
 }
 
-/** The prompt of a tool use that asks the user something: a question, or a plan to approve. */
+/** The prompt of a tool use that asks the user something, such as a question, or a plan to approve. */
 function toToolPrompt(
   toolUseId: string | null,
   toolName: string | null,
@@ -39,7 +39,7 @@ function toToolPrompt(
   return { kind: 'confirmation', reason: 'plan_approval', toolUseId, requestId, toolName, toolInput: input, message };
 }
 
-/** The prompt of a `control_request` line: the agent waits for permission to use a tool. */
+/** The prompt of a `control_request` line. The agent waits for permission to use a tool. */
 function toControlPrompt(line: JsonObject): Prompt | undefined {
   const request = readObject(line.request);
   if (request?.subtype !== 'can_use_tool') return undefined;
@@ -48,7 +48,9 @@ function toControlPrompt(line: JsonObject): Prompt | undefined {
   return toToolPrompt(prompt.toolUseId, prompt.toolName, prompt.toolInput, requestId) ?? { ...prompt, requestId };
 }
 
-/** A tool use that was not permitted: a `permission_denied` line, or an element of a result's `permission_denials`. */
+/**
+ * A tool use that was not permitted, as a `permission_denied` line, or an element of a result's `permission_denials`.
+ */
 function toDenialPrompt(denial: JsonValue): ConfirmationPrompt | undefined {
   if (isJsonObject(denial)) return toConfirmation('permission_denied', denial);
   const message = readText(denial);

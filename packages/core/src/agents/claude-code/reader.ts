@@ -225,7 +225,7 @@ class ClaudeCodeReader implements Reader {
     return usage === undefined ? [] : [{ ...response, kind: 'usage', isSubagent: true, usage } satisfies UsageRecord];
   }
 
-  /** A message that is a line of its own; one that another line has shown adds nothing. */
+  /** A message that is a separate line; one that another line has shown adds nothing. */
   #readMessageLine(value: JsonObject, type: MessageType, timestampMs: number | undefined): MessageReading {
     if (isShown(value, this.state.attachments)) return { records: [], blocks: [], isPrompt: false };
     const missing = this.#isUsageOnly ? undefined : findMissingContent(value, type);

@@ -10,7 +10,7 @@ type ReportedTokens = Pick<ReportedTotals, 'tokens_in' | 'tokens_out' | 'cache_r
 
 /**
  * The agent's own total from a `cost-state` or `result` line; undefined if it states no cost. Both are cumulative, but
- * a result's `usage` covers one turn only: it is used only if the usage by model is missing. `onInvalid` is called for
+ * a result's `usage` covers one turn only. It is used only if the usage by model is missing. `onInvalid` is called for
  * each field that is present but implausible; such a field counts as missing.
  */
 export function toReportedTotals(
@@ -31,9 +31,9 @@ export function toReportedTotals(
 }
 
 /**
- * The total of the results of a stream, of which each states what was used since the one before. Since version 2.1.300
- * or so, `modelUsage` and `total_cost_usd` of a resumed session cover its earlier runs as well, which have streams of
- * their own. Null if the result does not state its own part.
+ * The total of the results of a stream, each with the usage since the one before. Since version 2.1.300 or so,
+ * `modelUsage` and `total_cost_usd` of a resumed session cover its earlier runs as well, which have separate streams.
+ * Null if the result does not state its own part.
  */
 export function addResult(
   before: ReportedTotals | null,

@@ -129,7 +129,7 @@ describe('what lines say about their session', () => {
     ]);
   });
 
-  it('prefer the total of the session to that of a run, whichever comes first, and the last of each', () => {
+  it('prefer the total of the session to a run’s total, whichever comes first, and the last of each', () => {
     const ofRun = (total_cost_usd: number) => ({ type: 'result', total_cost_usd });
     const ofSession = (totalCostUSD: number) => ({ type: 'cost-state', totalCostUSD });
     expect(metadataOf(ofRun(1), ofRun(2)).reportedTotals).toMatchObject({ source: 'result', cost_usd: 2 });

@@ -11,7 +11,7 @@ const ENVELOPE_FIELDS = ['sessionId', 'cwd', 'version', 'gitBranch', 'entrypoint
 
 type OnInvalidUsage = (field: string) => void;
 
-/** What earlier lines said about the session. */
+/** The facts of earlier lines about the session. */
 export interface SessionLineState {
   missing: Set<SessionConstant>;
   permissionMode: string | null;
@@ -23,7 +23,7 @@ export function createSessionLineState(): SessionLineState {
   return { missing: new Set([...ENVELOPE_FIELDS, 'forkedFromSessionId']), permissionMode: null, resultTotals: null };
 }
 
-/** What the line says about its session that is new or may have changed; undefined if nothing. */
+/** The facts of the line about its session that is new or may have changed; undefined if nothing. */
 export function toSessionRecord(
   line: JsonObject,
   type: string,

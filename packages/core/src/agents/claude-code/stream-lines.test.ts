@@ -19,7 +19,7 @@ describe('isStreamLine', () => {
     expect(isStreamLine(line, createState())).toBe(expected);
   });
 
-  it('also of lines without an id, once the transcript is known to be a stream', () => {
+  it('also counts lines without an id, once the transcript is certainly a stream', () => {
     const state = createState();
     expect(isStreamLine({ type: 'user' }, state)).toBe(false);
     expect(isStreamLine({ type: 'user', session_id: 's' }, state)).toBe(true);
@@ -66,7 +66,7 @@ describe('a recorded stream as a transcript', () => {
     expect(stats).toMatchObject({ total_messages: 1, tokens_out: 250, unfinalised_count: 0 });
   });
 
-  it('gives lines the time at which their last byte came, unless they have one', async () => {
+  it('gives lines the arrival time of their last byte, unless they have one', async () => {
     const text = toText([
       { type: 'user', session_id: 's', message: { content: 'a' } },
       // Not all lines name the session.
@@ -98,7 +98,7 @@ describe('a recorded stream as a transcript', () => {
     ['status', true],
     ['compact_boundary', false],
     ['api_retry', false],
-  ])('of system lines, %s is bookkeeping: %s', (subtype, expected) => {
+  ])('belongs to system lines, where %s is bookkeeping: %s', (subtype, expected) => {
     const line = { type: 'system', subtype, session_id: 's' };
     expect(toTranscriptLine(line, createState()).isBookkeeping).toBe(expected);
   });
@@ -187,7 +187,7 @@ describe('a recorded stream as a transcript', () => {
       });
     });
 
-    it('belong to the response of their own sub-agent', () => {
+    it('belong to the response of their sub-agent', () => {
       const state = createState();
       toTranscriptLine(start('main'), state);
       toTranscriptLine(start('a', 't1'), state);
@@ -226,7 +226,7 @@ describe('a recorded stream as a transcript', () => {
       });
     });
 
-    it('of up to a thousand sub-agents that began earlier are kept', () => {
+    it('of up to a thousand sub-agents that began earlier stay', () => {
       const state = createState();
       for (let index = 0; index < 1000; index++) toTranscriptLine(start(`id-${index}`, `t${index}`), state);
       // It started again, so now it is the newest.
@@ -238,7 +238,7 @@ describe('a recorded stream as a transcript', () => {
     });
   });
 
-  it('are bounded, however many sub-agents stream at once', () => {
+  it('are bounded, however many sub-agents stream concurrently', () => {
     const state = createState();
     const start = (parent: string): JsonObject => ({
       type: 'stream_event',

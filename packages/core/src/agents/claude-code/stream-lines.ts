@@ -20,18 +20,18 @@ const MAX_OPEN_RESPONSES = 1000;
 
 export interface TranscriptLine {
   value: JsonObject;
-  /** Whether the line is not a message although its type may be a message's. */
+  /** True if the line is not a message although its type may be a message's. */
   isBookkeeping: boolean;
 }
 
 export interface StreamLineState {
-  /** Whether stream lines have been seen: lines without a session id then belong to the stream too. */
+  /** True if stream lines have been seen. Lines without a session id then belong to the stream too. */
   isStream: boolean;
   /** Message ids of the responses being streamed, by the tool use that started the receiving sub-agent. */
   openResponses: Map<string, string>;
 }
 
-/** Whether a line is from a stream: session files write `sessionId` instead. */
+/** True if a line is from a stream. Session files write `sessionId` instead. */
 export function isStreamLine(line: JsonObject, state: StreamLineState): boolean {
   if (line.sessionId !== undefined) return false;
   if (typeof line.session_id === 'string') state.isStream = true;

@@ -10,7 +10,7 @@ import type { MessageFields } from './message-fields.ts';
 
 const TOOL_USE_TYPES = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use']);
 
-/** What recount knows about a tool: its kind, and which input fields name what it works on. */
+/** The facts about a tool, which are its kind, and which input fields name its object. */
 interface Tool {
   kind: ToolKind;
   /** Input fields that may name the file read or edited; the first one present is used. */
@@ -77,7 +77,7 @@ export function describeToolBlocks(
   for (const block of results) block.toolResult = toToolResult(block, message, results.length === 1);
 }
 
-/** Whether the block calls a tool that counts searches, or may be the result of one. */
+/** True if the block calls a tool that counts searches, or may be the result of one. */
 export function mayCountSearches({ tool_name: name, block_type: type }: ApiBlock): boolean {
   if (!TOOL_USE_TYPES.has(type)) return true;
   return name !== null && Object.hasOwn(TOOLS, name) && TOOLS[name]?.countsSearches === true;
@@ -118,7 +118,7 @@ function toMcpServer(toolName: string): string | null {
   return end === -1 ? null : readText(toolName.slice('mcp__'.length, end));
 }
 
-/** These texts only classify a call: a cut is reported when the name is stored in a message's row. */
+/** These texts only classify a call. A cut is reported when the name is stored in a message's row. */
 function toText(value: JsonValue | undefined): string | null {
   const text = readText(value);
   return text === null ? null : cutCharacters(text, MAX_IDENTIFIER_LENGTH);
@@ -159,8 +159,8 @@ function toSubagentId(toolUseResult: JsonValue | undefined): string | null {
 const MAX_SEARCHES_PER_CALL = 1000;
 
 /**
- * The number of searches behind a WebSearch tool use, which makes an API call that the transcript does not show: the
- * count in its result, or for older versions without one, the number of searches that the results name.
+ * The number of searches behind a WebSearch tool use, which makes an API call that the transcript does not show. It is
+ * the count in its result, or for older versions without one, the number of searches that the results name.
  */
 function toSearchCount(toolUseResult: JsonValue | undefined): number {
   const result = readObject(toolUseResult);

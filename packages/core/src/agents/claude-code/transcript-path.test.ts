@@ -24,7 +24,7 @@ describe('readClaudeCodePath', () => {
     [`p\\${session}\\subagents\\agent-a5bdbc1.jsonl.zst`, 'a5bdbc1'],
     [`${session}/subagents/workflows/wf_1/agent-7.jsonl`, '7'],
     [`${session}/subagents/workflows/wf_1/journal.jsonl`, 'wf_1/journal'],
-  ])('links a sub-agent to the session whose folder it lies in: %s', (path, agentId) => {
+  ])('links a sub-agent to the session whose folder it is in: %s', (path, agentId) => {
     expect(readClaudeCodePath(path)).toMatchObject({
       sessionId: `${session}:${agentId}`,
       isSubagent: true,

@@ -1,6 +1,6 @@
 import type { UnreadType, UnreadTypes } from '../unread-lines.ts';
 
-/** Fields of every line, which the reader knows: ids, times, and paths and names that may look like a text. */
+/** Fields of every line, which the reader knows, such as ids, times, and paths and names that may look like a text. */
 export const ENVELOPE: ReadonlySet<string> = new Set([
   ...['type', 'uuid', 'parentUuid', 'sessionId', 'session_id', 'timestamp', 'version', 'userType', 'entrypoint'],
   ...['cwd', 'gitBranch', 'teamName', 'slug', 'agentId', 'toolUseID', 'parentToolUseID', 'logicalParentUuid'],
@@ -22,9 +22,9 @@ const STATE = 'what the program shows while it works';
 const TASK = 'progress of a background task, whose result comes as a message';
 
 /**
- * Lines of session files that are no messages, with what is read of some of them: titles, totals, the usage of
- * sub-agents, pull requests. All types that the transcript writer of Claude Code 2.1.332 has a rule for, and those of
- * older versions.
+ * Lines of session files that are no messages, with the parts that are read of some (titles, totals, the usage of
+ * sub-agents, pull requests). All types that the transcript writer of Claude Code 2.1.332 has a rule for, and the types
+ * of older versions.
  */
 const SESSION_TYPES = toTypes({
   'agent-color': [SETTING],
@@ -113,7 +113,7 @@ const PROGRESS_TYPES = toTypes({
   'progress/waiting_for_task': [STATE, 'data.taskDescription'],
 });
 
-/** Attachments. Few are messages: the others are the program's own words, files, and what other lines repeat. */
+/** Attachments. Few are messages. The others are the program's own words, files, and what other lines repeat. */
 const ATTACHMENT_TYPES = toTypes({
   'attachment/none': ['an attachment without a type'],
   ...toAttachments(
@@ -219,12 +219,12 @@ const STREAM_TYPES = toTypes({
   'system/worker_shutting_down': [STATE],
 });
 
-/** What Claude Code writes and recount does not read, or reads only in part. */
+/** Content that Claude Code writes and recount does not read, or reads only in part. */
 export const UNREAD_TYPES: UnreadTypes = { ...SESSION_TYPES, ...PROGRESS_TYPES, ...ATTACHMENT_TYPES, ...STREAM_TYPES };
 
 /**
- * System lines that are messages, by their content: all that Claude Code 2.1.332 writes into session files, and those
- * of older versions.
+ * System lines that are messages, by their content, which are all that Claude Code 2.1.332 writes into session files,
+ * and the contents of older versions.
  */
 export const KNOWN_SUBTYPES: ReadonlySet<string> = new Set([
   ...['agents_killed', 'api_error', 'api_refusal', 'api_retry', 'away_summary', 'bridge_state', 'bridge_status'],

@@ -21,7 +21,7 @@ const TASK = [
   say(3, 'text', 'I will look'),
   { ts: START + 4000, type: 'ask', ask: 'tool', text: JSON.stringify({ tool: 'readFile', path: 'a.md' }) },
   say(5, 'checkpoint_created', ''),
-  // Roo Code: with OpenAI's protocol, input includes the cache.
+  // Roo Code. With OpenAI's protocol, input includes the cache.
   request(6, { tokensIn: 100, tokensOut: 5, cacheWrites: 0, cacheReads: 60, cost: 0, apiProtocol: 'openai' }),
   request(7, {}),
   say(8, 'completion_result', 'Done'),
@@ -68,7 +68,7 @@ it('counts tokens of Roo Code with the cache, as both protocols have them since 
   const task = [
     say(0, 'text', 'Find the heron'),
     request(1, { ...anthropic, tokensIn: 100 }),
-    // An older version: without the cache, it is smaller than that.
+    // An older version. Without the cache, it is smaller than that.
     request(2, { ...anthropic, tokensIn: 4 }),
   ];
   const read = await readTranscript(JSON.stringify(task), folder('rooveterinaryinc.roo-cline'));
@@ -181,7 +181,7 @@ const session = (sessionId: string, messages: object[], more: Record<string, unk
 const place = (root: string, name = root) => `/h/.cline/data/sessions/${root}/${name}.messages.json`;
 
 describe('Cline 3', () => {
-  it('reads a session: prompts, calls with results, what each request used, and the folder', async () => {
+  it('reads a session with prompts, calls with results, what each request used, and the folder', async () => {
     const content = [{ query: 'ls nest', result: 'egg', success: false }];
     const text = session(
       '1769_a',
@@ -236,7 +236,7 @@ describe('Cline 3', () => {
     ]);
   });
 
-  it('reads sub-agents and teammates as sessions of their own, with or without an origin', async () => {
+  it('reads sub-agents and teammates as separate sessions, with or without an origin', async () => {
     const messages = [message(0, 'user', [{ type: 'text', text: 'Look' }]), message(1, 'assistant', [], used(10, 5))];
     const origin = { source: 'cli', mode: 'subagent', parentThreadId: '1769_a', subagent: 'agent_1' };
     const child = { agent: 'subagent', taskType: 'subagent_task', origin };

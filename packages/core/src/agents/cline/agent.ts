@@ -21,7 +21,7 @@ const EDITORS = [
     'Positron',
   ],
 ];
-/** Where the same editors keep data on a machine that they are connected to. */
+/** The folders where the same editors keep data on a machine that they are connected to. */
 const SERVERS = ['.vscode-server', '.vscode-server-insiders', '.vscodium-server', '.cursor-server', '.windsurf-server'];
 
 const toPlaces = (extension: string): SessionPlace[] => {
@@ -121,7 +121,7 @@ const clineTasks = toAgent('cline', 'Cline', 'saoudrizwan.claude-dev', 0.7);
 
 /**
  * Cline: `<id>.messages.json` of a session since version 3, `ui_messages.json` of a task before; it rewrites both as a
- * whole. If only the content of a task is known, Cline is assumed.
+ * whole. For the content of a task alone, Cline is assumed.
  */
 export const cline: Agent = {
   ...clineTasks,

@@ -3,7 +3,7 @@ import { readObject, readText } from '../../records/fields.ts';
 import { parseJsonText } from '../reader-kit.ts';
 
 const DATA_URL = /^data:([^;,]*);base64,/;
-/** What Cline appends to a result if the task changed files. */
+/** Text that Cline appends to a result if the task changed files. */
 const CHANGES_FLAG = /HAS_CHANGES$/;
 
 /** Images of an entry, each a data URL or a path, as blocks of the Anthropic API. */
@@ -18,8 +18,8 @@ export function toImages(images: JsonValue | undefined): JsonObject[] {
 }
 
 /**
- * What the model said: a text, or `{"question":"…","options":["…"]}` of a question, with `response` for a plan and
- * `suggest:[{"answer":"…"}]` in Roo Code. The choices follow the question as a list.
+ * The model's words, which are a text, or `{"question":"…","options":["…"]}` of a question, with `response` for a plan
+ * and `suggest:[{"answer":"…"}]` in Roo Code. The choices follow the question as a list.
  */
 export function toSaid(text: string): JsonObject[] {
   const fields = text.startsWith('{') ? readObject(parseJsonText(text)) : undefined;

@@ -21,8 +21,8 @@ interface ClineTaskState {
 }
 
 /**
- * Reads `ui_messages.json` of a task of Cline, Roo Code or Kilo Code: what the panel shows, with tokens and cost of
- * each request. What a request answered follows it; calls have no ids, and results follow their call.
+ * Reads `ui_messages.json` of a task of Cline, Roo Code or Kilo Code, which the panel shows, with tokens and cost of
+ * each request. The answer of a request follows it; calls have no ids, and results follow their call.
  */
 export function createClineReader(
   context: ReaderContext,
@@ -52,7 +52,7 @@ class ClineReader implements Reader {
     const text = readText(line.text) ?? '';
     this.state.model = this.#kit.toId(readObject(line.modelInfo)?.modelId) ?? this.state.model;
     const name = isAsk ? `ask/${type}` : type;
-    // Entries are updated in place: what is partial when the file is read was cut off there.
+    // Entries are updated in place, so entries that are partial when the file is read were cut off there.
     const isCut = toFlag(line.partial) === true && !SAID.has(type) && type !== 'reasoning';
     const isRepeated = isAsk && type === 'completion_result';
     if (isCut) return { type, timestampMs, records: [] };
@@ -64,7 +64,7 @@ class ClineReader implements Reader {
     return `cline/${this.#context.sessionId ?? ''}/${timestampMs ?? ''}`;
   }
 
-  /** A request's own counts, or those of requests that the entry sums up. */
+  /** A request's own counts, or the counts of requests that the entry sums up. */
   #toUsage(request: RequestUsage, { timestampMs }: Base, isSubagent = false): TranscriptRecord[] {
     const { usage, responseId, reportedCostUsd } = request;
     if (usage === undefined) return [];
@@ -130,7 +130,7 @@ class ClineReader implements Reader {
     ];
   }
 
-  /** `tool`: the name under which results find the call. */
+  /** `tool` is the name under which results find the call. */
   #toCall(
     call: { name: string; input: JsonValue; mcpServer?: string | null },
     base: Base,
@@ -174,7 +174,7 @@ class ClineReader implements Reader {
     return this.#kit.toPromptRecords(content, base, `${this.#context.sessionId ?? ''}/${base.timestampMs ?? ''}`);
   }
 
-  /** A summary that replaces what was said before. Its cost, without tokens, is in no figure. */
+  /** A summary that replaces earlier messages. Its cost, without tokens, is in no figure. */
   #readCondensed(line: JsonObject, text: string, base: Base): TranscriptRecord[] {
     const facts = readObject(line.contextCondense ?? line.contextTruncation) ?? readObject(parseJsonText(text)) ?? {};
     if (facts.status !== undefined && facts.status !== 'completed') return [];
@@ -189,7 +189,7 @@ class ClineReader implements Reader {
     return [this.#kit.toEvent({ kind: 'compaction', name: null, details }, null, base.timestampMs), ...summary];
   }
 
-  /** What the sub-agents of a batch answered, once they have. */
+  /** The answers of a batch's sub-agents, once they exist. */
   #readSubagents(text: string, base: Base): TranscriptRecord[] {
     const { status, items } = readObject(parseJsonText(text)) ?? {};
     if (status === 'running') return [];
@@ -217,7 +217,7 @@ class ClineReader implements Reader {
         return this.#readRequest(text, base);
       case 'api_req_finished':
         return this.#readRequestEnd(text, base);
-      // Sums of requests whose entries were removed when a checkpoint was restored, and of those of sub-agents.
+      // Sums of requests whose entries were removed when a checkpoint was restored, and of sub-agents' requests.
       case 'deleted_api_reqs':
       case 'subagent_usage':
         return this.#readUsed(type, text, base);

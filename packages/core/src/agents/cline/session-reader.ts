@@ -30,7 +30,7 @@ const METRICS: ReadonlySet<string> = new Set([
 
 /** In the system prompt: `4. Working Directory: /home/ada/app`. */
 const FOLDER = /^\s*(?:\d+\.\s*)?(?:Current )?Working Directory:\s*(\S.*)$/im;
-/** What the runtime writes around a prompt, and into it. */
+/** Text that the runtime writes around a prompt, and into it. */
 const WRAPPER = /<\/?user_(?:input|command)\b[^>]*>/g;
 const NOTICE = /<mode_notice>[\s\S]*?<\/mode_notice>\s*/g;
 /** Ids that Cline itself gives the answers of its requests; imported ones get others. */
@@ -40,7 +40,7 @@ interface ClineSessionState {
   isSubagent: boolean;
   agentId: string | null;
   version: string | null;
-  /** Whether the session was imported from another agent. */
+  /** True if the session was imported from another agent. */
   isImport: boolean;
 }
 
@@ -125,7 +125,7 @@ class ClineSessionReader implements Reader {
     const provider = this.#kit.toId(readObject(message.modelInfo)?.provider);
     const model = toSoldModel(this.#kit.toId(readObject(message.modelInfo)?.id), provider);
     const metrics = this.#kit.toUsagePart(message, 'metrics');
-    // What another agent used is in its own transcripts.
+    // The usage of another agent is in its own transcripts.
     const isCounted = !this.state.isImport || OWN_ID.test(known.uuid ?? '');
     if (isCounted) reportUnknownCounts(metrics, METRICS, this.#context);
     const usage = metrics && isCounted ? readMetrics(metrics, this.#kit) : undefined;
@@ -256,7 +256,7 @@ function toApiElement(element: JsonObject): JsonObject {
 }
 
 /**
- * A result's content: a text, blocks, or one object for each part of the call, such as
+ * A result's content, as a text, blocks, or one object for each part of the call, such as
  * `{"query":"ls","result":"…","success":true}`.
  */
 function toResultSource({ tool_use_id: id = null, content = null, is_error: isError }: JsonObject) {

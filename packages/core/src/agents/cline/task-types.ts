@@ -23,10 +23,10 @@ export const SAID: ReadonlySet<string> = new Set(
   summarize_task`.split(/\s+/),
 );
 
-/** Types of entries in which the extension reports a failure of a request. */
+/** Types of entries that report the failure of a request. */
 export const FAILURES: ReadonlySet<string> = new Set(['error', 'api_req_failed']);
 
-/** Types of entries in which it announces another try. */
+/** Types of entries that announce another try. */
 export const RETRIES: ReadonlySet<string> = new Set(['error_retry', 'api_req_retry_delayed', 'api_req_retried']);
 
 /** Other types of entries whose text the extension wrote. */

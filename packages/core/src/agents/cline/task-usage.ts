@@ -3,7 +3,7 @@ import { readText } from '../../records/fields.ts';
 import type { Usage } from '../../records/usage.ts';
 import { type ReaderKit, toReportedCost, toUsageIfAny } from '../reader-kit.ts';
 
-/** What a request used, as the response fields of records. */
+/** The usage of a request, as the response fields of records. */
 export interface RequestUsage {
   responseId: string;
   usage: Usage | undefined;
@@ -12,7 +12,7 @@ export interface RequestUsage {
 
 /**
  * `{"request":"…","tokensIn":10,"tokensOut":20,"cacheWrites":0,"cacheReads":0,"cost":0.01}`, completed when the request
- * ends. Entries with an `apiProtocol` are Roo Code's and Kilo Code's: with OpenAI's protocol, and since 31 October 2025
+ * ends. Entries with an `apiProtocol` are Roo Code's and Kilo Code's. With OpenAI's protocol, and since 31 October 2025
  * with Anthropic's too, `tokensIn` includes the cache. Without the cache it was never as large as the cache.
  * https://github.com/RooCodeInc/Roo-Code src/shared/cost.ts
  */

@@ -12,7 +12,7 @@ const EXEC_TYPES = new Set<unknown>([
   ...['item.started', 'item.updated', 'item.completed'],
 ]);
 
-/** OpenAI Codex: rollouts below `~/.codex/sessions`, and the output of `codex exec --json`. */
+/** OpenAI Codex, with rollouts below `~/.codex/sessions`, and the output of `codex exec --json`. */
 export const codex: Agent = {
   id: 'codex',
   label: 'Codex',

@@ -14,7 +14,7 @@ const CALL_EVENTS: ReadonlySet<string> = new Set([
   'dynamic_tool_call_response',
 ]);
 
-/** Takes in an item that may be a call. `callIds` are those of the latest calls. */
+/** Takes in an item that may be a call. `callIds` belong to the latest calls. */
 export function observeCall(callIds: Set<string>, item: JsonObject): void {
   const callId = readText(item.call_id);
   if (callId === null) return;
@@ -23,7 +23,7 @@ export function observeCall(callIds: Set<string>, item: JsonObject): void {
   if (callIds.size > MAX_CALL_IDS && oldest !== undefined) callIds.delete(oldest);
 }
 
-/** Reports an event about a call that is no item: its content is nowhere else. */
+/** Reports an event about a call that is no item, because its content is nowhere else. */
 export function observeCallEvent(
   callIds: ReadonlySet<string>,
   event: JsonObject,
@@ -32,6 +32,6 @@ export function observeCallEvent(
 ): void {
   const callId = readText(event.call_id);
   if (callId === null || !CALL_EVENTS.has(type) || callIds.has(cutCharacters(callId, MAX_TYPE_LENGTH))) return;
-  // A message of its own repeats what a person ran.
+  // A separate message repeats a person's command.
   if (event.source !== 'user_shell') reportUnreadContent(`event_msg/${type} without an item`, event, context);
 }

@@ -74,7 +74,7 @@ export function toItemError(item: JsonObject, output: string): string | null {
   return status === 'failed' || status === 'declined' ? output || status : null;
 }
 
-/** E.g. `2/5 Run the tests`: how many steps of a plan are done, and the next one. */
+/** E.g. `2/5 Run the tests`, the number of completed steps of a plan, and the next one. */
 export function toPlanText(items: JsonValue | undefined): string {
   const steps = (Array.isArray(items) ? items : []).map((step) => readObject(step));
   const next = steps.find((step) => step?.completed !== true);

@@ -146,7 +146,7 @@ class ExecReader implements Reader {
     }
   }
 
-  /** A total of the thread that falls is none: the stream does not say what its figures are. */
+  /** A total of the thread that falls does not count. The stream does not say what its figures are. */
   #observeTotal({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens }: Usage): void {
     const input = inputTokens + cacheReadTokens + cacheWriteTokens;
     compareTotal('Input tokens of the thread', input, Math.max(input, this.state.totals.input), this.#context);

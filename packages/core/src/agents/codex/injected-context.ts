@@ -1,8 +1,8 @@
 /**
- * Texts that Codex, its apps and its plugins write in the user's name. What remains of a user item is what a person
- * typed. Sources: the fragments with role `user` in openai/codex, codex-rs/core/src/context, and the strings of the
- * program up to 0.171.0; the headings of the app and the editor extension as public readers of rollouts list them
- * (seen up to November 2026).
+ * Texts that Codex, its apps and its plugins write in the user's name. The rest of a user item is what a person typed.
+ * The sources are the fragments with role `user` in openai/codex, codex-rs/core/src/context, and the strings of the
+ * program up to 0.171.0; the headings of the app and the editor extension as public readers of rollouts list them (seen
+ * up to November 2026).
  */
 
 /** Tags around a whole text, or around its beginning. */
@@ -23,7 +23,7 @@ export const CONTEXT_TAGS: ReadonlySet<string> = new Set([
   'warning',
   // codex-rs/core/src/context/recommended_plugins_instructions.rs, from 0.144 on
   'recommended_plugins',
-  // codex-rs/core/templates/review: the outcome of a review
+  // codex-rs/core/templates/review, for the outcome of a review
   'user_action',
   // Fragments that most versions send as the developer's
   'agent_message_board_notification',
@@ -59,17 +59,17 @@ export const CONTEXT_TAGS: ReadonlySet<string> = new Set([
   'startup_context',
   'token_budget',
   'user_verification_notice',
-  // The apps: other threads, automations, the state of the window
+  // The apps, for other threads, automations, the state of the window
   'app-context',
   'codex_delegation',
   'heartbeat',
   'in-app-browser-context',
 ]);
 
-/** `<external_KEY>`: what a client adds to a turn (codex-rs/core/src/context/fragments.rs). */
+/** `<external_KEY>` is text that a client adds to a turn (codex-rs/core/src/context/fragments.rs). */
 export const CONTEXT_TAG_PREFIX = 'external_';
 
-/** Beginnings of texts without a tag of their own; `end` closes the added part, or else the whole text is added. */
+/** Beginnings of texts without a separate tag; `end` closes the added part, or else the whole text is added. */
 export const CONTEXT_BEGINNINGS: readonly { start: string; end?: string }[] = [
   { start: '# AGENTS.md instructions', end: '</INSTRUCTIONS>' },
   // Warnings of old versions, see LegacyModelMismatchWarning and its neighbours in codex-rs/core/src/context
@@ -109,7 +109,8 @@ export const CONTEXT_HEADINGS: readonly string[] = [
 ];
 
 /**
- * The heading of the request behind them (`USER_MESSAGE_BEGIN` in codex-rs/protocol/src/protocol.rs; without `for
- * Codex` from September 2026 on). The app takes the last one: text that it quotes before the request may contain it.
+ * The heading of the request behind them (`USER_MESSAGE_BEGIN` in codex-rs/protocol/src/protocol.rs; without
+ * `for Codex` from September 2026 on). The app takes the last one, because text that it quotes before the request may
+ * contain it.
  */
 export const REQUEST_HEADING = /^## My request(?: for Codex)?:[ \t]*/gm;

@@ -18,7 +18,7 @@ import { describeToolResult, describeToolUse, readToolOutput, toToolInput, toToo
 
 /** An item of the conversation in the terms that other agents use. */
 export interface RolloutItem {
-  /** `output`: the result of a tool call. */
+  /** `output` is the result of a tool call. */
   role: Exclude<MessageType, 'summary'> | 'output';
   blocks: BlockContent[];
 }
@@ -28,7 +28,7 @@ export interface ItemContext extends InlineContext {
   /** Called for a part of a type that no rule reads. */
   onUnknownBlock: (type: string) => void;
   timestampMs: number | undefined;
-  /** Name for a call without an id: the same in every copy of it. */
+  /** Name for a call without an id, the same in every copy of it. */
   toCallId(content: string): string;
 }
 
@@ -108,7 +108,7 @@ function toText(text: string, context: ItemContext): BlockContent {
 
 const DATA_URL = /^data:([\w.+/-]{1,100});base64,/;
 
-/** Media are never stored in rows: their bytes are in the raw object at the block's line. */
+/** Media are never stored in rows. Their bytes are in the raw object at the block's line. */
 function toMedia(part: JsonObject, blockType: string): BlockContent {
   const url = readText(part.image_url) ?? readText(part.audio_url) ?? readText(readObject(part.image_url)?.url) ?? '';
   const [prefix, mediaType] = DATA_URL.exec(url) ?? [];

@@ -6,7 +6,7 @@ const REQUEST = '## My request for Codex:';
 const read = (...texts: string[]) => toTypedText(texts.map((text) => ({ type: 'input_text', text })));
 
 describe('what a person typed in a user item', () => {
-  it('is nothing if all of it was added', () => {
+  it('is nothing if everything was added', () => {
     expect(
       read(
         '<recommended_plugins>\nHere is a list.\n\n- Heron (heron@curated)\n</recommended_plugins>',
@@ -55,7 +55,7 @@ describe('what a person typed in a user item', () => {
     expect(read(`# Files mentioned by the user:\n\n## a.md: /a.md\n\n${REQUEST}\n`)).toBe('');
   });
 
-  it('is what was said or answered inside tags', () => {
+  it('is the words or answers inside tags', () => {
     const spoken =
       '<realtime_delegation>\n  <input>Find a &lt; b</input>\n  <transcript_delta>user: hm</transcript_delta>\n</realtime_delegation>';
     expect(read(spoken)).toBe('Find a < b');
@@ -84,7 +84,7 @@ describe('what a person typed in a user item', () => {
     }
   });
 
-  it('is told by the kinds of its parts, if the item states them', () => {
+  it('is identified by the kinds of its parts, if the item states them', () => {
     const content = ['A plugin says hello', 'Find the heron'].map((text) => ({ type: 'input_text', text }));
     expect(toTypedText(content, ['plugins.novelty', 'user.text'])).toBe('Find the heron');
     expect(toTypedText(content, ['plugins.novelty', 'hooks.additional_context'])).toBeUndefined();

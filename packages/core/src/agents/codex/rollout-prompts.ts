@@ -12,29 +12,31 @@ import {
 const MAX_PROMPT_CHARACTERS = 1000;
 
 const OPENING_TAG = /^<(permissions instructions|[A-Za-z][\w-]*)(?:\s[^>]*)?>/;
-/** `<image name=[Image #1]>` and `</image>` stand around a picture, each in a part of its own. */
+/** `<image name=[Image #1]>` and `</image>` surround a picture, each in a separate part. */
 const MEDIA_TAG = /^<\/?(?:image|audio)(?: name=[^>\n]*)?>[ \t]*(?=\n|<|$)/;
-/** `<realtime_delegation><input>…</input>…`: what a person said, see codex-rs/core/src/context/realtime_delegation.rs. */
+/**
+ * `<realtime_delegation><input>…</input>…` is a person's words, see codex-rs/core/src/context/realtime_delegation.rs.
+ */
 const SPOKEN = /^<realtime_delegation>[\s\S]*?<input>([\s\S]*?)<\/input>/;
 const SPOKEN_TAIL = /^<realtime_delegation>\s*<source>transcript_tail_flush<\/source>/;
-/** `[{"question":"…","answer":"…"}]`: answers to questions that the agent did not wait for. */
+/** `[{"question":"…","answer":"…"}]` are answers to questions that the agent did not wait for. */
 const ANSWERS = /^<send_user_message_question_reply>([\s\S]*)<\/send_user_message_question_reply>$/;
-/** What a person wrote beside a line of a diff or an element of a page. */
+/** A person's words beside a line of a diff or an element of a page. */
 const COMMENT = /^Comment:[ \t]*\n?((?:(?!\n\s*\n|\n#)[\s\S])*)/gm;
 const HEADING_LINE = /^#{1,2} [^\n]{1,80}:[ \t]*(?:\n|$)/;
 
-/** What a text says besides what was added to it. */
+/** The rest of a text besides the additions. */
 interface TypedPart {
   text: string;
   /** The text has a heading for the request. */
   isRequest: boolean;
-  /** The text begins like one that was added, but has no heading for a request: it may be a person's. */
+  /** The text begins like one that was added, but has no heading for a request. It may be a person's. */
   isDoubtful: boolean;
 }
 
 /**
- * What a person typed in a user item, cut to 1,000 characters and `...`; undefined if nobody typed it, empty if a
- * request has no words. `kinds` says of each part what wrote it (`content_item_kinds`, from 0.155 on).
+ * A person's words in a user item, cut to 1,000 characters and `...`; undefined if no person typed it, empty if a
+ * request has no words. `kinds` says what wrote each part (`content_item_kinds`, from 0.155 on).
  */
 export function toTypedText(content: JsonValue | undefined, kinds?: JsonValue): string | undefined {
   const parts = typeof content === 'string' ? [content] : Array.isArray(content) ? content : [];
@@ -87,7 +89,7 @@ function stripAdded(whole: string): string {
   }
 }
 
-/** How long the added text at the beginning is; 0 if there is none. */
+/** The length of the added text at the beginning; 0 if there is none. */
 function measureAdded(text: string): number {
   const media = MEDIA_TAG.exec(text);
   if (media !== null) return media[0].length;

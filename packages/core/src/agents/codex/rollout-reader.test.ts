@@ -116,7 +116,7 @@ describe('a rollout', () => {
     expect(await sum(...turn, count(null, toCounts(9, 1)), count(null, toCounts(9, 1)))).toEqual([9, 1]);
     expect(await sum(...turn, count(toCounts(9, 1), null), count(toCounts(20, 3), null))).toEqual([20, 3]);
     expect(await sum(...turn, event('token_count', { info: null }))).toEqual([0, 0]);
-    // Codex declared the context full: that is not usage.
+    // Codex declared the context full. That is not usage.
     const full = { ...toCounts(0, 0), total_tokens: 1000 };
     expect(await sum(...turn, count(toCounts(9, 1), toCounts(9, 1)), count(full, full))).toEqual([9, 1]);
   });
@@ -275,7 +275,7 @@ describe('the tier of a response', () => {
   const used = (input: number, fields: JsonObject = {}): JsonObject =>
     event('token_count', { info: { last_token_usage: toCounts(input, 1) }, ...fields });
 
-  it('is the one that was stated last, by whichever line', async () => {
+  it('is the last stated one, by whichever line', async () => {
     for (const fast of [
       settings({ service_tier: 'priority' }),
       context({ service_tier: 'priority' }),
@@ -353,7 +353,7 @@ describe('what a rollout holds besides', () => {
     expect(notices.map(({ error }) => error)).toEqual(['Unknown type of content block: novelty']);
   });
 
-  it('is silent if it is known, unless it holds what is not expected', async () => {
+  it('is silent for a known type, unless it holds unexpected content', async () => {
     const mirror = event('agent_message', { message: 'I have looked for the heron' });
     expect(await noticesOf(mirror, event('token_count', { info: null, rate_limits: null }))).toEqual([]);
     expect(await noticesOf(event('agent_message', { message: 'x', usage: { output_tokens: 3 } }))).toEqual([
@@ -374,7 +374,7 @@ describe('what a rollout holds besides', () => {
     ]);
   });
 
-  it('is a message if it stands nowhere else', async () => {
+  it('is a message if it is nowhere else', async () => {
     const error = { message: 'You have hit your limit', codex_error_info: 'usage_limit_exceeded' };
     const { messages, contentBlocks, events, notices } = await parse(
       meta(),

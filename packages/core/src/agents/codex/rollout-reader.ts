@@ -30,7 +30,7 @@ import { UNREAD_TYPES } from './unread-types.ts';
 
 /** Characters of a prompt that go into the names of the responses after it. */
 const MAX_HISTORY_CHARACTERS = 256;
-/** Characters of an error that tell it from another one. */
+/** Characters of an error that identify it. */
 const MAX_ERROR_CHARACTERS = 512;
 /** Usage is written when a response has completed. */
 const COMPLETED = 'completed';
@@ -46,7 +46,9 @@ interface RolloutReaderState {
   context: TurnContext;
 }
 
-/** Reads rollouts, the files in which Codex keeps its threads: https://github.com/openai/codex, codex-rs/protocol. */
+/**
+ * Reads rollouts, the files that Codex keeps its threads in. See https://github.com/openai/codex, codex-rs/protocol.
+ */
 export function createRolloutReader(context: ReaderContext, state = createState()): Reader {
   return new RolloutReader(context, state);
 }
@@ -275,7 +277,7 @@ class RolloutReader implements Reader {
     this.state.lastError = null;
   }
 
-  /** `subtype`: whether the turn failed (`error`) or goes on (`stream_error`). */
+  /** `subtype`says if the turn failed (`error`) or continues (`stream_error`). */
   #readError(subtype: 'error' | 'stream_error', value: JsonValue | undefined): TranscriptRecord[] {
     const error = readObject(value);
     if (error === undefined) return [];
@@ -292,7 +294,7 @@ class RolloutReader implements Reader {
     return [event, message];
   }
 
-  /** A part of what was said in a conversation by voice. */
+  /** A part of the words in a conversation by voice. */
   #readSpoken({ role, text }: JsonObject): TranscriptRecord[] {
     const message = this.#toMessage(
       role === 'assistant' ? 'assistant' : 'user',
@@ -318,7 +320,7 @@ class RolloutReader implements Reader {
       case 'turn_complete':
         return this.#readError('error', payload.error);
       case 'thread_settings_applied':
-        // All settings as they are from now on: those without a tier have the standard one.
+        // All settings as they are from now on. Settings without a tier have the standard one.
         return this.#readSettings({ service_tier: null, ...readObject(payload.thread_settings) });
       case 'session_configured':
         return this.#readSettings({ service_tier: null, ...payload });

@@ -5,7 +5,7 @@ export interface ResponseState {
   count: number;
   /** Group of the items whose usage has not come yet. */
   open: string | null;
-  /** Whether a tool has answered one of them: further items then belong to another response. */
+  /** True if a tool has answered one of them. Further items then belong to another response. */
   isAnswered: boolean;
   /** Group of items whose usage never came. */
   abandoned: string | null;

@@ -53,7 +53,7 @@ const FAILURES = [
   'tool call error',
 ];
 
-/** The tool's full name: tools of MCP servers and apps have a namespace, e.g. `mcp__deepwiki` and `ask_question`. */
+/** The tool's full name. Tools of MCP servers and apps have a namespace, e.g. `mcp__deepwiki` and `ask_question`. */
 export function toToolName({ name, namespace }: JsonObject): string {
   const space = readText(namespace);
   const own = readText(name) ?? 'unknown';
@@ -103,7 +103,7 @@ function toText(value: JsonValue | undefined): string | null {
 
 /** A tool's output as the model sees it, with facts about the call. */
 export interface ToolOutput {
-  /** A text, or an array in which not every element need be a content part. */
+  /** A text, or an array where not every element must be a content part. */
   content: JsonValue;
   isError: boolean;
   isDenied: boolean;
@@ -112,7 +112,8 @@ export interface ToolOutput {
 }
 
 /**
- * Reads an output: a text, parts, `{content, success}`, or, in old versions, JSON text that wraps the program's output.
+ * Reads an output, which is a text, parts, `{content, success}`, or, in old versions, JSON text that wraps the
+ * program's output.
  */
 export function readToolOutput(value: JsonValue | undefined): ToolOutput {
   const parsed = toToolInput(value);

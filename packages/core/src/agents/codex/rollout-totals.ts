@@ -40,7 +40,7 @@ export function interruptTotal(check: TotalCheck): void {
   check.stated = null;
 }
 
-/** `name` says of which lines the total is: `thread`. */
+/** `name` names the lines of the total, as in `thread`. */
 export function compareTotals(
   check: TotalCheck,
   last: CodexTokens | null,

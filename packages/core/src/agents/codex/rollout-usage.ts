@@ -6,21 +6,21 @@ import { MAX_TOKENS_PER_FIELD, type Usage } from '../../records/usage.ts';
 import { createTotalCheck, interruptTotal, observeCounted, observeTotal, type TotalCheck } from './rollout-totals.ts';
 import { type CodexTokens, isNothing, isPositive, isSame, listUnknownCounts, subtract, toText } from './tokens.ts';
 
-/** Responses of one turn that are told apart; in longer turns the first ones are forgotten. */
+/** Responses of one turn that are distinguished; in longer turns the first ones are forgotten. */
 const MAX_RESPONSES_PER_TURN = 10_000;
 
-/** What is known about the responses of a turn that have the same tokens; nearly always a single one. */
+/** Facts about the responses of a turn that have the same tokens; nearly always a single one. */
 interface SameTokens {
   /** Ids of those with a `token_usage_record`. */
   recordIds: string[];
-  /** The thread's total after each of those with a `token_count`. */
+  /** The thread's total after each response with a `token_count`. */
   totals: string[];
 }
 
 export interface UsageState {
   /** The thread's total as of the last `token_count`; null before the first. */
   total: CodexTokens | null;
-  /** Whether nothing since then may have reset the total. */
+  /** True if nothing since then may have reset the total. */
   isContinuous: boolean;
   hasRecords: boolean;
   /** Tokens in the context at the last response. */
@@ -32,11 +32,11 @@ export interface UsageState {
   openRecord: string | null;
   /** Hash of the thread's history, used to name its responses if turns have no ids. */
   chain: string;
-  /** Whether `chain` covers more than the thread's id. */
+  /** True if `chain` covers more than the thread's id. */
   hasHistory: boolean;
-  /** The totals of `token_count` lines, and those of the thread's own records. */
+  /** The totals of `token_count` linesand of the thread's own records. */
   checks: { counts: TotalCheck; records: TotalCheck };
-  /** The thread's total as of its own last record. */
+  /** The thread's total as of its last record. */
   recordTotal: CodexTokens | null;
 }
 
@@ -56,14 +56,14 @@ export function createUsageState(): UsageState {
   };
 }
 
-/** The thread's total may start again: after a resume, a compaction or a roll-back. */
+/** The thread's total may start again after a resume, a compaction or a roll-back. */
 export function interruptTotals(state: UsageState): void {
   state.isContinuous = false;
   interruptTotal(state.checks.counts);
   interruptTotal(state.checks.records);
 }
 
-/** What a line says about a response. */
+/** The facts of a line about a response. */
 export interface CodexResponse {
   /** The same in every copy of the thread's history; different for every other response. */
   name: string;
@@ -84,15 +84,15 @@ export function observeHistory(state: UsageState, text: string): void {
 }
 
 /**
- * Sets the thread that the history belongs to: the last one named before the history begins, because forks name
- * themselves first.
+ * Sets the thread that the history belongs to, which is the last one named before the history begins, because forks
+ * name themselves first.
  */
 export function observeRoot(state: UsageState, threadId: string): void {
   if (!state.hasHistory) state.chain = createHash('sha256').update(threadId).digest('hex').slice(0, 32);
 }
 
 /**
- * The responses that a `token_count` reports: none if it repeats an earlier one; two if the thread's total grew by more
+ * The responses that a `token_count` reports. None if it repeats an earlier one; two if the thread's total grew by more
  * than the last response, because another was interrupted before it was counted.
  */
 export function readTokenCount(
@@ -140,8 +140,7 @@ export function readTokenCount(
 }
 
 /**
- * The response in a `token_usage_record`, whether a line of its own or inside `compacted`; undefined if it has no
- * usage.
+ * The response in a `token_usage_record`, either a separate line or inside `compacted`; undefined if it has no usage.
  */
 export function readUsageRecord(
   state: UsageState,
@@ -175,7 +174,9 @@ export function readUsageRecord(
   return { name, providerId, usage: toUsage(tokens), isBelated: false };
 }
 
-/** `name`: undefined if a record has reported the response already. `isNew`: nothing has reported it so far. */
+/**
+ * `name` is undefined if a record has reported the response already. `isNew` means that nothing has reported it so far.
+ */
 function nameCount(
   state: UsageState,
   turnId: string | null,
@@ -212,7 +213,7 @@ function findSame(state: UsageState, turnId: string, tokens: CodexTokens): SameT
 }
 
 /**
- * E.g. `019ed50c-a0fa-7fc3-960f-b274cd3ba498/24098.2432.389.266`: turn ids are unique, and tokens grow within a turn.
+ * E.g. `019ed50c-a0fa-7fc3-960f-b274cd3ba498/24098.2432.389.266`. Turn ids are unique, and tokens grow within a turn.
  */
 function toName(turnId: string, tokens: CodexTokens, index: number): string {
   return `${turnId}/${toText(tokens)}${index === 0 ? '' : `#${index}`}`;

@@ -3,7 +3,7 @@ import { readObject } from '../../records/fields.ts';
 import type { SessionRecord } from '../../records/records.ts';
 import { toRepository } from '../../records/repository.ts';
 
-/** What a thread's own `session_meta` says about its session. */
+/** The facts of a thread's own `session_meta` about its session. */
 export function toSessionHeader(
   meta: JsonObject,
   identifier: (value: JsonValue | undefined) => string | null,

@@ -2,14 +2,14 @@ import type { JsonObject } from '../../lines/json.ts';
 import { isUniqueId, readObject, readText } from '../../records/fields.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 
-/** Lines copied when a thread is forked are all written at once, without turns of their own. */
+/** Lines copied when a thread is forked are all written together, without separate turns. */
 const MAX_COPYING_MS = 1000;
 
-/** Whose rollout it is, and how far it has been read. */
+/** The owner of the rollout, and how far it has been read. */
 export interface ThreadState {
   /** Id of the thread that the file belongs to; null before its first `session_meta`. */
   id: string | null;
-  /** When the thread began, from its id or else from the line. */
+  /** The start of the thread, from its id or else from the line. */
   createdMs: number | undefined;
   /** Time of the first line. */
   firstLineMs: number | undefined;
@@ -43,7 +43,7 @@ export function readParentThreadId(meta: JsonObject): string | null {
   return readText(spawn?.parent_thread_id) ?? (isSubagent ? readText(meta.parent_thread_id) : null);
 }
 
-/** Takes in a `session_meta`; returns whether it is that of the file's own thread. */
+/** Takes in a `session_meta`; returns true if it belongs to the file's own thread. */
 export function observeThread(state: ThreadState, meta: JsonObject, lineMs: number | undefined): boolean {
   const id = readText(meta.id);
   if (state.id !== null) {
@@ -69,8 +69,8 @@ export function observeTurn(state: ThreadState, turnId: string | null): boolean 
 }
 
 /**
- * Whether a line was copied from another thread's history when this one began. A turn older than the thread belongs to
- * another. If turns do not tell, the line number decides, or else its time: a copy either keeps the original's time or
+ * True if a line was copied from another thread's history when this one began. A turn older than the thread belongs to
+ * another. If turns do not tell, the line number decides, or else its time. A copy either keeps the original's time or
  * is written with all the others as the file begins.
  */
 export function isCopiedLine(state: ThreadState, lineMs: number | undefined, ordinal: number | undefined): boolean {
@@ -84,7 +84,7 @@ export function isCopiedLine(state: ThreadState, lineMs: number | undefined, ord
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** When a version 7 UUID was generated; undefined for any other id. */
+/** The time of generation of a version 7 UUID; undefined for any other id. */
 function toUuidTimeMs(id: string | null): number | undefined {
   return id !== null && UUID_V7.test(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : undefined;
 }

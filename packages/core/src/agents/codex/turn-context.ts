@@ -6,7 +6,7 @@ export interface TierState {
   serviceTier: string | null;
 }
 
-/** What lines say about the lines after them. */
+/** Facts in lines about the lines after them. */
 export interface TurnContext extends TierState {
   model: string | null;
   version: string | null;
@@ -52,7 +52,7 @@ export function observeSettings(
   return approvalPolicy;
 }
 
-/** Takes in the tier that an object states; one without the field says nothing. Returns whether the tier is known. */
+/** Takes in the tier that an object states; one without the field says nothing. Returns true for a known tier. */
 export function observeTier(
   turn: TierState,
   stated: JsonObject | undefined,

@@ -1,6 +1,6 @@
 import type { UnreadType, UnreadTypes } from '../unread-lines.ts';
 
-/** Repeats items; `mayHold`: the fields that do. */
+/** Repeats items; `mayHold` lists the fields that do. */
 const repeats = (...mayHold: string[]): UnreadType => ({ why: 'repeats response items', mayHold });
 /** Tells people who watch what the thread does now. */
 const watched = (...mayHold: string[]): UnreadType => ({ why: 'for people who watch the thread', mayHold });
@@ -11,7 +11,7 @@ const COMMAND = ['command', 'parsed_cmd', 'cwd', 'script_path', 'interaction_inp
 const AGENTS = ['prompt', 'status', 'statuses', 'agent_statuses'];
 
 /**
- * What rollouts hold besides what is read, by line type, and within `event_msg` and `response_item` by the payload's
+ * Content of rollouts besides what is read, by line type, and within `event_msg` and `response_item` by the payload's
  * type. From the schema of a line in version 0.171.0 (`codex app-server generate-internal-json-schema`), and
  * openai/codex, codex-rs/protocol/src/protocol.rs, for earlier versions.
  */

@@ -11,15 +11,15 @@ import {
 } from './counts.ts';
 import { placeExactly } from './place-exactly.ts';
 
-/** What is known of a response, from its messages and its record. */
+/** The known facts of a response, from its messages and its record. */
 interface CountedResponse {
   /** '' if no line names it. */
   model: string;
   counts: Counts;
-  /** Whether a `session.usage_record` states all its counts; messages state the output at most. */
+  /** True if a `session.usage_record` states all its counts; messages state the output at most. */
   isRecorded: boolean;
   hasMessage: boolean;
-  /** Ids of the request, by which a compaction may name it. */
+  /** Ids of the request, that a compaction may name it by. */
   requestIds: readonly string[];
 }
 
@@ -35,7 +35,7 @@ interface UnnamedUsage {
   counts: Counts;
 }
 
-/** What lines have counted, to compare it with the totals of `session.shutdown`. */
+/** The counts of lines, to compare it with the totals of `session.shutdown`. */
 export interface CopilotAccounts {
   /** The latest responses, by key. */
   responses: Map<string, CountedResponse>;
@@ -43,17 +43,17 @@ export interface CopilotAccounts {
   thisRun: Map<string, Counts>;
   /** Counted in runs that ended without a total. */
   killedRuns: Map<string, Counts>;
-  /** Compactions and tools since the last total: totals do not contain them as a rule. */
+  /** Compactions and tools since the last total. Totals do not contain them as a rule. */
   beside: Counts;
   /** Responses since the last total whose usage a record states. */
   recorded: number;
-  /** Responses whose input is in no figure so far: the next total of their run has it. */
+  /** Responses whose input is in no figure so far. The next total of their run has it. */
   unrecorded: { thisRun: number; killedRuns: number };
-  /** Whether the session has any figure: if not, no figure is too low. */
+  /** True if the session has any figure. If not, no figure is too low. */
   hasUsage: boolean;
   /** The last total, by model. */
   stated: Map<string, ModelTotal>;
-  /** Whether the program was started again since. */
+  /** True if the program was started again since. */
   isResumed: boolean;
   /** The latest messages since the last total whose model is unknown. */
   unnamed: UnnamedMessage[];
@@ -61,11 +61,11 @@ export interface CopilotAccounts {
   unnamedBeside: UnnamedUsage[];
 }
 
-/** What a total says beyond what was counted. */
+/** The excess of a total over what was counted. */
 interface Settlement {
   /** Beyond what was counted, by model. */
   remainders: [model: string, counts: Counts][];
-  /** What the session has used more than the total before said. */
+  /** The usage of the session beyond the total before. */
   grown: Counts;
   /** Unnamed messages whose model the total leaves no doubt about. */
   named: readonly (UnnamedMessage & { model: string })[];
@@ -105,8 +105,8 @@ interface Observation {
 }
 
 /**
- * Takes in what a line says of a response: it counts once, however many lines say so. Returns what is known of it now,
- * and whether a message has said so before.
+ * Takes in a line about a response. It counts once, however many lines say so. Returns the known facts of it now, and
+ * whether a message has said so before.
  */
 export function observeResponse(
   accounts: CopilotAccounts,
@@ -160,7 +160,7 @@ export function rememberUnnamedUsage({ unnamedBeside }: CopilotAccounts, usage: 
   if (unnamedBeside.length > MAX_UNNAMED) unnamedBeside.shift();
 }
 
-/** Whether a record has counted the request of a compaction already: it has one of its ids, or the same counts. */
+/** True if a record has counted the request of a compaction already. It has one of its ids, or the same counts. */
 export function isRecordedRequest(
   { responses }: CopilotAccounts,
   counts: Counts,
@@ -174,8 +174,8 @@ export function isRecordedRequest(
 }
 
 /**
- * Compares a total with what was counted. Some versions begin it at 0 with each run, later ones go on from the total
- * before: `isMarked` if the total itself says so.
+ * Compares a total with what was counted. Some versions begin it at 0 with each run, later ones continue the total
+ * before. `isMarked` means that the total itself says so.
  */
 export function settle(accounts: CopilotAccounts, totals: Map<string, ModelTotal>, isMarked: boolean): Settlement {
   forgetRestarted(accounts, totals, isMarked);
@@ -227,7 +227,7 @@ export function settle(accounts: CopilotAccounts, totals: Map<string, ModelTotal
   return { remainders, grown, named, namedBeside, mismatches };
 }
 
-/** Forgets the total before if this one does not go on from it. */
+/** Forgets the total before if this one does not continue it. */
 function forgetRestarted(accounts: CopilotAccounts, totals: Map<string, ModelTotal>, isMarked: boolean): void {
   const { stated, isResumed } = accounts;
   const shrunk = [...stated].flatMap(([model, { counts }]) => {
@@ -239,14 +239,14 @@ function forgetRestarted(accounts: CopilotAccounts, totals: Map<string, ModelTot
   for (const model of shrunk) stated.delete(model);
 }
 
-/** Whether a total that has grown over a new start of the program goes on from the one before. */
+/** True if a total that has grown over a new start of the program continues the one before. */
 function continues(
   { stated, thisRun, recorded, unrecorded }: CopilotAccounts,
   totals: Map<string, ModelTotal>,
   isMarked: boolean,
 ): boolean {
   if (isMarked) return true;
-  // Neither the total nor a line of the new run says so: then it must be large enough for both.
+  // Neither the total nor a line of the new run says so. Then it must be large enough for both.
   const sum = (all: Map<string, ModelTotal>, read: (total: ModelTotal) => number): number =>
     [...all.values()].reduce((total, model) => total + read(model), 0);
   const isLarger = (own: number, read: (total: ModelTotal) => number): boolean =>
@@ -258,7 +258,7 @@ function continues(
   return responseCount === 0 || (isCounted && isLarger(responseCount, ({ requests }) => requests));
 }
 
-/** Whether the total says more than the one before and the lines of this run. */
+/** True if the total says more than the one before and the lines of this run. */
 function hasMore({ stated, thisRun }: CopilotAccounts, totals: Map<string, ModelTotal>): boolean {
   const sum = (all: Map<string, ModelTotal>): number => sumCounts([...all.values()].map(({ counts }) => counts)).output;
   return sum(totals) > sum(stated) + sumCounts(thisRun.values()).output;
@@ -288,7 +288,7 @@ function nameByOutput(
   });
 }
 
-/** Removes and returns what was counted for a model beyond its total: messages may name another model. */
+/** Removes and returns what was counted for a model beyond its total. Messages may name another model. */
 function takeSurplus(total: OpenTotal): Counts {
   const surplus = subtractCounts(total.counted, total.now);
   total.counted = subtractCounts(total.counted, surplus);
@@ -296,7 +296,7 @@ function takeSurplus(total: OpenTotal): Counts {
 }
 
 /**
- * Places what was counted under other names, or none, where totals are open: first where it fits exactly, then where
+ * Places what was counted under other names, or none, where totals are open, first where it fits exactly, then where
  * most is open. Returns what finds no place.
  */
 function place(counts: Counts, totals: OpenTotal[]): Counts {

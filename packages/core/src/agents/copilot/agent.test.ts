@@ -74,7 +74,7 @@ const SECOND_RUN = [
 const ALL = [...FIRST_RUN, SHUTDOWN, ...SECOND_RUN];
 
 /**
- * From the format's description alone: the totals at the end of each run cover everything, and input includes the
+ * From the format's description alone. The totals at the end of each run cover everything, and input includes the
  * caches.
  */
 function countIndependently(lines: readonly { type: string; data: object }[]) {
@@ -163,7 +163,7 @@ describe('Copilot CLI from 1.0.65 to 1.0.92', () => {
     return tokens;
   };
 
-  it('goes on from the total before, as the output of the messages shows', async () => {
+  it('continues the total before, as the output of the messages shows', async () => {
     const lines = [message(1, 1, 'fable', 100), shutdown(2, {}, 1000, 100, 700, 50), resume(3)];
     const second = [message(4, 2, 'fable', 20), shutdown(5, {}, 1500, 120, 900, 60)];
     expect(await tokensOf(FIRST_RUN[0] as object, ...lines, ...second)).toEqual({
@@ -171,7 +171,7 @@ describe('Copilot CLI from 1.0.65 to 1.0.92', () => {
     });
   });
 
-  it('goes on from the total before, as the number of requests shows if messages have no output', async () => {
+  it('continues the total before, as the number of requests shows if messages have no output', async () => {
     const answer = (second: number, number: number) => message(second, number, 'fable', 0);
     const first = [answer(1, 1), shutdown(2, requests(1), 1000, 100, 700, 50), resume(3), answer(4, 2)];
     expect(await tokensOf(...first, shutdown(5, requests(2), 1500, 120, 900, 60))).toMatchObject({ output: 120 });
@@ -217,7 +217,7 @@ describe('Copilot CLI with usage records', () => {
   const TWO = { responses: 2, input: 200, output: 143, cacheRead: 1200, cacheWrite: 600 };
   const read = (...lines: object[]) => readTranscript(toJsonLines([START, ...lines]));
 
-  it('counts each request once, with totals that go on over resumed runs', async () => {
+  it('counts each request once, with totals that continue over resumed runs', async () => {
     const first = [record(1, 1), answer(2, 1), shutdown(3, 1000, 71, 600, 300)];
     const all = await read(...first, resume(4), record(5, 2), answer(6, 2), shutdown(7, 2000, 143, 1200, 600));
     expect(listIssues(all)).toEqual([]);
@@ -271,7 +271,7 @@ describe('Copilot CLI with usage records', () => {
     ]);
   });
 
-  it('knows the messages of sub-agents, whose model is not that of the session', async () => {
+  it('knows the messages of sub-agents, whose model differs from the session’s', async () => {
     const agentId = id(7);
     const call = { toolCallId: 'toolu_1', name: 'task', arguments: { agent_type: 'explore' }, type: 'function' };
     const all = await read(
@@ -331,7 +331,7 @@ describe('a total that names models which messages did not', () => {
     expect(read.messages.map(({ model }) => model)).toEqual(['fable', 'fable']);
   });
 
-  it('contains it among several models, and names the one that fits', async () => {
+  it('contains it among several models, and names the fitting one', async () => {
     const models = { small: metrics(900, 20, 0, 0), fable: metrics(5000, 187, 4000, 0) };
     const fits = await readTranscript(toJsonLines([answer(1, 1, 187), shutdown(3, models)]));
     expect(countTokens(fits)).toMatchObject({ output: 207 });

@@ -12,7 +12,7 @@ export interface Counts {
   reasoning: number;
 }
 
-/** What a total says of one model. */
+/** The figures of one model in a total. */
 export interface ModelTotal {
   counts: Counts;
   /** API requests; 0 if it does not say. */
@@ -34,7 +34,7 @@ export function toCounts(read: (name: keyof Counts) => number): Counts {
 
 export const addCounts = (one: Counts, other: Counts): Counts => toCounts((name) => one[name] + other[name]);
 
-/** What `one` has beyond `other`; no class is below 0. */
+/** The excess of `one` over `other`; no class is below 0. */
 export const subtractCounts = (one: Counts, other: Counts): Counts =>
   toCounts((name) => Math.max(0, one[name] - other[name]));
 
@@ -80,7 +80,7 @@ export function readCompactionCounts(kit: ReaderKit, source: JsonObject): Counts
 
 /**
  * Totals by model of `session.shutdown`. Files without figures by model have `tokenDetails`, whose classes do not
- * overlap: they are those of `model`.
+ * overlap. They belong to `model`.
  */
 export function readTotals(kit: ReaderKit, data: JsonObject, model: string | null): Map<string, ModelTotal> {
   const totals = new Map<string, ModelTotal>();

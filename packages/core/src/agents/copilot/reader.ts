@@ -58,7 +58,7 @@ const toAddress = (repository: string | null, host: string | null): string | nul
 /**
  * Reads `events.jsonl` of a session of Copilot CLI. From 1.0.10x on, `session.usage_record` states what each request
  * used. Before, messages state their output tokens at most; input and cache come with `session.shutdown`, as totals by
- * model, from which everything that is counted already is subtracted.
+ * model, less everything that is counted already.
  */
 export function createCopilotReader(context: ReaderContext, state = createState()): Reader {
   return new CopilotReader(context, state);
@@ -173,7 +173,7 @@ class CopilotReader implements Reader {
     if (!seen.hadMessage) {
       return [newUsageRecord({ ...response, isSubagent: parentToolUseId !== null || base.isSidechain })];
     }
-    // A line of the message that came before, without blocks: usage beside a message would not be added to it.
+    // A line of the message that came before, without blocks, because usage beside a message would not be added to it.
     return [newMessage('assistant', { ...base, ...response, parentToolUseId }), this.#toOutputOnlyRecord()];
   }
 
@@ -181,7 +181,9 @@ class CopilotReader implements Reader {
     return { kind: 'session', outputOnlyCount: countOutputOnly(this.#accounts) };
   }
 
-  /** Usage that is in no total and in no record, as a rule: that of a compaction, or of a tool that asks a model. */
+  /**
+   * Usage that is in no total and in no record, as a rule, such as from a compaction, or from a tool that asks a model.
+   */
   #readUsageBeside(counts: Counts, model: string | null, responseId: string, base: MessageBase): TranscriptRecord[] {
     const usage = toUsage(counts);
     if (usage === undefined) return [];
@@ -251,7 +253,7 @@ class CopilotReader implements Reader {
     return text === null ? [event] : [event, newMessage('system', { ...base, blocks: this.#kit.toBlocks(text) })];
   }
 
-  /** `session.shutdown`: see createCopilotReader. */
+  /** `session.shutdown`, see createCopilotReader. */
   #readShutdown(data: JsonObject, base: MessageBase): TranscriptRecord[] {
     const totals = readTotals(this.#kit, data, this.#kit.toId(data.currentModel) ?? this.state.model);
     if (totals.size === 0) return [];
@@ -339,7 +341,7 @@ class CopilotReader implements Reader {
   }
 }
 
-/** What the fields of an event outside its data say. */
+/** The fields of an event outside its data. */
 type MessageBase = Pick<
   MessageRecord,
   'uuid' | 'parentUuid' | 'parentToolUseId' | 'isSidechain' | 'agentId' | 'timestampMs'

@@ -13,15 +13,14 @@ import { COPILOT_TOOLS } from './tools.ts';
 interface CopilotStoreState {
   sessionId: string | null;
   /**
-   * When the store's first usage row was written: from then on it has every request, and the events' own counts are
-   * ignored.
+   * The time of the store's first usage row. From then on it has every request, and the events' own counts are ignored.
    */
   storeSinceMs: number | undefined;
   /** State of the reader of events. */
   events: unknown;
   /** Usage of the latest rows, and of the latest usage records of events, whose twin has not come yet. */
   open: { rows: string[]; records: string[] };
-  /** The latest responses that count by their record: no row had the same usage before. */
+  /** The latest responses that count by their record. No row had the same usage before. */
   recorded: string[];
 }
 
@@ -36,10 +35,10 @@ function createState(): CopilotStoreState {
 }
 
 /**
- * Reads sessions of Copilot CLI as `packages/collect` writes them: lines of `events.jsonl` merged with rows of
- * `session-store.db`, which has the tokens of each request by class; or only the rows, if the events are gone. From 1.0.102 on, events have them as
- * well, and the database lacks the last rows of a program that ended abruptly: a row and a record with the same counts,
- * which name each other in no other way, are one response.
+ * Reads sessions of Copilot CLI as `packages/collect` writes them, which are lines of `events.jsonl` merged with rows
+ * of `session-store.db`, which has the tokens of each request by class; or only the rows, if the events are gone. From
+ * 1.0.102 on, events have them as well, and the database lacks the last rows of a program that ended abruptly. A row
+ * and a record with the same counts, which name each other in no other way, are one response.
  */
 export function createCopilotStoreReader(context: ReaderContext, state = createState()): Reader {
   return new CopilotStoreReader(context, state);
@@ -105,7 +104,7 @@ class CopilotStoreReader implements Reader {
     return [{ ...newUsageRecord({ responseId, usage }), ...about }];
   }
 
-  /** A prompt and the final answer to it: the store has nothing else of the conversation. */
+  /** A prompt and the final answer to it. The store has nothing else of the conversation. */
   #readTurn({ rowid, row }: CanonicalRow, timestampMs: number | undefined): TranscriptRecord[] {
     const uuid = `${this.state.sessionId ?? ''}/turn/${rowid ?? ''}`;
     const prompt = readText(row.user_message);
@@ -130,7 +129,7 @@ class CopilotStoreReader implements Reader {
     return isCounted ? records.flatMap(this.#toWithoutUsage) : [...records];
   }
 
-  /** What a usage record says, unless a row has said so. */
+  /** The facts of a usage record, unless a row has said so. */
   readonly #toRecorded = (record: TranscriptRecord): TranscriptRecord[] => {
     if ((record.kind !== 'usage' && record.kind !== 'message') || record.usage === undefined) return [];
     if (hasTwin(record.usage, this.state.open.rows, this.state.open.records)) return [];
@@ -156,7 +155,7 @@ function toUtc(time: JsonValue | undefined): JsonValue | undefined {
   return typeof time === 'string' && /^\d{4}-\d{2}-\d{2} [\d:.]+$/.test(time) ? `${time.replace(' ', 'T')}Z` : time;
 }
 
-/** Whether the usage is one of `twins`, which it is then no longer; else it is added to `open`. */
+/** True if the usage is one of `twins`, which it is then no longer; else it is added to `open`. */
 function hasTwin(usage: Usage, twins: string[], open: string[]): boolean {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   const name = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens].join('.');

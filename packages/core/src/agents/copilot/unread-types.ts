@@ -4,7 +4,7 @@ const types = (names: string, why: string, ...mayHold: string[]): UnreadTypes =>
   Object.fromEntries(names.split(' ').map((name): [string, UnreadType] => [name, { why, mayHold }]));
 
 /**
- * Events of Copilot CLI that are not read. Types and fields are those of `session-events.schema.json` in the package
+ * Events of Copilot CLI that are not read. Types and fields come from `session-events.schema.json` in the package
  * `@github/copilot` 1.0.102, of what that version wrote in a trial, and of the corpus from 0.0.420 on. Families are
  * spelled out if their events hold texts, so that a new event of theirs is reported.
  */

@@ -4,7 +4,7 @@ import { crushDatabase } from './database.ts';
 import { createCrushReader } from './reader.ts';
 
 /**
- * Crush: an SQLite store in each project; one file lists them all. It does not record the tokens of responses.
+ * Crush, with an SQLite store in each project; one file lists them all. It does not record the tokens of responses.
  * https://github.com/charmbracelet/crush internal/db/migrations, internal/projects
  */
 export const crush: Agent = {

@@ -1,8 +1,8 @@
 import type { SessionDatabase } from '../session-places.ts';
 
 /**
- * The store of Crush, and of opencode as it was in 2025, which Crush continues: only Crush's messages have a `provider`.
- * https://github.com/charmbracelet/crush, https://github.com/opencode-ai/opencode: internal/db/migrations
+ * The store of Crush, and of opencode as it was in 2025, which Crush continues. Only Crush's messages have a
+ * `provider`. https://github.com/charmbracelet/crush, https://github.com/opencode-ai/opencode internal/db/migrations
  */
 export const crushDatabase: SessionDatabase = {
   sessions: [

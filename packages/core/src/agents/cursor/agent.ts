@@ -10,8 +10,8 @@ import { createCursorStoreReader } from './store-reader.ts';
 const ROLES = new Set<unknown>(['user', 'assistant', 'system']);
 
 /**
- * Cursor: the CLI's store of each session, agent transcripts below `~/.cursor/projects/<project>/agent-transcripts`,
- * and the output of `cursor-agent --output-format stream-json`.
+ * Cursor, with the CLI's store of each session, agent transcripts below
+ * `~/.cursor/projects/<project>/agent-transcripts`, and the output of `cursor-agent --output-format stream-json`.
  */
 export const cursor: Agent = {
   id: 'cursor',

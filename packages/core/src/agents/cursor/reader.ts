@@ -15,7 +15,7 @@ import {
 import { createUnreadLines, reportUnknownCounts, type UnreadLines, type UnreadTypes } from '../unread-lines.ts';
 import { splitUserContent } from './user-content.ts';
 
-/** What Cursor's agent calls its tools. */
+/** The names of tools in Cursor's agent. */
 export const TOOLS: ToolVocabulary = {
   read: ['read', 'read_file', 'readfile', 'read_lints', 'readlints'],
   edit: [
@@ -55,8 +55,8 @@ const USAGE_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads transcripts of Cursor's agent: roles and content. They have no ids, times, models or usage, so their cost is
- * unknown.
+ * Reads transcripts of Cursor's agent, which have roles and content. They have no ids, times, models or usage, so their
+ * cost is unknown.
  */
 export function createCursorReader(context: ReaderContext): Reader {
   const kit = createReaderKit(context, TOOLS);
@@ -193,7 +193,7 @@ class CursorStreamReader implements Reader {
   }
 }
 
-/** Context that Cursor added is a message of its own, before what a person typed. */
+/** Context that Cursor added is a separate message, before what a person typed. */
 export function readUser(
   content: JsonValue | undefined,
   known: { timestampMs?: number | undefined; uuid?: string | null },

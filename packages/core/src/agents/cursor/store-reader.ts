@@ -11,7 +11,7 @@ import { readWorkspace } from './store.ts';
 
 interface CursorStoreState {
   rootId: string | null;
-  /** Past the latest state: what follows is no longer in the conversation, or belongs to a sub-agent. */
+  /** Past the latest state. The rest is no longer in the conversation, or belongs to a sub-agent. */
   isPastRoot: boolean;
 }
 

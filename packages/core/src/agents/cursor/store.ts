@@ -20,7 +20,7 @@ export const cursorBlobs: SessionBlobs = {
   readFacts(value) {
     const read = parseJsonText(Buffer.from(value, 'hex').toString());
     if (!isJsonObject(read)) return { facts: {} };
-    // Cursor's service encrypts blobs with it: a secret.
+    // Cursor's service encrypts blobs with it, so it is a secret.
     const { blobEncryptionKey: _, ...facts } = read as JsonObject;
     const sessionId = readText(facts.agentId) || undefined;
     return { sessionId, rootId: readText(facts.latestRootBlobId) ?? undefined, facts };

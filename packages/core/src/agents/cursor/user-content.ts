@@ -11,9 +11,9 @@ const QUERY_START = '<user_query>';
 const QUERY_END = '</user_query>';
 
 interface UserContent {
-  /** What Cursor wrote in the person's name. */
+  /** Text that Cursor wrote in the person's name. */
   added: JsonValue[];
-  /** What the person typed, without tags, and the pictures of the message. */
+  /** The person's words, without tags, and the pictures of the message. */
   typed: JsonValue[];
 }
 
@@ -64,7 +64,7 @@ function splitQueries(text: string): SplitText {
   return { added: join(added), typed: join(typed) };
 }
 
-/** Texts without a query: tags at the beginning were added. */
+/** Texts without a query. Tags at the beginning were added. */
 function splitAdded(text: string): SplitText {
   let rest = text;
   for (;;) {

@@ -8,8 +8,8 @@ import { createDroidReader, createDroidSettingsReader, createDroidStreamReader }
 const TOTALS = 'settings';
 
 /**
- * Droid (Factory): session files below `~/.factory/sessions`, each with a file of totals beside it, and the output of
- * `droid exec`.
+ * Droid (Factory). It has session files below `~/.factory/sessions`, each with a file of totals beside it, and the
+ * output of `droid exec`.
  */
 export const droid: Agent = {
   id: 'droid',

@@ -35,7 +35,7 @@ describe('toRealModel', () => {
   });
 });
 
-it('names the real model of a session’s totals, if the list comes before the counts or the name tells it', async () => {
+it('names the real model of a session’s totals, if the list comes before the counts or the name contains it', async () => {
   const settings = {
     customModels: [{ model: 'gpt-5.5', id: 'custom:My-Fast-One-0', displayName: 'My Fast One' }],
     model: 'custom:My-Fast-One-0',

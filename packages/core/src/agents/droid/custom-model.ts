@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../lines/json.ts';
 import { isJsonObject, readText } from '../../records/fields.ts';
 
-/** A user's own models, of which nobody has many. */
+/** A user's own models, which are few. */
 const MAX_CUSTOM_MODELS = 200;
 const MAX_NAME_CHARACTERS = 512;
 const PREFIX = /^custom:/i;
@@ -15,7 +15,7 @@ export interface CustomModels {
 export const createCustomModels = (): CustomModels => ({ count: 0, byName: {} });
 
 /**
- * Takes in an entry of the list `customModels`: its `id`, or else its display name and its position, make up the name
+ * Takes in an entry of the list `customModels`. Its `id`, or else its display name and its position, make up the name
  * (https://docs.factory.ai/model-independence/byok).
  */
 export function addCustomModel(models: CustomModels, entry: JsonValue | undefined): void {
@@ -31,9 +31,9 @@ export function addCustomModel(models: CustomModels, entry: JsonValue | undefine
 }
 
 /**
- * The model that a name such as `custom:Claude-Opus-4.5-[Anthropic]-0` stands for: the one that the file's own list says,
- * or else the name without what Droid adds to it. Display names have capital letters and end with their position; a
- * name without capitals is the model's own, whose last number is its version. Efforts (`(high)`) and hosts
+ * The model that a name such as `custom:Claude-Opus-4.5-[Anthropic]-0` stands for. It is the one that the file's own
+ * list says, or else the name without what Droid adds to it. Display names have capital letters and end with their
+ * position; a name without capitals is the model's own, whose last number is its version. Efforts (`(high)`) and hosts
  * (`[Anthropic]`) are no part of a model.
  */
 export function toRealModel(name: string | null, models?: CustomModels): string | null {

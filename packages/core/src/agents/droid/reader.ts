@@ -49,7 +49,7 @@ const COUNTS = ['inputTokens', 'outputTokens', 'cacheCreationTokens', 'cacheRead
 /** Texts that Droid writes in the user's name. */
 const REMINDER = /<system-(?:reminder|notification)>[\s\S]*?<\/system-(?:reminder|notification)>\s*/g;
 
-/** Reads Droid's session files: their messages have the Anthropic API's blocks and no usage. */
+/** Reads Droid's session files. Their messages have the Anthropic API's blocks and no usage. */
 export function createDroidReader(context: ReaderContext, state = { model: null as string | null }): Reader {
   const kit = createReaderKit(context, TOOLS);
   const unread = createUnreadLines(UNREAD, context);
@@ -105,9 +105,9 @@ interface DroidSettingsState {
   customModels: CustomModels;
   timestampMs: number | undefined;
   tokens: JsonObject | undefined;
-  /** What the session used with its sub-agents, which have settings of their own. */
+  /** The usage of the session with its sub-agents, which have separate settings. */
   inclusive: JsonObject | undefined;
-  /** What its sub-agents used together, by class. */
+  /** The usage of its sub-agents together, by class. */
   children: Record<string, number> | undefined;
 }
 
@@ -129,8 +129,8 @@ const READ_SETTINGS = new Set([
 ]);
 
 /**
- * Reads `<id>.settings.json`, the session's totals: one response for the whole session, with larger counts in later
- * versions. Entries come in any order, and the total is reported as soon as it is known.
+ * Reads `<id>.settings.json`, the session's totals, as one response for the whole session, with larger counts in later
+ * versions. Entries come in any order, and the total is reported as soon as it is available.
  */
 export function createDroidSettingsReader(
   context: ReaderContext,
@@ -172,7 +172,7 @@ export function createDroidSettingsReader(
       const children = readObject(line.childInclusiveTokenUsageBySessionId);
       if (children !== undefined) state.children = toSums(Object.values(children), kit);
       if (!READ_SETTINGS.has(type)) reportUnreadContent(type, line, context);
-      // The model and time may follow the counts: reporting again adds what was missing.
+      // The model and time may follow the counts. Reporting again adds what was missing.
       const isTelling = ['tokenUsage', 'model', 'customModels', 'providerLockTimestamp'].includes(type);
       const records = isTelling ? toTotal() : [];
       return { type: readType(type) ?? 'member', timestampMs: state.timestampMs, records };

@@ -169,7 +169,7 @@ describe('Gemini CLI', () => {
     }
   });
 
-  it('shows each message once, although a resume writes all of them again with new times', async () => {
+  it('shows each message once, although a resume writes all messages again with new times', async () => {
     const calling = gemini(3, 3, 'I will look', { ...thoughts, ...tokens(1000, 20, 600, 30), ...call('success') });
     const functionCall = { id: 'run_shell_command-1-heron', name: 'run_shell_command', args: {} };
     const again = [

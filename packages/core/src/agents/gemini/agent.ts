@@ -13,12 +13,14 @@ const isHeader = ({ sessionId, projectHash }: JsonObject): boolean =>
 
 function identify(line: JsonObject, found: ContentIdentity): void {
   found.sessionId ??= readText(line.sessionId) ?? undefined;
-  // Sub-agents have sessions of their own, which do not name their parent.
+  // Sub-agents have separate sessions, which do not name their parent.
   if (line.kind === 'subagent') found.isSubagent = true;
   found.hasMessage ||= isJsonObject(line.messages) || MESSAGE_TYPES.has(line.type);
 }
 
-/** The stream states the usage of the whole run, which cannot be told apart from that of the session's messages. */
+/**
+ * The stream states the usage of the whole run, which cannot be told apart from the usage of the session's messages.
+ */
 const outranks = ['gemini-stream-json'];
 
 /**

@@ -20,7 +20,7 @@ export function readStoredParts(content: JsonValue | undefined): JsonValue | und
   return arePartsOnly ? stored : content;
 }
 
-/** What a session is called; some models answer with JSON, `{"summary":"…"}`. Null if there is no title in it. */
+/** The name of a session; some models answer with JSON, `{"summary":"…"}`. Null if there is no title in it. */
 export function readTitle(value: JsonValue | undefined): string | null {
   const text = readText(value)?.trim() ?? '';
   const json = /^(?:```(?:json)?\s*)?([[{][\s\S]*[\]}])\s*(?:```)?$/.exec(text)?.[1];

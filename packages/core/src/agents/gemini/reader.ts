@@ -36,7 +36,7 @@ export const GEMINI_TOOLS: ToolVocabulary = {
 };
 
 /**
- * Not prompts: commands to the program, and text that it writes in the user's name. Matches what Gemini CLI itself
+ * Not prompts, but commands to the program, and text that it writes in the user's name. Matches what Gemini CLI itself
  * excludes.
  */
 const NO_PROMPT = /^\s*(?:[/?]|<session_context>|<hook_context>|$)/;
@@ -48,21 +48,21 @@ const MIN_UNIQUE_ID_LENGTH = 20;
 /** Messages whose earlier lines are remembered; the oldest are dropped. Messages are rewritten within a few lines. */
 const MAX_REMEMBERED_MESSAGES = 4000;
 
-/** What has been read from a message's earlier lines: it is rewritten as a whole when it grows. */
+/** The parts of a message that were read from earlier lines. It is rewritten as a whole when it grows. */
 interface KnownMessage {
   textLength: number;
   thoughtCount: number;
   /** Its total has been compared. */
   hasTotal: boolean;
-  /** Call ids; true once the result is known. */
+  /** Call ids; true once the result is read. */
   calls: Map<string, boolean>;
-  /** It stood first among what a compression kept: see `readKept`. */
+  /** It was first in the remains of a compression, see `readKept`. */
   isKept: boolean;
 }
 
 interface GeminiReaderState {
   messages: Map<string, KnownMessage>;
-  /** Types and hashes of the texts of messages with lines of their own. */
+  /** Types and hashes of the texts of messages with separate lines. */
   texts: Set<string>;
   isSubagent: boolean;
   /** Tokens of all responses that state a total, and what was counted of them. */
@@ -84,8 +84,8 @@ const USAGE_FIELDS: ReadonlySet<string> = new Set(['input', 'output', 'cached', 
 
 /**
  * Reads session files of Gemini CLI: the document `{sessionId, projectHash, startTime, messages}` of versions before
- * 0.40, entry by entry, and the lines of later ones: a header, messages, which are rewritten when they grow,
- * `{"$set":{…}}` and `{"$rewindTo":"…"}`. Messages that were rewound still count: they were paid for.
+ * 0.40, entry by entry, and the lines of later ones, which are a header, messages, which are rewritten when they grow,
+ * `{"$set":{…}}` and `{"$rewindTo":"…"}`. Messages that were rewound still count, because they were paid for.
  */
 export function createGeminiReader(
   context: ReaderContext,
@@ -280,8 +280,8 @@ class GeminiReader implements Reader {
   }
 
   /**
-   * A message of `$set` that has had no line of its own. A compression writes the messages that it keeps under new ids:
-   * those are copies, and the rest is its summary. What a person types always has a line first.
+   * A message of `$set` that has had no separate line. A compression writes the messages that it keeps under new ids.
+   * Those are copies, and the rest is its summary. What a person types always has a line first.
    */
   readonly #readKept = (message: JsonObject): TranscriptRecord[] => {
     const known = this.#recall(toMessageKey(message));
@@ -303,7 +303,7 @@ class GeminiReader implements Reader {
 }
 
 /**
- * `tokens{input, output, cached, thoughts, tool, total}`: input includes cached tokens but not tool prompts; output
+ * `tokens{input, output, cached, thoughts, tool, total}`. Input includes cached tokens but not tool prompts; output
  * does not include thoughts. https://github.com/google-gemini/gemini-cli
  * packages/core/src/services/chatRecordingTypes.ts
  */

@@ -18,7 +18,7 @@ const STATS = [
 interface GeminiStreamState {
   sessionId: string | null;
   model: string | null;
-  /** Number of runs on the stream: each ends with figures of its own. */
+  /** Number of runs on the stream. Each ends with its own figures. */
   runCount: number;
 }
 

@@ -4,8 +4,8 @@ import { toFileIdentity, toPathParts, toStem } from '../transcript-path.ts';
 import { createGooseReader, isGooseMessage } from './reader.ts';
 
 /**
- * Goose: its SQLite store, and the JSONL files of older versions.
- * https://github.com/aaif-goose/goose crates/goose/src/session/session_manager.rs
+ * Goose, with its SQLite store, and the JSONL files of older versions. https://github.com/aaif-goose/goose
+ * crates/goose/src/session/session_manager.rs
  */
 export const goose: Agent = {
   id: 'goose',
@@ -76,7 +76,7 @@ export const goose: Agent = {
   readPath: readGoosePath,
 };
 
-/** `sessions/<session>.jsonl`: only the path names the session; rows of the newer store name it themselves. */
+/** `sessions/<session>.jsonl`. Only the path names the session; rows of the newer store name it themselves. */
 function readGoosePath(path: string): PathIdentity {
   const parts = toPathParts(path);
   const isFile = /\.jsonl(\.(gz|zst|br))?$/i.test(path);

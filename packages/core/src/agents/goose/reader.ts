@@ -27,13 +27,13 @@ const TOOLS: ToolVocabulary = {
   plan: ['todo__todo_write', 'todo_write', 'todo__todo_read'],
 };
 
-/** Goose's built-in extensions: their tools count as its own. */
+/** Goose's built-in extensions. Their tools count as its own. */
 const OWN_EXTENSIONS = new Set(['developer', 'todo', 'skills', 'chatrecall', 'dynamic_task', 'subagent', 'platform']);
 
 interface GooseReaderState {
   /** The session's model, for rows without one. */
   model: string | null;
-  /** The last response key, and how often it occurred: rows within one second may be equal. */
+  /** The last response key, and how often it occurred. Rows within one second may be equal. */
   lastKey: string;
   repeats: number;
   /** `total_tokens` of the ledger's rows, and what is counted of the same rows. */
@@ -51,16 +51,15 @@ const UNREAD_BLOCKS: Readonly<Record<string, string>> = {
 const isUnread = (type: JsonValue | undefined): boolean =>
   typeof type === 'string' && Object.hasOwn(UNREAD_BLOCKS, type);
 
-/** Blocks that are kept, whatever they hold. */
+/** Blocks that stay, whatever they hold. */
 const READ_BLOCKS = new Set<unknown>([
   ...['text', 'image', 'document', 'thinking', 'reasoning', 'redactedThinking', 'toolRequest', 'frontendToolRequest'],
   ...['toolResponse', 'systemNotification', 'error', 'elicitation', 'elicitationResponse'],
 ]);
 
 /**
- * Reads sessions of Goose's store, as `packages/collect` writes them, and the JSONL files of older versions: the
- * session's row and its messages.
- * https://github.com/block/goose crates/goose/src/session/legacy.rs
+ * Reads sessions of Goose's store, as `packages/collect` writes them, and the JSONL files of older versions, which have
+ * the session's row and its messages. https://github.com/block/goose crates/goose/src/session/legacy.rs
  */
 export function createGooseReader(
   context: ReaderContext,
@@ -181,7 +180,7 @@ class GooseReader implements Reader {
     return [...answers, ...this.#kit.toPromptRecords(others.map(toApiElement), entry, identity)];
   }
 
-  /** Blocks of unknown types are kept, and named. */
+  /** Blocks of unknown types stay, and are named. */
   #reportUnknown(element: JsonObject): void {
     const { type } = element;
     if (!READ_BLOCKS.has(type) && !isUnread(type)) {
@@ -233,7 +232,7 @@ class GooseReader implements Reader {
   };
 }
 
-/** Whether this is a line of an old JSONL file: `{"role":"user","created":1747036800,"content":[…]}`. */
+/** True if this is a line of an old JSONL file: `{"role":"user","created":1747036800,"content":[…]}`. */
 export function isGooseMessage({ role, created, content }: JsonObject): boolean {
   return (role === 'user' || role === 'assistant') && typeof created === 'number' && Array.isArray(content);
 }

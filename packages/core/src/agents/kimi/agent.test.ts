@@ -109,7 +109,7 @@ describe('a step of Kimi Code and its usage record', () => {
     });
   });
 
-  it('count by the record alone if the step has no end, or is asked again', async () => {
+  it('count by the record alone if the step has no end, or is requested again', async () => {
     const killed = await readMain(...before.slice(0, 3));
     expect(countTokens(killed)).toMatchObject({ responses: 1, output: 20 });
     const again = [begin(2, 1), used(3, 'turn', 90, 10, 0), used(4, 'turn', 100, 20, 50), text(5, 1)];
@@ -118,12 +118,12 @@ describe('a step of Kimi Code and its usage record', () => {
     expect(countTokens(read)).toEqual({ responses: 2, input: 190, output: 30, cacheRead: 50, cacheWrite: 0 });
   });
 
-  it('leave a compaction within a step a response of its own', async () => {
+  it('leave a compaction within a step a separate response', async () => {
     const read = await readMain(begin(2, 1), used(2, 'session', 100, 20, 50), ...before.slice(1));
     expect(countTokens(read)).toMatchObject({ responses: 2, output: 40 });
   });
 
-  it('leave a request after the step a response of its own that has the same counts', async () => {
+  it('leave a request after the step a separate response that has the same counts', async () => {
     for (const scope of ['session', 'turn']) {
       const read = await readMain(...after, used(8, scope, 100, 20, 50));
       expect(listIssues(read)).toEqual([]);
@@ -220,7 +220,7 @@ describe('Kimi CLI', () => {
     expect(parsed.contentBlocks.map(({ result_text }) => result_text)).toContain('No such');
   });
 
-  it('joins the pieces of a call, also of calls at once and of one that never ends', async () => {
+  it('joins the pieces of a call, also of concurrent calls and of one that never ends', async () => {
     const parsed = await read(
       old(1, 'ToolCall', call('tool_A', 'ReadFile', '{"path": "backend/r')),
       old(1, 'ToolCallPart', { arguments_part: 'ailway' }),
@@ -278,7 +278,7 @@ describe('Kimi CLI', () => {
     );
   });
 
-  it('shows questions, leave that is asked for, and what is typed meanwhile', async () => {
+  it('shows questions, requests for permission, and prompts typed at the same time', async () => {
     const options = [{ label: 'Here', description: 'by the pond' }];
     const parsed = await read(
       old(1, 'QuestionRequest', { id: 'q', tool_call_id: 't', questions: [{ question: 'Where?', options }] }),

@@ -32,12 +32,12 @@ export interface KimiCliState {
 
 type Base = Partial<MessageRecord>;
 
-/** Sub-agents that run at once. */
+/** Sub-agents that run concurrently. */
 const MAX_STREAMS = 64;
 /** Characters of a call's arguments; what comes after them is left out. */
 const MAX_ARGUMENTS = 1_000_000;
 const MIN_UNIQUE_ID = 20;
-/** What follows the last piece of a call. Results of other calls, and sub-agents, may come before it. */
+/** The content after the last piece of a call. Results of other calls, and sub-agents, may come before it. */
 const ENDS_CALL = new Set([
   ...['ContentPart', 'ToolCall', 'StatusUpdate', 'StepBegin', 'StepInterrupted', 'StepRetry', 'TurnBegin', 'TurnEnd'],
 ]);
@@ -131,7 +131,7 @@ export class CliMessages {
     const usage = readCliUsage(this.#kit, this.#kit.toUsagePart(payload, 'token_usage'));
     if (usage === undefined) return [];
     const id = this.#kit.toId(payload.message_id);
-    // A sub-agent's own file names the same responses: short ids are made unique by the session that both belong to.
+    // A sub-agent's own file names the same responses. Short ids are made unique by the session that both belong to.
     const isShort = id !== null && `kimi/${id}`.length < MIN_UNIQUE_ID;
     const named = isShort ? `${this.#rootSession}/${id}` : id;
     const responseId = `kimi/${named ?? `${base.timestampMs ?? ''}/${toSignature(usage)}`}`;
@@ -222,13 +222,13 @@ export class CliMessages {
   }
 }
 
-/** What a tool gave back: its output, or else the program's words about it. */
+/** The result of a tool, which is its output, or else the program's words about it. */
 export function toOutput(...values: (JsonValue | undefined)[]): JsonValue {
   const found = values.find((value) => (typeof value === 'string' || Array.isArray(value)) && value.length > 0);
   return found ?? (values.some((value) => typeof value === 'string') ? '' : null);
 }
 
-/** Whether a call's arguments are whole: they come in pieces of a JSON object. */
+/** True if a call's arguments are whole. They come in pieces of a JSON object. */
 function isComplete(text: string): boolean {
   return text.trimEnd().endsWith('}') && parseJsonText(text) !== undefined;
 }

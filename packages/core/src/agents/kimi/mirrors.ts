@@ -8,8 +8,8 @@ interface OpenMirror {
 }
 
 /**
- * Kimi Code states the usage of a step twice: at its end, and in a `usage.record` after it (protocol 1.4) or before it
- * (1.5), neither of which names the other.
+ * Kimi Code states the usage of a step twice, at its end, and in a `usage.record` after it (protocol 1.4) or before it
+ * (1.5), and neither names the other.
  */
 export interface KimiMirrors {
   /** The step that has begun and not ended. */
@@ -20,7 +20,7 @@ export interface KimiMirrors {
   endedSteps: OpenMirror[];
 }
 
-/** What a usage is: a response of its own, or the mirror of one that is counted. */
+/** The role of a usage, which is a separate response, or the mirror of one that is counted. */
 export interface MirrorMatch {
   /** Null if it is of no step. */
   responseId: string | null;
@@ -54,8 +54,8 @@ export function endStep(mirrors: KimiMirrors, uuid: string | null, usage: Usage)
 }
 
 /**
- * Matches a record with a step: one that has ended with the same counts, else the one that is open. Requests of the
- * loop have the scope `turn`; those beside it, such as compactions, `session`.
+ * Matches a record with a step, either one that has ended with the same counts, else the open one. Requests of the loop
+ * have the scope `turn`; those beside it, such as compactions, `session`.
  */
 export function matchRecord(mirrors: KimiMirrors, usage: Usage, scope: string | null): MirrorMatch {
   const signature = toSignature(usage);
@@ -67,7 +67,7 @@ export function matchRecord(mirrors: KimiMirrors, usage: Usage, scope: string | 
   }
   if (scope === 'session') return { responseId: null, isMirror: false };
   if (openStep !== null) {
-    // A step whose answer is thrown away is asked again: each request has a record.
+    // A step whose answer is thrown away is requested again. Each request has a record.
     const isFirst = openRecords.every(({ responseId }) => responseId === '');
     const key = isFirst ? openStep : `${openStep}/${openRecords.length}`;
     const responseId = scope === 'turn' ? key : '';
@@ -83,7 +83,7 @@ function push(all: OpenMirror[], mirror: OpenMirror): void {
   if (all.length > MAX_OPEN) all.shift();
 }
 
-/** The counts of a usage as text: records and steps name each other in no other way. */
+/** The counts of a usage as text. Records and steps name each other in no other way. */
 export function toSignature({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: Usage): string {
   return [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens].join('.');
 }

@@ -23,12 +23,12 @@ interface KimiReaderState {
   model: string | null;
   /** The model that the request of the open step names. */
   stepModel: string | null;
-  /** What the latest requests say of the models behind aliases. */
+  /** The facts of the latest requests about the models behind aliases. */
   aliases: Map<string, string>;
   mirrors: KimiMirrors;
   /** Texts of the latest prompts, which the context repeats. */
   prompts: string[];
-  /** Whether the compaction that is under way has been told of. */
+  /** True if the current compaction was reported. */
   isCompacted: boolean;
   cli: KimiCliState;
 }
@@ -53,8 +53,8 @@ function createState(): KimiReaderState {
 }
 
 /**
- * Reads `wire.jsonl`: records of Kimi Code (`turn.prompt`, `context.append_loop_event`, `usage.record`), and messages of
- * the older Kimi CLI, for which see createCliMessageReader.
+ * Reads `wire.jsonl`, which has records of Kimi Code (`turn.prompt`, `context.append_loop_event`, `usage.record`), and
+ * messages of the older Kimi CLI, see createCliMessageReader.
  */
 export function createKimiReader(context: ReaderContext, state = createState()): Reader {
   return new KimiReader(context, state);
@@ -124,8 +124,8 @@ class KimiReader implements Reader {
   }
 
   /**
-   * `context.append_message`: prompts and reminders, which the file or the program has already; else what an imported
-   * session holds, or what commands, hooks and tasks have told the model.
+   * `context.append_message` has prompts and reminders, which the file or the program has already; else the content of
+   * an imported session, or what commands, hooks and tasks have told the model.
    */
   #readContextMessage(line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] {
     const message = readObject(line.message) ?? {};
@@ -164,7 +164,7 @@ class KimiReader implements Reader {
     const match = endStep(this.#mirrors, uuid, usage);
     if (match.other !== undefined) this.#compareMirrors(toSignature(usage), match.other);
     const stopReason = this.#kit.toId(event.finishReason) ?? 'stop';
-    // A record that counts under a key of its own has counted it.
+    // A record that counts under its own key has counted it.
     const isCounted = match.isMirror && match.responseId !== uuid;
     return this.#toAnswer({ ...base, responseId: uuid, stopReason, usage: isCounted ? undefined : usage });
   }
@@ -292,7 +292,7 @@ class KimiReader implements Reader {
   }
 }
 
-/** The texts of a content, by which it is recognised when it is repeated; empty if it has none. */
+/** The texts of a content, that identify its repetitions; empty if it has none. */
 function toTextKey(content: JsonValue | undefined): string {
   const parts = Array.isArray(content) ? content : [content ?? ''];
   const text = parts.map((part) => readText(readObject(part)?.text) ?? readText(part) ?? '').join('\n');

@@ -4,7 +4,7 @@ const types = (names: string, why: string, ...mayHold: string[]): UnreadTypes =>
   Object.fromEntries(names.split(' ').map((name): [string, UnreadType] => [name, { why, mayHold }]));
 
 /**
- * Records of Kimi Code that are not read: those of MoonshotAI/kimi-code `docs/wire-manifest.d.ts` (protocol 1.5) and
+ * Records of Kimi Code that are not read, from MoonshotAI/kimi-code `docs/wire-manifest.d.ts` (protocol 1.5) and
  * `agent/records/types.ts` (up to 1.4), and what version 2.1.0 wrote in a trial.
  */
 export const KIMI_CODE_UNREAD: UnreadTypes = {
@@ -74,7 +74,7 @@ export const KIMI_CODE_UNREAD: UnreadTypes = {
   ...types('session.* skill.* approval.* hook.* task.* mcp.*', 'records of earlier versions about the program itself'),
 };
 
-/** Messages of Kimi CLI that are not read: those of MoonshotAI/kimi-cli `src/kimi_cli/wire/types.py` (up to 1.49). */
+/** Messages of Kimi CLI that are not read, from MoonshotAI/kimi-cli `src/kimi_cli/wire/types.py` (up to 1.49). */
 export const KIMI_CLI_UNREAD: UnreadTypes = {
   ...types('metadata TurnEnd StepInterrupted CompactionEnd', 'where turns, steps and compactions end'),
   ...types('StepRetry', 'a request that failed and is sent again'),

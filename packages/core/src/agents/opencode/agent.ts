@@ -16,9 +16,9 @@ const isMessageId = (value: JsonObject[string] | undefined): boolean =>
   typeof value === 'string' && value.startsWith('msg_');
 
 /**
- * opencode: its SQLite store, in the tables of version 1 and of version 2, the store that its predecessor of 2025 kept in
- * each project (`.opencode/opencode.db`, which no file lists, so that it must be named), the output of `opencode export`, the JSON files of older versions, and the output of
- * `opencode run --format json`.
+ * opencode, with its SQLite store, in the tables of version 1 and of version 2, the store that its predecessor of 2025
+ * kept in each project (`.opencode/opencode.db`, which no file lists, so that it must be named), the output of
+ * `opencode export`, the JSON files of older versions, and the output of `opencode run --format json`.
  */
 export const opencode: Agent = {
   id: 'opencode',
@@ -72,7 +72,7 @@ export const kilo: Agent = {
   databases: [opencodeDatabase],
   formats: [
     toCanonicalFormat('kilo', createOpencodeReader, ['kilo-json']),
-    // The same lines as opencode's: they are Kilo's only if the uploader says so.
+    // The same lines as opencode's. They are Kilo's only if the uploader says so.
     toStreamFormat('kilo-json', 0.7),
   ],
 };

@@ -14,10 +14,10 @@ const sessionColumns: Pick<SessionHeadTable, 'id' | 'parent' | 'changed' | 'with
 /**
  * One database has the tables of version 1 (`session`, `message`, `part`) and of version 2 (`session_v2`,
  * `session_message`, `event`). When version 2 first starts, it copies the sessions of version 1 under the same ids,
- * without what its own form cannot hold, such as the usage of summaries; it leaves the old tables in place, and
- * version 1 may go on writing to them. So a row of version 1 is read rather than its copy. Test versions of 2 kept
- * their sessions in `session`.
- * https://github.com/anomalyco/opencode packages/core/src/session/sql.ts, packages/core/src/database/v1-migration.bun.ts
+ * without what its own form cannot hold, such as the usage of summaries; it leaves the old tables in place, and version
+ * 1 may continue to write to them. So a row of version 1 is read rather than its copy. Test versions of 2 kept their
+ * sessions in `session`. https://github.com/anomalyco/opencode packages/core/src/session/sql.ts,
+ * packages/core/src/database/v1-migration.bun.ts
  */
 export const opencodeDatabase: SessionDatabase = {
   sessions: [

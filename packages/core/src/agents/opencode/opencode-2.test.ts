@@ -46,7 +46,7 @@ describe('opencode 2', () => {
     expect(read.apiResponses).toMatchObject([{ model: 'opencode/gpt-5' }]);
   });
 
-  it('streams parts whose reasoning stands beside the output, although they state no total', async () => {
+  it('streams parts whose reasoning is separate from the output, although they state no total', async () => {
     const line = (type: string, part: object) => ({ type, timestamp: START, sessionID: 'ses_heron', part });
     const state = {
       ...{ status: 'completed', input: { command: 'false' }, output: 'no', time: { start: START, end: START + 1 } },

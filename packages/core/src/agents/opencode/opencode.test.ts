@@ -89,7 +89,7 @@ const MESSAGES: Message[] = [
   assistant('msg_6', 8, [], [], { error: { name: 'APIError', data: {} }, finish: undefined }),
 ];
 
-/** Like a row of the store: fields without a column of their own are JSON in `data`. */
+/** Like a row of the store. Fields without a column are JSON in `data`. */
 const toRow = ({ id, ...data }: Record<string, unknown>, rowid: number, table: string, ids = {}) => ({
   ...{ table, rowid },
   row: { id, session_id: 'ses_heron', ...ids, time_created: START, time_updated: START, data: JSON.stringify(data) },
@@ -108,7 +108,7 @@ const toRows = (messages: readonly Message[]) => [
   })),
 ];
 
-/** From the format's description alone: every step is a response; the total tells whether output includes reasoning. */
+/** From the format's description alone. Every step is a response; the total shows whether output includes reasoning. */
 function countIndependently(messages: readonly Message[]): TokenCount {
   const steps = messages.flatMap(({ parts }) => parts.flatMap(({ tokens: used }) => used ?? []));
   const sum = (toCount: (used: Tokens) => number) => steps.reduce((total, used) => total + toCount(used), 0);

@@ -18,7 +18,7 @@ const UNREAD_PARTS: UnreadTypes = {
   'part/step-start': { why: 'the beginning of a step' },
 };
 
-/** A message whose parts are being read, perhaps from lines of their own. */
+/** A message whose parts are being read, perhaps from separate lines. */
 interface OpenMessage {
   id: string | null;
   role: 'user' | 'assistant';
@@ -28,7 +28,7 @@ interface OpenMessage {
   responseId: string | null;
   /** Prefix of the keys of its responses. */
   responsePrefix: string;
-  /** Whether its cost is compared with its steps'. */
+  /** True if its cost is compared with its steps'. */
   hasStatedCost: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface PartReader {
   readAssistantPart(part: JsonObject, isWithMessage: boolean, index?: number): TranscriptRecord[];
 }
 
-/** Reads the parts of version 1's messages, of which `state` has the most recent one. */
+/** Reads the parts of version 1's messages, and `state` has the most recent one. */
 export function createPartReader(kit: ReaderKit, context: ReaderContext, state: PartsState): PartReader {
   return new OpencodePartReader(kit, context, state);
 }
@@ -101,7 +101,7 @@ class OpencodePartReader implements PartReader {
     });
   }
 
-  /** What a part of an assistant message adds to the blocks that the model wrote. */
+  /** The additions of a part of an assistant message to the blocks that the model wrote. */
   readAssistantPart(part: JsonObject, isWithMessage: boolean, index = 0): TranscriptRecord[] {
     const { message } = this.#state;
     if (message === undefined) return [];

@@ -46,8 +46,8 @@ interface MessageSource {
 }
 
 /**
- * Reads sessions of opencode, and of Kilo CLI, which is built on it: rows of its database and files of its older store,
- * as `packages/collect` writes them, and the document that `opencode export` prints.
+ * Reads sessions of opencode, and of Kilo CLI, which is built on it. They are rows of its database and files of its
+ * older store, as `packages/collect` writes them, and the document that `opencode export` prints.
  */
 export function createOpencodeReader(
   context: ReaderContext,
@@ -129,7 +129,7 @@ class OpencodeReader implements Reader {
     const usage = toOpencodeUsage(this.#kit.toUsagePart(info, 'tokens'), this.#kit, timestampMs);
     const responseId = usage === undefined ? null : toResponseId(responsePrefix, usage);
     const id = this.#kit.toId(info.id);
-    // Steps of a long message are on lines of their own; files of the old store are read one by one.
+    // Steps of a long message are on separate lines; files of the old store are read one by one.
     const hasStatedCost = typeof info.cost === 'number' && parts.some(isStep);
     this.state.message = { id, role, timestampMs, model, responseId, responsePrefix, hasStatedCost };
     if (id !== null && timestampMs !== undefined) this.state.lastCopied = { id, timestampMs };
@@ -167,7 +167,7 @@ class OpencodeReader implements Reader {
     return [this.#kit.toEvent(event, toCopyIdentity(message, 'error'), timestampMs), ...shown];
   }
 
-  /** A part on a line of its own, belonging to an earlier message. */
+  /** A part on a separate line, belonging to an earlier message. */
   #readPart(part: JsonObject): TranscriptRecord[] | undefined {
     const messageId = this.#kit.toId(part.messageID);
     if (this.state.message === undefined || this.state.message.id !== messageId) return undefined;

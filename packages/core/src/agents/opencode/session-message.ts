@@ -30,7 +30,7 @@ export interface SessionMessageState {
   compactions: string[];
   /** Id and time of the last row of version 1. */
   lastCopied: { id: string; timestampMs: number } | undefined;
-  /** When the session was created: a fork begins with copies of earlier messages, under new ids. */
+  /** The time of the session's creation. A fork begins with copies of earlier messages, under new ids. */
   createdMs: number | undefined;
 }
 
@@ -51,8 +51,8 @@ export interface RowReader {
 }
 
 /**
- * Reads what opencode has kept since version 2: one row for each message, whose `type` says what it is. An assistant's
- * row is one API response. Usage of requests without a message, for titles and compactions, stands in events.
+ * Reads the storage of opencode since version 2, with one row for each message, whose `type` says what it is. An
+ * assistant's row is one API response. Usage of requests without a message, for titles and compactions, is in events.
  * https://github.com/anomalyco/opencode packages/schema/src/session-message.ts, session-event.ts
  */
 export function createSessionMessageReader(
@@ -115,8 +115,8 @@ class SessionMessageReader implements RowReader {
   }
 
   /**
-   * Version 2 makes rows of their own of what it finds in a message of version 1, with its time and the first 16
-   * characters of its id: the message itself has been read.
+   * Version 2 makes separate rows of what it finds in a message of version 1, with its time and the first 16 characters
+   * of its id. The message itself has been read.
    */
   #isMigrated({ id, timestampMs }: Entry): boolean {
     const { lastCopied: message } = this.#state;
@@ -143,7 +143,7 @@ class SessionMessageReader implements RowReader {
     });
   }
 
-  /** A command that the user ran: no prompt, as no model answers. */
+  /** A command that the user ran, which is no prompt, as no model answers. */
   #readShell({ id, timestampMs, data }: Entry): TranscriptRecord[] {
     const output = readText(data.output) ?? readText(readObject(data.output)?.output) ?? '';
     const text = `! ${readText(data.command) ?? ''}\n${output}`;

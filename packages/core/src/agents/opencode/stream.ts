@@ -26,8 +26,8 @@ export function toStreamFormat(id: string, confidence: number): Format {
 }
 
 /**
- * Reads `{"type":"text","timestamp":1,"sessionID":"ses_1","part":{…}}`: parts as in the session's store, but without
- * their messages, which hold the prompts, the models and the times that name a response.
+ * Reads `{"type":"text","timestamp":1,"sessionID":"ses_1","part":{…}}`, which are parts as in the session's store, but
+ * without their messages, which hold the prompts, the models and the times that name a response.
  * https://github.com/anomalyco/opencode packages/opencode/src/cli/cmd/run.ts
  */
 function createOpencodeStreamReader(context: ReaderContext, state?: PartsState): Reader {
@@ -35,7 +35,7 @@ function createOpencodeStreamReader(context: ReaderContext, state?: PartsState):
   const store = createOpencodeReader(context, state);
 
   const readPart = (part: JsonObject, line: ReaderLine, timestampMs: number | undefined): TranscriptRecord[] => {
-    // The time tells whether reasoning is part of the output.
+    // The time shows whether reasoning is part of the output.
     const time = timestampMs === undefined ? null : { created: timestampMs };
     const info = { id: part.messageID ?? null, role: 'assistant', time };
     const { records } = store.read({ messages: { info, parts: [part] } }, line);
@@ -78,7 +78,7 @@ function createOpencodeStreamReader(context: ReaderContext, state?: PartsState):
   };
 }
 
-/** Only tool results have times of their own. */
+/** Only tool results have separate times. */
 function withTime(message: MessageRecord, timeMs: number | undefined): MessageRecord {
   const timestampMs = message.timestampMs ?? timeMs;
   return { ...message, timestampMs, timestamp: timestampMs === undefined ? null : new Date(timestampMs).toISOString() };

@@ -6,9 +6,9 @@ import { type ReaderKit, toUsageIfAny } from '../reader-kit.ts';
 const REASONING_APART_SINCE_MS = Date.UTC(2026, 3, 1);
 
 /**
- * `tokens{input, output, reasoning, cache{read, write}, total}`: input excludes the cache. Output included reasoning
- * until April 2026 and excludes it since. The total tells which; without a total, reasoning counts as included unless
- * it is larger than the output, or the response is of later. https://github.com/anomalyco/opencode/pull/21047
+ * `tokens{input, output, reasoning, cache{read, write}, total}`. Input excludes the cache. Output included reasoning
+ * until April 2026 and excludes it since. The total shows it; without a total, reasoning counts as included unless it
+ * is larger than the output, or the response is of later. https://github.com/anomalyco/opencode/pull/21047
  */
 export function toOpencodeUsage(
   tokens: JsonObject | undefined,
@@ -35,16 +35,16 @@ export function toOpencodeUsage(
   });
 }
 
-/** Counts of a response, and an object with those of the cache. */
+/** Counts of a response, and an object with the cache's counts. */
 export const OPENCODE_USAGE_FIELDS: ReadonlySet<string> = new Set(['input', 'output', 'reasoning', 'total']);
 
-/** The same in every copy: a fork gives messages and parts new ids, but keeps times, models and counts. */
+/** The same in every copy. A fork gives messages and parts new ids, but keeps times, models and counts. */
 export function toResponseId(prefix: string, usage: Usage): string {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   return cutCharacters(`${prefix}/${inputTokens}.${outputTokens}.${cacheReadTokens}.${cacheWriteTokens}`, 500);
 }
 
-/** What a session's steps state and what is counted of them, so that the sums can be compared. */
+/** The stated and the counted figures of a session's steps, so that the sums can be compared. */
 export interface StatedTotals {
   stated: number;
   counted: number;
@@ -53,7 +53,7 @@ export interface StatedTotals {
   countedCost: number;
 }
 
-/** Adds a step whose `tokens` state a total of their own. */
+/** Adds a step whose `tokens` state a separate total. */
 export function addStatedTotal(totals: StatedTotals, tokens: JsonObject | undefined, usage: Usage | undefined): void {
   const total = tokens?.total;
   if (usage === undefined || typeof total !== 'number' || total === 0) return;

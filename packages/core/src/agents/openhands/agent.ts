@@ -3,7 +3,7 @@ import { toCanonicalFormat } from '../canonical-lines.ts';
 import { createOpenHandsReader } from './reader.ts';
 
 /**
- * OpenHands: conversations of its CLI and SDK. Each is a folder with a state file and one file for each event.
+ * OpenHands, with conversations of its CLI and SDK. Each is a folder with a state file and one file for each event.
  * https://github.com/OpenHands/software-agent-sdk openhands-sdk/openhands/sdk/conversation/persistence_const.py
  */
 export const openHands: Agent = {

@@ -54,7 +54,7 @@ const USAGE_FIELDS: ReadonlySet<string> = new Set([
   ...['context_window', 'per_turn_token'],
 ]);
 
-/** Part of a cost within which it equals the sum of its parts: they are sums of fractions. */
+/** Part of a cost within which it equals the sum of its parts, because they are sums of fractions. */
 const COST_TOLERANCE = 1e-6;
 
 interface OpenHandsReaderState {
@@ -120,7 +120,7 @@ class OpenHandsReader implements Reader {
     return [session ?? [], usage].flat();
   }
 
-  /** Usage of one of the conversation's models: each response, or, in versions without a list, the sum. */
+  /** Usage of one of the conversation's models, as each response, or, in versions without a list, the sum. */
   #readMetrics(name: string, metrics: JsonObject): TranscriptRecord[] {
     const responses = this.#toEntries(metrics, 'token_usages');
     const costs = this.#toEntries(metrics, 'costs');
@@ -158,7 +158,7 @@ class OpenHandsReader implements Reader {
     return entries;
   }
 
-  /** The state's own sums, which are kept beside the lists. */
+  /** The state's own sums, which are stored beside the lists. */
   #compareSums(metrics: JsonObject, responses: JsonObject[], costs: JsonObject[]): void {
     const stated = readObject(metrics.accumulated_token_usage);
     const fields = ['prompt_tokens', 'completion_tokens', 'cache_read_tokens', 'cache_write_tokens'] as const;
@@ -249,7 +249,7 @@ class OpenHandsReader implements Reader {
     return [this.#kit.toToolResultMessage({ id: event.tool_call_id, content, isError, isDenied }, { timestampMs })];
   }
 
-  /** A call of an agent behind the ACP, with its result; each change of its status is an event of its own. */
+  /** A call of an agent behind the ACP, with its result; each change of its status is a separate event. */
   #readAcpCall(event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] {
     if (event.status === 'pending' || event.status === 'in_progress') return [];
     const id = event.tool_call_id ?? null;

@@ -95,7 +95,7 @@ const SESSION = [
 const PATH =
   '/home/ada/.pi/agent/sessions/--home-ada-app--/2026-05-12T08-00-00-000Z_0190aaaa-0000-7000-8000-000000000001.jsonl';
 
-/** From the format's description alone: each usage of a message, a compaction or a branch summary is one response. */
+/** From the format's description alone. Each usage of a message, a compaction or a branch summary is one response. */
 function countIndependently(lines: readonly object[]): TokenCount {
   const total = { responses: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   for (const line of lines as { usage?: ReturnType<typeof usage>; message?: { usage?: ReturnType<typeof usage> } }[]) {
@@ -208,7 +208,7 @@ describe('Pi', () => {
     const read = await readTranscript(toJsonLines(forkOfFork));
     expect(read.metadata.forkedFromSessionId).toBe('0190aaaa-0000-7000-8000-000000000002');
     expect(read.apiResponses.map((row) => row.is_marked_copy)).toEqual([true, true, true, true, false]);
-    // Version 1 had no ids: a newer Pi generates them when it opens the file.
+    // Version 1 had no ids. A newer Pi generates them when it opens the file.
     const old = SESSION.slice(1, 8).map(({ id: _id, parentId: _parent, ...line }: Record<string, unknown>) => line);
     expect(await keys([{ type: 'session', id: 'x', timestamp: at(0), cwd: '/' }, ...old])).toEqual(
       await keys([SESSION[0] ?? {}, ...SESSION.slice(1, 8)]),
@@ -291,7 +291,7 @@ describe('Pi', () => {
     ]);
   });
 
-  it('counts what OMP adds: requests of its own, orchestration, long-lived cache writes and searches', async () => {
+  it('counts what OMP adds, such as its own requests, orchestration, long-lived cache writes and searches', async () => {
     const used = {
       ...usage(100, 20, 300, 40, 0.5),
       ...{ orchestration: { input: 5, cacheRead: 6, output: 7 }, totalTokens: 478, reasoningTokens: 9 },
@@ -320,7 +320,7 @@ describe('Pi', () => {
     const read = await readTranscript(
       toJsonLines([
         header('s', 0),
-        // Explained: no total, a total without the cache, and a cost that the provider billed.
+        // Explained are no total, a total without the cache, and a cost that the provider billed.
         answer('1', '0', 1, { ...usage(10, 20, 30, 40), totalTokens: 0 }),
         answer('2', '1', 2, { ...usage(10, 20, 30, 40), totalTokens: 30 }),
         answer('3', '2', 3, { ...usage(10, 20), cost: { input: 1, output: 2, total: 4, totalFromProvider: true } }),
@@ -334,7 +334,7 @@ describe('Pi', () => {
     ]);
   });
 
-  it('names what it does not read: entries, roles and states of extensions with a text or usage', async () => {
+  it('names what it does not read, such as entries, roles and states of extensions with a text or usage', async () => {
     const read = await readTranscript(
       toJsonLines([
         header('s', 0),
@@ -345,7 +345,7 @@ describe('Pi', () => {
         { type: 'label', id: '5', timestamp: at(5), label: 'Where the heron was' },
         { type: 'context_edit', id: '6', timestamp: at(6), targetId: '2', replacement: { content: 'It is gone now' } },
         answer('7', '6', 7, usage(1, 2), [{ type: 'feather', text: 'White' }]),
-        // OpenClaw: why a request failed.
+        // OpenClaw's reason for a failed request.
         {
           ...{ type: 'custom', id: '8', timestamp: at(8), customType: 'openclaw:prompt-error' },
           data: { provider: 'zai', error: 'quota exceeded' },

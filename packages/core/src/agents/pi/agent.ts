@@ -29,8 +29,8 @@ const toFormat = (id: string, detect: Format['detect']): Format => ({
 });
 
 /**
- * Pi: session files below `~/.pi/agent/sessions`.
- * https://github.com/earendil-works/pi packages/coding-agent/docs/session-format.md
+ * Pi, with session files below `~/.pi/agent/sessions`. https://github.com/earendil-works/pi
+ * packages/coding-agent/docs/session-format.md
  */
 export const pi: Agent = {
   id: 'pi',
@@ -45,7 +45,7 @@ export const pi: Agent = {
   formats: [toFormat('pi-session', (line) => (isHeader(line) ? 0.7 : 0))],
 };
 
-/** `agents/<agent>/sessions/<file>`, wherever the state folder is: neither Pi nor OMP has such a layout. */
+/** `agents/<agent>/sessions/<file>`, wherever the state folder is. Neither Pi nor OMP has such a layout. */
 function isOpenClawPath(path: string | undefined): boolean {
   if (path === undefined) return false;
   const parts = toPathParts(path);
@@ -53,18 +53,17 @@ function isOpenClawPath(path: string | undefined): boolean {
   return isInSessions || isBelow(path, '.openclaw') || isRenamedTranscript(path);
 }
 
-/** Places below the state folder; named profiles have state folders of their own: `~/.openclaw-<profile>`. */
+/** Places below the state folder; named profiles have separate state folders, as in `~/.openclaw-<profile>`. */
 const toOpenClawPlaces = (place: Pick<SessionPlace, 'holds' | 'what'>, files: readonly string[]): SessionPlace[] => [
   { ...place, variable: 'OPENCLAW_STATE_DIR', bases: ['.openclaw', '.clawdbot', '.moltbot'], files },
   { ...place, bases: [''], files: files.map((file) => `.openclaw-*/${file}`) },
 ];
 
 /**
- * OpenClaw: files like Pi's, below `~/.openclaw/agents/<agent>/sessions`. Only their location tells them from Pi's.
- * `/new` and `/reset` rename a session's file to `<id>.jsonl.reset.<time>`, and removing a session to
+ * OpenClaw, with files like Pi's, below `~/.openclaw/agents/<agent>/sessions`. Only their location tells them from
+ * Pi's. `/new` and `/reset` rename a session's file to `<id>.jsonl.reset.<time>`, and removing a session to
  * `.deleted.<time>`; newer versions compress these. Since version 2026.6 sessions are in a database, and imported files
- * are kept as `<key>.<id>.jsonl.imported-<time>`.
- * https://github.com/openclaw/openclaw src/config/sessions/artifacts.ts
+ * stay as `<key>.<id>.jsonl.imported-<time>`. https://github.com/openclaw/openclaw src/config/sessions/artifacts.ts
  */
 export const openclaw: Agent = {
   id: 'openclaw',
@@ -93,8 +92,8 @@ export const openclaw: Agent = {
 };
 
 /**
- * OMP (oh-my-pi): files like Pi's below `~/.omp/agent/sessions`, most with their title in a line before the header.
- * https://github.com/can1357/oh-my-pi docs/session.md
+ * OMP (oh-my-pi). It has files like Pi's below `~/.omp/agent/sessions`, most with their title in a line before the
+ * header. https://github.com/can1357/oh-my-pi docs/session.md
  */
 export const omp: Agent = {
   id: 'omp',

@@ -41,7 +41,7 @@ export const openclawDatabase: SessionDatabase = {
   },
 };
 
-/** Reads a session of OpenClaw's database, as `packages/collect` writes it: its events are the lines of Pi's files. */
+/** Reads a session of OpenClaw's database, as `packages/collect` writes it. Its events are the lines of Pi's files. */
 export function createOpenClawStoreReader(
   context: ReaderContext,
   state?: Parameters<typeof createPiReader>[1],

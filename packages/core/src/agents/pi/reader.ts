@@ -64,7 +64,7 @@ interface PiReaderState {
   /** For messages that name no model. */
   model: string | null;
   serviceTiers: ServiceTiers;
-  /** When the session was forked: earlier entries are its parent's. */
+  /** The time of the session's fork. Earlier entries are its parent's. */
   forkedAtMs: number | undefined;
   unexplained: UnexplainedTotals;
 }
@@ -72,7 +72,7 @@ interface PiReaderState {
 type Entry = Pick<MessageRecord, 'uuid' | 'parentUuid' | 'isSidechain'> & { timestampMs: number | undefined };
 
 /**
- * Reads session files of Pi, and of OpenClaw and OMP, which use the same format: a header, then entries that form a
+ * Reads session files of Pi, and of OpenClaw and OMP, which use the same format of a header, then entries that form a
  * tree by `id` and `parentId`. Every branch was paid for, so every branch counts.
  */
 export function createPiReader(
@@ -316,8 +316,8 @@ export function toPiSessionId(path: string): string {
 }
 
 /**
- * The same in every copy: forks copy entries unchanged, and migrating to a newer version changes ids but keeps times.
- * Provider ids are not unique: local servers repeat them.
+ * The same in every copy, because forks copy entries unchanged, and migrating to a newer version changes ids but keeps
+ * times. Provider ids are not unique, because local servers repeat them.
  */
 function toResponseId(message: JsonObject, line: JsonObject, usage: Usage, name: string | undefined): string | null {
   const time = message.timestamp ?? line.timestamp;
@@ -327,7 +327,7 @@ function toResponseId(message: JsonObject, line: JsonObject, usage: Usage, name:
   return ['pi', name ?? [], time, cutCharacters(readText(message.responseId) ?? counts, 200)].flat().join('/');
 }
 
-/** Entry ids have 8 digits: they are unique only within a session. */
+/** Entry ids have 8 digits, so they are unique only within a session. */
 function toIdentity(line: JsonObject): string | null {
   const { id, timestamp } = line;
   return typeof id === 'string' && typeof timestamp === 'string' ? `${id}@${timestamp}` : null;

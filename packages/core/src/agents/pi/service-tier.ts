@@ -2,7 +2,7 @@ import type { JsonValue } from '../../lines/json.ts';
 import { cutCharacters, readObject } from '../../records/fields.ts';
 import { isTermName, type Usage } from '../../records/usage.ts';
 
-/** The tier that requests ask for: one for all models, or one by family of models. Null is the standard one. */
+/** The tier that requests ask for, either one for all models, or one by family of models. Null is the standard one. */
 export type ServiceTiers = string | Readonly<Record<string, string>> | null;
 
 const FAMILIES: readonly (readonly [family: string, models: RegExp])[] = [
@@ -10,15 +10,15 @@ const FAMILIES: readonly (readonly [family: string, models: RegExp])[] = [
   ['google', /(?:^|\/)gemini-/],
   ['openai', /(?:^|\/)(?:gpt-|chatgpt-|codex-|o\d)/],
 ];
-/** Fireworks has a tier of its own; Copilot refuses the field. */
+/** Fireworks has a separate tier; Copilot refuses the field. */
 const WITHOUT_TIERS = new Set(['fireworks', 'github-copilot']);
 /** Tiers that OMP knows and has no setting for in requests to Claude. */
 const UNSENT_TO_CLAUDE = new Set(['auto', 'default', 'flex', 'scale']);
 const MAX_TIER_LENGTH = 64;
 
 /**
- * Reads `serviceTier` of a `service_tier_change`: `"flex"`, or in OMP `{"openai":"priority"}`, as of then. Undefined if it
- * is none of these.
+ * Reads `serviceTier` of a `service_tier_change`: `"flex"`, or in OMP `{"openai":"priority"}`, as of then. Undefined
+ * for anything else.
  */
 export function readServiceTiers(value: JsonValue | undefined): ServiceTiers | undefined {
   if (value === null || value === undefined) return null;

@@ -6,10 +6,10 @@ import { compareTotal } from '../compare-total.ts';
 import { type ReaderKit, toUsageIfAny } from '../reader-kit.ts';
 
 /**
- * `usage{input, output, cacheRead, cacheWrite}`: the classes do not overlap; output includes reasoning. OMP adds
+ * `usage{input, output, cacheRead, cacheWrite}`. The classes do not overlap; output includes reasoning. OMP adds
  * `orchestration`, tokens outside these classes that the provider bills as well, and names two fields differently.
- * https://github.com/earendil-works/pi packages/ai/src/types.ts
- * https://github.com/can1357/oh-my-pi packages/catalog/src/types.ts
+ * https://github.com/earendil-works/pi packages/ai/src/types.ts https://github.com/can1357/oh-my-pi
+ * packages/catalog/src/types.ts
  */
 export function readPiUsage(usage: JsonObject, kit: ReaderKit): Usage | undefined {
   const orchestration = readObject(usage.orchestration);
@@ -37,7 +37,7 @@ export const PI_USAGE_FIELDS: ReadonlySet<string> = new Set([
   'premiumRequests',
 ]);
 
-/** What the usages whose own totals no rule explains add up to. */
+/** The sum of the usages whose own totals no rule explains. */
 export interface UnexplainedTotals {
   tokens: { stated: number; counted: number };
   microdollars: { stated: number; counted: number };
@@ -48,13 +48,13 @@ export const NO_UNEXPLAINED_TOTALS: Readonly<UnexplainedTotals> = {
   microdollars: { stated: 0, counted: 0 },
 };
 
-/** Part of a cost within which it equals the sum of its parts: they are sums of fractions. */
+/** Part of a cost within which it equals the sum of its parts, because they are sums of fractions. */
 const COST_TOLERANCE = 1e-6;
 
 /**
- * Adds a usage whose `totalTokens` or `cost.total` is not the sum of its parts. Not compared: totals of 0 or none; totals
- * without the cache, which some providers state; a cost that the provider reported, while its parts are Pi's estimate;
- * and a cost without parts.
+ * Adds a usage whose `totalTokens` or `cost.total` is not the sum of its parts. Exceptions are totals of 0 or none;
+ * totals without the cache, which some providers state; a cost that the provider reported, while its parts are Pi's
+ * estimate; and a cost without parts.
  */
 export function addUnexplained(
   { tokens, microdollars }: UnexplainedTotals,

@@ -7,8 +7,8 @@ import { createQwenReader } from './reader.ts';
 import { createQwenStreamReader } from './stream.ts';
 
 /**
- * Qwen Code: session files below `~/.qwen/projects/<project>/chats`, those of sub-agents beside them, and the output of
- * `qwen --output-format stream-json`.
+ * Qwen Code, with session files below `~/.qwen/projects/<project>/chats`, sub-agents' files beside them, and the output
+ * of `qwen --output-format stream-json`.
  */
 export const qwen: Agent = {
   id: 'qwen',

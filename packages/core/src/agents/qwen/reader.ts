@@ -32,8 +32,8 @@ const CLASSES = [
 const PROMPT_SUBTYPES = new Set<unknown>([undefined, 'mid_turn_user_message', 'realtime_message']);
 
 /**
- * Reads session files of Qwen Code: lines that form a tree by `uuid` and `parentUuid`, with messages of the Gemini API.
- * What sub-agents use stands in their parent's telemetry; from version 0.24 on, they have files of their own as well.
+ * Reads session files of Qwen Code, with lines that form a tree by `uuid` and `parentUuid`, with messages of the Gemini
+ * API. Sub-agents' usage is in their parent's telemetry; from version 0.24 on, they have separate files as well.
  */
 export function createQwenReader(context: ReaderContext, state: QwenReaderState = createState()): Reader {
   return new QwenReader(context, state);
@@ -120,7 +120,7 @@ class QwenReader implements Reader {
     return toSubagentResponseId(sessionId, agentId, usage);
   }
 
-  /** The message directly before the first event, if the event is about it: some lines come in this order. */
+  /** The message directly before the first event, if the event is about it. Some lines come in this order. */
   #toMirrored(usage: Usage): QwenSum {
     const sum = addUsage(NO_TOKENS, usage);
     const before = addUsage(NO_TOKENS, this.state.last?.usage);
@@ -169,7 +169,10 @@ class QwenReader implements Reader {
     );
   }
 
-  /** What a sub-agent used, and why a request failed. The main loop's responses are only compared with its messages. */
+  /**
+   * The usage of a sub-agent, and the reason of a failed request. The main loop's responses are only compared with its
+   * messages.
+   */
   #readTelemetry(
     { name, fields, agentId, sessionId, compressionId }: TelemetryEvent,
     line: JsonObject,

@@ -36,7 +36,7 @@ interface QwenStreamState {
   sessionId: string | null;
   model: string | null;
   version: string | null;
-  /** What the messages of the main loop used. */
+  /** The usage of the main loop's messages. */
   messages: QwenSum;
   /** Tokens of all classes that ended sub-agents used, and what of it is counted. */
   subagentTokens: number;
@@ -44,10 +44,10 @@ interface QwenStreamState {
 }
 
 /**
- * Reads the output of `qwen --output-format stream-json`: lines in the shape of Claude Code's, with counts of the Gemini
- * API. A response is several messages, one for each kind of block, of which only the last states what was used. What
- * sub-agents used is only in the run's total.
- * https://github.com/QwenLM/qwen-code packages/cli/src/nonInteractive/io/BaseJsonOutputAdapter.ts
+ * Reads the output of `qwen --output-format stream-json`, which has lines in the shape of Claude Code's, with counts of
+ * the Gemini API. A response is several messages, one for each kind of block, and only the last states the usage.
+ * Sub-agents' usage is only in the run's total. https://github.com/QwenLM/qwen-code
+ * packages/cli/src/nonInteractive/io/BaseJsonOutputAdapter.ts
  */
 export function createQwenStreamReader(context: ReaderContext, state: QwenStreamState = createState()): Reader {
   return new QwenStreamReader(context, state);

@@ -14,9 +14,9 @@ export interface TelemetryEvent {
   fields: JsonObject;
   /** The sub-agent that made the request; null for the main loop, undefined for requests of the program itself. */
   agentId: string | null | undefined;
-  /** The session in which it was made, which copies of the line keep; null if the line does not name it. */
+  /** The session of its origin, which copies of the line keep; null if the line does not name it. */
   sessionId: string | null;
-  /** Set for a request of a compression, which no message shows: the id of the command. */
+  /** Set for a request of a compression, which no message shows. It is the id of the command. */
   compressionId: string | null;
 }
 
@@ -32,8 +32,8 @@ export function toTelemetryEvent(payload: JsonObject | undefined): TelemetryEven
 }
 
 /**
- * What a sub-agent's response is called, in its parent's telemetry and in its own file. The file names neither the
- * response nor the request; its counts are the same, and those of an agent's responses differ.
+ * The name of a sub-agent's response, in its parent's telemetry and in its own file. The file names neither the
+ * response nor the request; its counts are the same, and the counts of an agent's responses differ.
  */
 export function toSubagentResponseId(sessionId: string, agentId: string, usage: Usage): string {
   const { inputTokens, cacheReadTokens, outputTokens } = usage;

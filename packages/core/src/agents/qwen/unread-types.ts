@@ -3,7 +3,7 @@ import type { UnreadTypes } from '../unread-lines.ts';
 const REWIND = 'what the program needs to go back to an earlier state';
 const GOAL = 'state of a goal, whose turns are messages';
 
-/** System lines of session files that are not read, by `system/<subtype>`: all that Qwen Code 0.24 writes. */
+/** System lines of session files that are not read, by `system/<subtype>`, which are all that Qwen Code 0.24 writes. */
 export const UNREAD_TYPES: UnreadTypes = {
   'system/agent_bootstrap': { why: 'repeats the history that a sub-agent began with', mayHold: ['systemPayload'] },
   'system/agent_launch_prompt': { why: 'repeats the first prompt', mayHold: ['systemPayload'] },
@@ -35,7 +35,7 @@ export const UNREAD_TYPES: UnreadTypes = {
 
 const REPEATED = 'repeats what a message says';
 
-/** Events of `ui_telemetry` lines that are not read. Of the responses, only those of sub-agents are. */
+/** Events of `ui_telemetry` lines that are not read. Of the responses, only sub-agents' responses are. */
 export const UNREAD_EVENTS: UnreadTypes = {
   none: { why: 'an event without a name', mayHold: ['systemPayload.uiEvent'] },
   api_response: { why: REPEATED, mayHold: ['systemPayload.uiEvent'] },

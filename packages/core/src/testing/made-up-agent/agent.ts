@@ -119,7 +119,7 @@ const toFormat = (id: string, kind: Format['kind'], mode: string): Format => ({
   createReader,
 });
 
-/** A made-up agent: the tests of the agent interface register it, and docs/adding-an-agent.md walks through it. */
+/** A made-up agent. The tests of the agent interface register it, and docs/adding-an-agent.md walks through it. */
 export const parley: Agent = {
   id: 'parley',
   label: 'Parley',
