@@ -37,7 +37,7 @@ async function serve(mainPath = PATHS.main): Promise<string> {
   };
   const server = await startReplyServer(({ url = '' }, response) => {
     const { pathname } = new URL(url, 'http://localhost');
-    const [, kind, id = '', part] = pathname.split('/');
+    const [, , kind, id = '', part] = pathname.split('/');
     if (kind === 'transcripts' && part === 'raw') return void response.end(`bytes of ${id}`);
     if (pathname.endsWith('/attachments/a1')) return void response.end('kept');
     const transcript = {

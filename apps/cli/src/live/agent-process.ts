@@ -111,7 +111,7 @@ function isInForeground(): boolean {
   if (process.platform !== 'linux') return [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY);
   const status = readFileSync('/proc/self/stat', 'utf8');
   // The second field is the program's name in parentheses, and may contain anything.
-  const [, groupId, , foregroundGroupId] = status.slice(status.lastIndexOf(')') + 2).split(' ');
+  const [, , groupId, , , foregroundGroupId] = status.slice(status.lastIndexOf(')') + 2).split(' ');
   return groupId === foregroundGroupId;
 }
 

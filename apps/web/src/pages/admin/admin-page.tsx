@@ -30,7 +30,7 @@ const VIEWS = [
 /** Administration of a workspace. Most of it needs a key with the scope admin. */
 export function AdminPage(): ReactNode {
   const [state, change] = useUrlState();
-  const [shown, View] = VIEWS.find(([id]) => id === state.view) ?? VIEWS[0];
+  const [shown, , View] = VIEWS.find(([id]) => id === state.view) ?? VIEWS[0];
   const whoami = useAnswer('/v1/whoami', {});
   const isAdmin = whoami.data?.scopes.includes('admin') ?? true;
   return (

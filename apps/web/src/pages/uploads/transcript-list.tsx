@@ -68,7 +68,7 @@ const COLUMNS: readonly Column<Transcript>[] = [
 /** All transcripts of the workspace, latest upload first. */
 export function TranscriptList(): ReactNode {
   const [state, change] = useUrlState();
-  const [view, statuses] = VIEWS.find(([id]) => id === state.view) ?? (VIEWS[0] as (typeof VIEWS)[number]);
+  const [view, , statuses] = VIEWS.find(([id]) => id === state.view) ?? (VIEWS[0] as (typeof VIEWS)[number]);
   const ingestion = useAnswer('/v1/ingestion', {}, { refetchIntervalMs: WATCH_INTERVAL_MS });
   const { pages, error, loadMore, refetch } = usePages('/v1/transcripts', {
     status: [...statuses],
