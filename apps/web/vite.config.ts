@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { REPORT_PAGES } from '@recount/contract/reports/report-pages';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 
@@ -27,12 +28,19 @@ const precompress = (): Plugin => ({
   },
 });
 
+/** Leaves the schemas, columns and help of reports out of the dashboard, which needs only their pages. */
+const evaluateReportPages = (): Plugin => ({
+  name: 'evaluate-report-pages',
+  load: (id) =>
+    id.endsWith('/reports/report-pages.ts') ? `export const REPORT_PAGES = ${JSON.stringify(REPORT_PAGES)}` : null,
+});
+
 /** `RECOUNT_URL` is the address of the API for `vite` (not `vite build`). */
 const apiUrl = process.env.RECOUNT_URL ?? 'http://127.0.0.1:7878';
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), precompress()],
+  plugins: [react(), evaluateReportPages(), precompress()],
   build: {
     outDir: 'dist',
     emptyOutDir: true,

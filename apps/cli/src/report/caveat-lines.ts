@@ -1,8 +1,9 @@
 import { describeOldPrices, toUnpricedName } from '@recount/contract/price-words';
+import { readPath } from '@recount/contract/reports';
 import { formatCount, formatCountOf } from '../terminal/format-values.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 import { formatCell, isMoney, toCostDecimals } from './format-cell.ts';
-import { type ReportAnswer, readPath } from './report-answer.ts';
+import type { ReportAnswer } from './report-answer.ts';
 import type { ReportKind } from './report-kinds.ts';
 
 const MAX_NAMED_MODELS = 3;

@@ -15,13 +15,3 @@ export interface ReportAnswer {
   /** What the sessions used: only in the sessions report. */
   usage?: SessionsReport['usage'] | undefined;
 }
-
-/** The value at a path such as `own.tokens_in`; undefined if there is none. */
-export function readPath(row: ReportRow, path: string): unknown {
-  let value: unknown = row;
-  for (const name of path.split('.')) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    value = (value as ReportRow)[name];
-  }
-  return value;
-}

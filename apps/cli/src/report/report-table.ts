@@ -1,8 +1,8 @@
-import type { ReportColumn } from '@recount/contract/reports';
+import { type ReportColumn, readPath } from '@recount/contract/reports';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { toTextWidth } from '../terminal/text-width.ts';
 import { type CellLayout, formatCell, isMoney, isRightAligned, toCostDecimals } from './format-cell.ts';
-import { type ReportAnswer, type ReportRow, readPath } from './report-answer.ts';
+import type { ReportAnswer, ReportRow } from './report-answer.ts';
 import type { ReportKind } from './report-kinds.ts';
 
 /** A line for the terminal, with its style. */

@@ -106,7 +106,7 @@ export const formatFullTime = (iso: string | null): string =>
   iso === null ? 'time unknown' : full.format(new Date(iso));
 export const formatClock = (iso: string | null): string => (iso === null ? '' : clock.format(new Date(iso)));
 
-/** The last two parts of a paththat people recognise it by. */
+/** The last two parts of a path, which people recognise it by. */
 export function toShortPath(path: string | null): string {
   if (path === null) return '–';
   const parts = path.split(/[\\/]/).filter((part) => part !== '');
@@ -116,7 +116,3 @@ export function toShortPath(path: string | null): string {
 /** Without the vendor's common prefix and the date: `claude-sonnet-4-5-20250929` is `sonnet-4-5`. */
 export const toShortModel = (model: string | null): string =>
   model === null ? 'no model' : toVisible(model.replace(/^claude-/, '').replace(/-20\d{6}$/, ''));
-
-/** The definition of sessions in reports of usage, see docs/accuracy.md#counts-of-sessions. */
-export const SESSIONS_OF_USAGE =
-  'Sessions that contain an API response of this time. One with responses in several rows is in each row, and once in the total. The list of sessions also shows sessions that were active without a response.';

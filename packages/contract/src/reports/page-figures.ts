@@ -4,11 +4,11 @@ export const figure = (kind: PageFigure['kind'], label: string, path: string): P
 
 /** What reports of usage count as sessions: see docs/accuracy.md#counts-of-sessions. */
 export const SESSIONS_OF_USAGE =
-  'Sessions that contain an API response of this time. One that contains responses of several rows is in each of them, and once in the total. The list of sessions also shows those that were active without a response.';
+  'Sessions that contain an API response of this time. One with responses in several rows is in each row, and once in the total. The list of sessions also shows sessions that were active without a response.';
 
 export const sessionsOfCalls: PageFigure = {
   ...figure('count', 'Sessions', 'sessions'),
-  hint: 'Sessions that made such a call. A session with calls of several rows is in each of them, and once in the total.',
+  hint: 'Sessions that made such a call. A session with calls in several rows is in each row, and once in the total.',
 };
 
 /** `own.` if a row separates own and shared usage. */
@@ -19,7 +19,7 @@ export const usageFigures = (prefix = ''): PageFigure[] => [
   figure('tokens', 'Output', `${prefix}tokens_out`),
   figure('tokens', 'Cache read', `${prefix}cache_read`),
   figure('tokens', 'Cache write', `${prefix}cache_write`),
-  figure('percent', 'Cached', `${prefix}cache_hit_ratio`),
+  figure('percent', 'Cache hit rate', `${prefix}cache_hit_ratio`),
   figure('money', 'Cost', `${prefix}cost_usd`),
 ];
 
@@ -27,7 +27,7 @@ export const callFigures: readonly PageFigure[] = [
   figure('count', 'Calls', 'calls'),
   figure('count', 'Failed', 'errors'),
   figure('percent', 'Fail rate', 'error_rate'),
-  figure('count', 'Refused', 'denied'),
+  figure('count', 'Denied', 'denied'),
   sessionsOfCalls,
 ];
 

@@ -1,42 +1,45 @@
-import { REPORT_SCHEMAS } from '@recount/contract';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { REPORT_KINDS } from './report-kinds.ts';
+import { sessionListQuerySchema } from '../sessions.ts';
+import { REPORT_NAMES, REPORTS } from './registry.ts';
+import type { ReportEntry } from './report-entry.ts';
+import * as fields from './report-fields.ts';
+import { REPORT_SCHEMAS } from './report-schemas.ts';
 
-interface JsonSchema {
-  properties?: Record<string, JsonSchema>;
-  items?: JsonSchema;
+/** Finds the field at a path such as `own.tokens_in`. */
+function hasPath(shape: z.ZodRawShape, path: string): boolean {
+  const [name = '', ...rest] = path.split('.');
+  const field = shape[name];
+  if (field === undefined || rest.length === 0) return field !== undefined;
+  return field instanceof z.ZodObject && hasPath(field.shape, rest.join('.'));
 }
 
-const toJsonSchema = (schema: z.ZodType): JsonSchema =>
-  z.toJSONSchema(schema, {
-    unrepresentable: 'any',
-    reused: 'inline',
-    override: ({ jsonSchema }) => void delete jsonSchema.id,
-  }) as JsonSchema;
+describe.each(REPORT_NAMES)('the report %s', (name) => {
+  const { commands, groupBy, pages = [], shapes }: ReportEntry = REPORTS[name];
+  const { row, totals } = shapes(fields);
 
-/** The API's answers are validated against the same schemas: a column that names anything else would be empty. */
-it.each(REPORT_KINDS.map((kind) => [kind.name, kind] as const))(
-  '%s requests what the answer contains',
-  (_name, kind) => {
-    const json = resolveReferences(toJsonSchema(REPORT_SCHEMAS[kind.route].answer));
-    const has = (schema: JsonSchema | undefined, path: string): boolean =>
-      path.split('.').reduce<JsonSchema | undefined>((part, name) => part?.properties?.[name], schema) !== undefined;
-    const rows = json.properties?.rows?.items;
-    for (const { path, isOfRowsOnly } of kind.columns) {
-      expect(has(rows, path), `${path} of a row`).toBe(true);
-      if (!isOfRowsOnly) expect(has(json.properties?.totals, path), `${path} of the totals`).toBe(true);
+  it('has a column or a figure only for fields that the answer contains', () => {
+    const shown = [...commands.flatMap(({ columns }) => columns), ...pages.flatMap(({ figures }) => figures)];
+    for (const { path, isOfRowsOnly } of shown) {
+      expect(hasPath(row, path), `${path} of a row`).toBe(true);
+      if (!isOfRowsOnly) expect(hasPath(totals, path), `${path} of the totals`).toBe(true);
     }
-  },
-);
+  });
 
-function resolveReferences(root: JsonSchema & { $defs?: Record<string, JsonSchema> }): JsonSchema {
-  const resolve = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(resolve);
-    if (typeof value !== 'object' || value === null) return value;
-    const reference = (value as { $ref?: string }).$ref;
-    if (reference !== undefined) return resolve(root.$defs?.[reference.replace('#/$defs/', '')]);
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, resolve(each)]));
-  };
-  return resolve(root) as JsonSchema;
-}
+  it('links its rows to sessions by fields of the row and filters of the list of sessions', () => {
+    for (const page of pages) {
+      for (const field of [page.name, ...Object.values(page.filters)]) expect(row).toHaveProperty([field]);
+      const query = Object.fromEntries(Object.keys(page.filters).map((filter) => [filter, 'x']));
+      expect(sessionListQuerySchema.safeParse(query).error?.issues ?? []).toEqual([]);
+    }
+  });
+
+  it('accepts the queries of its commands and pages', () => {
+    const queries = [
+      ...commands.map(({ by }) => (by === undefined ? {} : { group_by: by })),
+      ...pages.flatMap(({ query = {}, trend }) => [query, trend?.query ?? {}]),
+      ...(groupBy?.keys ?? []).map((key) => ({ group_by: key })),
+    ];
+    for (const query of queries) expect(REPORT_SCHEMAS[name].query.safeParse(query).error?.issues ?? []).toEqual([]);
+  });
+});

@@ -52,8 +52,6 @@ export type ReportOption = { flags: string; help: string } & (
   | { sets: { parameter: string; value: string } }
 );
 
-type Row = Readonly<Record<string, unknown>>;
-
 /** A table of the dashboard, whose rows link to their sessions. */
 export interface ReportPage {
   /** The page that shows it. */
@@ -68,8 +66,10 @@ export interface ReportPage {
   name: string;
   /** How a long name is shortened. */
   shortens?: 'path' | 'model';
-  /** Shown after the name. */
-  toDetail?: (row: Row) => unknown;
+  /** Field whose text follows the name. */
+  detail?: string;
+  /** Marks rows of which some responses have no price. */
+  marksUnpriced?: true;
   /** Filters of the sessions page that find the sessions of a row, with their fields in the row. */
   filters: Readonly<Record<string, string>>;
   figures: readonly PageFigure[];

@@ -54,10 +54,10 @@ export const SESSION_REPORTS = {
         figures: [
           figure('count', 'Calls', 'calls'),
           figure('count', 'Failed', 'errors'),
-          figure('count', 'Started by', 'parents'),
+          figure('count', 'Parent sessions', 'parents'),
           figure('count', 'Sub-agents', 'subagents'),
           figure('tokens', 'Tokens', 'total_tokens'),
-          figure('percent', 'Cached', 'cache_hit_ratio'),
+          figure('percent', 'Cache hit rate', 'cache_hit_ratio'),
           figure('money', 'Cost', 'cost_usd'),
           { ...figure('money', 'Mean cost', 'mean_cost_usd'), isOfRowsOnly: true },
         ],

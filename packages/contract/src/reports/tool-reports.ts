@@ -87,7 +87,7 @@ export const TOOL_REPORTS = {
     pages: [
       {
         ...{ page: 'files', id: 'files', label: 'Files', noun: 'File', name: 'file_path', shortens: 'path' },
-        toDetail: ({ project }) => project,
+        detail: 'project',
         filters: { file: 'file_path', project: 'project' },
         figures: [
           figure('count', 'Calls', 'calls'),
@@ -207,12 +207,12 @@ export const TOOL_REPORTS = {
     ],
     pages: [
       {
-        ...{ page: 'tools', id: 'refused', label: 'Refused', noun: 'Tool', name: 'tool' },
-        toDetail: ({ program }) => program,
+        ...{ page: 'tools', id: 'refused', label: 'Denied', noun: 'Tool', name: 'tool' },
+        detail: 'program',
         filters: { tool: 'tool', program: 'program' },
         figures: [
-          figure('count', 'Refused', 'denied'),
-          figure('count', 'Of calls', 'calls'),
+          figure('count', 'Denied', 'denied'),
+          figure('count', 'Calls', 'calls'),
           figure('percent', 'Rate', 'denial_rate'),
           sessionsOfCalls,
         ],

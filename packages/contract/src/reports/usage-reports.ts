@@ -89,8 +89,7 @@ export const USAGE_REPORTS = {
     pages: [
       {
         ...{ page: 'models', id: 'models', label: 'Models', noun: 'Model', name: 'model', shortens: 'model' },
-        // Without any price, the cost says so.
-        toDetail: ({ is_priced, cost_usd }) => (is_priced === true || cost_usd === null ? null : 'partly unpriced'),
+        marksUnpriced: true,
         filters: { model: 'model' },
         figures: usageFigures(),
       },

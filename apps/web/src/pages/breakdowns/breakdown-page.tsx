@@ -1,10 +1,11 @@
 import './breakdowns.css';
 import { toVisible } from '@recount/contract/conversation';
+import type { PageFigure } from '@recount/contract/reports/report-entry';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type MouseEvent, type ReactNode, useMemo } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
 import { DEFAULT_PERIOD, readPeriod, toTimeSearch } from '../../format/period.ts';
-import { formatCount, formatMoney, TIME_ZONE } from '../../format/values.ts';
+import { formatCount, formatMoney, TIME_ZONE, toShortModel, toShortPath } from '../../format/values.ts';
 import { Caveats } from '../../ui/caveats.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Bytes, Count, Duration, Money, Percent, Tokens } from '../../ui/figures.tsx';
@@ -12,9 +13,26 @@ import { PeriodPicker } from '../../ui/period-picker.tsx';
 import { Answered, Empty, Loading } from '../../ui/states.tsx';
 import { useDefaultPeriod } from '../../ui/use-default-period.ts';
 import { stringifySearch, type UrlChange, type UrlState, useUrlState } from '../../ui/use-url-state.ts';
-import { BREAKDOWNS, type Breakdown, type FigureKind } from './breakdowns.ts';
+import {
+  type Breakdown,
+  listBreakdowns,
+  type Row,
+  readDetail,
+  readFigure,
+  readText,
+  toSessionFilters,
+} from './breakdowns.ts';
 
 const SHOWN_ROWS = 1000;
+
+const BREAKDOWNS = {
+  tools: listBreakdowns('tools'),
+  files: listBreakdowns('files'),
+  projects: listBreakdowns('projects'),
+  models: listBreakdowns('models'),
+  subagents: listBreakdowns('subagents'),
+  people: listBreakdowns('people'),
+};
 
 export const ToolsPage = (): ReactNode => <BreakdownPage title="Tools" breakdowns={BREAKDOWNS.tools} />;
 export const FilesPage = (): ReactNode => <BreakdownPage title="Files" breakdowns={BREAKDOWNS.files} />;
@@ -80,24 +98,26 @@ function Report({ breakdown, state, change }: ReportProps): ReactNode {
         ) : (
           <>
             <dl className="totals">
-              {breakdown.totals.map(({ label, hint, kind, value }) => (
-                <div key={label}>
-                  <dt title={hint}>{label}</dt>
-                  <dd>
-                    <Link
-                      to="/sessions"
-                      search={{ ...toTimeSearch(state, DEFAULT_PERIOD), subagents: 'include' } as never}
-                      title="Sessions in this time range"
-                    >
-                      {toFigure(kind, value(totals as never))}
-                    </Link>
-                  </dd>
-                </div>
-              ))}
+              {breakdown.figures
+                .filter(({ isOfRowsOnly }) => !isOfRowsOnly)
+                .map((figure) => (
+                  <div key={figure.label}>
+                    <dt title={figure.hint}>{figure.label}</dt>
+                    <dd>
+                      <Link
+                        to="/sessions"
+                        search={{ ...toTimeSearch(state, DEFAULT_PERIOD), subagents: 'include' } as never}
+                        title="Sessions in this time range"
+                      >
+                        {toFigure(figure, totals)}
+                      </Link>
+                    </dd>
+                  </div>
+                ))}
             </dl>
             <Caveats caveats={caveats} />
             <Trend breakdown={breakdown} period={period} />
-            <Rows breakdown={breakdown} rows={rows as Row[]} state={state} change={change} />
+            <Rows breakdown={breakdown} rows={rows} state={state} change={change} />
             {truncated && (
               <p className="muted">The first {formatCount(rows.length)} are shown; the totals are of all of them.</p>
             )}
@@ -108,25 +128,24 @@ function Report({ breakdown, state, change }: ReportProps): ReactNode {
   );
 }
 
-type Row = Parameters<Breakdown['toName']>[0];
-
 function Rows({ breakdown, rows, state, change }: ReportProps & { rows: readonly Row[] }): ReactNode {
-  const { noun, columns, toName, toLabel, toDetail, toFilter } = breakdown;
+  const { noun, figures } = breakdown;
+  const toName = (row: Row): string | null => readText(row, breakdown.name);
   const { sort, order = 'desc', period = DEFAULT_PERIOD, from, to } = state;
   const time = from !== undefined || to !== undefined ? { from, to } : { period };
   const toSearch = (row: Row): Record<string, string> | undefined => {
     // Sessions cannot be filtered by a missing name.
     if (toName(row) === null) return undefined;
-    const all = Object.entries({ ...toFilter(row), ...time });
+    const all = [...toSessionFilters(breakdown, row), ...Object.entries(time)];
     return Object.fromEntries(all.flatMap(([name, value]) => (value == null ? [] : [[name, value]])));
   };
   const sorted = useMemo(() => {
-    const column = columns.find(({ label }) => label === sort);
-    if (column === undefined) return rows;
+    const figure = figures.find(({ label }) => label === sort);
+    if (figure === undefined) return rows;
     const direction = order === 'asc' ? 1 : -1;
-    const toValue = (row: Row): number => column.value(row) ?? Number.NEGATIVE_INFINITY;
+    const toValue = (row: Row): number => readFigure(row, figure) ?? Number.NEGATIVE_INFINITY;
     return rows.toSorted((a, b) => direction * (toValue(a) - toValue(b)));
-  }, [rows, columns, sort, order]);
+  }, [rows, figures, sort, order]);
   const table: Column<Row>[] = [
     {
       id: 'name',
@@ -135,14 +154,14 @@ function Rows({ breakdown, rows, state, change }: ReportProps & { rows: readonly
       cell: (row) => {
         const name = toName(row);
         const search = toSearch(row);
-        const detail = toDetail?.(row);
+        const detail = readDetail(breakdown, row);
         return (
           <>
             {name === null || search === undefined ? (
               <span className="muted">unknown</span>
             ) : (
               <Link to="/sessions" search={search as never} title={name}>
-                {toLabel?.(name) ?? toVisible(name)}
+                {toLabel(breakdown, name)}
               </Link>
             )}
             {detail != null && (
@@ -155,15 +174,15 @@ function Rows({ breakdown, rows, state, change }: ReportProps & { rows: readonly
         );
       },
     },
-    ...columns.map(
-      ({ label, hint, kind, value }): Column<Row> => ({
-        id: label,
-        label,
-        hint,
+    ...figures.map(
+      (figure): Column<Row> => ({
+        id: figure.label,
+        label: figure.label,
+        hint: figure.hint,
         width: 'minmax(96px, 1fr)',
-        sort: label,
+        sort: figure.label,
         isFigure: true,
-        cell: (row) => toFigure(kind, value(row)),
+        cell: (row) => toFigure(figure, row),
       }),
     ),
   ];
@@ -172,7 +191,7 @@ function Rows({ breakdown, rows, state, change }: ReportProps & { rows: readonly
       label={breakdown.label}
       columns={table}
       rows={sorted}
-      toId={(row) => JSON.stringify([toName(row), toDetail?.(row)])}
+      toId={(row) => JSON.stringify([toName(row), readDetail(breakdown, row)])}
       toHref={(row) => {
         const search = toSearch(row);
         return search === undefined ? location.pathname + location.search : `/sessions${stringifySearch(search)}`;
@@ -186,9 +205,14 @@ function Rows({ breakdown, rows, state, change }: ReportProps & { rows: readonly
   );
 }
 
-function toFigure(kind: FigureKind, value: number | null | undefined): ReactNode {
-  const known = value ?? null;
-  switch (kind) {
+function toLabel({ shortens }: Breakdown, name: string): string {
+  if (shortens === 'model') return toShortModel(name);
+  return shortens === 'path' ? toShortPath(name) : toVisible(name);
+}
+
+function toFigure(figure: PageFigure, row: Row): ReactNode {
+  const known = readFigure(row, figure);
+  switch (figure.kind) {
     case 'money':
       return <Money value={known} />;
     case 'tokens':
@@ -221,10 +245,10 @@ function Trend({ breakdown: { route, trend }, period }: { breakdown: Breakdown; 
       void navigate({ to: '/sessions', search: { from: day, to: day, subagents: 'include' } } as never);
   };
   if (trend === undefined || report.data === undefined) return null;
-  const { kind, label, value } = trend.column;
+  const { kind, label } = trend.figure;
   const days = (report.data.rows as Row[]).flatMap((row) => {
-    const day = trend.day(row);
-    return day == null ? [] : [{ day, value: value(row) ?? 0 }];
+    const day = readText(row, 'day');
+    return day === null ? [] : [{ day, value: readFigure(row, trend.figure) ?? 0 }];
   });
   if (days.length < 2) return null;
   const largest = Math.max(...days.map((each) => each.value));

@@ -1,10 +1,11 @@
 import './overview.css';
 import type { UsageReport } from '@recount/contract';
+import { SESSIONS_OF_USAGE } from '@recount/contract/reports/page-figures';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
 import { type Period, readPeriod, toPeriodBefore, toTimeSearch } from '../../format/period.ts';
-import { formatChange, SESSIONS_OF_USAGE, TIME_ZONE } from '../../format/values.ts';
+import { formatChange, TIME_ZONE } from '../../format/values.ts';
 import { Caveats } from '../../ui/caveats.tsx';
 import { Choice } from '../../ui/choice.tsx';
 import { Count, Money, Percent, Tokens } from '../../ui/figures.tsx';

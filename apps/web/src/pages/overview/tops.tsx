@@ -1,9 +1,10 @@
 import { toVisible } from '@recount/contract/conversation';
+import { SESSIONS_OF_USAGE } from '@recount/contract/reports/page-figures';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Query } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { SESSIONS_OF_USAGE, toShortModel, toShortPath } from '../../format/values.ts';
+import { toShortModel, toShortPath } from '../../format/values.ts';
 import { Count, Duration, Money, Percent, Tokens } from '../../ui/figures.tsx';
 import { Answered } from '../../ui/states.tsx';
 

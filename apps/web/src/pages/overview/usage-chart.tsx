@@ -1,10 +1,11 @@
 import type { UsageReport } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
+import { SESSIONS_OF_USAGE } from '@recount/contract/reports/page-figures';
 import { Link } from '@tanstack/react-router';
 import { type PointerEvent, type ReactNode, useMemo, useState } from 'react';
 import type { Query } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { formatCompact, formatMoney, SESSIONS_OF_USAGE, toShortModel, toShortPath } from '../../format/values.ts';
+import { formatCompact, formatMoney, toShortModel, toShortPath } from '../../format/values.ts';
 import { Money, Tokens } from '../../ui/figures.tsx';
 import { Failure } from '../../ui/states.tsx';
 import { fillTimes, toLastDay } from './bar-times.ts';
