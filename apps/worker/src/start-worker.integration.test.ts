@@ -76,27 +76,40 @@ const readStatus = async (id: string): Promise<string | undefined> =>
   (await findTranscript(database.database, WORKSPACE, id))?.status;
 const readMetrics = async (): Promise<string> =>
   await (await fetch(`http://127.0.0.1:${config.metrics?.port}/metrics`)).text();
+/** The value of a metric, 0 before it was counted. */
+const readMetric = (metrics: string, name: string): number =>
+  Number(
+    metrics
+      .split('\n')
+      .find((line) => line.startsWith(`${name} `))
+      ?.slice(name.length) ?? 0,
+  );
 const findReports = (transcriptId: string): Record<string, unknown>[] =>
   logLines.map((line) => JSON.parse(line)).filter((line) => line.transcriptId === transcriptId);
 
 describe('a worker', () => {
   it('logs and counts what it ingests, under the request id of the upload', async () => {
+    const before = await readMetrics();
+    const increaseOf = (metrics: string, name: string): number => readMetric(metrics, name) - readMetric(before, name);
     const text = toLine({ sessionId: 'counted' }).repeat(3) + toLine({ sessionId: 'counted', message: CANARY });
     const id = await receive(text);
     await vi.waitFor(async () => expect(await readStatus(id)).toBe('ingested'));
     await vi.waitFor(() => expect(findReports(id)).toMatchObject([{ outcome: 'done', sizeBytes: text.length }]));
-    await vi.waitFor(async () => expect(await readMetrics()).not.toContain('recount_ingested_rows_total 0\n'));
+    await vi.waitFor(async () =>
+      expect(increaseOf(await readMetrics(), 'recount_ingested_rows_total')).toBeGreaterThan(0),
+    );
     const metrics = await readMetrics();
     const row = await findTranscript(database.database, WORKSPACE, id);
-    for (const line of [
-      'recount_ingested_transcripts_total 1',
-      `recount_ingested_bytes_total ${text.length}`,
-      `recount_ingested_rows_total ${(row?.total_messages ?? 0) + (row?.content_block_count ?? 0)}`,
-      'recount_job_duration_seconds_count{outcome="done"} 1',
-      'recount_database_connections{state="waiting"} 0',
-    ]) {
-      expect(metrics).toContain(`${line}\n`);
+    const rowCount = (row?.total_messages ?? 0) + (row?.content_block_count ?? 0);
+    for (const [name, increase] of [
+      ['recount_ingested_transcripts_total', 1],
+      ['recount_ingested_bytes_total', text.length],
+      ['recount_ingested_rows_total', rowCount],
+      ['recount_job_duration_seconds_count{outcome="done"}', 1],
+    ] as const) {
+      expect(increaseOf(metrics, name), name).toBe(increase);
     }
+    expect(metrics).toContain('recount_database_connections{state="waiting"} 0\n');
   });
 
   it('counts failures by kind, and discloses nothing of the transcript', async () => {

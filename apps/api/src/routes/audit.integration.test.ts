@@ -66,10 +66,11 @@ it('is paged, and filtered by actor, action, subject and time', async () => {
 });
 
 it('lists the keys of the workspace without their secrets', async () => {
-  const { keys } = (await (await api.fetch('/v1/keys')).json()) as ApiKeyList;
+  const { keys: all } = (await (await api.fetch('/v1/keys')).json()) as ApiKeyList;
+  const keys = all.filter(({ name }) => name === 'test');
   expect(keys).toHaveLength(3);
   expect(keys[0]).toMatchObject({ name: 'test', scopes: ['ingest'], expires_at: null, revoked_at: null });
-  expect(JSON.stringify(keys)).not.toMatch(/hash|rk_/);
+  expect(JSON.stringify(all)).not.toMatch(/hash|rk_/);
 });
 
 it('creates, rotates and revokes keys, and shows each secret once', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
 import { toTranscript } from '../testing/transcript-lines.ts';
@@ -67,13 +67,15 @@ describe('health', () => {
 
 describe('metrics', () => {
   it('count requests by route, uploads by outcome, transcripts by status', async () => {
+    const measured = await createTestApi();
+    onTestFinished(() => measured.close());
     const text = toTranscript('measured', 10);
-    await api.upload(text);
-    await api.upload(text);
-    await api.upload('{}', { session_id: '\n' });
-    await api.fetch('/v1/sessions/secret-session');
-    await get('/secret-path');
-    const metrics = await api.readMetrics();
+    await measured.upload(text);
+    await measured.upload(text);
+    await measured.upload('{}', { session_id: '\n' });
+    await measured.fetch('/v1/sessions/secret-session');
+    await measured.fetch('/secret-path');
+    const metrics = await measured.readMetrics();
     for (const line of [
       'recount_uploads_total{outcome="accepted"} 1',
       'recount_uploads_total{outcome="duplicate"} 1',

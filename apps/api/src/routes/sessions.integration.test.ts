@@ -6,7 +6,7 @@ import {
   sessionListSchema,
   type UploadReceipt,
 } from '@recount/contract';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, type TestApi } from '../testing/test-api.ts';
 import { toLine, toTranscript } from '../testing/transcript-lines.ts';
@@ -52,6 +52,13 @@ afterAll(() => api.close());
 
 /** Latest first; the one without any time comes last. */
 const ALL = [ODD_ID, `${PARENT}:a2`, `${PARENT}:a1`, PARENT, 'feb-3', 'feb-2', 'feb-1', 'timeless'];
+
+/** Tests list the sessions of `beforeAll` alone, in any order of the tests. */
+afterEach(async () => {
+  for (const id of await listIds('limit=500')) {
+    if (!ALL.includes(id)) await api.fetch(`/v1/sessions/${encodeURIComponent(id)}`, { method: 'DELETE' });
+  }
+});
 
 describe('GET /v1/sessions', () => {
   it('lists the latest first, with figures and without internal fields', async () => {

@@ -9,8 +9,7 @@ const sessionId = randomUUID();
 const SECRET = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
 const LINES = ['Say <b>hello</b>', `use ${SECRET}`, 'and goodbye'];
 
-beforeAll(async () => {
-  api = await createTestApi();
+async function uploadSession(sessionId: string): Promise<void> {
   const lines = LINES.map((content, index) => ({
     type: 'user',
     sessionId,
@@ -20,12 +19,17 @@ beforeAll(async () => {
   }));
   await api.upload(lines.map((line) => JSON.stringify(line)).join('\n'));
   await api.work();
+}
+
+beforeAll(async () => {
+  api = await createTestApi();
+  await uploadSession(sessionId);
 });
 afterAll(() => api.close());
 
-async function share(body: Record<string, unknown> = {}): Promise<NewShare> {
+async function share(body: Record<string, unknown> = {}, ofSession = sessionId): Promise<NewShare> {
   const init = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
-  const response = await api.fetch(`/v1/sessions/${sessionId}/share`, init);
+  const response = await api.fetch(`/v1/sessions/${ofSession}/share`, init);
   expect(response.status).toBe(201);
   return (await response.json()) as NewShare;
 }
@@ -101,17 +105,22 @@ it('shows a shared document to anyone with the link, until it is revoked', async
 });
 
 it('expires with its time, and with its session', async () => {
-  const expired = await share({ expires_in_days: 1 });
+  const doomed = randomUUID();
+  await uploadSession(doomed);
+  const expired = await share({ expires_in_days: 1 }, doomed);
   await api.database.pool.query(
     "UPDATE recount.session_shares SET expires_at = now() - interval '1 second' WHERE id = $1",
     [expired.id],
   );
   expect((await open(expired.path)).status).toBe(404);
-  const { path } = await share();
+  const { path } = await share({}, doomed);
   const { rows } = await api.database.pool.query('SELECT page FROM recount.session_shares WHERE id = $1', [expired.id]);
   expect(rows).toEqual([{ page: null }]);
   expect((await open(path)).status).toBe(200);
-  expect((await api.fetch(`/v1/sessions/${sessionId}`, { method: 'DELETE' })).status).toBe(204);
+  expect((await api.fetch(`/v1/sessions/${doomed}`, { method: 'DELETE' })).status).toBe(204);
   expect((await open(path)).status).toBe(404);
-  expect((await (await api.fetch('/v1/shares')).json()) as ShareList).toEqual({ shares: [], next_cursor: null });
+  expect((await (await api.fetch(`/v1/shares?session_id=${doomed}`)).json()) as ShareList).toEqual({
+    shares: [],
+    next_cursor: null,
+  });
 });

@@ -10,7 +10,7 @@ import type {
 } from '@recount/contract';
 import { createApiKey, OPERATOR, SEVERAL_UPLOADERS, verifyUsage } from '@recount/db';
 import { createDirectTarget, indexWaitingSessions } from '@recount/ingest';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
 import { toLine, toTranscript } from '../testing/transcript-lines.ts';
 
@@ -30,6 +30,13 @@ beforeAll(async () => {
   mallory = await create('mallory');
 });
 afterAll(() => api.close());
+/** Reports read the whole workspace. */
+afterEach(async () => {
+  const { sessions } = await read<SessionList>('/v1/sessions?limit=500');
+  for (const { session_id: id } of sessions) {
+    await api.fetch(`/v1/sessions/${encodeURIComponent(id)}`, { method: 'DELETE' });
+  }
+});
 
 async function upload({ key }: Uploader, text: string, query: Record<string, string> = {}): Promise<string> {
   const response = await api.upload(text, query, { headers: { authorization: `Bearer ${key}` } });
