@@ -2,6 +2,7 @@ import type { Dirent } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AGENTS, identifyAttachment, type SessionPlace } from '@recount/core';
+import pLimit from 'p-limit';
 import { type FoundSessions, findSessions, type Machine } from '../find/find-sessions.ts';
 import { isDenial, type MatchedFile } from '../find/match-files.ts';
 import type { NotRead } from '../read/open-store.ts';
@@ -244,30 +245,23 @@ async function sendAll(
   files: readonly WaitingFile[],
   summary: SendSummary,
 ): Promise<{ stopped: DeliveryError | undefined; left: WaitingFile[] }> {
-  const rest = [...files];
   const left: WaitingFile[] = [];
   let stopped: DeliveryError | undefined;
-  const work = async (): Promise<void> => {
-    while (stopped === undefined && !options.signal?.aborted) {
-      const file = rest.shift();
-      if (file === undefined) return;
-      try {
-        await sender.sendFile(file);
-        options.onProgress?.({ ...summary, waiting: rest.length });
-      } catch (error) {
-        if (isDenial(error)) {
-          summary.unreadable.push(file.path);
-          continue;
-        }
-        left.push(file);
-        if (options.signal?.aborted) return;
-        if (!(error instanceof DeliveryError)) throw error;
-        stopped ??= error;
-      }
+  const limit = pLimit(CONCURRENCY);
+  await limit.map(files, async (file) => {
+    if (stopped !== undefined || options.signal?.aborted) return left.push(file);
+    try {
+      await sender.sendFile(file);
+      options.onProgress?.({ ...summary, waiting: limit.pendingCount });
+    } catch (error) {
+      if (isDenial(error)) return summary.unreadable.push(file.path);
+      left.push(file);
+      if (options.signal?.aborted) return;
+      if (!(error instanceof DeliveryError)) throw error;
+      stopped ??= error;
     }
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, work));
-  return { stopped, left: [...left, ...rest] };
+  });
+  return { stopped, left };
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   recordAttemptFailure,
   setTranscriptStatus,
 } from '@recount/db';
+import pLimit from 'p-limit';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import type { GroupedOutcome, IngestJob, JobOutcome } from '../queue/index.ts';
 import { toFailureKind, toFailureReason } from './failure-reason.ts';
@@ -109,13 +110,10 @@ export async function handleGroup(
 ): Promise<GroupedOutcome[]> {
   const outcomes = new Map<IngestJob, GroupedOutcome>();
   for (const [workspaceId, group] of Map.groupBy(jobs, (job) => job.workspaceId)) {
-    const parts = (await splitGroup(deps, workspaceId, group)).values();
-    const handleParts = async (): Promise<void> => {
-      for (const part of parts) {
-        for (const [job, outcome] of await handlePart(deps, workspaceId, part, options)) outcomes.set(job, outcome);
-      }
-    };
-    await Promise.all(Array.from({ length: TRANSACTIONS_AT_ONCE }, handleParts));
+    const parts = await splitGroup(deps, workspaceId, group);
+    await pLimit(TRANSACTIONS_AT_ONCE).map(parts, async (part) => {
+      for (const [job, outcome] of await handlePart(deps, workspaceId, part, options)) outcomes.set(job, outcome);
+    });
   }
   return jobs.map((job) => outcomes.get(job) ?? 'alone');
 }
