@@ -22,7 +22,7 @@ export type {
   TranscriptDelivery,
   TranscriptReceipt,
 } from './deliver/delivery-target.ts';
-export { type Disclosure, discloseAttachment, readHead } from './deliver/send-file.ts';
+export { decideAttachment, readHead, type SendDecision } from './deliver/send-file.ts';
 export {
   type CollectorStatus,
   listChanged,

@@ -1,3 +1,4 @@
+import { retry } from '@recount/service/retry';
 import { Client, escapeIdentifier } from 'pg';
 
 const connectTimeoutMs = 5_000;
@@ -40,19 +41,15 @@ export async function createDatabase(serverUrl: string, name: string, template?:
  * longer.
  */
 const OBJECT_IN_USE = '55006';
-const DROP_ATTEMPTS = 10;
+const DROPPING = { maxAttempts: 10, firstMs: 0, longestMs: 0 };
 
 /** Drops a database and its connections. It is no error if it does not exist. */
 export async function dropDatabase(serverUrl: string, name: string): Promise<void> {
   await withClient(serverUrl, async (client) => {
     await client.query(ON_THIS_SERVER);
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await client.query(`DROP DATABASE IF EXISTS ${escapeIdentifier(name)} WITH (FORCE)`);
-        return;
-      } catch (error) {
-        if ((error as { code?: string }).code !== OBJECT_IN_USE || attempt === DROP_ATTEMPTS) throw error;
-      }
-    }
+    await retry(() => client.query(`DROP DATABASE IF EXISTS ${escapeIdentifier(name)} WITH (FORCE)`), {
+      ...DROPPING,
+      toPassing: (error) => ((error as { code?: string }).code === OBJECT_IN_USE ? {} : undefined),
+    });
   });
 }

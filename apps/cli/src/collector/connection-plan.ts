@@ -4,7 +4,7 @@ import { identifyAttachment } from '@recount/core';
 import { type Connection, toCollectorFolder } from '../connection/connection.ts';
 import { type CliContext, note, print } from '../terminal/cli-context.ts';
 import { formatBytes, formatCountOf } from '../terminal/format-values.ts';
-import { createDisclosure } from './disclosure.ts';
+import { createSendDecider } from './send-decision.ts';
 import { toMachine } from './this-machine.ts';
 
 /** The changes to agents' settings that make them call `command`. */
@@ -49,28 +49,24 @@ export function showPlan(
 export async function showFound(context: CliContext, connection: Connection): Promise<void> {
   const folder = toCollectorFolder(context);
   const log = await collect.openSentLog(folder.sentLog);
-  const decide = createDisclosure(connection);
+  const decide = createSendDecider(connection);
   let sizeBytes = 0;
   let count = 0;
-  const show = (name: string, disclosure: collect.Disclosure): void => {
-    count += disclosure.kind === 'nothing' ? 0 : 1;
+  const show = (name: string, decision: collect.SendDecision): void => {
+    count += decision.kind === 'nothing' ? 0 : 1;
     const remark =
-      disclosure.kind === 'everything'
-        ? ''
-        : disclosure.kind === 'rewritten'
-          ? disclosure.what
-          : `not: ${disclosure.reason}`;
+      decision.kind === 'everything' ? '' : decision.kind === 'rewritten' ? decision.what : `not: ${decision.reason}`;
     print(context, remark === '' ? name : `${name}  (${remark})`);
   };
   const onLink = (link: collect.NotRead): void => noteNotRead(context, link);
   for (const { path } of await collect.listChanged(toMachine(context), log, { onLink })) {
     const attachment = identifyAttachment(path);
-    const disclosure =
+    const decision =
       attachment === undefined
         ? (decide?.(path.replace(/\.(zst|gz)$/, ''), await collect.readHead(path)) ?? EVERYTHING)
-        : await collect.discloseAttachment(decide, path, attachment);
-    show(path, disclosure);
-    if (disclosure.kind !== 'nothing') sizeBytes += (await stat(path)).size;
+        : await collect.decideAttachment(decide, path, attachment);
+    show(path, decision);
+    if (decision.kind !== 'nothing') sizeBytes += (await stat(path)).size;
   }
   const memory = await collect.openSessionMemory(folder.databases);
   for await (const item of collect.readSessions(await collect.listDatabases(toMachine(context)), { memory })) {
@@ -97,4 +93,4 @@ function noteNotRead(context: CliContext, { path, reason }: collect.NotRead): vo
   note(context, `Not read: ${path} (${reason}).`);
 }
 
-const EVERYTHING: collect.Disclosure = { kind: 'everything' };
+const EVERYTHING: collect.SendDecision = { kind: 'everything' };

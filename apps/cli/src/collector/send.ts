@@ -7,7 +7,7 @@ import { type Connection, deleteCollector, hasConnection, toCollectorFolder } fr
 import { createHttpTarget } from '../connection/http-target.ts';
 import type { CliContext } from '../terminal/cli-context.ts';
 import { CliError } from '../terminal/cli-error.ts';
-import { createDisclosure } from './disclosure.ts';
+import { createSendDecider } from './send-decision.ts';
 import { toMachine, toSenderCommand } from './this-machine.ts';
 
 /** The dependencies of a connected machine's sender. */
@@ -25,7 +25,7 @@ function toSendDependencies(context: CliContext, connection: Connection): SendDe
       throw new CliError('This machine was disconnected while sending.');
     },
     readTargetVersion: async () => (await client.request<KeyHolderAnswer>('/v1/key'))?.server_version ?? '',
-    decide: createDisclosure(connection),
+    decide: createSendDecider(connection),
   };
 }
 

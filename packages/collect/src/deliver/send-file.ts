@@ -15,7 +15,7 @@ import type { DeliveryTarget } from './delivery-target.ts';
 import { type ReadFile, readSessionFile, waitUntilSettled } from './read-session-file.ts';
 
 /** The part of a session that may leave this machine. */
-export type Disclosure =
+export type SendDecision =
   | { kind: 'everything' }
   | { kind: 'nothing'; reason: string }
   /** Sends other bytes than the agent's. They must begin alike when more is added. */
@@ -31,7 +31,7 @@ export interface FileSenderDependencies {
   folder: SpoolFolder;
   target: Pick<DeliveryTarget, 'send' | 'sendAttachment'>;
   /** Decides by the name of the session's file and its first bytes (at most 1 MiB). Defaults to everything. */
-  decide?: ((path: string, head: Buffer) => Disclosure) | undefined;
+  decide?: ((path: string, head: Buffer) => SendDecision) | undefined;
 }
 
 export interface FileSenderOptions {
@@ -87,18 +87,18 @@ export function createFileSender(
     }
   };
 
-  /** Follows the session's disclosure, which depends on where its transcript says that it ran. */
+  /** Follows the session's decision, which depends on where its transcript says that it ran. */
   const sendAttachment = async (attachment: KnownAttachment, path: string, source: string): Promise<void> => {
-    const disclosure = await discloseAttachment(decide, path, attachment);
+    const decision = await decideAttachment(decide, path, attachment);
     const file = await readSessionFile(source, { earlier: undefined, isSettled: true });
     if (file === undefined) return;
-    if (disclosure.kind === 'nothing') {
+    if (decision.kind === 'nothing') {
       counts.refused += 1;
-      return await log.add({ ...toState(path, file, file), transcriptId: null, reason: disclosure.reason });
+      return await log.add({ ...toState(path, file, file), transcriptId: null, reason: decision.reason });
     }
-    if (disclosure.kind === 'everything') return await deliverAttachment(attachment, path, { file, read: file });
+    if (decision.kind === 'everything') return await deliverAttachment(attachment, path, { file, read: file });
     await withTemporary(async (temporary) => {
-      await pipeline(disclosure.rewrite(file.open(0)), createWriteStream(temporary, { mode: 0o600 }));
+      await pipeline(decision.rewrite(file.open(0)), createWriteStream(temporary, { mode: 0o600 }));
       const read = await readSessionFile(temporary, { earlier: undefined, isSettled: true });
       if (read !== undefined) await deliverAttachment(attachment, path, { file, read });
     });
@@ -135,22 +135,22 @@ export function createFileSender(
     const encoding = toEncoding(path);
     const name = path.replace(/\.(zst|gz)$/, '');
     const earlier = log.find(path);
-    const disclosure = decide?.(name, await readHead(source, encoding)) ?? { kind: 'everything' };
+    const decision = decide?.(name, await readHead(source, encoding)) ?? { kind: 'everything' };
     const isWhole = isSettled || encoding !== undefined;
-    if (disclosure.kind === 'everything') {
+    if (decision.kind === 'everything') {
       const read = await readSessionFile(source, { earlier: toSent(earlier), isSettled: isWhole });
       return read && (await deliver({ path, agent }, { name, encoding, file: read, read }));
     }
     const file = await readSessionFile(source, { earlier: undefined, isSettled: isWhole });
     if (file === undefined) return;
-    if (disclosure.kind === 'nothing') {
+    if (decision.kind === 'nothing') {
       counts.refused += 1;
-      return await log.add({ ...toState(path, file, file), transcriptId: null, reason: disclosure.reason });
+      return await log.add({ ...toState(path, file, file), transcriptId: null, reason: decision.reason });
     }
     await withTemporary(async (temporary) => {
       try {
         const plain = encoding === undefined ? file.open(0) : decompress(createReadStream(source), encoding);
-        await pipeline(disclosure.rewrite(plain), createWriteStream(temporary, { mode: 0o600 }));
+        await pipeline(decision.rewrite(plain), createWriteStream(temporary, { mode: 0o600 }));
       } catch (error) {
         if (!(error instanceof SourceError)) throw error;
         counts.refused += 1;
@@ -221,16 +221,16 @@ export function createFileSender(
  * The part of an attachment that may leave this machine. It is the same as for its session, whose transcript is beside
  * the session's folder. Without that, it is unknown where the session ran.
  */
-export async function discloseAttachment(
+export async function decideAttachment(
   decide: FileSenderDependencies['decide'],
   path: string,
   { path: inSession }: KnownAttachment,
-): Promise<Disclosure> {
+): Promise<SendDecision> {
   if (decide === undefined) return { kind: 'everything' };
   const transcript = `${path.slice(0, -inSession.length - 1)}.jsonl`;
-  const disclosure = decide(transcript, await readHead(transcript));
-  if (disclosure.kind !== 'rewritten' || disclosure.takesAttachments) return disclosure;
-  return { kind: 'nothing', reason: `of its session goes ${disclosure.what}` };
+  const decision = decide(transcript, await readHead(transcript));
+  if (decision.kind !== 'rewritten' || decision.takesAttachments) return decision;
+  return { kind: 'nothing', reason: `of its session goes ${decision.what}` };
 }
 
 /** The last sent state, in the form that `readSessionFile` compares. */

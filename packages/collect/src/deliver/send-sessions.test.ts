@@ -24,7 +24,7 @@ import type {
   TranscriptDelivery,
   TranscriptReceipt,
 } from './delivery-target.ts';
-import type { Disclosure } from './send-file.ts';
+import type { SendDecision } from './send-file.ts';
 import { type SendDependencies, type SendOptions, type SendResult, sendSessions } from './send-sessions.ts';
 
 let home: string;
@@ -115,7 +115,7 @@ it('skips files without read permission, and names them', async () => {
   await write('a.jsonl', '{"a":1}\n');
   const denied = await write('b.jsonl', '{"b":1}\n');
   await write('c.jsonl', '{"c":1}\n');
-  const decide = (name: string): Disclosure => {
+  const decide = (name: string): SendDecision => {
     if (name === denied) throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
     return { kind: 'everything' };
   };
@@ -256,7 +256,7 @@ it('does not send a refused file again, unless it changes or the server has anot
 it('skips what is excluded', async () => {
   await write('a.jsonl', '{"cwd":"/home/ada/private"}\n');
   await write('b.jsonl', '{"cwd":"/home/ada/work"}\n');
-  const decide = (_path: string, head: Buffer): Disclosure =>
+  const decide = (_path: string, head: Buffer): SendDecision =>
     head.includes('private') ? { kind: 'nothing', reason: 'excluded' } : { kind: 'everything' };
   expect(await send({ sweeps: true }, { decide })).toMatchObject({ sent: 1, refused: 1 });
   expect([...stored.keys()]).toEqual(['b.jsonl']);
@@ -374,7 +374,7 @@ it('sends rewritten bytes if it must, and then only what was added to them', asy
     for await (const chunk of source) yield Buffer.from(Buffer.from(chunk).toString().replaceAll('secret', '*'));
   }
   const heads: string[] = [];
-  const decide = (_path: string, head: Buffer): Disclosure => {
+  const decide = (_path: string, head: Buffer): SendDecision => {
     heads.push(head.toString());
     return { kind: 'rewritten', what: 'stars', rewrite, takesAttachments: true };
   };
@@ -487,7 +487,7 @@ describe('attachments', () => {
       for await (const chunk of source) yield Buffer.from(Buffer.from(chunk).toString().replaceAll('secret', '******'));
     }
     const decided: string[] = [];
-    const decide = (path: string, head: Buffer): Disclosure => {
+    const decide = (path: string, head: Buffer): SendDecision => {
       decided.push(`${path.slice(toPath('x').length - 1)}: ${head}`);
       return { kind: 'rewritten', what: 'stars', rewrite, takesAttachments: true };
     };
@@ -496,7 +496,7 @@ describe('attachments', () => {
     expect(new Set(decided)).toEqual(new Set(['s.jsonl: one\n']));
     await rm(folder.sentLog);
     attached.clear();
-    const usageOnly = (): Disclosure => ({ kind: 'rewritten', what: 'usage only', rewrite, takesAttachments: false });
+    const usageOnly = (): SendDecision => ({ kind: 'rewritten', what: 'usage only', rewrite, takesAttachments: false });
     expect(await send({ sweeps: true }, { decide: usageOnly })).toMatchObject({ refused: 4 });
     expect(attached.size).toBe(0);
   });

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { createDisclosure } from './disclosure.ts';
+import { createSendDecider } from './send-decision.ts';
 
 const toSession = (cwd: string): Buffer =>
   Buffer.from(
@@ -10,10 +10,10 @@ const toSession = (cwd: string): Buffer =>
     })}\n`,
   );
 
-const decide = (connection: Parameters<typeof createDisclosure>[0], head: Buffer): string | undefined => {
-  const disclosure = createDisclosure(connection)?.('/home/ada/.claude/projects/-app/s.jsonl', head);
-  if (disclosure?.kind === 'nothing') return disclosure.reason;
-  return disclosure?.kind === 'rewritten' ? disclosure.what : disclosure?.kind;
+const decide = (connection: Parameters<typeof createSendDecider>[0], head: Buffer): string | undefined => {
+  const decision = createSendDecider(connection)?.('/home/ada/.claude/projects/-app/s.jsonl', head);
+  if (decision?.kind === 'nothing') return decision.reason;
+  return decision?.kind === 'rewritten' ? decision.what : decision?.kind;
 };
 
 it('decides by the folder in which the session ran', () => {
@@ -27,10 +27,10 @@ it('decides by the folder in which the session ran', () => {
 it('removes secrets, and leaves the rest unchanged', async () => {
   const token = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`;
   const session = Buffer.from(toSession('/work').toString().replace('the heron', token));
-  const disclosure = createDisclosure({ excludes: [], redacts: true })?.('/s.jsonl', session);
-  if (disclosure?.kind !== 'rewritten') throw new Error('It is sent as it is');
+  const decision = createSendDecider({ excludes: [], redacts: true })?.('/s.jsonl', session);
+  if (decision?.kind !== 'rewritten') throw new Error('It is sent as it is');
   const pieces: Uint8Array[] = [];
-  for await (const piece of disclosure.rewrite(Readable.from([session]))) pieces.push(piece);
+  for await (const piece of decision.rewrite(Readable.from([session]))) pieces.push(piece);
   const sent = Buffer.concat(pieces).toString();
   expect(sent).not.toContain(token);
   expect(sent).toContain('Look for [REDACTED:');
@@ -48,5 +48,5 @@ it('keeps a session local if it does not say where it ran', () => {
 });
 
 it('decides nothing if everything may be sent', () => {
-  expect(createDisclosure({ excludes: [], usageOnly: [], redacts: false })).toBeUndefined();
+  expect(createSendDecider({ excludes: [], usageOnly: [], redacts: false })).toBeUndefined();
 });

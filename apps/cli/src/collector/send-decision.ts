@@ -1,5 +1,5 @@
 import { sep } from 'node:path';
-import { type Disclosure, toUsageOnly } from '@recount/collect';
+import { type SendDecision, toUsageOnly } from '@recount/collect';
 import { createUsageScanner, IDENTIFY_HEAD_BYTES, identifyTranscript } from '@recount/core';
 import type { Connection } from '../connection/connection.ts';
 
@@ -11,11 +11,11 @@ const ROOT = /^(?:\/|[A-Za-z]:\\)$/;
  * How much of a session may leave this machine, by its working directory; undefined if there are no restrictions. If
  * any folder is excluded, a session that does not state where it ran stays here, because it may have been there.
  */
-export function createDisclosure({
+export function createSendDecider({
   excludes,
   usageOnly = [],
   redacts = false,
-}: Pick<Connection, 'excludes' | 'usageOnly' | 'redacts'>): ((path: string, head: Buffer) => Disclosure) | undefined {
+}: Pick<Connection, 'excludes' | 'usageOnly' | 'redacts'>): ((path: string, head: Buffer) => SendDecision) | undefined {
   const usageOnlyEverywhere = usageOnly.some((folder) => ROOT.test(folder));
   const goesByFolder = excludes.length > 0 || (usageOnly.length > 0 && !usageOnlyEverywhere);
   if (!goesByFolder && usageOnly.length === 0 && !redacts) return undefined;
