@@ -23,7 +23,7 @@ describe('toProblemError', () => {
   });
 
   it.each(['unavailable', 'denied', 'store-missing'] as const)(
-    'asks the client to retryfor a store error, %s',
+    'asks the client to retry for a store error, %s',
     (code) => {
       expect(toProblemError(new RawStoreError(code, 'at /srv/secret'))).toMatchObject({
         slug: 'store-unavailable',
