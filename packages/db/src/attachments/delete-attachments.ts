@@ -23,7 +23,7 @@ export async function deleteAttachments(
 
 export type ExpiredAttachment = Pick<AttachmentRow, 'id' | 'session_id' | 'object_key' | 'size_bytes'>;
 
-/** Attachments whose files were written before that time (ISO 8601): at most `limit`, after a given one. */
+/** Attachments whose files were written before that time (ISO 8601), at most `limit`, after a given one. */
 export async function listExpiredAttachments(
   database: Database,
   workspaceId: string,

@@ -7,9 +7,9 @@ import { recordRawObjectDeletions } from '../transcripts/raw-objects.ts';
 /**
  * The outcome of an attachment's upload.
  *
- * - `stored`: it is new, or replaces what its uploader brought earlier from the same path
- * - `duplicate`: the session has these bytes at this path
- * - `older`: its uploader has brought a later state of the file, which is kept
+ * - `stored` means it is new, or replaces an earlier upload of the same key from the same path
+ * - `duplicate` means the session has these bytes at this path
+ * - `older` means its uploader has uploaded a later state of the file, which stays
  */
 export type AttachmentOutcome = 'stored' | 'duplicate' | 'older';
 
@@ -22,12 +22,12 @@ interface InsertedAttachment {
 }
 
 /**
- * Inserts an attachment whose raw object is durable. For each uploader the latest state of a file is kept, whatever the
- * order of arrival: nobody replaces what somebody else brought. Bytes that anybody has brought are a duplicate.
+ * Inserts an attachment whose raw object is durable. For each uploader the latest state of a file stays, whatever the
+ * order of arrival, and no uploader replaces another's file. Bytes that any uploader has sent are a duplicate.
  */
 export async function insertAttachment(transaction: Database, attachment: AttachmentRow): Promise<InsertedAttachment> {
   const { workspace_id: workspaceId, session_id: sessionId, path, uploader_key_id: uploader } = attachment;
-  // Not the session's lock, which is held while a transcript is ingested.
+  // Not the session's lock, which is taken while a transcript is ingested.
   await lockSession(transaction, workspaceId, `${sessionId}/${path}`);
   const there = await transaction
     .select()
@@ -65,7 +65,7 @@ function compareStates(a: State, b: State): number {
   return a.size_bytes - b.size_bytes || (a.sha256 < b.sha256 ? -1 : 1);
 }
 
-/** A file that was rewritten with its earlier bytes: a state from in between must not replace it if it arrives late. */
+/** A file that was rewritten with its earlier bytes. A state from in between must not replace it if it arrives late. */
 async function noteLaterTime(
   transaction: Database,
   row: AttachmentRow,
@@ -80,8 +80,7 @@ async function noteLaterTime(
 }
 
 /**
- * Makes an attachment name another object with the same bytes. Returns false if it names another one by now, or is
- * gone.
+ * Makes an attachment name another object with the same bytes. Returns false if it now names another one, or is gone.
  */
 export async function replaceAttachmentObject(
   transaction: Database,

@@ -4,7 +4,7 @@ import { and, asc, eq, gt, inArray, or, sql } from '../drizzle.cjs';
 import { type AttachmentRow, attachments } from '../schema/attachments.ts';
 import { sessions } from '../schema/transcripts.ts';
 
-/** A page of a session's attachments, by path; a path has several if several uploaders brought different bytes. */
+/** A page of a session's attachments, by path; a path has several if several uploaders uploaded different bytes. */
 export async function listAttachments(
   database: Database,
   workspaceId: string,
@@ -50,7 +50,7 @@ export async function findAttachmentByObject(
 }
 
 /**
- * The attachments at these places, in no order. If several uploaders brought the same path, the session owner's, or
+ * The attachments at these places, in no order. If several uploaders uploaded the same path, the session owner's, or
  * else the first.
  */
 export async function findReferencedAttachments(
@@ -80,7 +80,7 @@ export async function findReferencedAttachments(
 
 const PAGE_ROWS = 1000;
 
-/** Every attachment of a workspace, or of all, page by page: for maintenance only. */
+/** Every attachment of a workspace, or of all, page by page, for maintenance only. */
 export async function* listAllAttachments(database: Database, workspaceId?: string): AsyncGenerator<AttachmentRow[]> {
   let last: AttachmentRow | undefined;
   for (;;) {

@@ -119,7 +119,7 @@ async function compareTables(
   const comparisons = tables.map(({ table, ignored, costs }) => {
     const left = areCostsCompared ? ignored : [...ignored, ...costs];
     const columns = Object.keys(getTableColumns(table)).filter((name) => !left.includes(name));
-    // Only hashes are compared and kept: a text may have megabytes.
+    // Only hashes are compared and kept, because a text may have megabytes.
     const hash = sql.raw(`md5(ROW(${columns.map((name) => `s."${name}"`).join(', ')})::text) AS hash`);
     const again = sql.raw(toScratchName(table));
     return sql`

@@ -7,7 +7,7 @@ import { sessions } from '../schema/transcripts.ts';
 import { usageEntries, usageLedger } from '../schema/usage.ts';
 import { toDay } from '../usage/stale-days.ts';
 
-/** Deletes derived rows without a source: there are none unless someone edited tables by hand. */
+/** Deletes derived rows without a source. There are none unless someone edited tables by hand. */
 export async function deleteOrphanedUsage(transaction: Database, workspaceId: string): Promise<void> {
   await transaction.execute(sql`
     DELETE FROM ${usageLedger} AS l

@@ -61,7 +61,7 @@ function selectRecountedFigures(workspaceId: string): SQL {
     ).join(', '),
   );
   const isWithoutUsage = sql`t.format = ANY(${sql.param(FORMATS_WITHOUT_USAGE)}::text[])`;
-  // Without a response: null if there is, or must have been, an answer whose usage is unknown. If messages are gone,
+  // Without a response, null if there is, or must have been, an answer whose usage is unknown. If messages are gone,
   // the value stays as it was.
   const ifKnown = (name: string) => sql`
     CASE WHEN u.row_set_id IS NOT NULL THEN u.${sql.raw(name)}
@@ -108,15 +108,15 @@ function selectRecountedFigures(workspaceId: string): SQL {
 }
 
 /**
- * Number of tables that `verifyUsage` recounts: transcripts, sessions, tool calls, the ledger, findings, counts of
- * sessions, and the roll-ups with their totals.
+ * Number of tables that `verifyUsage` recounts, which are transcripts, sessions, tool calls, the ledger, findings,
+ * counts of sessions, and the roll-ups with their totals.
  */
 export const VERIFIED_TABLE_COUNT =
   6 +
   TOTALS_KINDS.flatMap(listTotals).length +
   Object.values(ROLLUPS).reduce((count, { buckets }) => count + (buckets === undefined ? 1 : 2), 0);
 
-/** How the rows of a derived table compare with a full recount. */
+/** The comparison of a derived table's rows with a full recount. */
 export interface DerivedTableCheck {
   table:
     | 'transcripts'
@@ -136,10 +136,10 @@ export interface DerivedTableCheck {
 }
 
 /**
- * Recounts everything derived from a workspace's rows, and compares every row: the figures of transcripts from
- * messages, blocks, usage entries and events, sessions from transcripts, which copies of tool calls and of responses
- * count, the roll-ups, and findings. Call it with one snapshot (`withSnapshot`); otherwise concurrent writes would look
- * like faults. `onTable` is called before each table.
+ * Recounts everything derived from a workspace's rows, and compares every row. These are the figures of transcripts
+ * from messages, blocks, usage entries and events, sessions from transcripts, which copies of tool calls and of
+ * responses count, the roll-ups, and findings. Call it with one snapshot (`withSnapshot`); otherwise concurrent writes
+ * would look like faults. `onTable` is called before each table.
  */
 export async function verifyUsage(
   snapshot: Database,
@@ -205,7 +205,7 @@ export async function verifyUsage(
   return checks;
 }
 
-/** Every tool call with whether it counts: if its response is not an API response, there is no other copy. */
+/** Every tool call with a flag if it counts. If its response is not an API response, there is no other copy. */
 function selectOwnCalls(workspaceId: string): SQL {
   const workspace = opaqueWorkspaceId(workspaceId);
   return sql`
@@ -227,9 +227,9 @@ function selectOwnCalls(workspaceId: string): SQL {
 
 interface Comparison {
   stored: PgTable;
-  /** Default: all. */
+  /** Defaults to all. */
   columns?: readonly string[];
-  /** Which of the stored rows, `t`, are compared. Default: all. */
+  /** The stored rows `t` to compare. Defaults to all. */
   where?: SQL;
   /** Has the columns as well. */
   recounted: SQL;

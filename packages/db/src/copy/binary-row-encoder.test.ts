@@ -16,7 +16,7 @@ function readUnits(value: number): bigint {
   const sign = bytes.readUInt16BE(8);
   expect(bytes.readInt16BE(10)).toBe(COST_SCALE);
   expect(bytes.length).toBe(12 + digitCount * 2);
-  // Twelve decimals: the exponent of the last digit is never below -3 in base 10,000.
+  // Twelve decimals, because the exponent of the last digit is never below -3 in base 10,000.
   let scaled = 0n;
   for (let index = 0; index < digitCount; index++) {
     const digit = bytes.readInt16BE(12 + index * 2);

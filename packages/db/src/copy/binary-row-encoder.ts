@@ -12,8 +12,8 @@ const POSITIVE = 0x0000;
 const NEGATIVE = 0x4000;
 
 /**
- * Writes a number as binary `numeric` with COST_SCALE decimals (src/backend/utils/adt/numeric.c, numeric_recv): digits
- * in base 10,000, the first one's weight, sign, scale.
+ * Writes a number as binary `numeric` with COST_SCALE decimals (src/backend/utils/adt/numeric.c, numeric_recv), which
+ * is digits in base 10,000, the first one's weight, sign, scale.
  */
 export function writeNumeric(buffer: BinaryBuffer, value: number): void {
   const units = BigInt(Math.round(Math.abs(value) * 10 ** COST_SCALE));
@@ -32,8 +32,8 @@ export function writeNumeric(buffer: BinaryBuffer, value: number): void {
 }
 
 /**
- * Writes a `tsvector` (src/backend/utils/adt/tsvector.c, tsvectorrecv): each lexeme with its positions, whose upper two
- * bits are the weight.
+ * Writes a `tsvector` (src/backend/utils/adt/tsvector.c, tsvectorrecv), which is each lexeme with its positions, whose
+ * upper two bits are the weight.
  */
 function writeWordVector(buffer: BinaryBuffer, { positions, weight }: WordVector): void {
   let byteLength = 4;
@@ -51,7 +51,10 @@ function writeWordVector(buffer: BinaryBuffer, { positions, weight }: WordVector
 
 const SMALLINT_TYPE_ID = 21;
 
-/** Writes a `smallint[]` (src/backend/utils/adt/arrayfuncs.c, array_recv): dimensions, no nulls, type, length, first index, elements. */
+/**
+ * Writes a `smallint[]` (src/backend/utils/adt/arrayfuncs.c, array_recv), which is dimensions, no nulls, type, length,
+ * first index, elements.
+ */
 function writeSmallints(buffer: BinaryBuffer, values: Int16Array): void {
   const isEmpty = values.length === 0;
   buffer.writeInt32(isEmpty ? 12 : 20 + values.length * 6);
@@ -118,13 +121,16 @@ function toInteger(value: unknown): number {
 }
 
 export interface BinaryRowEncoder<Row> {
-  /** Column names, quoted, in the order in which fields are encoded. */
+  /** Column names, quoted, in the order of encoding. */
   columnList: string;
   /** Appends a row; missing fields are NULL. */
   encode(row: Row): void;
   /** Number of bytes waiting for `take`; 0 if there are none. */
   readonly byteLength: number;
-  /** What one COPY takes: the rows since the last take, with header and trailer. Once sent, it may go back to the pool. */
+  /**
+   * The content of one COPY, which is the rows since the last take, with header and trailer. Once sent, it may go back
+   * to the pool.
+   */
   take(): Buffer[];
 }
 

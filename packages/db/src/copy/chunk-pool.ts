@@ -1,4 +1,4 @@
-/** Size of a chunk; a single longer text gets a chunk of its own. */
+/** Size of a chunk; a single longer text gets a separate chunk. */
 export const CHUNK_BYTES = 128 * 1024;
 /** Number of chunks kept for reuse. Any more are left to the garbage collector. */
 const MAX_SPARE_CHUNKS = 64;
@@ -7,7 +7,7 @@ const MAX_SPARE_CHUNKS = 64;
 export interface ChunkPool {
   /** A chunk of at least this size, with undefined content. */
   take(minBytes: number): Buffer;
-  /** Returns chunks, or views of their beginnings, to the pool, each once: they will be overwritten. */
+  /** Returns chunks, or views of their beginnings, to the pool, each once. They will be overwritten. */
   giveBack(chunks: readonly Buffer[]): void;
 }
 

@@ -8,13 +8,18 @@ import { createChunkPool } from './chunk-pool.ts';
 /** Encoded rows are sent once all tables together have this many bytes, because every COPY costs two round trips. */
 const MAX_GATHERED_BYTES = 2 * 1024 * 1024;
 
-/** Shared by all copiers of the process: they are short-lived, and would each leave memory of their own as garbage. */
+/**
+ * Shared by all copiers of the process, because they are short-lived, and would each leave separate memory as garbage.
+ */
 const chunkPool = createChunkPool();
 
 interface RowCopier {
   /** Encodes rows of a table immediately; throws for a row that cannot be encoded. */
   openTable<Table extends PgTable>(table: Table): (row: Table['$inferInsert']) => void;
-  /** To be awaited every few rows: once the tables have gathered 2 MiB, sends the fullest, as soon as what was sent before has arrived. */
+  /**
+   * Await it every few rows. Once the tables have gathered 2 MiB, sends the fullest, as soon as what was sent before
+   * has arrived.
+   */
   sendFull(): Promise<void>;
   /** Sends the rest; resolves when Postgres has received everything. */
   sendAll(): Promise<void>;
@@ -28,8 +33,8 @@ interface OpenTable {
 /**
  * Writes rows by binary COPY on a transaction's own connection, so that they commit or roll back with it. One COPY runs
  * while the rows of the next are encoded, so that neither side waits for the other. Throws Postgres' error at a later
- * call, after which the transaction can only be rolled back. Buffers 2 MiB over all tables, 2 MiB being sent, and what
- * is added between two calls of `sendFull`. `toTarget`: the name of the table that the rows go to, default their own.
+ * call, and then the transaction can only be rolled back. Buffers 2 MiB over all tables, 2 MiB being sent, and what is
+ * added between two calls of `sendFull`. `toTarget` is the name of the table that the rows go to, default their own.
  */
 export function createRowCopier(client: PoolClient, toTarget: (table: PgTable) => string = toQualifiedName): RowCopier {
   const tables: OpenTable[] = [];

@@ -10,7 +10,7 @@ const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
  * Writes about `sizeBytes` (at least one row of 400 bytes) as ingestion does, to new pages and with WAL, and rolls
- * back: nothing remains, not even disk space. Rejects with the database's error if that fails, e.g. 53100 for a full
+ * back, so nothing remains, not even disk space. Rejects with the database's error if that fails, e.g. 53100 for a full
  * disk or 25006 for a replica. A role that may not create tables in the schema `recount` passes if the database is not
  * read-only.
  */
@@ -54,9 +54,11 @@ export class RelationCheckError extends Error {
 /** Any constant that nothing else in the database uses. */
 const ADVISORY_LOCK = 5_283_190_447;
 const MAX_FAULTS_PER_RELATION = 10;
-/** undefined_file, feature_not_supported, insufficient_privilege: amcheck is missing, or this user may not use it. */
+/**
+ * For undefined_file, feature_not_supported, insufficient_privilege. Amcheck is missing, or this user may not use it.
+ */
 const NOT_TO_BE_HAD = new Set(['58P01', '0A000', '42501']);
-/** undefined_table, undefined_object: dropped since it was listed. */
+/** For undefined_table, undefined_object, dropped since it was listed. */
 const DROPPED = new Set(['42P01', '42704']);
 
 /** Includes catalogs and TOAST tables; temporary tables of other sessions cannot be checked. */
@@ -72,11 +74,10 @@ const LIST_RELATIONS = `
   ORDER BY c.relkind = 'i', n.nspname, c.relname`;
 
 /**
- * Reads every table and every B-tree index of the database, and yields what is damaged: unreadable pages, rows and
- * out-of-line values, rows missing in an index, keys out of order, and duplicates of unique keys. Takes as long as
- * reading everything; concurrent reads and writes are allowed. Creates the extension amcheck if necessary, and then
- * drops it again.
- * Of a Citus cluster that is only what the coordinator itself has: see `describeUnreadShards`.
+ * Reads every table and every B-tree index of the database, and yields what is damaged, which are unreadable pages,
+ * rows and out-of-line values, rows missing in an index, keys out of order, and duplicates of unique keys. Takes as
+ * long as reading everything; concurrent reads and writes are allowed. Creates the extension amcheck if necessary, and
+ * then drops it again. On a Citus cluster that is only the coordinator's own part, see `describeUnreadShards`.
  * @throws RelationCheckError if the server has no amcheck, or the user may not use it
  */
 export async function* checkRelations({ pool }: DatabasePool, signal?: AbortSignal): AsyncGenerator<RelationFault> {
@@ -103,8 +104,8 @@ export async function* checkRelations({ pool }: DatabasePool, signal?: AbortSign
 }
 
 /**
- * Why not all of the database was read, if this is the coordinator of a Citus cluster: its own tables are empty, and the
- * rows are in shards on the nodes. Undefined for any other server.
+ * Why not all of the database was read, if this is the coordinator of a Citus cluster. Its own tables are empty, and
+ * the rows are in shards on the nodes. Undefined for any other server.
  */
 export async function describeUnreadShards({ pool }: Pick<DatabasePool, 'pool'>): Promise<string | undefined> {
   const { rows: extensions } = await pool.query(`SELECT FROM pg_extension WHERE extname = 'citus'`);

@@ -6,7 +6,7 @@ const DAY_MS = 24 * 60 * 60_000;
 const BUCKET_MS = 15 * 60_000;
 const YEARS_BEFORE = 2;
 const YEARS_AFTER = 1;
-/** A change that only PostgreSQL knows lasts at least as long as Ramadan, for which clocks go back. */
+/** A change that only PostgreSQL knows lasts at least as long as Ramadan, when clocks go back. */
 const SAMPLE_DAYS = 28;
 
 /**

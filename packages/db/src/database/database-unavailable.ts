@@ -12,7 +12,7 @@ const SOCKET_CODES = new Set([
   'ENFILE',
 ]);
 
-/** SQLSTATE classes: connection, transaction rollback, resources, lock not available, operator intervention. */
+/** SQLSTATE classes, connection, transaction rollback, resources, lock not available, operator intervention. */
 const TRANSIENT_CLASSES = new Set(['08', '40', '53', '55', '57']);
 
 /** Too many connections; a connection ended by an administrator, a crash or a timeout; starting up or shutting down. */
@@ -30,7 +30,7 @@ const DRIVER_MESSAGES =
 
 const MAX_CAUSES = 5;
 
-/** Whether a query failed because the database was unavailable, so that the same request may succeed later. */
+/** True if a query failed because the database was unavailable, so that the same request may succeed later. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   return isLost(
     error,
@@ -39,21 +39,21 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 }
 
 /**
- * Whether the database responds but cannot work: its disk is full or failing, memory or another resource is exhausted,
- * or it is read-only, e.g. after a failover. `checkDatabaseWrite` tells whether this affects everybody.
+ * True if the database responds but cannot work. Its disk is full or failing, memory or another resource is exhausted,
+ * or it is read-only, e.g. after a failover. `checkDatabaseWrite` shows whether this affects every client.
  */
 export function isDatabaseExhausted(error: unknown): boolean {
   return hasState(error, isExhaustedState);
 }
 
-/** Whether the database's disk, or its quota, is full. */
+/** True if the database's disk, or its quota, is full. */
 export function isDatabaseFull(error: unknown): boolean {
   return hasState(error, (state) => state === DISK_FULL_STATE);
 }
 
 /**
- * Whether the connection to the database was lost, or could not be made. Narrower than `isDatabaseUnavailable`:
- * excludes deadlocks and cancelled statements, which the statement itself may have caused.
+ * True if the connection to the database was lost, or could not be made. Narrower than `isDatabaseUnavailable`.
+ * Excludes deadlocks and cancelled statements, which the statement itself may have caused.
  */
 export function isConnectionLost(error: unknown): boolean {
   return isLost(error, (state) => CONNECTION_STATES.has(state) || /^08[0-9A-Z]{3}$/.test(state));

@@ -4,7 +4,7 @@ import { adaptToCitus, WITHOUT_JIT } from './planner.ts';
 import { createPreparingClient } from './preparing-client.ts';
 import { CAN_CHECK_CLIENTS, SET_SESSION } from './session-settings.ts';
 
-/** Any drizzle handle: of a pool, a connection, or a transaction. */
+/** Any drizzle handle, of a pool, a connection, or a transaction. */
 export type Database = Pick<NodePgDatabase, 'select' | 'insert' | 'update' | 'delete' | 'execute'>;
 
 export interface DatabaseOptions {
@@ -13,7 +13,7 @@ export interface DatabaseOptions {
   maxConnections?: number;
   /** Shown in pg_stat_activity. */
   applicationName?: string;
-  /** Whether connections prepare statements that they run repeatedly. Default: no. */
+  /** True if connections prepare statements that they run repeatedly. Defaults to no. */
   preparesStatements?: boolean;
   /** Called when an idle connection breaks, e.g. because the server restarted; the pool replaces it. */
   onConnectionError?: (error: Error) => void;
@@ -38,18 +38,18 @@ export interface DatabasePool {
     work: (transaction: Database, client: DatabaseClient) => Promise<T>,
     options?: TransactionOptions,
   ): Promise<T>;
-  /** Runs `work` on one snapshot of the database: its queries see the same commits. */
+  /** Runs `work` on one snapshot of the database. Its queries see the same commits. */
   withSnapshot<T>(work: (snapshot: Database) => Promise<T>): Promise<T>;
   /** Waits a moment for queries that run; then closes their connections, even those that wait for a lock. */
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** How long closing waits for queries: whoever closes the pool has given its own work its time. */
+/** The time that closing waits for queries. The owner of the pool has given its own work its time. */
 const CLOSE_GRACE_MS = 5000;
 
 /**
- * Detects a vanished peer within half a minute on both sides: with the kernels' defaults it takes two hours, during
+ * Detects a vanished peer within half a minute on both sides. With the kernels' defaults it takes two hours, during
  * which the server would keep the locks of a worker whose machine lost power.
  */
 const KEEP_ALIVE_DELAY_MS = 10_000;
@@ -58,7 +58,7 @@ const KEEP_ALIVE_SETTINGS = [
   `SELECT set_config('client_connection_check_interval', '5000', false) WHERE ${CAN_CHECK_CLIENTS}`,
 ].join('; ');
 
-/** Whether the server distributes tables over nodes. */
+/** True if the server distributes tables over nodes. */
 const SELECT_IS_DISTRIBUTED = `SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS is_distributed`;
 
 /** Creates a pool, which connects on first use. */

@@ -9,7 +9,7 @@ export async function lockSession(transaction: Database, workspaceId: string, se
   await transaction.execute(sql`SELECT pg_advisory_xact_lock(${toLockKey(sql`${`${workspaceId}/${sessionId}`}`)})`);
 }
 
-/** Like `lockSession` for those of the sessions that nobody holds, without waiting; returns them. */
+/** Like `lockSession` for the sessions that are not locked, without waiting; returns them. */
 export async function lockFreeSessions(
   transaction: Database,
   workspaceId: string,

@@ -49,7 +49,7 @@ export async function lockWorkspace(
 const POLL_INTERVAL_MS = 100;
 
 /**
- * Resolves when every transaction of this database that had begun to write, or held a workspace, has ended: none is
+ * Resolves when every transaction of this database that had begun to write, or held a workspace, has ended. None is
  * left that may have read earlier settings. Takes as long as the longest of them, possibly an ingestion.
  *
  * It checks the lock that a transaction holds on its own id from its first write to its end. Snapshots cover all

@@ -1,8 +1,8 @@
 /**
  * Hints for PostgreSQL's planner. It plans by statistics, which are made about a minute after rows are inserted. Until
  * then it assumes that a new workspace is empty and that tables are small, and reads all rows of a workspace or a table
- * instead of looking a few up by key: a thousand times the work for each transcript. Statements must be fast in the
- * minute in which a workspace is filled, so they leave the planner no such choice:
+ * instead of looking a few up by key. A thousand times the work for each transcript. Statements must be fast in the
+ * minute that fills a workspace, so they leave the planner no such choice:
  *
  * - a workspace's id is hidden from the statistics (`isInWorkspace`, `opaqueWorkspaceId`);
  * - a row-by-row lookup is `JOIN LATERAL (SELECT … OFFSET 0)`, which the planner cannot turn into another join;
@@ -10,7 +10,7 @@
  * disables lookups (`preferScans`);
  * - before a group of small transcripts, outdated statistics are renewed (`refreshStatistics`, `refreshShardStatistics`).
  *
- * Citus must see the workspace to find its node: on its connections the first of these is undone, and the nodes instead
+ * Citus must see the workspace to find its node. On its connections the first of these is undone, and the nodes instead
  * plan without looking at parameters (`adaptToCitus`). Settings are sent to the nodes. Everything else that is specific
  * to Citus is here too.
  */
@@ -46,7 +46,7 @@ const HIDE_PARAMETERS_FROM_NODES = [
   'SET LOCAL citus.propagate_set_commands = none; SET LOCAL plan_cache_mode = DEFAULT',
 ];
 
-/** The coordinator reports every error of a node's COPY with this code: it passes on the message, but not the code. */
+/** The coordinator reports every error of a node's COPY with this code. It passes on the message, but not the code. */
 const LOST_CODE = 'XX000';
 /**
  * Codes that decide whether the transcript or the database is at fault, by the messages of servers with English
@@ -77,7 +77,8 @@ const isCopy = (query: unknown): query is CopyQuery =>
 
 /**
  * Makes a connection to Citus send the hidden workspaces of statements as plain parameters, and hides them from the
- * nodes' planners in transactions that may write. Read-only ones are left alone: reports are planned by the values.
+ * nodes' planners in transactions that may write. Read-only ones are left alone, because reports are planned by the
+ * values.
  */
 export function adaptToCitus(client: pg.ClientBase): void {
   const send = client.query.bind(client) as (...query: unknown[]) => unknown;
@@ -110,7 +111,7 @@ const MIN_ANALYZED_ROWS = 16;
 
 /**
  * Runs ANALYZE on the shards that contain a workspace's rows, if most rows of the first table's shard were written
- * since its last statistics. The coordinator cannot see shards grow: their node has to be asked. Does nothing if the
+ * since its last statistics. The coordinator cannot see shards grow. Their node has to be asked. Does nothing if the
  * tables are not distributed, or another process is doing it.
  */
 export async function refreshShardStatistics(
@@ -125,7 +126,7 @@ export async function refreshShardStatistics(
     FROM ${sql.raw(first)} WHERE workspace_id = ${workspaceId} LIMIT 1`);
   if (rows[0]?.has_grown !== true) return;
   const names = tables.map(({ name }) => name);
-  // All columns of the first table: only then does its node count changes from here on.
+  // All columns of the first table, so only then does its node count changes from here on.
   const columns = tables.map((table, index) => (index === 0 ? '' : ` (${table.columns.join(', ')})`));
   await database.execute(sql`
     WITH shards AS (
@@ -159,7 +160,7 @@ export async function preferIndexes(transaction: Transaction): Promise<void> {
 }
 
 /**
- * Settings for a batch of search documents, until the end of the transaction: rows are looked up one by one, and index
+ * Settings for a batch of search documents, until the end of the transaction. Rows are looked up one by one, and index
  * entries are collected and merged later, because inserting a document directly would search the place of each of its
  * hundred or so entries.
  */
@@ -177,10 +178,10 @@ export async function preferScans<T>(transaction: Transaction, work: () => Promi
 }
 
 /**
- * Settings for reports, until the end of the transaction. Sums use hashing: a report has few groups of many rows, for
- * which Postgres would otherwise sort all rows. JIT is off, because compiling a query would take longer than running
- * it. Sessions are joined by hashing too: in a workspace without statistics, each row of a roll-up would be compared
- * with every session.
+ * Settings for reports, until the end of the transaction. Sums use hashing. A report has few groups of many rows, and
+ * Postgres would otherwise sort all rows. JIT is off, because compiling a query would take longer than running it.
+ * Sessions are joined by hashing too. In a workspace without statistics, each row of a roll-up would be compared with
+ * every session.
  */
 export async function preferHashing(transaction: Transaction): Promise<void> {
   await setLocally(transaction, { work_mem: `'16MB'`, enable_sort: 'off', jit: 'off', enable_nestloop: 'off' });

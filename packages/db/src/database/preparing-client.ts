@@ -1,13 +1,14 @@
 import pg from 'pg';
 
 /**
- * Further statements are not prepared: a connection keeps each one, with its plan, in about ten KB of server memory.
+ * Further statements are not prepared, because a connection keeps each one, with its plan, in about ten KB of server
+ * memory.
  */
 const MAX_PREPARED_STATEMENTS = 200;
 
 /**
  * A class of connections that prepare each parameterised statement from its second use on. Postgres then parses it once
- * for each connection, and stops planning it once a generic plan is good enough: for short statements, planning is most
+ * for each connection, and stops planning it once a generic plan is good enough. For short statements, planning is most
  * of the cost. For programs that run the same statements repeatedly.
  */
 export function createPreparingClient(): typeof pg.Client {

@@ -7,7 +7,7 @@ import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
 import type { Database } from './database.ts';
 import { type AnalyzedTable, refreshShardStatistics } from './planner.ts';
 
-/** Tables in which an ingestion looks rows up, and which grow with it; first the one that tells how much. */
+/** Tables where an ingestion looks rows up, and which grow with it; the first one shows how much. */
 const LOOKED_UP: readonly [AnalyzedTable, ...AnalyzedTable[]] = [
   toAnalyzedTable(sessions),
   ...[
@@ -26,9 +26,9 @@ const GROWTH = 4;
 
 /**
  * Runs ANALYZE on tables that have grown several times over since their last statistics. PostgreSQL takes a minute to
- * do so itself, and meanwhile assumes that they are nearly empty, or that all rows belong to one long transcript, and
- * looks rows up by any index that contains the workspace. Analyzes only key columns, on a sample of rows: takes about
- * 50 ms. Does nothing if another process is doing it, or the account lacks the permission.
+ * do so itself, and until then assumes that they are nearly empty, or that all rows belong to one long transcript, and
+ * looks rows up by any index that contains the workspace. Analyzes only key columns, on a sample of rows. It takes
+ * about 50 ms. Does nothing if another process is doing it, or the account lacks the permission.
  */
 export async function refreshStatistics(database: Database, workspaceId: string): Promise<void> {
   const { rows } = await database.execute<{ has_grown: boolean; is_citus: boolean }>(sql`

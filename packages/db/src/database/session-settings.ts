@@ -18,12 +18,12 @@ const SESSION_SETTINGS: Readonly<Record<string, string>> = {
   transform_null_equals: 'off',
 };
 
-/** Sets them for a session. A statement, not startup options: pgbouncer refuses connections with these. */
+/** Sets them for a session. A statement, not startup options, because pgbouncer refuses connections with these. */
 export const SET_SESSION = Object.entries(SESSION_SETTINGS)
   .map(([name, value]) => `SET ${name} = '${value}'`)
   .join('; ');
 
-/** Condition that the server can notice that a client has closed its connection: on Windows it cannot. */
+/** Condition that the server can notice that a client has closed its connection. On Windows the server cannot. */
 export const CAN_CHECK_CLIENTS = `version() !~* 'windows|mingw|visual c'`;
 
 /** Options for connections that others make and keep, such as the queue's. */

@@ -1,6 +1,6 @@
 import type { ExportDataset } from '@recount/db';
 
-/** `cost`: an exact decimal with up to 10 decimals. `time`: ISO 8601 in UTC with milliseconds. */
+/** `cost` is an exact decimal with up to 10 decimals. `time`: ISO 8601 in UTC with milliseconds. */
 export type ExportColumnType = 'text' | 'count' | 'cost' | 'time' | 'flag' | 'json';
 
 export interface ExportColumn {
@@ -8,10 +8,10 @@ export interface ExportColumn {
   type: ExportColumnType;
 }
 
-/** Decimals of a cost: it is exact to 1e-10. */
+/** Decimals of a cost, which is exact to 1e-10. */
 export const COST_DECIMALS = 10;
 
-/** The columns of a data set, in order. A public contract: columns may be added at the end, but never changed. */
+/** The columns of a data set, in order. A public contract. Columns may be added at the end, but never changed. */
 export function toExportColumns(dataset: ExportDataset): readonly ExportColumn[] {
   return COLUMNS[dataset];
 }

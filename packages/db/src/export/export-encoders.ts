@@ -1,6 +1,6 @@
 import type { ExportColumn } from './export-columns.ts';
 
-/** A column's value: a string for text, cost and time; a number; a boolean; any JSON; or null. */
+/** A column's value, which is a string for text, cost and time; a number; a boolean; any JSON; or null. */
 export type ExportValue = unknown;
 
 /** Encodes a file of rows, batch by batch. Each row has a value for each column. */
@@ -15,12 +15,12 @@ export interface ExportEncoder {
 
 const LINE_END = '\r\n';
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
-/** Characters at which spreadsheets start a formula. */
+/** Characters where spreadsheets start a formula. */
 const BEGINS_FORMULA = /^[=+\-@\t\r\n]/;
 
 /**
  * CSV according to RFC 4180, with a header line. Null is an empty field, an empty text is `""`. Transcripts are
- * untrusted and CSV is opened in spreadsheets: a text that could run as a formula is prefixed with an apostrophe.
+ * untrusted and CSV is opened in spreadsheets, so a text that could run as a formula is prefixed with an apostrophe.
  */
 export function createCsvEncoder(columns: readonly ExportColumn[]): ExportEncoder {
   const encodeRow = (row: readonly ExportValue[]): string =>
@@ -43,14 +43,15 @@ function encodeValue(value: ExportValue, type: ExportColumn['type']): string {
 
 const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 
-/** A CSV file of rows: strings are escaped as texts, other values are written unchanged. */
+/** A CSV file of rows. Strings are escaped as texts, other values are written unchanged. */
 export function createCsvRows(names: readonly string[], rows: readonly (readonly unknown[])[]): string {
   const encodeCell = (value: unknown): string => encodeValue(value, typeof value === 'string' ? 'text' : 'count');
   return [names, ...rows].map((row) => row.map(encodeCell).join(',') + LINE_END).join('');
 }
 
 /**
- * One JSON object on each line, with every column in order. Costs are numbers: the double nearest to the exact decimal.
+ * One JSON object on each line, with every column in order. Costs are numbers, which is the double nearest to the exact
+ * decimal.
  */
 export function createNdjsonEncoder(columns: readonly ExportColumn[]): ExportEncoder {
   const keys = columns.map(({ name }) => `${JSON.stringify(name)}:`);

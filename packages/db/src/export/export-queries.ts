@@ -7,7 +7,7 @@ import { COST_COLUMNS, TOKEN_CLASSES, TOKEN_COLUMNS } from '../schema/usage-colu
 export const EXPORT_DATASETS = ['usage', 'messages', 'sessions'] as const;
 export type ExportDataset = (typeof EXPORT_DATASETS)[number];
 
-/** The query of a data set. Its columns and their order are a public contract: see ../../export. */
+/** The query of a data set. Its columns and their order are a public contract. See ../../export. */
 export function toExportQuery(dataset: ExportDataset, filter: ReportFilter): SQL {
   return QUERIES[dataset](filter);
 }
@@ -103,8 +103,8 @@ const EXPORT_BATCH_ROWS = 1000;
 export type ExportRow = Record<string, unknown>;
 
 /**
- * Runs a query through a cursor: all rows are from the moment when it starts, and at most one batch is in memory. The
- * next batch is fetched when `onRows` has resolved. Aborting ends the query. Values are the driver's: bigint and
+ * Runs a query through a cursor. All rows are from the moment when it starts, and at most one batch is in memory. The
+ * next batch is fetched when `onRows` has resolved. Aborting ends the query. Values are the driver's. Bigint and
  * numeric as text, timestamps as Postgres prints them.
  */
 export async function readInBatches(

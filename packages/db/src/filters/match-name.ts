@@ -1,18 +1,18 @@
-/** What a typed name stands for: one name, several equally good ones, or none. */
+/** The meaning of a typed name, which is one name, several equally good ones, or none. */
 type NameMatch =
   | { kind: 'one'; name: string }
   | { kind: 'several'; names: string[] }
   | { kind: 'none'; nearest: string[] };
 
-/** Number of names suggested in an answer: more are no help. */
+/** Number of names suggested in an answer. More are no help. */
 const MAX_OFFERED = 5;
 /** Minimum similarity of a misspelling, as the share of common letter pairs. */
 const MIN_SIMILARITY = 0.35;
 
 /**
- * Finds which of `names` `wanted` means: the same name, the same ignoring case, the last folders of a path, a prefix of
- * a name, a part of it. The first rule that matches any name decides. An ellipsis, with which tables abbreviate names,
- * stands for any text.
+ * Finds which of `names` `wanted` means, which is the same name, the same ignoring case, the last folders of a path, a
+ * prefix of a name, a part of a name. The first rule that matches any name decides. An ellipsis, the abbreviation in
+ * tables, stands for any text.
  */
 export function matchName(wanted: string, names: readonly string[]): NameMatch {
   if (names.includes(wanted)) return { kind: 'one', name: wanted };

@@ -13,7 +13,7 @@ export interface ReportRequest {
   agent?: string | undefined;
   project?: string | undefined;
   gitBranch?: string | undefined;
-  /** Where the session ran, and whose it is. */
+  /** The place and the person of the session. */
   machine?: string | undefined;
   person?: string | undefined;
   model?: string | undefined;

@@ -88,7 +88,7 @@ describe('resolveNames', () => {
     expect(await fail({ model: 'claude' })).toMatchObject({ isAmbiguous: true });
   });
 
-  it('knows names that only sessions of long ago have, after those of the latest', async () => {
+  it('knows names that only sessions of long ago have, after the names of the latest', async () => {
     const workspaceId = 'LONG_AGO';
     await pool.database.insert(workspaces).values({ id: workspaceId, name: workspaceId });
     await pool.pool.query(

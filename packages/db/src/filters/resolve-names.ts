@@ -18,13 +18,13 @@ export interface WantedNames {
 
 export type NameField = keyof WantedNames;
 
-/** A name matches nothing in the workspace, or several things. The message is written for whoever typed it. */
+/** A name matches nothing in the workspace, or several things. The message is written for the person who typed it. */
 export class UnresolvedNameError extends Error {
   override name = 'UnresolvedNameError';
   readonly field: NameField;
-  /** What may be meant; empty if nothing is similar. */
+  /** The possible meanings; empty if nothing is similar. */
   readonly candidates: readonly string[];
-  /** Whether it matches each of the candidates, rather than nothing. */
+  /** True if it matches each of the candidates, rather than nothing. */
   readonly isAmbiguous: boolean;
 
   constructor(field: NameField, message: string, candidates: readonly string[], isAmbiguous = false) {
@@ -54,7 +54,7 @@ const MAX_OFFERED = 5;
 const MIN_SHARED_LENGTH = 3;
 
 /**
- * Replaces each name by the workspace's full one: a project by any part of its path that is unique, a session by the
+ * Replaces each name by the workspace's full one. A project by any part of its path that is unique, a session by the
  * beginning of its id, a model and an agent by a part of its name. Throws UnresolvedNameError.
  */
 export async function resolveNames<Wanted extends WantedNames>(
@@ -119,7 +119,7 @@ const IN_SESSIONS: Record<Exclude<NamedField, 'model'>, SQL> = {
 };
 const IN_RESPONSES: Partial<Record<NamedField, SQL>> = { model: sql.raw('model'), gitBranch: sql.raw('git_branch') };
 
-/** Whether a session or a response has exactly this name, which an index tells: the usual case. */
+/** True if a session or a response has exactly this name, which an index shows. This is the usual case. */
 function selectIsKnown(workspaceId: string, field: NamedField, name: string): SQL {
   const ofSessions = field === 'model' ? undefined : IN_SESSIONS[field];
   const sources: [table: PgTable, column: SQL | undefined][] = [
@@ -134,7 +134,7 @@ function selectIsKnown(workspaceId: string, field: NamedField, name: string): SQ
   return sql`SELECT ${sql.join(lookups, sql` OR `)} AS is_known`;
 }
 
-/** The names of the workspace, those of the latest sessions first, without reading all sessions. */
+/** The names of the workspace, the latest sessions' first, without reading all sessions. */
 function selectNames(workspaceId: string, field: NamedField): SQL {
   const inResponses = IN_RESPONSES[field];
   const ofSessions =

@@ -1,24 +1,28 @@
 import { isInWorkspace } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 
-/** Which sessions' findings: some, or all of a workspace. */
+/** Which sessions' findings, some, or all of a workspace. */
 export interface FindingScope {
   workspaceId: string;
-  /** Undefined: all sessions of the workspace. */
+  /** Undefined means all sessions of the workspace. */
   sessionIds?: readonly string[] | undefined;
-  /** Limits the scope to what changed in its only session, which grew. Undefined: everything. */
+  /** Limits the scope to what changed in its only session, which grew. Undefined means everything. */
   touched?: TouchedFindings | undefined;
 }
 
-/** What the growth of a session can have affected. All other repeats and cold caches of the session remain valid. */
+/**
+ * Everything that the growth of a session can have affected. All other repeats and cold caches of the session remain
+ * valid.
+ */
 export interface TouchedFindings {
   /** The session's only row set. */
   rowSetId: string;
   /**
-   * Time of the first response that was added, changed or removed, in milliseconds since 1970. Null: none has a time.
+   * Time of the first response that was added, changed or removed, in milliseconds since 1970. Null means that none has
+   * a time.
    */
   firstResponseMs: number | null;
-  /** Null: no call was added, changed or removed. */
+  /** Null means that no call was added, changed or removed. */
   calls: TouchedCalls | null;
 }
 
@@ -28,20 +32,21 @@ interface TouchedCalls {
   firstMainLine: number;
   firstSubagentLine: number;
   /**
-   * For each file that these calls use: the line from which its reads must be examined again, which is that of its last
-   * edit before them, or 0.
+   * For each file that these calls use, which is the line where the next examination of its reads begins, which is its
+   * last edit before them, or 0.
    */
   firstLineByFile: Readonly<Record<string, number>>;
 }
 
-/** Condition on the rows of a table: they belong to the scope's sessions. */
+/** Condition on the rows of a table that belong to the scope's sessions. */
 export const isInScope = (alias: string, { workspaceId, sessionIds }: FindingScope): SQL =>
   sessionIds === undefined
     ? sql`${sql.raw(alias)}.workspace_id = ${workspaceId}`
     : isInWorkspace(alias, 'session_id', workspaceId, sessionIds);
 
 /**
- * Condition on a row (`alias` of tool_calls or findings): within its conversation, it is not before the touched runs.
+ * Condition on a row (`alias` of tool_calls or findings) that is within its conversationand not before the touched
+ * runs.
  */
 export const isInTouchedRun = (alias: string, { firstMainLine, firstSubagentLine }: TouchedCalls): SQL => {
   const [line, isSubagent] = [sql.raw(`${alias}.line_number`), sql.raw(`${alias}.is_subagent`)];
@@ -49,8 +54,8 @@ export const isInTouchedRun = (alias: string, { firstMainLine, firstSubagentLine
 };
 
 /**
- * Condition on a row (`alias` of tool_calls or findings): its column `file` names a file of the touched calls, and it is
- * not before that file's first line.
+ * Condition on a row (`alias` of tool_calls or findings) whose column `file` names a file of the touched callsand that
+ * is not before that file's first line.
  */
 export const isOfTouchedFile = (alias: string, file: string, { firstLineByFile }: TouchedCalls): SQL => {
   const [line, path] = [sql.raw(`${alias}.line_number`), sql.raw(`${alias}.${file}`)];

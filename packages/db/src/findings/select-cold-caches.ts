@@ -3,7 +3,7 @@ import { type SQL, sql } from '../drizzle.cjs';
 import { usageEntries, usageLedger } from '../schema/usage.ts';
 import { type FindingScope, isInScope, toTime } from './finding-scope.ts';
 
-/** How long vendors keep a cache: a response says if it wrote for an hour. */
+/** The time that vendors keep a cache. A response says if it wrote for an hour. */
 const CACHE_LIFETIME = sql.raw("interval '5 minutes'");
 const LONG_CACHE_LIFETIME = sql.raw("interval '1 hour'");
 
@@ -39,8 +39,8 @@ export const coldCacheQueries = (scope: FindingScope): SQL => sql`
   )`;
 
 /**
- * `first_time`: the time from which on responses are read, the earliest of the last responses before the touched ones, over
- * all conversations that have touched ones.
+ * `first_time` is the time where the reading of responses begins, the earliest of the last responses before the touched
+ * ones, over all conversations that have touched ones.
  */
 function firstTimeQuery(scope: FindingScope): SQL {
   const firstMs = scope.touched?.firstResponseMs;
@@ -55,13 +55,13 @@ function firstTimeQuery(scope: FindingScope): SQL {
   ),`;
 }
 
-/** Condition on responses `u`: they are selected, or are the predecessors of selected ones. */
+/** Condition on responses `u` that are selected, or are the predecessors of selected ones. */
 function hasCompared({ touched }: FindingScope): SQL {
   if (touched === undefined) return sql`u."timestamp" IS NOT NULL`;
   if (touched.firstResponseMs === null) return sql`false`;
   return sql`u."timestamp" >= coalesce((SELECT first_time FROM first_time), ${toTime(touched.firstResponseMs)})`;
 }
 
-/** Condition on rows of `response`: leaves out those that are only predecessors. */
+/** Condition on rows of `response` that leaves out those that are only predecessors. */
 const isSince = ({ touched }: FindingScope): SQL =>
   typeof touched?.firstResponseMs === 'number' ? sql`"timestamp" >= ${toTime(touched.firstResponseMs)}` : sql`true`;

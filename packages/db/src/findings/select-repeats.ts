@@ -19,7 +19,10 @@ export const selectSessionsWithRepeats = (scope: FindingScope): SQL => sql`
     FROM call
   ) AS c WHERE may_be_found`;
 
-/** Columns that are equal in a run of calls or errors, before their texts are compared: what neighbours are compared by. */
+/**
+ * Columns that are equal in a run of calls or errors, before their texts are compared, which is the basis of comparing
+ * neighbours.
+ */
 const CALL_COLUMNS = 'tool_name, input_bytes, file_path, program';
 const ERROR_COLUMNS = 'tool_name, output_bytes';
 
@@ -43,7 +46,7 @@ export const repeatQueries = (scope: FindingScope): SQL => sql`
 /** Condition on a call `c`. A denied call did not run. */
 export const IS_CALL_FAILED = sql.raw('(c.is_error IS TRUE AND NOT c.is_denied)');
 
-/** Conditions on a call `c`, in a window `conversation`: it may equal the previous call, or fail in the same way. */
+/** Conditions on a call `c`, in a window `conversation` that may equal the previous call, or fail in the same way. */
 export const IS_CALL_REPEATED = sql.raw(`(c.tool_name = lag(c.tool_name) OVER conversation
         AND c.input_bytes = lag(c.input_bytes) OVER conversation
         AND c.file_path IS NOT DISTINCT FROM lag(c.file_path) OVER conversation
@@ -54,7 +57,7 @@ export const IS_ERROR_REPEATED = sql.raw(`(c.is_error IS TRUE AND NOT c.is_denie
         AND c.output_bytes IS NOT DISTINCT FROM lag(c.output_bytes) OVER conversation)`);
 
 /**
- * Condition on a call `c` of a session that grew: neither it nor the previous one is included only for reads of its
+ * Condition on a call `c` of a session that grew. Neither it nor the previous one is included only for reads of its
  * file.
  */
 function followsInRun({ touched }: FindingScope): SQL {
@@ -64,7 +67,7 @@ function followsInRun({ touched }: FindingScope): SQL {
 }
 
 /**
- * Condition on calls `c`: they are in the scope, and if that has touched calls, in a run with them or of the same
+ * Condition on calls `c` that are in the scopeand, if that has touched calls, are in a run with them or of the same
  * files.
  */
 function isTouchedCall(scope: FindingScope): SQL {
@@ -76,8 +79,8 @@ function isTouchedCall(scope: FindingScope): SQL {
 }
 
 /**
- * Calls that count, numbered within their transcript in the order in which they were made (they are stored in the order
- * of their results). Their neighbours show which may be part of a run of three.
+ * Calls that count, numbered within their transcript in the order of their start (they are stored in the order of their
+ * results). Their neighbours show which may be part of a run of three.
  */
 const callQuery = (scope: FindingScope): SQL => sql`
   compared AS (
@@ -97,7 +100,7 @@ const callQuery = (scope: FindingScope): SQL => sql`
   )`;
 
 /**
- * Whether a call is one of three in a row. `isLikeBefore` is the column that says whether a call resembles the previous
+ * True if a call is one of three in a row. `isLikeBefore` is the column that says whether a call resembles the previous
  * one.
  */
 const isPartOfRun = (isLikeBefore: string): SQL =>
@@ -152,7 +155,7 @@ const errorQuery = ({ workspaceId }: FindingScope): SQL => sql`
       ON result.row_set_id = alike_error.row_set_id AND result.tool_result_id = split_part(alike_error.call_key, '/', -1)
   )`;
 
-/** `epoch` is the number of preceding edits of the file: a read after an edit is not a repeat. */
+/** `epoch` is the number of preceding edits of the file. A read after an edit is not a repeat. */
 const readQuery = (scope: FindingScope): SQL => sql`
   known_read AS (
     SELECT *, count(*) FILTER (WHERE tool_kind = 'edit' AND NOT is_failed) OVER (
@@ -171,7 +174,7 @@ const readQuery = (scope: FindingScope): SQL => sql`
     ) AS counted WHERE same_count >= ${MIN_REPEATS}
   )`;
 
-/** A finding for each group of `from`: all calls except the first are repeats. */
+/** A finding for each group of `from`. All calls except the first are repeats. */
 const findingQuery = (name: string, from: string, group: string): SQL => {
   const first = (column: string): string => `(array_agg(${column} ORDER BY line_number, call_number))[1]`;
   return sql.raw(`

@@ -7,8 +7,8 @@ import { type FindingScope, isInScope } from './finding-scope.ts';
 
 /**
  * Queries for a WITH. The last one, `unfinished_session`, has calls and prompts that are followed by neither a result,
- * nor a response, nor a prompt; tokens and costs are those of the session. Looks rows up one by one: few sessions are
- * written at a time, while verification has many of one workspace.
+ * nor a response, nor a prompt; tokens and costs belong to the session. Looks rows up one by one, because few sessions
+ * are written at a time, while verification has many of one workspace.
  */
 export const unfinishedSessionQueries = (scope: FindingScope): SQL => {
   const workspace = opaqueWorkspaceId(scope.workspaceId);

@@ -24,7 +24,7 @@ const COLUMNS = sql.raw(
 
 /**
  * Rebuilds the findings of sessions from their calls, texts, responses and events. The caller holds the locks of the
- * sessions' rows, which are settled, as are the ledger and the roll-ups. `storedIds`: the sessions that may have
+ * sessions' rows, which are settled, as are the ledger and the roll-ups. `storedIds` names the sessions that may have
  * findings; default all.
  */
 export async function writeFindings(
@@ -47,7 +47,7 @@ export async function writeFindings(
 }
 
 /**
- * Like `writeFindings`, for one session that grew: leaves findings outside of `touched` unchanged, except how the
+ * Like `writeFindings`, for one session that grew. It leaves findings outside of `touched` unchanged, except how the
  * session ended, which is always examined again. None of its texts may have been deleted.
  */
 export async function writeTouchedFindings(
@@ -64,7 +64,7 @@ export async function writeTouchedFindings(
   if (touched.calls !== null) await insertRepeats(transaction, scope);
 }
 
-/** Condition on findings `f` of a session that grew: they are rebuilt. */
+/** Condition on findings `f` of a session that grew that are rebuilt. */
 function isTouched({ firstResponseMs, calls }: TouchedFindings): SQL {
   const conditions = [sql`f.kind = 'unfinished-session'`];
   if (firstResponseMs !== null) {
@@ -109,8 +109,8 @@ export function selectFindings(workspaceId: string): SQL {
 }
 
 /**
- * Condition on a finding `f` that cannot be rebuilt but is still valid: its texts were deleted, and its first call
- * still counts.
+ * Condition on a finding `f` that cannot be rebuilt but is still valid, because its texts were deleted, and its first
+ * call still counts.
  */
 const isKeptWithoutTexts = (workspaceId: string): SQL => sql`(f.kind LIKE 'repeated-%' AND EXISTS (
   SELECT FROM ${transcripts} AS t

@@ -33,7 +33,7 @@ export async function appendLiveBytes(
   return true;
 }
 
-/** Recorded with the last chunk of the stream: nothing has come since. */
+/** Recorded with the last chunk of the stream. Nothing has come since. */
 async function notePoll(
   transaction: Database,
   { workspaceId, streamId, storedBytes }: LivePosition,
@@ -51,11 +51,11 @@ interface LiveChunk {
   bytes: Uint8Array;
   /** ISO 8601 in UTC. */
   receivedAt: string;
-  /** When the reader last emitted waiting events before the next chunk came; ISO 8601 in UTC. Null if it never did. */
+  /** The reader's last emission of waiting events before the next chunk; ISO 8601 in UTC. Null if it never did. */
   polledAt: string | null;
 }
 
-/** Chunks in memory at once. Their writer bounds their size. */
+/** Chunks in memory together. Their writer bounds their size. */
 const CHUNKS_PER_QUERY = 16;
 
 /** The bytes of a stream in order, starting with the chunk that contains `fromByte`. Throws if some are missing. */
@@ -101,7 +101,7 @@ async function findChunkOffset(
   return row?.byteOffset ?? 0;
 }
 
-/** When each chunk came, and where it ends. */
+/** The arrival and the end of each chunk. */
 export async function listLiveArrivals(
   database: Database,
   { workspaceId, streamId }: LiveStreamKey,

@@ -32,7 +32,7 @@ export async function lockLiveSession(transaction: Database, key: LiveSessionKey
 
 /**
  * Adds events of a stream to its session, and changes the session's row by `toChange`. Locks the row until the end of
- * the transaction: whoever has read up to an event will never find an earlier one that was missing.
+ * the transaction. A reader that has read up to an event will never find an earlier one that was missing.
  */
 export async function addLiveEvents(
   transaction: Database,
@@ -77,10 +77,10 @@ export async function listLiveEvents(
 }
 
 /**
- * Points that a session can be rewound to, in order of time, oldest first: uuids of the messages of all its transcripts
- * in which the user addressed the main agent; the newest `limit`, and those in `known` whatever their age. A repeated one
- * keeps its first place. A message without a time follows the one before it in its transcript; a transcript without any
- * has the time of its upload.
+ * Points that a session can be rewound to, in order of time, oldest first, which are uuids of the messages of all its
+ * transcripts where the user addressed the main agent; the newest `limit`, and those in `known` whatever their age. A
+ * repeated one keeps its first place. A message without a time follows the one before it in its transcript; a
+ * transcript without any has the time of its upload.
  */
 export async function listCheckpoints(
   database: Database,

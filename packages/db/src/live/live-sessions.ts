@@ -85,7 +85,7 @@ export async function listNeglectedStreams(
     .limit(limit);
 }
 
-/** What remains to be deleted of a session's streams. */
+/** The rest to delete of a session's streams. */
 interface DeletedStreams {
   /** Keys of the raw objects of streams that are not transcripts. */
   objectKeys: string[];

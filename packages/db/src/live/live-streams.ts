@@ -25,7 +25,7 @@ export type LiveFigures = Pick<
   | 'stop_reason'
 >;
 
-/** Who appends, and how many bytes the stream has as far as it knows. */
+/** The appending writer, and the number of bytes that it knows of. */
 export interface LivePosition extends LiveStreamKey {
   writerId: string;
   storedBytes: number;
@@ -72,16 +72,16 @@ type NewLiveStream = Pick<
   | 'person'
 >;
 
-/** How many streams may be open at once. */
+/** The number of concurrently open streams allowed. */
 interface OpenStreamLimits {
   ofWorkspace: number;
   ofKey: number;
 }
 
 /**
- * Makes `writer_id` the one that appends to the stream, which is created if it is new. Returns the current row, which
- * may be an ended one; or the limit that a new stream would exceed; undefined if another request made and ended it
- * meanwhile.
+ * Makes `writer_id` the writer that appends to the stream, which is created if it is new. Returns the current row,
+ * which may be an ended one; or the limit that a new stream would exceed; undefined if another request made and ended
+ * it in that time.
  */
 export async function openLiveStream(
   transaction: Database,
@@ -93,7 +93,7 @@ export async function openLiveStream(
   if (known !== undefined) return known;
   // One at a time, so that the limits are exact.
   await transaction.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`live/${stream.workspace_id}`}, 0))`);
-  // Both conditions: the first is that of a partial index.
+  // Both conditions. The first matches a partial index.
   const { workspace_id, session_id, uploader_key_id } = stream;
   const { rows } = await transaction.execute<{ of_workspace: number; of_key: number }>(sql`
     SELECT count(*)::int AS of_workspace,
@@ -109,8 +109,8 @@ export async function openLiveStream(
 }
 
 /**
- * Makes `writer_id` the one that appends to an open stream, replacing another; undefined if it is not open. If another
- * key continues a stream, it no longer belongs to the first one alone.
+ * Makes `writer_id` the writer that appends to an open stream, replacing another; undefined if it is not open. If
+ * another key continues a stream, it no longer belongs to the first one alone.
  */
 async function takeOverLiveStream(
   database: Database,
@@ -215,7 +215,7 @@ interface EndedStreamFilter {
   aborted: boolean;
 }
 
-/** The other ended streams of the same session and agent, stored or not, that count in totals: longest first. */
+/** The other ended streams of the same session and agent, stored or not, that count in totals, longest first. */
 export async function listEndedStreams(
   database: Database,
   stream: Pick<LiveStreamRow, 'workspace_id' | 'session_id' | 'agent' | 'id'>,

@@ -48,7 +48,7 @@ export async function nameLiveStream(
 }
 
 /**
- * Where a reader of a stream under its own id, up to event `afterId`, continues; undefined if the stream has not been
+ * The place for a reader of a stream under its own id, after event `afterId`; undefined if the stream has not been
  * named since.
  */
 export async function findNamedStream(

@@ -27,7 +27,7 @@ export interface StoredStream {
 
 const PAGE_ROWS = 1000;
 
-/** Every stream of a workspace, or of all, that is stored as received, page by page: for maintenance only. */
+/** Every stream of a workspace, or of all, that is stored as received, page by page, for maintenance only. */
 export async function* listStoredStreams(database: Database, workspaceId?: string): AsyncGenerator<StoredStream[]> {
   let last: StoredStream | undefined;
   for (;;) {
@@ -61,7 +61,7 @@ export async function* listStoredStreams(database: Database, workspaceId?: strin
   }
 }
 
-/** When the bytes of a transcript that was a stream arrived; empty if it was none. */
+/** The arrival times of the bytes of a transcript that was a stream; empty if it was none. */
 export async function findTranscriptArrivals(
   database: Database,
   workspaceId: string,

@@ -6,7 +6,7 @@ type MessageRow = typeof transcriptMessages.$inferSelect;
 export type ContentBlockRow = typeof contentBlocks.$inferSelect;
 
 /**
- * Messages of a transcript, by its `row_set_id`, in order with their blocks: at most `limit`, after the one with id
+ * Messages of a transcript, by its `row_set_id`, in order with their blocks, at most `limit`, after the one with id
  * `afterId` or starting with `fromId`.
  */
 export async function listMessages(

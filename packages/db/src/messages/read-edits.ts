@@ -13,7 +13,7 @@ export interface EditCall {
   tool_input: unknown;
 }
 
-/** Edits of a transcript in the order of their calls: at most `limit`, after the one with number `afterNumber`. */
+/** Edits of a transcript in the order of their calls, at most `limit`, after the one with number `afterNumber`. */
 export async function readEdits(
   database: Database,
   { workspaceId, rowSetId }: RowSetKey,

@@ -27,17 +27,17 @@ interface OutlineBlock {
   tool_use_id: string | null;
   tool_result_id: string | null;
   is_error: boolean | null;
-  /** Whether it contains the searched text; false if there was no search. */
+  /** True if it contains the searched text; false if there was no search. */
   is_match: boolean;
 }
 
-/** What JavaScript treats as white space: a text of nothing else is empty. */
+/** Characters that JavaScript treats as white space. A text of nothing else is empty. */
 const BLANKS =
   '\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff';
 /** Longer than every tag that marks generated text. */
 const BEGINNING_LENGTH = 40;
 
-/** Messages of a transcript in order, without their texts: at most `limit`, after the one with id `afterId`. */
+/** Messages of a transcript in order, without their texts, at most `limit`, after the one with id `afterId`. */
 export async function readOutlineMessages(
   database: Database,
   { workspaceId, rowSetId }: RowSetKey,

@@ -3,9 +3,7 @@ import type { Database } from '../database/database.ts';
 import { drizzle, getTableColumns, getTableConfig, is, PgTable, sql } from '../drizzle.cjs';
 import * as schema from '../schema/index.ts';
 
-/**
- * Looked up before the workspace is known, rarely written, and referenced by others: they are replicated to every node.
- */
+/** Looked up to find the workspace, rarely written, and referenced by others. They are replicated to every node. */
 const REFERENCE_TABLES: readonly PgTable[] = [schema.workspaces, schema.apiKeys, schema.signIns];
 /**
  * Stay on the coordinator because of triggers, codes that are unique over all workspaces, or rows without a workspace;
@@ -28,7 +26,7 @@ const toName = (table: PgTable): string => {
   return `${schemaName}.${name}`;
 };
 
-/** Statements for Citus, in order, by the table that each places: all rows of a workspace are put on one node. */
+/** Statements for Citus, in order, by the table that each places. All rows of a workspace are put on one node. */
 export function listPlacements(): { table: string; statement: string }[] {
   const first = toName(FIRST_TABLE);
   return [
@@ -41,7 +39,7 @@ export function listPlacements(): { table: string; statement: string }[] {
   ];
 }
 
-/** Whether the database's tables are distributed over the nodes of a Citus cluster. */
+/** True if the database's tables are distributed over the nodes of a Citus cluster. */
 export async function isDistributed(database: Database): Promise<boolean> {
   const { rows } = await database.execute<{ has_catalog: boolean }>(
     sql`SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS has_catalog`,
@@ -75,7 +73,7 @@ export async function distributeTables(database: Database): Promise<string[]> {
 }
 
 /**
- * Lets a role read all tables on the workers: if a view is distributed, they get a query of its tables, which the
+ * Lets a role read all tables on the workers. If a view is distributed, they get a query of its tables, which the
  * rights of the view's owner do not cover there. On the coordinator, where clients connect, the role's rights are
  * unchanged.
  */
@@ -97,7 +95,7 @@ export class DistributionError extends Error {
 
 /**
  * Distributes a migrated database over the nodes of its Citus cluster; returns the names of the tables that were not
- * distributed yet. Nobody may write in the meantime.
+ * distributed yet. No one may write during that time.
  * @throws DistributionError if the extension is missing
  */
 export async function distributeDatabase(connectionString: string): Promise<string[]> {

@@ -42,7 +42,7 @@ describe('migrateDatabase', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('migrates once, however many processes call it at once', async () => {
+  it('migrates once, however many processes call it concurrently', async () => {
     const { connectionString, pool, database } = await createEmptyDatabase();
     await expect(checkSchemaVersion(database)).rejects.toThrow(/needs \d+: run `recount migrate` first/);
     await Promise.all(Array.from({ length: 10 }, () => migrateDatabase(connectionString)));
@@ -108,7 +108,9 @@ describe('migrateDatabase', () => {
   });
 });
 
-/** A database as 0.3.0 left it: forks, diverged versions, a sub-agent, a session whose texts retention has deleted. */
+/**
+ * A database as 0.3.0 left it, with forks, diverged versions, a sub-agent, a session whose texts retention has deleted.
+ */
 async function createDatabaseOf03() {
   const empty = await createEmptyDatabase();
   await empty.pool.query(await readFile(new URL('./fixtures/database-of-0.3.sql', import.meta.url), 'utf8'));

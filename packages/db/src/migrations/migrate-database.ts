@@ -19,8 +19,8 @@ const OLDEST_VERSION = 11;
 const MIGRATION_LOCK = 7_262_891;
 
 /**
- * Migrates the database to this program's schema. Many processes may call it at once: one migrates, the others wait.
- * Throws SchemaVersionError if a newer program has already migrated the database, or if it is older than 0.3.
+ * Migrates the database to this program's schema. Many processes may call it concurrently. One migrates, the others
+ * wait. Throws SchemaVersionError if a newer program has already migrated the database, or if it is older than 0.3.
  */
 export async function migrateDatabase(connectionString: string): Promise<void> {
   const client = new pg.Client({ connectionString, application_name: 'recount migrate' });
@@ -81,7 +81,7 @@ export class DatabaseEncodingError extends Error {
   }
 }
 
-/** SQL_ASCII, too, is refused: it takes any bytes, and compares letters outside of ASCII as bytes. */
+/** SQL_ASCII, too, is refused. It takes any bytes, and compares letters outside of ASCII as bytes. */
 async function checkEncoding(database: Database): Promise<void> {
   const { rows } = await database.execute<{ name: string; encoding: string }>(sql`
     SELECT datname AS name, pg_encoding_to_char(encoding) AS encoding FROM pg_database WHERE datname = current_database()`);
@@ -89,7 +89,7 @@ async function checkEncoding(database: Database): Promise<void> {
   if (encoding !== 'UTF8') throw new DatabaseEncodingError(name, encoding);
 }
 
-/** Versions are numbers of migrations, of which the baseline stands for many. A database without any has version 0. */
+/** Versions are numbers of migrations, and the baseline counts for many. A database without any has version 0. */
 async function readSchemaVersions(database: Database): Promise<{ applied: number; baseline: number; known: number }> {
   const journal = JSON.parse(await readFile(`${MIGRATIONS_FOLDER}/meta/_journal.json`, 'utf8')) as {
     entries: { idx: number; when: number }[];

@@ -25,7 +25,10 @@ export function readEvents(filter: ReportFilter, kinds: readonly SessionEventKin
   };
 }
 
-/** All copies of the events that have one in the filter's time: that of an event, which is its first copy's, is among them. */
+/**
+ * All copies of the events that have one in the filter's time. The time of an event, which is its first copy's, is
+ * among them.
+ */
 const selectCopies = ({ workspaceId, from, to }: ReportFilter, isOfKind: SQL) => sql`
   SELECT c.* FROM (
     SELECT DISTINCT event_key FROM ${sessionEvents}

@@ -4,7 +4,7 @@ import { fromPart, type GroupPart, restrict, withQueries } from './group-part.ts
 import type { ReportScope } from './report-keys.ts';
 import type { ReportSource } from './report-source.ts';
 
-/** What a page is built from. */
+/** The sources of a page. */
 export interface FoundPage {
   narrow(part: GroupPart): GroupPart;
   /** The last moment of the narrowed parts' rows, ISO 8601. */
@@ -14,12 +14,12 @@ export interface FoundPage {
 }
 
 const BUCKETS_PER_HOUR = 4;
-/** Read beyond the page: if clocks go back over midnight, an hour of the previous day comes after one of the next. */
+/** Read beyond the page. If clocks go back over midnight, an hour of the previous day comes after one of the next. */
 const MARGIN_HOURS = 24;
 
 /**
- * Narrows parts to the hours of a page, if the first part has more: rows are ordered by hours first, and the sums of
- * all of them come from days. The last hour may lack buckets: it is beyond the page.
+ * Narrows parts to the hours of a page, if the first part has more. Rows are ordered by hours first, and all sums come
+ * from days. The last hour may lack buckets. It is beyond the page.
  */
 export async function findHours(
   database: Database,

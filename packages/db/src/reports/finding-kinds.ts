@@ -17,14 +17,17 @@ export interface FindingThresholds {
   nowMs: number;
 }
 
-/** A SELECT with one row for each finding of a kind: see `readFindingsReport`. */
+/** A SELECT with one row for each finding of a kind, see `readFindingsReport`. */
 type FindingQuery = (filter: ReportFilter, thresholds: FindingThresholds) => SQL;
 
 const STORED_COLUMNS =
   sql.raw(`x.session_id, x.message_id, x.line_number, x."timestamp", x.tool_name AS tool, x.subject, x.times,
       x.output_bytes, x.tokens, x.pause_ms::float8 AS pause_ms, x.response_keys, x.cost_usd AS cost`);
 
-/** A finding is filtered by where it begins: filters select findings, and do not create any from what they exclude. */
+/**
+ * A finding is filtered by its beginning, because filters select findings, and do not create any from what they
+ * exclude.
+ */
 const readStored =
   (kind: StoredFindingKind, own: readonly ('git_branch' | 'model')[]): FindingQuery =>
   (filter) => {
@@ -34,7 +37,10 @@ const readStored =
     WHERE ${toConditions(filter, source)} AND x.kind = ${sql.raw(`'${kind}'`)}`;
   };
 
-/** Sessions of a short time are fewer than findings of all times: they are not looked up by these, but found by their index. */
+/**
+ * Sessions of a short time are fewer than findings of all times. They are not looked up by these, but found by their
+ * index.
+ */
 const readUnfinishedSessions: FindingQuery = (filter, { nowMs }) => sql`
     SELECT ${STORED_COLUMNS} FROM recount.findings AS x
     JOIN LATERAL (
@@ -56,7 +62,7 @@ const readLargeResults: FindingQuery = (filter, { minResultBytes }) => sql`
 /** A sum of costs as float8 is at least this part of the exact sum. */
 const ROUNDED = 1 - 1e-9;
 
-/** Leaves only sessions `f` that may cost so much. Floating point adds up faster than the exact sums. */
+/** Leaves only sessions `f` that may cost this much. Floating point adds up faster than the exact sums. */
 const joinCandidates = (filter: ReportFilter, minCostUsd: number): SQL => sql`
     JOIN (
       SELECT session_id FROM recount.usage_day_rollup WHERE workspace_id = ${filter.workspaceId} AND NOT is_shared

@@ -12,7 +12,7 @@ export interface GroupPart {
   /** Includes the source's alias. */
   table: SQL | TableSource;
   columns: Readonly<Record<string, SQL>>;
-  /** If given, rows are summed at once by the keys and these columns; the other columns are aggregates. */
+  /** If given, rows are summed together by the keys and these columns; the other columns are aggregates. */
   groupedColumns?: readonly string[];
   /** Additional keys of each row, by their column name. */
   keys?: Readonly<Record<string, SQL>>;
@@ -52,7 +52,7 @@ export function toSelect(
   const { columns, groupedColumns } = part;
   const keys = toKeys(part, scope);
   const all = [...keys, ...columnNames.map((name): [string, SQL] => [name, columns[name] ?? sql`NULL`])];
-  // By position: the parameters within the keys would make them different expressions.
+  // By position, because the parameters within the keys would make them different expressions.
   const positions = [
     ...keys.map((_, index) => index + 1),
     ...(groupedColumns ?? []).map((name) => keys.length + columnNames.indexOf(name) + 1),
@@ -72,8 +72,8 @@ export const joinReportedSessions = (source: Pick<ReportSource, 'sessionId'>, sc
     : joinSessions(source, scope);
 
 /**
- * The sessions of the parts' rows, for a WITH clause: in a large workspace, finding those of a short time once is faster than
- * joining each part with all sessions.
+ * The sessions of the parts' rows, for a WITH clause. In a large workspace, finding the sessions of a short time once
+ * is faster than joining each part with all sessions.
  */
 function listReportedSessions(parts: readonly RowsOfPart[], scope: ReportScope): SQL {
   const { workspaceId, timeZone, from, to } = scope;

@@ -27,7 +27,7 @@ const RESPONSES = 100_000;
 const TOKENS = 1e8;
 const SEARCHES = 2 ** 31 - 1;
 const DURATION_MS = 30 * 86_400_000;
-/** The highest cost that rates allow: the largest override, in all classes and in fast mode. */
+/** The highest cost that rates allow, which is the largest override, in all classes and in fast mode. */
 const COST_USD = 26_400_000;
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
@@ -105,6 +105,6 @@ it('leaves room in a bigint for everything that 32 bits can count', () => {
   const largest = 2n ** 63n - 1n;
   expect(4n * BigInt(TOKENS) * rows).toBeLessThan(largest);
   expect(BigInt(DURATION_MS) * rows).toBeLessThan(largest);
-  // A line of 64 MiB in which each byte is replaced by three.
+  // A line of 64 MiB where each byte is replaced by three.
   expect(3n * 64n * 1024n * 1024n * rows).toBeLessThan(largest);
 });

@@ -104,7 +104,7 @@ async function observeStatements(
   });
 }
 
-/** What the plan says about nodes: a single task on one shard, and no intermediate results. */
+/** The nodes in the plan, which are a single task on one shard, and no intermediate results. */
 const ONE_SHARD = { tasks: ['Task Count: 1'], gathered: [] };
 
 it.runIf(isOnCitus()).each(Object.entries(REPORTS))('%s is routed to one shard', async (_, read) => {
@@ -118,7 +118,7 @@ it.runIf(isOnCitus()).each(Object.entries(REPORTS))('%s is routed to one shard',
       gathered: lines.filter((line) => line.includes('Distributed Subplan')),
     });
   };
-  // Sessions and events of a short time are looked up, by other statements than those of a long one.
+  // Sessions and events of a short time are looked up, by other statements than for a long one.
   for (const to of [undefined, '2026-06-01']) await observeStatements(read, { from: '2026-05-01', to }, addPlan);
   expect(plans.length).toBeGreaterThan(0);
   for (const plan of plans) expect(plan).toEqual(ONE_SHARD);

@@ -1,6 +1,6 @@
-/** Finds values by their ranks among more values than are held in memory, which are read several times instead. */
+/** Finds values by their ranks among more values than fit in memory, which are read several times instead. */
 export interface RankSearch {
-  /** Counts values of the current pass, in any order: whole numbers from 0 to 2^48 - 1. */
+  /** Counts values of the current pass, in any order. They are whole numbers from 0 to 2^48 - 1. */
   add(values: Float64Array): void;
   /**
    * Ends a pass over all values. Returns the wanted ones in the order of their ranks, or undefined if another pass over
@@ -16,12 +16,12 @@ interface Range {
   counts: Uint32Array;
 }
 
-/** A value that is known, or its rank, from 1, among the values from the range's lowest on. */
+/** A known value, or its rank, from 1, among the values from the range's lowest on. */
 type Wanted = { value: number } | { rank: number; range: Range };
 
 /**
  * Starts a search for the values at `toRanks(count)`, from 1, if all `count` values were sorted. The first pass counts
- * each value below `partCount` by itself. Each further pass divides the range that a wanted value lies in into as many
+ * each value below `partCount` by itself. Each further pass divides the range that has a wanted value into as many
  * parts, until a part is a single value. Memory: 4 bytes for each part, and from the second pass on for each rank.
  */
 export function createRankSearch(toRanks: (count: number) => readonly number[], partCount: number): RankSearch {
@@ -63,7 +63,7 @@ function countValues({ low, step, counts }: Range, values: Float64Array): void {
   }
 }
 
-/** What the counts of a pass tell: the value if each part was a single one, or else the range of the next pass. */
+/** The result of a pass, which is the value if each part was a single one, or else the range of the next pass. */
 function narrow({ rank, range: { low, step, counts } }: { rank: number; range: Range }, highest: number): Wanted {
   const toRange = (from: number, size: number): Range =>
     createRange(from, Math.ceil(size / counts.length), counts.length);

@@ -8,7 +8,7 @@ interface ApiErrorFigures {
   errors: number;
   retries: number;
   sessions: number;
-  /** Pauses before retries, as far as lines state them. */
+  /** Pauses before retries, if lines state them. */
   retry_wait_ms: number;
 }
 

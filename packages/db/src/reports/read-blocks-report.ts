@@ -38,7 +38,7 @@ const toFigures = (sums: Sums): BlockFigures => ({
 });
 
 /**
- * Blocks of five hours that begin within the filter's time: each at the full hour (UTC) of the first response after the
+ * Blocks of five hours that begin within the filter's time. Each at the full hour (UTC) of the first response after the
  * end of the previous one. Of the filter only the agent affects where blocks begin; the other conditions select what is
  * counted.
  */
@@ -144,7 +144,7 @@ const OF_ALL_BLOCKS: GroupPart = {
 };
 
 /**
- * Totals of all blocks, from days: every response of the agent between the first and the last block is in one of them.
+ * Totals of all blocks, from days. Every response of the agent between the first and the last block is in one of them.
  */
 async function readTotals(database: Database, filter: ReportFilter, starts: readonly number[]): Promise<BlockFigures> {
   const [first] = starts;
@@ -163,7 +163,7 @@ async function readTotals(database: Database, filter: ReportFilter, starts: read
 }
 
 /**
- * Start times of blocks within the filter's time, in milliseconds since 1970, in order: each block is found from the
+ * Start times of blocks within the filter's time, in milliseconds since 1970, in order. Each block is found from the
  * end of the previous one.
  */
 async function listStarts(database: Database, filter: ReportFilter): Promise<number[]> {

@@ -17,7 +17,7 @@ export interface ReportCaveats {
   /** Lists at most 100 models, those with the most tokens first. */
   unpriced: { responses: number; tokens: number; models: string[] };
   default_priced_responses: number;
-  /** Responses without a timestamp: excluded if the filter has a time. */
+  /** Responses without a timestamp, excluded if the filter has a time. */
   without_timestamp: number;
   /**
    * Sessions missing from sums because their transcripts have no usage, and those with responses that count only their

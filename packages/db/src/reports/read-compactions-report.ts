@@ -7,7 +7,7 @@ import { type GroupValues, type ReportPage, type ReportRows, readGroups } from '
 export interface CompactionFigures {
   compactions: number;
   sessions: number;
-  /** Tokens in the context before, as far as lines state them. */
+  /** Tokens in the context before, if lines state them. */
   pre_tokens_p50: number | null;
   pre_tokens_max: number | null;
 }

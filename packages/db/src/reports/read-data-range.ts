@@ -11,8 +11,8 @@ export interface DataRange {
 }
 
 /**
- * Reads when the sessions that pass the filter, ignoring its `from` and `to`, began and ended: suggests where to look
- * if a range is empty.
+ * Reads when the sessions that pass the filter, ignoring its `from` and `to`, began and ended. This suggests where to
+ * look if a range is empty.
  */
 export async function readDataRange(database: Database, filter: ReportFilter): Promise<DataRange> {
   const source = toReportSource('s', { time: 'first_timestamp' });

@@ -28,7 +28,7 @@ export interface DisagreeingCopy {
   line_number: number;
   uploader_key_id: string | null;
   is_credited: boolean;
-  /** Whether this copy's figures are the ones that count. */
+  /** True if this copy's figures count. */
   has_figures: boolean;
   model: string | null;
   /** ISO 8601. */

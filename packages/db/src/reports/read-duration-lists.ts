@@ -12,8 +12,8 @@ export type DurationList = Record<string, unknown> & { durations: Buffer };
 const ROWS_PER_FETCH = 500;
 
 /**
- * Reads the column `durations` of the part's rows, with keys as in reports: in many short lists for each group, of which
- * some are in memory at a time. Requires a transaction.
+ * Reads the column `durations` of the part's rows, with keys as in reports, in many short lists for each group, with
+ * some in memory at a time. Requires a transaction.
  */
 export async function* readDurationLists(
   database: Database,

@@ -21,11 +21,11 @@ interface Durations {
 
 interface DurationsRequest {
   groupBy?: readonly ReportKey[];
-  /** Whether calls are also grouped by program; calls without one are then left out. */
+  /** True if calls are also grouped by program; calls without one are then left out. */
   isByProgram?: boolean;
-  /** Rows of the report with their keys. Other groups, of which there may be millions, take no memory here. */
+  /** Rows of the report with their keys. Other groups (there may be millions) take no memory here. */
   rows: readonly object[];
-  /** Whether there are other groups. */
+  /** True if there are other groups. */
   truncated: boolean;
   /** Calls that pass the filter and have a known duration. */
   timedCalls: number;
@@ -37,7 +37,7 @@ interface DurationsRequest {
 const MAX_LISTED_CALLS = 500_000;
 /** 8 MB in a first pass, and 16 MB in others. */
 const MAX_COUNTERS = 2_000_000;
-/** Whatever takes fewer milliseconds is known after one pass. */
+/** Shorter durations than this are complete after one pass. */
 const MAX_COUNTERS_OF_GROUP = 65_536;
 const BYTES_PER_DURATION = 6;
 const NONE: DurationFigures = { duration_p50_ms: null, duration_p95_ms: null };
@@ -86,7 +86,7 @@ interface GroupedFigures {
   figures: ReadonlyMap<string, DurationFigures>;
 }
 
-/** Figures of durations that are all in memory at once. */
+/** Figures of durations that are all in memory together. */
 async function listDurations(
   database: Database,
   filter: ReportFilter,
@@ -116,7 +116,7 @@ function toFigures(groups: readonly { durations: Buffer | null }[]): DurationFig
   return { duration_p50_ms: p50 ?? null, duration_p95_ms: p95 ?? null };
 }
 
-/** Figures of durations that are read in passes, until all groups are known. */
+/** Figures of durations that are read in passes, until all groups are complete. */
 async function countDurations(
   database: Database,
   filter: ReportFilter,
@@ -155,7 +155,7 @@ function parseDurations(bytes: Buffer): Float64Array {
   return durations;
 }
 
-/** The value of the given `rank`, from 1, if all were sorted: quickselect, in linear time. Reorders the values. */
+/** The value of the given `rank`, from 1, if all were sorted. By quickselect, in linear time. Reorders the values. */
 export function selectRank(values: Float64Array, rank: number): number {
   const at = (index: number): number => values[index] as number;
   const target = rank - 1;

@@ -18,7 +18,7 @@ interface FileFigures {
   estimated_tokens: number;
 }
 
-/** `projects`: the number of projects in which the row's path occurs. */
+/** `projects` is the number of projects with the row's path. */
 type Sums = Omit<FileFigures, 'estimated_tokens'> & { projects: number };
 
 type FileSort = 'calls' | 'reads' | 'edits';

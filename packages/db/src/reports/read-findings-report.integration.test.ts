@@ -80,7 +80,7 @@ const FLEET: TestSession[] = [
     first_timestamp: at(0),
     responses: [
       { ...CACHED, timestamp: at(0) },
-      // The cache had 11,000 tokens, of which 2,000 were still read: 9,000 of the 9,500 written were there before.
+      // The cache had 11,000 tokens, and 2,000 were still read. So 9,000 of the 9,500 written were there before.
       {
         ...{ timestamp: at(6), message_id: 'message-6', cache_read: 2000, cache_write: 9500, cost_usd: 0.1 },
         ...{ cost_cache_read_usd: 0.001, cost_cache_write_usd: 0.059375 },
@@ -234,7 +234,7 @@ describe('findings', () => {
     ]);
   });
 
-  it('lists all of them together, the most expensive first, and counts beyond the limit', async () => {
+  it('lists all kinds together, the most expensive first, and counts beyond the limit', async () => {
     const { rows, totals, truncated, kinds } = await find(undefined, {}, 2);
     expect(rows.map(({ kind }) => kind)).toEqual(['unfinished-session', 'expensive-session']);
     expect(totals.findings).toBe(kinds.reduce((sum, { findings }) => sum + findings, 0));

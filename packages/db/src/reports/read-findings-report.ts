@@ -11,7 +11,7 @@ interface FindingFigures {
   times: number;
   estimated_tokens: number;
   tokens: number;
-  /** Null if no price is known, or the kind has none. */
+  /** Null if there is no price, or the kind has none. */
   cost_usd: number | null;
 }
 
@@ -35,7 +35,7 @@ export interface FindingKindFigures extends FindingFigures {
 }
 
 export interface FindingsPage extends Pick<ReportPage, 'limit'>, FindingThresholds {
-  /** Default: all kinds. */
+  /** Defaults to all kinds. */
   kind?: FindingKind | undefined;
 }
 
@@ -59,7 +59,7 @@ interface Row extends Record<string, unknown> {
 
 const ALL_KINDS = Object.keys(FINDING_QUERIES) as FindingKind[];
 
-/** Findings of all kinds or of one, most expensive first. They overlap: only figures of one kind add up. */
+/** Findings of all kinds or of one, most expensive first. They overlap, so only figures of one kind add up. */
 export async function readFindingsReport(
   database: Database,
   filter: ReportFilter,
@@ -81,7 +81,8 @@ const compareFindings = (a: Finding, b: Finding): number =>
   (b.cost_usd ?? -1) - (a.cost_usd ?? -1) || b.tokens + b.estimated_tokens - (a.tokens + a.estimated_tokens);
 
 /**
- * One statement: a row with the totals of all findings, in which each response counts once, then the first findings.
+ * One statement, which is a row with the totals of all findings, where each response counts once, then the first
+ * findings.
  */
 async function readKind(
   database: Database,

@@ -22,13 +22,13 @@ export interface ModelChoice extends ModelChoiceFigures {
 
 export interface ModelComparison {
   prices: PriceTable;
-  /** Request sizes, in input tokens, at which any model's rates change. */
+  /** Request sizes, in input tokens, where any model's rates change. */
   requestSizes: readonly number[];
   /** Models of one maker count tokens alike. */
   isComparable(model: string, other: string): boolean;
 }
 
-/** Responses of a model that every price table charges at the same rates: of one day, size and kind. */
+/** Responses of a model that every price table charges at the same rates, for responses of one day, size and kind. */
 interface Group extends Record<string, unknown> {
   model: string;
   day: string | null;
@@ -46,12 +46,12 @@ interface Group extends Record<string, unknown> {
   cost: number;
 }
 
-/** Minimum relative saving: between models of equal price, costs differ by rounding. */
+/** Minimum relative saving, because between models of equal price, costs differ by rounding. */
 const MIN_SAVING = 0.01;
 
 const SOURCE = toReportSource('u', { time: 'timestamp', own: ['git_branch', 'agent_version', 'model'] });
 
-/** What each model's tokens would have cost with a cheaper model in use; the largest difference first. */
+/** The cost of each model's tokens with a cheaper model in use; the largest difference first. */
 export async function readModelChoiceReport(
   database: Database,
   filter: ReportFilter,
@@ -100,7 +100,9 @@ export async function readModelChoiceReport(
   };
 }
 
-/** A response of several requests is priced by the size of each: it is compared only if no model has a band so small. */
+/**
+ * A response of several requests is priced by the size of each, so it is compared only if no model has a band so small.
+ */
 const minBandSize = ({ requestSizes }: ModelComparison): number =>
   Math.min(...requestSizes.filter((size) => size > 0), Number.MAX_SAFE_INTEGER);
 
@@ -137,7 +139,7 @@ function sumGroups(groups: readonly Group[]): Omit<ModelChoiceFigures, 'cheaper_
 
 const toRounded = (usd: number): number => Math.round(usd * COST_UNITS_PER_USD) / COST_UNITS_PER_USD;
 
-/** US dollars: the cost of the group's mean response, which has their size, times their number. */
+/** US dollars, which is the cost of the group's mean response, which has their size, times their number. */
 function priceAs(model: string, group: Group, prices: PriceTable): number | null {
   const { responses } = group;
   const { costUsd } = prices.price({

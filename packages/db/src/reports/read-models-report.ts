@@ -17,7 +17,7 @@ interface ModelFigures extends UsageFigures {
 
 type Sums = UsageSums & { sessions: number; first_ms: number | null; last_ms: number | null };
 
-/** Own and shared responses: the sessions of a model are those that contain one, as in every report of usage. */
+/** Own and shared responses. The sessions of a model are those that contain one, as in every report of usage. */
 const CONTAINED: GroupPart = {
   source: USAGE_SOURCE,
   table: USAGE_TABLE,

@@ -10,7 +10,7 @@ interface DenialFigures {
   /** All calls of the kind. */
   calls: number;
   denial_rate: number | null;
-  /** Sessions in which one was denied. */
+  /** Sessions with a denial. */
   sessions: number;
 }
 

@@ -33,7 +33,7 @@ async function ingest(
   await ingestTranscript(pool, { workspaceId, transcriptId }, { path, bytes });
 }
 
-it('does not treat a transcript of another workspace as that of a sub-agent', async () => {
+it('does not treat a transcript of another workspace as a sub-agent’s', async () => {
   const lone = '22222222-2222-4333-8444-555555555555';
   const timestamp = '2026-02-01T00:00:00.000Z';
   const answer = { type: 'assistant', timestamp, message: toMessage(11, 100_000) };

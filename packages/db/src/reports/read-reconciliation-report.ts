@@ -14,7 +14,7 @@ interface ReconciliationFigures {
    * has a price.
    */
   computed_cost_usd: number | null;
-  /** What sub-agents' own transcripts add to the session's. */
+  /** The share of sub-agents' own transcripts in to the session's. */
   subagent_cost_usd: number | null;
   /** Computed minus reported; for several sessions, over those that have both. */
   difference_usd: number | null;
@@ -68,7 +68,7 @@ const COMPUTED_UNITS = units(
   `(${ALL_UNPRICED})`,
 );
 
-/** Sessions whose transcript has the agent's own total, compared with recount's: the largest difference first. */
+/** Sessions whose transcript has the agent's own total, compared with recount's, the largest difference first. */
 export async function readReconciliationReport(
   database: Database,
   filter: ReportFilter,

@@ -102,7 +102,10 @@ const OWN_USAGE = {
   own_unpriced_responses: sql`sum(u.unpriced_responses)`,
 };
 
-/** Sessions with their own usage: of a short time, that of each session is looked up; of a long one, all is read once. */
+/**
+ * Sessions with their own usage. Of a short time, the usage of each session is looked up; of a long one, all is read
+ * once.
+ */
 function toParts(filter: ReportFilter, activeTime: SQL): readonly [GroupPart, ...GroupPart[]] {
   if (!isShort(filter)) return [toSessions(sql`recount.sessions AS f`, activeTime, 'NULL::bigint'), toOwnUsage(filter)];
   const table = sql`recount.sessions AS f CROSS JOIN LATERAL (
@@ -131,7 +134,7 @@ const toSessions = (table: SQL, activeTime: SQL, ownUsage?: string): GroupPart =
   },
 });
 
-/** Converts the start of each session once (OFFSET 0), not that of each row of its usage. */
+/** Converts the start of each session once (OFFSET 0), not of each row of its usage. */
 const toOwnUsage = ({ workspaceId }: ReportFilter): GroupPart => ({
   source: { ...SESSION_SOURCE, localTime: sql`f.local_time` },
   table: ({ calendar }) => ({
@@ -248,14 +251,14 @@ export async function listExpensiveSessions(
   }));
 }
 
-/** How the own cost of sessions relates to the usage report with the same filters; see the contract. */
+/** The relation of the own cost of sessions to the usage report with the same filters; see the contract. */
 export interface SessionsAgainstUsage {
   cost_usd: number | null;
   left_out_cost_usd: number | null;
   beyond_filters_cost_usd: number | null;
 }
 
-/** `ownCost`: own cost of the sessions that pass the filter. */
+/** `ownCost` is own cost of the sessions that pass the filter. */
 export async function compareSessionsWithUsage(
   database: Database,
   filter: ReportFilter,

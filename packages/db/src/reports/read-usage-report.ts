@@ -11,10 +11,10 @@ import { ROLLUP_SUMS, sumUsage, toPrefixedFigures } from './usage-figures.ts';
 export interface UsageReportFigures {
   /** Sessions that hold a response. */
   sessions: number;
-  /** Null if usage is split or filtered by something that not every message has: model, branch, version. */
+  /** Null if usage is split or filtered by something that not every message has, such as model, branch, version. */
   messages: number | null;
   user_messages: number | null;
-  /** Credited to the sessions: over all of them, each response once. */
+  /** Credited to the sessions. Over all sessions, each response once. */
   own: UsageFigures;
   /** Copies of responses that are credited to another session. */
   shared: UsageFigures;

@@ -21,7 +21,7 @@ export interface ReportCalendar {
 interface KnownDays {
   /** First days of the local months, `YYYY-MM-DD`, in order. */
   months: readonly string[];
-  /** Beginnings of the UTC days, milliseconds since 1970, on which there may be rows. */
+  /** Beginnings of the UTC days, milliseconds since 1970, that may have rows. */
   daysMs: readonly number[];
 }
 
@@ -31,7 +31,7 @@ const MAX_YEARS = 12;
 /** Kinds of events that are reported by time. */
 const TIMED_KINDS = ['api_error', 'api_retry', 'compaction'] as const satisfies readonly SessionEventKind[];
 
-/** Reads in which years the table of a column has rows within the filter's time, and looks up the clocks in these years. */
+/** Reads the years of a column's rows within the filter's time, and looks up the clocks in these years. */
 export async function readCalendar(
   database: Database,
   { workspaceId, timeZone, from, to }: ReportFilter,
@@ -97,7 +97,7 @@ const DAY_MS = 24 * HOUR_MS;
 
 const toDayStartMs = (ms: number): number => Math.floor(ms / DAY_MS) * DAY_MS;
 
-/** `firstsMs`: the first moment of each year with rows, in order. */
+/** `firstsMs` is the first moment of each year with rows, in order. */
 function toCalendar(firstsMs: readonly number[], lastRowMs: number, clock: LocalClock): ReportCalendar {
   // Rows of a day begin at its first 15-minute bucket.
   const lastMs = toDayStartMs(lastRowMs) + DAY_MS - 1;
@@ -131,7 +131,7 @@ const compareDates = (a: string, b: string): number => a.length - b.length || (a
 /** A moment's local time, expressed as if it were UTC. */
 export const toLocalTime = (time: SQL, calendar: ReportCalendar): SQL => sql`(${time} + ${toOffset(time, calendar)})`;
 
-/** How far local clocks are ahead of UTC. A choice among few offsets takes a tenth of the time of a search. */
+/** The offset of local clocks from UTC. A choice among few offsets takes a tenth of the time of a search. */
 function toOffset(time: SQL, { offsets, days }: ReportCalendar): SQL {
   const [first, ...others] = offsets;
   if (days === undefined) {
@@ -159,7 +159,7 @@ export function toPeriod(period: Period, localTime: SQL, calendar: ReportCalenda
   return sql`(${starts})[width_bucket(${localTime}, ${starts})]`;
 }
 
-/** Whether no local period ends, and no clock changes, between two moments of one UTC day. */
+/** True if no local period ends, and no clock changes, between two moments of one UTC day. */
 export function isWithinPeriod(period: Period, [first, last]: readonly [SQL, SQL], calendar: ReportCalendar): SQL {
   const isSame = (toLocal: (time: SQL) => SQL) =>
     sql`${toPeriod(period, toLocal(first), calendar)} = ${toPeriod(period, toLocal(last), calendar)}`;
@@ -191,7 +191,7 @@ const PERIOD_NUMBERS: Readonly<Record<Period, (localMs: number) => number>> = {
 };
 
 /**
- * Starts (milliseconds since 1970) of the UTC days on which a period ends or the clocks change in the middle of an hour or
+ * Starts (milliseconds since 1970) of the UTC days where a period ends or the clocks change in the middle of an hour or
  * day (`unitMs`) of UTC. Undefined if these days are unknown, or a change leads back into a period that has ended.
  */
 export function findSplitDays(
@@ -216,7 +216,10 @@ export function findSplitDays(
   return calendar.days.daysMs.filter((dayMs) => units.some((unit) => isSplit(dayMs + unit)));
 }
 
-/** Whether a change of the clocks leads back into a day, week or month that has ended. An hour that occurs twice is two hours. */
+/**
+ * True if a change of the clocks leads back into a day, week or month that has ended. An hour that occurs twice is two
+ * hours.
+ */
 function isReturning({ offsets }: ReportCalendar, index: number, periods: readonly Period[]): boolean {
   const [before, after] = [offsets[index - 1], offsets[index]];
   if (before === undefined || after === undefined) return false;

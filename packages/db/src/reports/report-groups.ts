@@ -9,7 +9,7 @@ import { isShort } from './report-source.ts';
 import { countSessions, selectSessionKeys } from './session-counts.ts';
 import { findSessionDays } from './totals-source.ts';
 
-/** What a row is about: exactly the requested keys. */
+/** The subject of a row, with exactly the requested keys. */
 export type GroupValues = Partial<
   Record<Exclude<ReportKey, 'session' | 'tool' | 'tool_kind'>, string | null> &
     Record<'session' | 'tool' | 'tool_kind', string>
@@ -25,7 +25,7 @@ export interface ReportRows<Row, Totals = Row> {
   rows: Row[];
   /** Totals of all rows, including those beyond the limit. */
   totals: Totals;
-  /** Whether there are more rows than the limit. */
+  /** True if there are more rows than the limit. */
   truncated: boolean;
 }
 
@@ -33,26 +33,26 @@ export interface GroupQuery<Aggregates, Figures> {
   /** All with the same additional keys; columns that a further part lacks are null in it. */
   parts: readonly [GroupPart, ...GroupPart[]];
   /**
-   * Adds the aggregate `sessions`: different sessions of the first part, which has `groupedColumns`, or of another part
-   * with the same keys, whose table needs no query that the first one's has not. `in total`: only over all groups
-   * together, which have no keys but the part's; rows have 0.
+   * Adds the aggregate `sessions`, which counts different sessions of the first part, which has `groupedColumns`, or of
+   * another part with the same keys, whose table needs no query that the first one's has not. `in total` counts only
+   * over all groups together, which have no keys but the part's; rows have 0.
    */
   countsSessions?: true | 'in total' | GroupPart;
   /** By name; numbers as float8, which is exact to 2^53. */
   aggregates: Readonly<Record<Exclude<keyof Aggregates & string, 'sessions'>, SQL> & { sessions?: SQL }>;
-  /** Which rows exist, by aggregates of the parts' columns; totals cover all of them. */
+  /** The existence of rows, by aggregates of the parts' columns; totals cover all rows. */
   having?: SQL;
-  /** Sort order after the time: names of aggregates of `g`. */
+  /** Sort order after the time, as names of aggregates of `g`. */
   order: SQL;
   /**
-   * The same order as non-negative aggregates of the first part's table: reports by session then need not sum all of
-   * them.
+   * The same order as non-negative aggregates of the first part's table, so reports by session then need not sum all
+   * rows.
    */
   ranking?: readonly SQL[];
   toFigures(aggregates: Aggregates): Figures;
 }
 
-/** Rows of a report by the requested keys, the same figures over all of them, and the number of rows. */
+/** Rows of a report by the requested keys, the same figures over all rows, and the number of rows. */
 export async function readGroups<Aggregates, Figures, Keys = unknown>(
   database: Database,
   filter: ReportFilter,
@@ -207,10 +207,10 @@ export async function createScope(
   return isRolledUp ? { ...scope, sessionDays: await findSessionDays(database, scope) } : scope;
 }
 
-/** Whether each group is one session. */
+/** True if each group is one session. */
 const isBySession = ({ groupBy }: ReportScope): boolean => groupBy.join() === 'session';
 
-/** Numbers of sessions by keys, as rows among those of parts. */
+/** Numbers of sessions by keys, as rows among the parts' rows. */
 const toCountRows = (byKeys: SQL, names: readonly string[], columnNames: readonly string[]): SQL => sql`
   SELECT ${toNameList(names)}, ${sql.join(columnNames.map(() => sql`NULL, `))} session_count FROM (${byKeys}) AS counted`;
 

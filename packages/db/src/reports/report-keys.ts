@@ -33,7 +33,7 @@ export const SESSION_KEYS: ReadonlySet<string> = new Set<ReportKey>(ATTRIBUTION)
 /** The length of time that a row of totals covers. */
 export type TotalUnit = 'hour' | 'day';
 
-/** The UTC days that a report reads from the sessions' rows instead of from totals; undefined: all days. */
+/** The UTC days that a report reads from the sessions' rows instead of from totals; undefined means all days. */
 export interface SessionDays extends Readonly<Record<TotalUnit, readonly string[] | undefined>> {
   /** The kind of totals that have the report's keys and filters. */
   kind: TotalsKind;
@@ -50,13 +50,18 @@ export interface ReportScope extends ReportFilter {
    * Rows are only used to find the sessions, so 15-minute rows may be returned in addition to the day that contains them.
    */
   isCounted?: true | undefined;
-  /** Whether the sessions `s` come from `reported_session`, which has those of the report. Default: from all sessions. */
+  /** True if the sessions `s` come from `reported_session`, which has the report's. Defaults to all sessions. */
   listsSessions?: boolean | undefined;
-  /** Restricts roll-ups to rows on these UTC days and rows without a time. Default: all rows. */
+  /** Restricts roll-ups to rows on these UTC days and rows without a time. Defaults to all rows. */
   onlyDays?: readonly string[] | undefined;
-  /** The parts' conditions leave only rows up to this moment, and without a time: a range that an index can serve. */
+  /**
+   * The parts' conditions leave only rows up to this moment, and without a time, which is a range that an index can
+   * serve.
+   */
   until?: string | undefined;
-  /** Restricts roll-ups to sessions that have rows on these UTC days or rows without a time. Default: all sessions. */
+  /**
+   * Restricts roll-ups to sessions that have rows on these UTC days or rows without a time. Defaults to all sessions.
+   */
   onlySessionsOf?: readonly string[] | undefined;
 }
 

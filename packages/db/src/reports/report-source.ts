@@ -10,14 +10,14 @@ export interface ReportSource {
   timeColumn: TimeColumn;
   /** Local clock time, if rows have it, expressed as if it were UTC. */
   localTime?: SQL;
-  /** Has an index, and is `time` where that is known. */
+  /** Has an index, and is `time` where available. */
   indexedTime?: SQL;
   sessionId: SQL;
   workspaceId: SQL;
   isSubagent: SQL;
   gitBranch: SQL;
   agentVersion: SQL;
-  /** Absent if rows have no model: the session's models are used. */
+  /** Absent if rows have no model; then the session's models are used. */
   model?: SQL;
   tool?: SQL;
   toolKind?: SQL;
@@ -53,13 +53,13 @@ export const joinSessions = (
 
 const MAX_LOOKED_UP_MS = 100 * 24 * 60 * 60_000;
 
-/** Whether a filter's time has so few sessions that they are looked up one by one instead of reading all of them. */
+/** True if a filter's time has few enough sessions to look them up one by one instead of reading all. */
 export const isShort = ({ from, to }: Pick<ReportFilter, 'from' | 'to'>): boolean =>
   from !== null && (to === null ? Date.now() : Date.parse(to)) - Date.parse(from) <= MAX_LOOKED_UP_MS;
 
 /**
- * Ends a LATERAL subquery. In a short time, each of its rows is looked up by itself; in a long one, PostgreSQL may join all
- * rows of the workspace at once.
+ * Ends a LATERAL subquery. In a short time, each of its rows is looked up by itself; in a long one, PostgreSQL may join
+ * all rows of the workspace together.
  */
 export const lookUpIfShort = (filter: Pick<ReportFilter, 'from' | 'to'>): SQL =>
   isShort(filter) ? sql`OFFSET 0` : sql``;

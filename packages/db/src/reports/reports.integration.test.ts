@@ -526,7 +526,7 @@ describe('blocks', () => {
   const hours = (...timestamps: string[]) =>
     timestamps.map((time, index) => ({ timestamp: `2026-07-${time}:00.000Z`, tokens_out: 2 ** index, cost_usd: 1 }));
 
-  // A separate database: its responses must not count in other reports.
+  // A separate database, because its responses must not count in other reports.
   let pool: Awaited<ReturnType<typeof createTestPool>>;
   beforeAll(async () => {
     pool = await createTestPool();
@@ -570,7 +570,8 @@ describe('blocks', () => {
   });
 });
 
-// They are read by different statements: up to a hundred days, rows are looked up by the sessions and events of the time.
+// They are read by different statements. Up to a hundred days, rows are looked up by the sessions and events of the
+// time.
 it.each<[string, (filter: ReportFilter) => Promise<unknown>]>([
   ['usage by project', (filter) => readUsageReport(pool.database, filter, { groupBy: ['project', 'model'], limit })],
   ['sessions', (filter) => readSessionsReport(pool.database, filter, { limit, idleThresholdMs })],
@@ -587,7 +588,7 @@ it.each<[string, (filter: ReportFilter) => Promise<unknown>]>([
   ['findings', (filter) => readFindingsReport(pool.database, filter, { limit, ...FINDING_THRESHOLDS })],
   ['reconciliation', (filter) => readReconciliationReport(pool.database, filter, { limit })],
   ['caveats', (filter) => readCaveats(pool.database, filter)],
-])('%s of a month are those of a year with the same sessions', async (_name, read) => {
+])('%s of a month equal a year’s with the same sessions', async (_name, read) => {
   for (const request of [{}, { project: '/app' }, { subagents: 'exclude' }] as const) {
     const month = await read(await toFilter({ ...request, from: '2026-05-01', to: '2026-06-01' }));
     expect(month).toEqual(await read(await toFilter({ ...request, from: '2025-06-01', to: '2026-06-01' })));

@@ -12,8 +12,8 @@ import { readUsageReport } from './read-usage-report.ts';
 import { withReportSnapshot } from './with-report-snapshot.ts';
 
 /**
- * Days on which clocks change somewhere, in St. John's in 2005 at a minute past midnight, so that a date repeats; and one on which a
- * month begins within a week.
+ * Days when clocks change somewhere, in St. John's in 2005 at a minute past midnight, so that a date repeats; and one
+ * when a month begins within a week.
  */
 const DAYS = [
   '2005-04-03',
@@ -113,8 +113,8 @@ type ExpectedFilter = { from: string | null; to: string | null; timeZone: string
 const EACH_ZONE = [false, true].flatMap((hasTotals) => ZONES.map((timeZone) => ({ hasTotals, timeZone })));
 
 /**
- * The time ranges that a zone is asked. By day all time in one of the two states, and one other in the other, chosen by
- * the run's seed: a fault of one range in one zone and state alone is found at night, when each is asked everything.
+ * The time ranges for a zone. By day all time in one of the two states, and one other in the other, chosen by the run's
+ * seed. A fault of one range in one zone and state alone is found at night, when each gets everything.
  */
 function selectSpans({ hasTotals, timeZone }: (typeof EACH_ZONE)[number]): typeof SPANS {
   if (process.env.RECOUNT_TEST_STAGE === 'night') return SPANS;
@@ -188,7 +188,7 @@ const PERCENTILES = `percentile_disc(0.5) WITHIN GROUP (ORDER BY c.duration_ms):
   percentile_disc(0.95) WITHIN GROUP (ORDER BY c.duration_ms)::float8 AS duration_p95_ms`;
 
 it.each(EACH_ZONE)(
-  'files, programs and percentiles in $timeZone are those of the calls, totals: $hasTotals',
+  'files, programs and percentiles in $timeZone equal the calls’ figures (totals are $hasTotals)',
   async ({ hasTotals, timeZone }) => {
     await prepareTotals(hasTotals);
     for (const [from, to] of selectSpans({ hasTotals, timeZone })) {
@@ -252,7 +252,7 @@ const byDay = (a: { day: string | null }, b: { day: string | null }) => ((a.day 
 const byFile = (a: { file_path: string; project: string | null }, b: typeof a) =>
   `${a.file_path} ${a.project}` < `${b.file_path} ${b.project}` ? -1 : 1;
 
-it('a page of sessions is the beginning of all of them, with the totals of all', async () => {
+it('a page of sessions is the beginning of the list, with the totals of all', async () => {
   for (const [from, to] of SPANS) {
     const request = { from, to, timeZone: 'Asia/Kathmandu', subagents: 'include' as const };
     const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, request);

@@ -17,18 +17,18 @@ export interface ScopedTable {
   query?: SQL;
   /** Rows have no sessions. */
   hasTotals?: true;
-  /** In place of a join with the sessions, as `s`: what rows have of them themselves. */
+  /** In place of a join with the sessions, as `s`, which is the rows' own copy. */
   sessions?: SQL;
 }
 
-/** What lies within one day lies within one week and one month; a week may lie in two months. */
+/** A time within one day is within one week and one month; a week may belong to two months. */
 const toPeriods = (groupBy: readonly ReportKey[]): ('day' | 'week' | 'month')[] =>
   groupBy.includes('day') ? ['day'] : (['week', 'month'] as const).filter((key) => groupBy.includes(key));
 
 /**
  * Rows of a roll-up under `alias`, with `bucket_start`, `last_bucket_start` and, if there is a calendar, the former's
- * `local_time`: one for each UTC day of a session that lies within one local day, week or month and within the filter's
- * time, and one for each 15-minute bucket otherwise. Reports by hour use only buckets.
+ * `local_time`. There is one for each UTC day of a session that is within one local day, week or month and within the
+ * filter's time, and one for each 15-minute bucket otherwise. Reports by hour use only buckets.
  */
 export function fromRollup(name: RollupName, alias: string): TableSource {
   const { buckets = CALLS[name], days: dayTable, keys, sums, lists } = ROLLUPS[name];
@@ -40,8 +40,8 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
     d.workspace_id, d.session_id, d.first_bucket_start AS bucket_start, d.last_bucket_start, ${list('d', columns)}`;
   const bucketColumns = sql`
     q.workspace_id, q.session_id, q.bucket_start, q.bucket_start AS last_bucket_start, ${list('q', columns)}`;
-  // For the sessions `s`, one by one: a join with days would read all buckets, and all of a session for each of its
-  // days.
+  // For the sessions `s`, one by one, because a join with days would read all buckets, and all of a session for each of
+  // its days.
   const fromBuckets = ({ workspaceId, onlyDays }: ReportScope) => sql`
     FROM ${buckets} AS q
     WHERE q.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND q.session_id = s.session_id AND q.bucket_start BETWEEN s.first AND s.last
@@ -101,8 +101,8 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
 }
 
 /**
- * All rows of a table, or those of the time, days or sessions that the scope is about, and of no known time unless the filter
- * asks for a time.
+ * All rows of a table, or only for the time, days or sessions of the scope, and of no known time unless the filter asks
+ * for a time.
  */
 function restrictRows(table: PgTable, column: string, scope: ReportScope): SQL {
   const { workspaceId, onlyDays, onlySessionsOf, until, from, to } = scope;
@@ -111,7 +111,7 @@ function restrictRows(table: PgTable, column: string, scope: ReportScope): SQL {
     if (until === undefined) return sql`${table}`;
     const select = (condition: SQL) =>
       sql`SELECT * FROM ${table} AS t WHERE t.workspace_id = ${workspaceId} AND ${sql.raw(`t.${column}`)} ${condition}`;
-    // Two ranges of an index: with OR, all of it would be read.
+    // Two ranges of an index, because with OR, everything would be read.
     return sql`(${select(sql`<= ${until}::timestamptz`)} UNION ALL ${select(sql`IS NULL`)})`;
   }
   const withoutTime = (columns: string) =>

@@ -17,16 +17,19 @@ import {
 } from './group-part.ts';
 import { isTimeKey, type ReportKey, type ReportScope, SESSION_KEYS, toKey } from './report-keys.ts';
 
-/** If more days than this are stale or split, all sessions are counted from their rows: each day is looked up by itself. */
+/**
+ * If more days than this are stale or split, all sessions are counted from their rows, because each day is looked up by
+ * itself.
+ */
 const MAX_SESSION_DAYS = 20;
 
 /** Queries that count the distinct sessions of a part. */
 export interface SessionCounts {
   /** For the WITH clause of the statement. */
   queries: SQL[];
-  /** A scalar: the distinct sessions of all groups. */
+  /** A scalar for the distinct sessions of all groups. */
   ofAll: SQL;
-  /** A row for each group: the keys, and `session_count`. Undefined without keys. */
+  /** A row for each group, with the keys, and `session_count`. Undefined without keys. */
   byKeys?: SQL;
 }
 
@@ -69,7 +72,7 @@ export function countSessions(part: GroupPart, scope: ReportScope): SessionCount
   };
 }
 
-/** A scalar: the distinct sessions of a part, ignoring all keys. */
+/** A scalar for the distinct sessions of a part, ignoring all keys. */
 const countAllSessions = ({ keys: _keys, ...part }: GroupPart, scope: ReportScope): SQL => sql`(
   SELECT count(*) FROM (${selectSessionKeys(part, { ...scope, groupBy: [] })}) AS session)`;
 
@@ -78,7 +81,9 @@ export const selectSessionKeys = (part: RowsOfPart, scope: ReportScope): SQL => 
   SELECT DISTINCT ${toColumns([...toKeys(part, scope), ['counted_session', part.source.sessionId]])}
   ${fromPart(part, toCountScope(part, scope))}`;
 
-/** The same if all keys are columns of the session: each is looked up once, instead of for each of the session's rows. */
+/**
+ * The same if all keys are columns of the session. Each is looked up once, instead of for each of the session's rows.
+ */
 const selectKeysOfSessions = ({ keys: _keys, ...part }: GroupPart, scope: ReportScope): SQL => {
   const source = { ...part.source, sessionId: sql`k.counted_session` };
   return sql`
@@ -86,17 +91,22 @@ const selectKeysOfSessions = ({ keys: _keys, ...part }: GroupPart, scope: Report
     FROM (${selectSessionKeys(part, { ...scope, groupBy: [] })}) AS k ${joinReportedSessions(source, scope)}`;
 };
 
-/** The scope for the rows that sessions are counted from: totals have no sessions, so the sessions' rows take their place. */
+/**
+ * The scope for the rows that sessions are counted from. Totals have no sessions, so the sessions' rows take their
+ * place.
+ */
 const toCountScope = ({ table }: Pick<RowsOfPart, 'table'>, scope: ReportScope): ReportScope =>
   typeof table === 'function' && table(scope).hasTotals === true ? { ...withSessions(scope), isCounted: true } : scope;
 
-/** Queries for the WITH clause that `countAllSessions` and `selectSessionKeys` need besides those of the parts. */
+/** Queries for the WITH clause that `countAllSessions` and `selectSessionKeys` need besides the parts' queries. */
 function listCountQueries(part: RowsOfPart, scope: ReportScope): SQL[] {
   const countScope = toCountScope(part, scope);
   return countScope === scope ? [] : listQueries([part], countScope);
 }
 
-/** The days on which sessions must be counted from their rows; undefined if totals cannot count the part's sessions at all. */
+/**
+ * The days where sessions must be counted from their rows; undefined if totals cannot count the part's sessions at all.
+ */
 function findCountedDays(part: GroupPart, scope: ReportScope): readonly string[] | undefined {
   const { counted } = part;
   const { sessionDays } = scope;

@@ -27,7 +27,7 @@ type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
 /** The query of a report with names in camelCase. */
 type Page<Query> = { [Key in keyof Query & string as CamelCase<Key>]: Query[Key] };
 
-/** What some reports need besides the database. */
+/** Data that some reports need besides the database. */
 export interface ReportContext {
   nowMs: number;
   readModelComparison(): Promise<ModelComparison>;

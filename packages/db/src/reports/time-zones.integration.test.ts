@@ -62,7 +62,7 @@ beforeAll(async () => {
       responses: [{ timestamp, tokens_out: 1, cost_usd: (index % 10) + 1 }],
     })),
   ]);
-  // They began before their first response, some of them in years of which there is nothing else.
+  // They began before their first response, some in years without anything else.
   const starts = randomMoments().map((moment, index) =>
     new Date(Date.parse(moment) - (index % 4) * 511.125 * 86_400_000).toISOString(),
   );
@@ -75,7 +75,7 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-/** Spread over a year, deterministic: a linear congruential generator. */
+/** Spread over a year, deterministic, by a linear congruential generator. */
 function randomMoments(): string[] {
   let state = 1;
   return Array.from({ length: RANDOM_COUNT }, () => {
@@ -186,9 +186,9 @@ describe('resolveReportFilter', () => {
     ['2026-03-29', 'Europe/Berlin', '2026-03-28T23:00:00.000Z'],
     ['2026-03-30', 'Europe/Berlin', '2026-03-29T22:00:00.000Z'],
     ['2026-06-02', 'Asia/Kathmandu', '2026-06-01T18:15:00.000Z'],
-    // Clocks go from midnight to one o'clock: the day begins at one.
+    // Clocks go from midnight to one o'clock, so the day begins at one.
     ['2026-03-08', 'America/Havana', '2026-03-08T05:00:00.000Z'],
-    // Clocks go back from one o'clock to midnight: the day begins with the first midnight.
+    // Clocks go back from one o'clock to midnight, so the day begins with the first midnight.
     ['2026-11-01', 'America/Havana', '2026-11-01T04:00:00.000Z'],
     ['2026-03-29T12:00:00+02:00', 'Asia/Kathmandu', '2026-03-29T10:00:00.000Z'],
   ])('%s in %s is %s', async (date, timeZone, moment) => {
@@ -214,7 +214,7 @@ const PERIODS = {
 describe.each(ZONES)('sessions in %s', (timeZone) => {
   const format = new Intl.DateTimeFormat('sv', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' });
 
-  it.each(['day', 'week', 'month'] as const)('by %s are those that Intl finds, with their usage', async (key) => {
+  it.each(['day', 'week', 'month'] as const)('by %s equal Intl’s, with their usage', async (key) => {
     const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, {
       ...{ subagents: 'include', timeZone, project: 'starts' },
     });

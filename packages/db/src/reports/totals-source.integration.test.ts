@@ -73,7 +73,7 @@ const REQUESTS: readonly Partial<ReportRequest>[] = [
 ];
 const ZONES = ['UTC', 'Europe/Berlin', 'Asia/Kolkata', 'America/St_Johns'];
 
-/** Every 100 minutes of a week in which clocks change, and of days at the end of a month. */
+/** Every 100 minutes of a week with a change of clocks, and of days at the end of a month. */
 const MOMENTS = Array.from({ length: 150 }, (_, index) =>
   new Date(Date.parse('2026-03-25T00:10:00Z') + index * 100 * 60_000).toISOString(),
 );
@@ -128,8 +128,8 @@ beforeAll(async () => {
 afterAll(() => pool.close());
 
 /**
- * By day each zone is asked a part of all combinations, chosen by the run's seed so that each report is asked in one zone
- * at least: a fault of a report that only one filter in one zone shows may be found at night, when all are asked.
+ * By day each zone gets a part of all combinations, chosen by the run's seed so that each report runs in one zone at
+ * least. A fault of a report that only one filter in one zone shows may be found at night, when all run.
  */
 const isAsked = (zone: number, request: number, report: number): boolean =>
   process.env.RECOUNT_TEST_STAGE === 'night' ||
@@ -154,7 +154,7 @@ const mark = (condition: string) =>
     SELECT DISTINCT workspace_id, date_bin('1 day', first_bucket_start, '2000-01-01Z') AS day FROM recount.tool_day_rollup
     WHERE first_bucket_start IS NOT NULL AND ${condition}`);
 
-it.each(ZONES)('answers in %s are the same with totals, without them and with some of them', async (timeZone) => {
+it.each(ZONES)('answers in %s are the same with totals, without them and with some totals', async (timeZone) => {
   // So many that all rows are read.
   await pool.pool.query(
     `INSERT INTO recount.stale_days SELECT $1, '2000-01-01Z'::timestamptz + n * interval '1 day' FROM generate_series(1, 300) AS n`,
@@ -166,7 +166,7 @@ it.each(ZONES)('answers in %s are the same with totals, without them and with so
   expect(await readAll(timeZone)).toEqual(expected);
   await refreshTotals(pool, TEST_WORKSPACE);
   expect(await readAll(timeZone)).toEqual(expected);
-  // What stands in the totals of stale days is not read.
+  // The totals of stale days are not read.
   await mark('extract(day FROM first_bucket_start)::int % 2 = 0');
   for (const [table, column] of [
     ['usage_hour_total', 'tokens_out'],

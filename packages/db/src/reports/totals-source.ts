@@ -18,7 +18,10 @@ import { fromRollup, type ScopedTable, type TableSource } from './rollup-source.
 
 const UNIT_MS = { hour: 60 * 60_000, day: 24 * 60 * 60_000 } as const satisfies Record<TotalUnit, number>;
 
-/** If more days than this must be read from the sessions' rows, a report reads all of these rows: looking days up takes as long. */
+/**
+ * If more days than this must be read from the sessions' rows, a report reads all rows, because looking days up takes
+ * as long.
+ */
 const MAX_SESSION_DAYS = 200;
 
 /** The same for attributed totals, which look up the session of each row of such a day. */
@@ -28,9 +31,10 @@ const MAX_ATTRIBUTED_DAYS = 50;
 const TOTAL_KEYS: ReadonlySet<ReportKey> = new Set(['hour', 'day', 'week', 'month', 'model', 'tool', 'tool_kind']);
 
 /**
- * Finds the UTC days that a report must read from the sessions' rows instead of from totals: days on which a row of totals
- * falls into two of the report's groups or is partly outside the filter's time range, and days whose totals are stale.
- * Returns undefined if the report has keys or filters that totals do not have. Must run in the report's own snapshot.
+ * Finds the UTC days that a report must read from the sessions' rows instead of from totals. These are days where a row
+ * of totals falls into two of the report's groups or is partly outside the filter's time range, and days whose totals
+ * are stale. Returns undefined if the report has keys or filters that totals do not have. Must run in the report's own
+ * snapshot.
  */
 export async function findSessionDays(database: Database, scope: ReportScope): Promise<SessionDays | undefined> {
   const kind = chooseTotals(scope);
@@ -90,7 +94,7 @@ export function fromTotals(name: RollupName, alias: string): TableSource {
     const isAttributed = kind === 'attributed';
     const totals = ROLLUPS[name].totals?.[kind];
     const days = sessionDays?.[toTotalUnit(ROLLUPS[name], kind)];
-    // A part may need hours for other keys than those of its report.
+    // A part may need hours for other keys than its report's.
     const needsHours = isAttributed && scope.groupBy.includes('hour');
     if (totals === undefined || days === undefined || needsHours) return fromAll(scope);
     const conditions: SQL[] = [sql`t.workspace_id = ${workspaceId}`];
@@ -100,7 +104,7 @@ export function fromTotals(name: RollupName, alias: string): TableSource {
     const local = calendar && sql`, ${toLocalTime(sql`t.first_bucket_start`, calendar)} AS local_time`;
     const { table, query } = fromStale({ ...scope, onlyDays: days });
     const stale = sql.raw(`stale_${alias}`);
-    // Most sessions have messages without a time: those of any time are joined with all sessions.
+    // Most sessions have messages without a time. Sessions of any time are joined with all sessions.
     const withAttribution =
       from === null && to === null
         ? joinSessions({ sessionId: sql`${stale}.session_id` }, scope)

@@ -8,7 +8,7 @@ type PrefixedSums<P extends Prefix> = Record<`${P}${keyof UsageSums}`, number>;
 const PREFIXES = ['', 'own_', 'shared_'] as const;
 type Prefix = (typeof PREFIXES)[number];
 
-/** Prefixed names, built once: building a string for each figure would take longer than the figure itself. */
+/** Prefixed names, built once, because building a string for each figure would take longer than the figure itself. */
 const PREFIXED = Object.fromEntries(
   PREFIXES.map((prefix) => [prefix, Object.fromEntries(USAGE_SUMS.map((name) => [name, prefix + name]))]),
 ) as Record<Prefix, Record<keyof UsageSums, string>>;

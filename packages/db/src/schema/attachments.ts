@@ -26,7 +26,7 @@ export const attachments = recountSchema.table(
     /** Of the raw object, if that is a redacted copy of the same length. */
     stored_sha256: text(),
     object_key: text().notNull(),
-    /** When the file was written, by its machine's clock, but never later than it was received. */
+    /** The file's modification time, by its machine's clock, but never later than its receipt. */
     modified_at: isoTimestamp().notNull(),
     /** Id of the uploading API key, or OPERATOR. */
     uploader_key_id: identifier(),

@@ -4,7 +4,7 @@ import { bigint, customType, jsonb, numeric, pgSchema } from '../drizzle.cjs';
 /** Postgres schema of recount's own tables; analysts' views are in `analytics`, the queue is in `pgboss`. */
 export const recountSchema = pgSchema('recount');
 
-/** An id: compared byte by byte, so that ULIDs sort by age whatever the database's collation. */
+/** An id, compared byte by byte, so that ULIDs sort by age whatever the database's collation. */
 export const identifier = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
 
 /** A point in time with milliseconds; ISO 8601 in UTC in TypeScript. */
@@ -16,7 +16,7 @@ export const isoTimestamp = customType<{ data: string; driverData: string | Date
 /** A count of tokens, or of something as numerous. */
 export const tokens = () => bigint({ mode: 'number' }).notNull().default(0);
 
-/** US dollars, exact to 1e-10: the unit in which core sums costs. */
+/** US dollars, exact to 1e-10, the unit of core's sums of costs. */
 export const usd = () => numeric({ precision: 20, scale: COST_SCALE, mode: 'number' });
 export const COST_SCALE = 10;
 

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-/** Fake Citus functions: they record their calls, and reject keys that Citus would reject. */
+/** Fake Citus functions. They record their calls, and reject keys that Citus would reject. */
 const STAND_INS = `
   SET LOCAL search_path = public;
   CREATE TABLE placed (name text PRIMARY KEY, distribution_column text);
@@ -81,7 +81,7 @@ it.runIf(isOnCitus())('distributes the tables that a migration adds to a distrib
     );
     return rows[0]?.citus_table_type;
   };
-  // As a migration creates it: it refers to a replicated table, so Citus lists it too.
+  // As a migration creates it, which refers to a replicated table, so Citus lists it too.
   const foreignKey = 'attachments_workspace_id_workspaces_id_fk';
   await pool.pool.query(`ALTER TABLE recount.attachments DROP CONSTRAINT ${foreignKey}`);
   await pool.pool.query(`SELECT undistribute_table('recount.attachments')`);

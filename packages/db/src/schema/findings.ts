@@ -10,8 +10,8 @@ export type StoredFindingKind =
   | 'unfinished-session';
 
 /**
- * What sessions spent without effect, one row for each finding; derived from tool calls, their texts, the ledger and
- * the sessions.
+ * Potential waste of sessions, one row for each finding; derived from tool calls, their texts, the ledger and the
+ * sessions.
  */
 export const findings = recountSchema.table(
   'findings',

@@ -3,7 +3,10 @@ import { COST_SCALE, identifier, isoTimestamp, recountSchema, tokens, usd } from
 import { TOKEN_CLASSES, toColumns } from './usage-columns.ts';
 import { workspaces } from './workspaces.ts';
 
-/** open: more may come. closing: ended, and about to become a transcript. closed: stored in the raw store. */
+/**
+ * open means more may come. closing means ended, and about to become a transcript. closed means stored in the raw
+ * store.
+ */
 export const LIVE_STREAM_STATES = ['open', 'closing', 'closed'] as const;
 export type LiveStreamState = (typeof LIVE_STREAM_STATES)[number];
 
@@ -18,7 +21,7 @@ const arrivalList = customType<{ data: [endOffset: number, timeMs: number][] }>(
   toDriver: (value) => JSON.stringify(value),
 });
 
-/** The live totals of a session. Whoever writes its events locks the row, so they come in the order of their ids. */
+/** The live totals of a session. Every writer of its events locks the row, so they come in the order of their ids. */
 export const liveSessions = recountSchema.table(
   'live_sessions',
   {
@@ -90,7 +93,7 @@ export const liveStreams = recountSchema.table(
   ],
 );
 
-/** Bytes of a stream as received; deleted once all of it is in the raw store. */
+/** Bytes of a stream as received; deleted once the whole is in the raw store. */
 export const liveChunks = recountSchema.table(
   'live_chunks',
   {
@@ -99,7 +102,7 @@ export const liveChunks = recountSchema.table(
     byte_offset: bigint({ mode: 'number' }).notNull(),
     bytes: bytes().notNull(),
     received_at: isoTimestamp().notNull(),
-    /** When waiting events were last emitted between these bytes and the next ones; null if none were. */
+    /** The last emission of waiting events between these bytes and the next ones; null if none were. */
     polled_at: isoTimestamp(),
   },
   (table) => [

@@ -4,8 +4,8 @@ import { identifier, isoTimestamp, jsonValue, recountSchema, usd } from './colum
 import { TOKEN_CLASSES, toColumns } from './usage-columns.ts';
 
 /**
- * Bulk tables: written by COPY, one transcript at a time, by the one transaction that holds the session's lock, and
- * deleted the same way. No foreign keys or secondary indexes: they would cost a third of the ingest rate
+ * Bulk tables, written by COPY, one transcript at a time, by the one transaction that holds the session's lock, and
+ * deleted the same way. No foreign keys or secondary indexes. They would cost a third of the ingest rate
  * (docs/decisions/0004-bulk-tables.md).
  */
 export const transcriptMessages = recountSchema.table(

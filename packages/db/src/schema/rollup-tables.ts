@@ -23,7 +23,7 @@ import {
   usageTotalKey,
 } from './rollups.ts';
 
-/** Sums over all sessions of a workspace, and over those of each agent, project, person and machine. */
+/** Sums over all sessions of a workspace, and over the sessions of each agent, project, person and machine. */
 export const TOTALS_KINDS = ['whole', 'attributed'] as const;
 export type TotalsKind = (typeof TOTALS_KINDS)[number];
 
@@ -91,14 +91,17 @@ interface CountedSessions {
   rollup: 'usage' | 'tool' | 'file';
   /** The rows that count, as a condition in SQL. */
   where: string;
-  /** The report key that sessions are also counted by, and its column. Undefined: they are only counted in total. */
+  /**
+   * The report key that sessions are also counted by, and its column. Undefined means that they are only counted in
+   * total.
+   */
   key: string | undefined;
   column: string | undefined;
 }
 
 /**
- * The counts of sessions: each is kept in total and by its key. Roll-ups of files have no totals, but their rows are of tool
- * calls, so whoever changes them marks these days as stale.
+ * The counts of sessions. Each is stored in total and by its key. Roll-ups of files have no totals, but their rows are
+ * of tool calls, so a writer that changes them marks these days as stale.
  */
 export const SESSION_TOTALS = {
   usage: { rollup: 'usage', where: 'true', key: 'model', column: 'model' },

@@ -3,7 +3,7 @@ import { type AnyPgColumn, boolean, index, integer, numeric, type SQL, sql, text
 import { bytes, identifier, isoTimestamp, recountSchema, tokens } from './column-types.ts';
 import { COST_UNIT_COLUMNS, SUMMED_TOKENS, toColumns } from './usage-columns.ts';
 
-/** Start of a 15-minute bucket: the offsets of all time zones are multiples of it. */
+/** Start of a 15-minute bucket. The offsets of all time zones are multiples of it. */
 const bucketStart = () => ({ bucket_start: isoTimestamp() });
 
 /** First and last of the 15-minute buckets, within one UTC day, that a row sums. */
@@ -118,8 +118,8 @@ export const toolSums = () => ({
 });
 
 /**
- * Durations of the timed calls in milliseconds, as unsigned 6-byte big-endian integers: percentiles cannot be computed
- * from sums.
+ * Durations of the timed calls in milliseconds, as unsigned 6-byte big-endian integers, because percentiles cannot be
+ * computed from sums.
  */
 export const toolLists = () => ({ durations: bytes().notNull() });
 
@@ -150,7 +150,7 @@ export const fileSums = () => ({
   output_bytes: tokens(),
 });
 
-/** The indexed part of a path: the size of index entries is limited, and paths of some formats are not. */
+/** The indexed part of a path, because the size of index entries is limited, and paths of some formats are not. */
 export const indexedPath = (path: AnyPgColumn | SQL): SQL => sql`left(${path}, 256)`;
 
 /** File tool calls that count, by session, UTC day and file. */
@@ -187,7 +187,7 @@ export const toolDayTotal = recountSchema.table(
   (table) => [index('tool_day_total_time').on(table.workspace_id, table.first_bucket_start)],
 );
 
-/** What of a session reports attribute its usage to. */
+/** The part of a session that reports attribute its usage to. */
 const attribution = () => ({ agent: text(), project: text(), person: text(), machine: text() });
 export const ATTRIBUTION = Object.keys(attribution()) as (keyof ReturnType<typeof attribution>)[];
 

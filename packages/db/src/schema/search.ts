@@ -1,7 +1,7 @@
 import { bigint, boolean, customType, index, integer, primaryKey, sql, text } from '../drizzle.cjs';
 import { identifier, isoTimestamp, recountSchema } from './column-types.ts';
 
-/** The role of a text in its session. context: added by the agent's program, including a sub-agent's task. */
+/** The role of a text in its session. context is added by the agent's program, including a sub-agent's task. */
 export const SEARCH_KINDS = [
   'prompt',
   'answer',
@@ -27,7 +27,7 @@ const smallintArray = customType<{ data: Int16Array }>({ dataType: () => 'smalli
 
 /**
  * One row for each content block with text in a session's primary transcript. Written after ingestion. Keys are the
- * same in every version of the session: a longer one adds rows and leaves the others.
+ * same in every version of the session. A longer one adds rows and leaves the others.
  */
 export const searchDocuments = recountSchema.table(
   'search_documents',
@@ -59,7 +59,7 @@ export const searchDocuments = recountSchema.table(
   ],
 );
 
-/** How far each session is indexed; those with `indexed_at` null are the queue. */
+/** The progress of each session's indexing; those with `indexed_at` null are the queue. */
 export const searchIndexState = recountSchema.table(
   'search_index_state',
   {

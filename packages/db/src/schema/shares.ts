@@ -2,7 +2,7 @@ import { boolean, index, integer, primaryKey, sql, text } from '../drizzle.cjs';
 import { bytes, identifier, isoTimestamp, recountSchema } from './column-types.ts';
 
 /**
- * Read-only links to one session: a link shows what was reviewed when it was shared, whatever happens to the session.
+ * Read-only links to one session. A link shows what was reviewed when it was shared, whatever happens to the session.
  */
 export const sessionShares = recountSchema.table(
   'session_shares',
@@ -14,7 +14,7 @@ export const sessionShares = recountSchema.table(
     secret_hash: text().notNull(),
     /** gzip of the HTML page; null once the link has ended. */
     page: bytes(),
-    /** Range of lines shown; null: from the beginning, or to the end. */
+    /** Range of lines shown; null means from the beginning, or to the end. */
     from_line: integer(),
     to_line: integer(),
     is_sanitized: boolean().notNull(),

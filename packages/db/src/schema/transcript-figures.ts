@@ -3,7 +3,7 @@ import { isoTimestamp, jsonObject, usd } from './column-types.ts';
 import { TOKEN_CLASSES, toColumns } from './usage-columns.ts';
 
 /**
- * What a parse found out about a transcript as a whole. A session's row has the figures of its primary transcript. All
+ * The facts of a parse about a transcript as a whole. A session's row has the figures of its primary transcript. All
  * are null or zero until the transcript is ingested.
  */
 export const transcriptFigures = () => ({
@@ -16,8 +16,8 @@ export const transcriptFigures = () => ({
   /** These and the cost are null if the transcript has answers but no usage. */
   ...toColumns(TOKEN_CLASSES, () => bigint({ mode: 'number' }).default(0)),
   /**
-   * Cost of the responses that have a price: 0 if there are no responses, null if none of them has one.
-   * `unpriced_count` says how many are missing.
+   * Cost of the responses that have a price: 0 if there are no responses, null if no response has one. `unpriced_count`
+   * says how many are missing.
    */
   cost_estimate_usd: usd(),
   api_response_count: integer().notNull().default(0),

@@ -15,9 +15,9 @@ import { transcriptFigures } from './transcript-figures.ts';
 import { workspaces } from './workspaces.ts';
 
 /**
- * queued: stored, its job is waiting. processing: a worker has it. ingested: its rows exist. superseded: its bytes are
- * the beginning of a longer transcript of the session, whose rows include its own. failed: given up, see
- * failure_reason.
+ * queued means stored, its job is waiting. processing means a worker has it. ingested means that its rows exist.
+ * superseded means that its bytes are the beginning of a longer transcript of the session, whose rows include its own.
+ * failed means all attempts failed, see failure_reason.
  */
 export const TRANSCRIPT_STATUSES = ['queued', 'processing', 'ingested', 'superseded', 'failed'] as const;
 export type TranscriptStatus = (typeof TRANSCRIPT_STATUSES)[number];
@@ -25,7 +25,7 @@ export type TranscriptStatus = (typeof TRANSCRIPT_STATUSES)[number];
 /** Uploader with direct access to database and store, who may do everything anyway. */
 export const OPERATOR = 'operator';
 
-/** One uploaded file: its raw object, the state of its ingestion, and the result of the parse. */
+/** One uploaded file, with its raw object, the state of its ingestion, and the result of the parse. */
 export const transcripts = recountSchema.table(
   'transcripts',
   {
@@ -39,7 +39,7 @@ export const transcripts = recountSchema.table(
     format: text().notNull(),
     /** The output of a run, which shows the same session as the agent's own file in different lines. */
     is_stream: boolean().notNull(),
-    /** The agent rewrites its files: neither of two versions need begin with the other. */
+    /** The agent rewrites its files, so neither of two versions need begin with the other. */
     is_rewritten: boolean().notNull().default(false),
     path: text(),
     is_subagent: boolean().notNull().default(false),
@@ -49,13 +49,13 @@ export const transcripts = recountSchema.table(
     size_bytes: bigint({ mode: 'number' }).notNull(),
     object_key: text().notNull(),
     /**
-     * Id of the API key that first brought these bytes, or OPERATOR; null for those from before 0.4, or received
-     * without a row.
+     * Id of the API key that first uploaded these bytes, or OPERATOR; null if from before 0.4, or received without a
+     * row.
      */
     uploader_key_id: identifier(),
     /**
-     * The machine that the bytes came from, and whose work they are; as stated by the uploader, or the person of the
-     * key. Null: unknown.
+     * The machine that the bytes came from, and the person of the work; as stated by the uploader, or the person of the
+     * key. Null means unknown.
      */
     machine: text(),
     person: text(),
@@ -81,11 +81,14 @@ export const transcripts = recountSchema.table(
     secret_counts: jsonObject().notNull().default({}),
     /** Checksum of the raw object if it is a redacted copy of the upload; both have the same length. */
     stored_sha256: text(),
-    /** When retention deleted the messages and texts; the figures remain. */
+    /** The time that retention deleted the messages and texts; the figures remain. */
     rows_deleted_at: isoTimestamp(),
-    /** When retention deleted the raw object. */
+    /** The time that retention deleted the raw object. */
     raw_deleted_at: isoTimestamp(),
-    /** When the doctor found the raw object lost or damaged; null again once the same bytes were uploaded again. */
+    /**
+     * The time that the doctor found the raw object lost or damaged; null again once the same bytes were uploaded
+     * again.
+     */
     raw_damaged_at: isoTimestamp(),
     ...transcriptFigures(),
     created_at: isoTimestamp().notNull().default(sql`now()`),
@@ -130,13 +133,13 @@ export const sessions = recountSchema.table(
     primary_transcript_id: identifier().notNull(),
     /** Number of ingested transcripts, including the primary one; more than one if versions diverged. */
     transcript_count: integer().notNull().default(1),
-    /** Whose the session is, by its first version that says so: see `selectVersions`. */
+    /** The person of the session, by its first version that names one. See `selectVersions`. */
     uploader_key_id: identifier(),
     machine: text(),
     person: text(),
     /**
-     * How many of them someone other than the session's owner uploaded, the primary one included if another has extended
-     * the session: see `selectVersions`.
+     * The number that someone other than the session's owner uploaded, the primary one included if another has extended
+     * the session, see `selectVersions`.
      */
     other_uploader_count: integer().notNull().default(0),
     ...transcriptFigures(),
@@ -165,8 +168,8 @@ export const sessions = recountSchema.table(
 export type TranscriptRow = typeof transcripts.$inferSelect;
 
 /**
- * Where the parse of a large transcript ended, so that a longer version of it can be parsed from there. Rows with
- * numbers from these on are replaced by that parse.
+ * The end of the parse of a large transcript, where the parse of a longer version can continue. Rows with numbers from
+ * these on are replaced by that parse.
  */
 export const transcriptCheckpoints = recountSchema.table(
   'transcript_checkpoints',
@@ -185,13 +188,13 @@ export const transcriptCheckpoints = recountSchema.table(
 );
 
 /**
- * Raw objects to be deleted. A row is written in the transaction after which nothing names the object, and removed once
- * the object is deleted: whatever fails in between, the object is deleted later and never taken for a lost upload.
+ * Raw objects to delete. A row is written in the transaction that removes the last reference to the object, and removed
+ * once the object is deleted. Whatever fails in between, the object is deleted later and never taken for a lost upload.
  */
 export const rawObjectDeletions = recountSchema.table(
   'raw_object_deletions',
   {
-    /** Without a foreign key: the workspace may be deleted too. */
+    /** Without a foreign key, because the workspace may be deleted too. */
     workspace_id: identifier().notNull(),
     /** A key; or, with a slash at its end, all keys that begin with it. */
     object_key: text().notNull(),

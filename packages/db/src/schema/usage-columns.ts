@@ -1,4 +1,4 @@
-/** Tokens of API responses in columns that do not overlap: they add up to all tokens. */
+/** Tokens of API responses in columns that do not overlap. They add up to all tokens. */
 export const TOKEN_CLASSES = ['tokens_in', 'tokens_out', 'cache_read', 'cache_write'] as const;
 
 /** Columns that roll-ups sum: `cache_write_1h` is part of `cache_write`, `thinking_tokens` of `tokens_out`. */

@@ -5,13 +5,14 @@ import { COST_COLUMNS, TOKEN_COLUMNS, toColumns } from './usage-columns.ts';
 import { workspaces } from './workspaces.ts';
 
 /**
- * What copies of one response can disagree about. `model`: they name different ones. `time`: their times are further
- * apart than a response takes. `figures`: their tokens or pricing terms differ by more than a placeholder does.
+ * Facts that copies of one response can disagree about. `model` means that they name different ones. `time` means that
+ * their times are further apart than a response takes. `figures` means that their tokens or pricing terms differ by
+ * more than a placeholder does.
  */
 export const DISAGREEMENTS = ['model', 'time', 'figures'] as const;
 export type Disagreement = (typeof DISAGREEMENTS)[number];
 
-/** The usage and cost of an API response: the same columns in every copy's entry and in the ledger. */
+/** The usage and cost of an API response, the same columns in every copy's entry and in the ledger. */
 const responseFigures = () => ({
   provider_message_id: text(),
   request_id: text(),
@@ -22,7 +23,7 @@ const responseFigures = () => ({
   service_tier: text(),
   speed: text(),
   inference_geo: text(),
-  /** Tokens of each request if the response took several: each is priced by its own size. */
+  /** Tokens of each request if the response took several. Each is priced by its own size. */
   request_tokens: jsonb().$type<readonly RequestTokens[]>(),
   is_unfinalised: boolean().notNull().default(false),
   estimated_tokens_out: bigint({ mode: 'number' }),
@@ -45,7 +46,7 @@ const responseOrigin = () => ({
   agent_version: text(),
 });
 
-/** Bulk table: every copy of an API response in a transcript. The ledger is derived from it. */
+/** Bulk table with every copy of an API response in a transcript. The ledger is derived from it. */
 export const usageEntries = recountSchema.table(
   'usage_entries',
   {
@@ -65,7 +66,7 @@ export const usageEntries = recountSchema.table(
 );
 
 /**
- * One row for each API response of a workspace, however many transcripts hold a copy. Depends only on the entries: the
+ * One row for each API response of a workspace, however many transcripts hold a copy. Depends only on the entries. The
  * earliest copy is credited, the most complete one provides the figures.
  */
 export const usageLedger = recountSchema.table(
@@ -77,7 +78,7 @@ export const usageLedger = recountSchema.table(
     ...responseOrigin(),
     copy_count: integer().notNull(),
     ...responseFigures(),
-    /** What its copies disagree about; null if they agree. */
+    /** The facts that its copies disagree about; null if they agree. */
     disagreements: text().array().$type<Disagreement[]>(),
     /** Its cost according to the cheapest and the most expensive copy; null if they agree. */
     lowest_cost_usd: usd(),
@@ -91,10 +92,10 @@ export const usageLedger = recountSchema.table(
   ],
 );
 
-/** Size from which a tool result is large: those have an index. */
+/** The minimum size of a large tool result. Large ones have an index. */
 export const LARGE_RESULT_BYTES = 40_000;
 
-/** Bulk table: every tool call in a transcript. */
+/** Bulk table with every tool call in a transcript. */
 export const toolCalls = recountSchema.table(
   'tool_calls',
   {
@@ -105,7 +106,7 @@ export const toolCalls = recountSchema.table(
     call_key: identifier().notNull(),
     response_key: identifier(),
     message_id: identifier().notNull(),
-    /** Whether this copy is the one that counts; false in all others. */
+    /** True if this copy counts; false in all others. */
     is_own: boolean().notNull().default(true),
     tool_name: text().notNull(),
     tool_kind: text().$type<ToolKind>().notNull(),
@@ -146,7 +147,7 @@ export const toolCalls = recountSchema.table(
 /** Events that reports select by time. The others, mostly prompts, cost no index. */
 const isReportedKind = sql`kind IN ('api_error', 'api_retry', 'compaction', 'pull_request')`;
 
-/** Bulk table: prompts, compactions, API errors, retries, pull requests, commands. */
+/** Bulk table with prompts, compactions, API errors, retries, pull requests, commands. */
 export const sessionEvents = recountSchema.table(
   'session_events',
   {

@@ -1,7 +1,7 @@
 import { bigint, boolean, index, integer, primaryKey, sql, text, unique } from '../drizzle.cjs';
 import { identifier, isoTimestamp, jsonObject, recountSchema } from './column-types.ts';
 
-/** Tenants: no row of one is ever visible to another. */
+/** Tenants. No row of one is ever visible to another. */
 export const workspaces = recountSchema.table('workspaces', {
   id: identifier().primaryKey(),
   name: text().notNull().unique(),
@@ -14,7 +14,7 @@ export const workspaces = recountSchema.table('workspaces', {
 export const API_KEY_SCOPES = ['ingest', 'read', 'admin', 'operator'] as const;
 export type ApiKeyScope = (typeof API_KEY_SCOPES)[number];
 
-/** Only the SHA-256 of keys is stored; `hint` is their last characters, to tell them apart. */
+/** Only the SHA-256 of keys is stored; `hint` is their last characters, to distinguish them. */
 export const apiKeys = recountSchema.table(
   'api_keys',
   {
@@ -27,12 +27,12 @@ export const apiKeys = recountSchema.table(
     hint: text().notNull(),
     scopes: text().array().$type<ApiKeyScope[]>().notNull(),
     /**
-     * The person whose key it is: its uploads are attributed to this person, whatever they state. Null: as the upload
+     * The owner of the key. Its uploads are attributed to this person, whatever they state. Null means as the upload
      * states.
      */
     person: text(),
     created_at: isoTimestamp().notNull().default(sql`now()`),
-    /** The key is rejected from then on; null: never. */
+    /** The key is rejected from then on; null means never. */
     expires_at: isoTimestamp(),
     /** Hash of the key before it was rotated; valid until then. */
     previous_key_hash: text(),
@@ -49,8 +49,8 @@ export const apiKeys = recountSchema.table(
 );
 
 /**
- * Browsers that are signed in to the dashboard. Only the SHA-256 of their two secrets is stored: one is a cookie, the
- * other stands in the path of each request.
+ * Browsers that are signed in to the dashboard. Only the SHA-256 of their two secrets is stored. One is a cookie, the
+ * other is in the path of each request.
  */
 export const signIns = recountSchema.table(
   'sign_ins',
@@ -60,11 +60,11 @@ export const signIns = recountSchema.table(
       .references(() => workspaces.id, { onDelete: 'cascade' }),
     id: identifier().notNull(),
     key_id: identifier().notNull(),
-    /** Hash of the key's secret at that time: the sign-in ends with that secret. */
+    /** Hash of the key's secret at that time. The sign-in ends with that secret. */
     key_hash: text().notNull(),
     cookie_hash: text().notNull(),
     page_hash: text().notNull(),
-    /** As it names itself, shortened; null: it does not. */
+    /** As it names itself, shortened; null if it does not. */
     browser: text(),
     created_at: isoTimestamp().notNull().default(sql`now()`),
     last_used_at: isoTimestamp().notNull().default(sql`now()`),
@@ -102,8 +102,8 @@ export const deviceRequests = recountSchema.table(
 );
 
 /**
- * Who changed what. A trigger rejects changes and deletions of rows, except for those of a workspace that is being
- * deleted. No foreign key, because a workspace's deletion is recorded in a row without a workspace.
+ * The log of changes. A trigger rejects changes and deletions of rows, except in a workspace that is being deleted. No
+ * foreign key, because a workspace's deletion is recorded in a row without a workspace.
  */
 export const auditLog = recountSchema.table(
   'audit_log',
@@ -125,8 +125,8 @@ export const auditLog = recountSchema.table(
 );
 
 /**
- * off: secrets stay. rows: they are removed from what is read from a transcript, but not from its raw object.
- * rows-and-raw: a redacted copy also replaces the raw object.
+ * off means secrets stay. rows means they are removed from what is read from a transcript, but not from its raw object.
+ * rows-and-raw means a redacted copy also replaces the raw object.
  */
 export const REDACTION_MODES = ['off', 'rows', 'rows-and-raw'] as const;
 export type RedactionMode = (typeof REDACTION_MODES)[number];
@@ -146,7 +146,7 @@ export const MAINTENANCE_CHECKS = ['doctor', 'verify'] as const;
 export type MaintenanceCheckKind = (typeof MAINTENANCE_CHECKS)[number];
 
 /**
- * Checks that were started by a request, one row for each kind and workspace: a second one cannot start while the first
+ * Checks that were started by a request, one row for each kind and workspace. A second one cannot start while the first
  * one is running. No foreign key, because there are checks of the whole installation.
  */
 export const maintenanceChecks = recountSchema.table(
@@ -155,20 +155,20 @@ export const maintenanceChecks = recountSchema.table(
     /** '' for a check of all workspaces. */
     workspace_id: identifier().notNull(),
     kind: text().$type<MaintenanceCheckKind>().notNull(),
-    /** ULID of the run: a process cannot change the row of another run. */
+    /** ULID of the run. A process cannot change the row of another run. */
     run_id: identifier().notNull(),
     state: text().$type<'running' | 'done' | 'failed' | 'interrupted'>().notNull(),
     /** Repairs what it finds. */
     is_fix: boolean().notNull(),
     actor: text().notNull(),
     started_at: isoTimestamp().notNull().default(sql`now()`),
-    /** When its process last reported progress. */
+    /** The time of its process's last report of progress. */
     seen_at: isoTimestamp().notNull().default(sql`now()`),
     ended_at: isoTimestamp(),
-    /** What it is checking. */
+    /** The current step. */
     step: text().notNull(),
     done_count: bigint({ mode: 'number' }).notNull().default(0),
-    /** Null: not known. */
+    /** Null if unknown. */
     total_count: bigint({ mode: 'number' }),
     /** Why it failed. */
     failure_reason: text(),

@@ -20,23 +20,23 @@ export interface SearchBatch {
   documents: number;
 }
 
-/** Maximum number of sessions in a batch: parsing them again waits for its end. */
+/** Maximum number of sessions in a batch, because parsing them again waits for its end. */
 const MAX_BATCH_SESSIONS = 100;
-/** Number of sessions locked first: usually they fill a batch. */
+/** Number of sessions locked first, which usually fill a batch. */
 const FIRST_TAKEN_SESSIONS = 10;
 const MAX_PAUSE_SECONDS = 3600;
-/** How many of the longest waiting sessions are read to find workspaces with pending sessions. */
+/** The number of the longest waiting sessions that are read to find workspaces with pending sessions. */
 const MAX_CANDIDATES = 1000;
 
 interface IndexOptions {
   signal?: AbortSignal | undefined;
   /**
-   * Workspaces to try first. Those without pending sessions are removed, others that are found are added. Default:
+   * Workspaces to try first. Those without pending sessions are removed, others that are found are added. Defaults to
    * none.
    */
   workspaces?: Set<string>;
   /**
-   * Whether to look for other workspaces if these have nothing pending, which queries all nodes of a cluster. Default
+   * True to look for other workspaces if these have nothing pending, which queries all nodes of a cluster. Default
    * true.
    */
   looksEverywhere?: boolean;
@@ -44,7 +44,7 @@ interface IndexOptions {
 
 /**
  * Indexes the next blocks of a workspace's pending sessions that no other worker has locked, longest waiting first;
- * returns undefined if nothing is pending. One short transaction: a crash leaves the batch undone, and the next call
+ * returns undefined if nothing is pending. One short transaction. A crash leaves the batch undone, and the next call
  * does it. If it fails, each of its sessions is retried separately, after growing pauses if it fails again; the error
  * is thrown.
  */
@@ -59,8 +59,8 @@ export async function indexSearchBatch(
 }
 
 /**
- * Workspaces take turns: one with pending sessions moves to the end as soon as some of them are locked, because another
- * batch may index others of them in the meantime.
+ * Workspaces take turns. One with pending sessions moves to the end as soon as some are locked, because another batch
+ * may index others at the same time.
  */
 async function indexFirstBatch(
   pool: DatabasePool,
@@ -69,7 +69,7 @@ async function indexFirstBatch(
 ): Promise<SearchBatch | undefined> {
   for (const workspaceId of [...workspaces]) {
     const putBack = () => void workspaces.add(workspaceId);
-    // Before the query, so that a workspace added during it is kept.
+    // Before the query, so that a workspace added during it stays.
     workspaces.delete(workspaceId);
     try {
       const batch = await indexWorkspaceBatch(pool, workspaceId, { signal, onTaken: putBack });
@@ -119,7 +119,7 @@ async function indexWorkspaceBatch(
 /**
  * Locks at least one session, and hardly more than fill a batch, because other batches cannot take what is locked here.
  * Replacing a session's rows updates its state row at the end of the transaction, so while that is locked here, its
- * rows are those that it refers to. A session that failed before is taken alone.
+ * rows are those that it refers to. A session that failed before is processed alone.
  */
 async function takeSessions(transaction: Database, workspaceId: string): Promise<TakenSession[]> {
   const taken: TakenSession[] = [];

@@ -4,8 +4,8 @@ import { searchIndexState } from '../schema/search.ts';
 import { transcripts } from '../schema/transcripts.ts';
 
 /**
- * Number of content blocks of pending sessions in all workspaces: an upper bound of the documents still to be made, as
- * some exist already, and not every block has a text.
+ * Number of content blocks of pending sessions in all workspaces, which is an upper bound of the documents still to be
+ * made, as some exist already, and not every block has a text.
  */
 export async function countWaitingBlocks(database: Database): Promise<number> {
   const { rows } = await database.execute<{ count: number }>(sql`
@@ -40,7 +40,7 @@ export async function readSearchBacklog(database: Database, workspaceId?: string
   };
 }
 
-/** Whether a session is still to be indexed, wholly or in part. */
+/** True if a session must still be indexed, wholly or in part. */
 export async function isWaitingForSearch(database: Database, workspaceId: string, sessionId: string): Promise<boolean> {
   const { rows } = await database.execute(sql`
     SELECT FROM ${searchIndexState}

@@ -6,11 +6,11 @@ import { transcripts } from '../schema/transcripts.ts';
 import { sessionEvents } from '../schema/usage.ts';
 import { MAX_DOCUMENT_LENGTH, type SearchableBlock } from './search-document.ts';
 
-/** Limits of a batch: blocks, and bytes of the lines that contain them. */
+/** Limits of a batch, blocks, and bytes of the lines that contain them. */
 export const MAX_BATCH_BLOCKS = 1000;
 export const MAX_BATCH_LINE_BYTES = 4 * 1024 * 1024;
 /**
- * Blocks in memory at a time. Each is garbage once its document is encoded; if all were read at once, they would
+ * Blocks in memory at a time. Each is garbage once its document is encoded; if all were read together, they would
  * survive two collections of the young generation, and stay until the next full one.
  */
 const FETCHED_BLOCKS = 50;
@@ -23,7 +23,7 @@ export type TakenSession = Pick<
 
 export type ReadBlock = SearchableBlock & {
   session_id: string;
-  /** Total for this block's line and those of the blocks before it. */
+  /** Total for the lines of this block and the blocks before it. */
   line_bytes: number;
 };
 

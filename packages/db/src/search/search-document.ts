@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue, MessageType } from '@recount/core';
 import type { SearchKind, searchDocuments } from '../schema/search.ts';
 import { toGrams, toWordVector } from './search-words.ts';
 
-/** Length of a document in UTF-16 units: text beyond it cannot be found. */
+/** Length of a document in UTF-16 units. Text beyond it cannot be found. */
 export const MAX_DOCUMENT_LENGTH = 65_536;
 
 /** A content block with the fields of its message that a document needs. */

@@ -13,7 +13,7 @@ export interface SearchRequest extends ReportRequest {
   kinds?: readonly SearchKind[] | undefined;
 }
 
-/** The end of a page: the sort key of its last result. */
+/** The end of a page, which is the sort key of its last result. */
 interface SearchCursor {
   rank: number;
   timestamp: string | null;
@@ -23,7 +23,7 @@ interface SearchCursor {
 }
 
 export interface SearchPage {
-  /** Substrings have no `relevance`: they come newest first. */
+  /** Substrings have no `relevance`, They come newest first. */
   sort: 'relevance' | 'newest';
   limit: number;
   after?: SearchCursor | undefined;
@@ -53,21 +53,21 @@ interface SearchResults {
   results: SearchResult[];
   /** Number of matching texts, each counted once however many copies there are. */
   matchCount: number;
-  /** There are more: only the newest MAX_FOUND_DOCUMENTS of the mode were ranked and counted. */
+  /** There are more. Only the newest MAX_FOUND_DOCUMENTS of the mode were ranked and counted. */
   isMatchCountCapped: boolean;
   /** Sessions of the workspace that search does not find yet, or only partly. */
   waitingSessions: number;
   next: SearchCursor | undefined;
 }
 
-/** How many matching documents are considered, newest first: a common word is in most documents. */
+/** The number of matching documents to consider, newest first. A common word is in most documents. */
 const MAX_FOUND_DOCUMENTS = { text: 2000, substring: 1000 } as const;
 const DEFAULT_TIMEOUT_MS = 5000;
 const QUERY_CANCELED = '57014';
 /** Weights D, C, B, A; divided by 1 + the logarithm of the document's length. */
 const RANKING = { weights: '{0.1, 0.2, 0.5, 1}', normalization: 1 };
 
-/** The search exceeded its time limit: a longer query matches fewer documents. */
+/** The search exceeded its time limit. A longer query matches fewer documents. */
 export class SearchTimeoutError extends Error {
   override name = 'SearchTimeoutError';
 }
@@ -189,7 +189,7 @@ function toRank(query: SearchQuery): SQL {
 }
 
 /**
- * The conditions that the index answers: exactly in text mode; in substring mode with some false positives that only
+ * The conditions that the index answers, exactly in text mode; in substring mode with some false positives that only
  * share the grams.
  */
 function toIndexConditions(workspaceId: string, target: SearchTarget): SQL[] {
@@ -202,7 +202,7 @@ function toIndexConditions(workspaceId: string, target: SearchTarget): SQL[] {
   return [ofWorkspace, wordCondition, sql`d.grams @> ${grams}::smallint[]`];
 }
 
-/** Reads the texts one by one until there are enough results: this is the slow part. */
+/** Reads the texts one by one until there are enough results, which is the slow part. */
 function toTextCondition(workspaceId: string, target: SearchTarget): SQL {
   if (target.mode === 'text') return sql`true`;
   const pattern = `%${target.part.replace(/[\\%_]/g, '\\$&')}%`;

@@ -1,7 +1,7 @@
 import type { SearchQuery, SearchTerm } from './parse-search-query.ts';
 import { foldCase, type TextWord, toWords } from './search-words.ts';
 
-/** Part of a snippet: parts follow one another; those that match are what was searched. */
+/** Part of a snippet. Parts follow one another; the matching ones contain the search terms. */
 export interface SnippetPart {
   text: string;
   is_match: boolean;
@@ -92,7 +92,7 @@ function toSnippet(text: string, places: readonly Place[]): SnippetPart[] {
   return parts;
 }
 
-/** The first place at which a snippet would show the most different terms. */
+/** The first place where a snippet would show the most different terms. */
 function findBestPlace(places: readonly Place[]): Place | undefined {
   let best: { place: Place; terms: number } | undefined;
   const terms = new Map<number, number>();

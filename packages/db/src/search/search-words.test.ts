@@ -72,7 +72,7 @@ describe('search grams', () => {
       );
     });
 
-    it('of a substring are among those of the whole', () => {
+    it('of a substring are among the whole’s', () => {
       fc.assert(
         fc.property(fc.string({ unit: 'binary', maxLength: 60 }), fc.nat(), fc.nat(), (text, a, b) => {
           const [start, end] = [a % (text.length + 1), b % (text.length + 1)].sort((x, y) => x - y);

@@ -4,11 +4,11 @@ import type { SearchKind, WordVector } from '../schema/search.ts';
 export interface TextWord {
   start: number;
   end: number;
-  /** Lexemes that find it: the whole word first, then the parts of a camel-case name. */
+  /** Lexemes that find it, the whole word first, then the parts of a camel-case name. */
   lexemes: readonly string[];
 }
 
-/** Longer words are indexed by their beginning: they are hashes, base64 and other noise. */
+/** Longer words are indexed by their beginning, because they are hashes, base64 and other noise. */
 export const MAX_LEXEME_LENGTH = 64;
 /** Longer words are not names whose parts anyone would search for. */
 const MAX_CAMEL_CASE_LENGTH = 64;
@@ -50,7 +50,7 @@ function classify(codePoint: number): number {
 const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit < 0xe000;
 
 /**
- * The words of a text in order: letters, marks and digits; everything else separates them, so names in snake case,
+ * The words of a text in order, letters, marks and digits; everything else separates them, so names in snake case,
  * paths and addresses are phrases of their parts. In scripts without spaces each character is a word, and a search term
  * is a phrase of characters.
  */
@@ -93,7 +93,7 @@ function toLexemes(word: string): readonly string[] {
 
 const toAsciiLexeme = (word: string): string => word.slice(0, MAX_LEXEME_LENGTH).toLowerCase();
 
-/** Normalises case, and the different ways in which Unicode writes the same letter. */
+/** Normalises case, and the different ways that Unicode has for writing the same letter. */
 function toUnicodeLexeme(word: string): string {
   const folded = word
     .normalize('NFKC')
@@ -116,7 +116,7 @@ const LOWEST_NUMBER = -(2 ** 15);
 
 const RUNS = /[\p{L}\p{M}\p{N}]{3,}/gu;
 
-/** By number: whether the current text has it; all zero between texts. A set would take five times as long. */
+/** Flags by number, set if the current text has it; all zero between texts. A set would take five times as long. */
 const isSeen = new Uint8Array(2 ** 16);
 
 /**
@@ -135,7 +135,7 @@ export function toGrams(text: string): Int16Array {
   return Int16Array.from(grams).sort();
 }
 
-/** For a text with letters of two units: three units may then be two letters. */
+/** For a text with letters of two units. Three units may then be two letters. */
 function addGramsOfRuns(text: string, add: (gram: number) => void): void {
   for (const [run] of foldCase(text).matchAll(RUNS)) {
     for (let index = 0; index + 2 < run.length; index++) {
@@ -159,7 +159,7 @@ function addGrams(text: string, add: (gram: number) => void): boolean {
   return true;
 }
 
-/** By UTF-16 unit: its letter in lower case, or 0 if it is not one; filled on demand (NOT_MET marks unknown ones). */
+/** By UTF-16 unit, its letter in lower case, or 0 if it is not one; filled on demand (NOT_MET marks unknown ones). */
 const foldedUnits = new Uint16Array(2 ** 16).fill(0xffff);
 const NOT_MET = 0xffff;
 
@@ -185,7 +185,7 @@ function toDigit(code: number): number {
   return code >= 97 && code <= 122 ? code - 87 : -1;
 }
 
-/** In lower case and of the same length: positions in one are positions in the other. */
+/** In lower case and of the same length, so positions in one are positions in the other. */
 export function foldCase(text: string): string {
   const lower = text.toLowerCase();
   const folded = lower.length === text.length ? lower : Array.from(text, toLowerOfSameLength).join('');
@@ -198,8 +198,8 @@ function toLowerOfSameLength(character: string): string {
 }
 
 /**
- * A lexeme that all documents of a workspace have, so that the index never reads those of others. No word equals it,
- * because it contains a space.
+ * A lexeme that all documents of a workspace have, so that the index never reads other workspaces' documents. No word
+ * equals it, because it contains a space.
  */
 export const toWorkspaceLexeme = (workspaceId: string): string => `workspace ${workspaceId}`;
 
@@ -208,7 +208,7 @@ export const MAX_DOCUMENT_WORDS = 16_383;
 /** Postgres keeps no more positions for one lexeme. */
 const MAX_LEXEME_POSITIONS = 255;
 
-/** What people wrote ranks before what tools printed: Postgres' weights A to D are 3 to 0. */
+/** People's words rank before tools' output. Postgres' weights A to D are 3 to 0. */
 const WEIGHTS: Readonly<Record<SearchKind, WordVector['weight']>> = {
   prompt: 3,
   answer: 2,

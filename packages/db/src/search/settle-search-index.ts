@@ -10,8 +10,9 @@ import type { RowSet } from '../transcripts/transcript-rows.ts';
 /**
  * Deletes the search documents of sessions whose rows were removed or replaced, and queues the sessions for indexing.
  * Documents of a session that only grew stay, as its old rows are the beginning of the new ones, whether these were
- * rewritten or appended; only their times follow later lines of a message with an earlier time. To be called after the sessions' rows were refreshed; the caller holds the sessions' locks.
- * Waits at most for one running batch of indexing. `storedIds`: the sessions that may be indexed already; default all.
+ * rewritten or appended; only their times follow later lines of a message with an earlier time. Call it after the
+ * sessions' rows were refreshed; the caller holds the sessions' locks. Waits at most for one running batch of indexing.
+ * `storedIds` are the sessions that may be indexed already; default all.
  */
 export async function settleSearchIndex(
   transaction: Database,
@@ -52,7 +53,7 @@ export async function settleSearchIndex(
     SET row_set_id = excluded.row_set_id, after_message_id = '', after_block_order = -1, failure_count = 0,
       waiting_since = excluded.waiting_since, next_attempt_at = excluded.next_attempt_at, indexed_at = NULL
     WHERE state.row_set_id <> excluded.row_set_id OR state.row_set_id = ANY(${writtenIds})`);
-  // The sessions' state is held now, so that no batch adds documents with the old times any more.
+  // The sessions' state is locked now, so that no batch adds documents with the old times any more.
   if (indexedIds.length > 0) await updateTimes(transaction, change, primary);
 }
 

@@ -18,8 +18,8 @@ interface DeletedTranscript {
 
 /**
  * Deletes one transcript with its rows and everything derived from them. Shorter versions that it had superseded are
- * restored, if their raw objects exist. Undefined if the transcript is gone in the meantime. Fails with SQLSTATE 55P03
- * if its session is busy for 5 s.
+ * restored, if their raw objects exist. Undefined if the transcript is already gone. Fails with SQLSTATE 55P03 if its
+ * session is busy for 5 s.
  */
 export async function deleteTranscript(
   transaction: Database,
@@ -39,7 +39,7 @@ export async function deleteTranscript(
   return { objectKey: transcript.object_key, queuedIds };
 }
 
-/** Transcripts that this one superseded are passed to the one that superseded it, or ingested again. */
+/** Transcripts that this one superseded are passed to the superseding one, or ingested again. */
 async function releaseSuperseded(transaction: Database, transcript: TranscriptRow): Promise<string[]> {
   const ofTranscript = and(
     eq(transcripts.workspace_id, transcript.workspace_id),

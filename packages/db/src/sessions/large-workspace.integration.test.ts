@@ -21,7 +21,10 @@ const LONG_PATH = `/${'folder/'.repeat(1000)}file.ts`;
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
 
-/** Sessions by the minute: in every hundredth something failed, and that one is linked to a pull request; each has a word in common. */
+/**
+ * Sessions by the minute. In every hundredth something failed, and that one is linked to a pull request; each has a
+ * word in common.
+ */
 beforeAll(async () => {
   pool = await createTestPool();
   await pool.pool.query(`
@@ -117,7 +120,7 @@ it.skipIf(isOnCitus()).each<[string, SessionFilter, string[]]>([
   expect(rows).toBeLessThan(MAX_ROWS_READ);
 });
 
-it('finds the sessions in which something failed, and the others', async () => {
+it('finds the sessions with a failure, and the others', async () => {
   const failed = await list({ hasErrors: true });
   const hasFailed = (n: number): boolean => n % 100 <= 2 || n % 10 === 5;
   const numbers = Array.from({ length: SESSIONS }, (_, index) => SESSIONS - index);

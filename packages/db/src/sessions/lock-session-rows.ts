@@ -4,8 +4,8 @@ import { sessions } from '../schema/transcripts.ts';
 import { ATTRIBUTION_COLUMNS, type AttributionRow, type Attributions, toAttributions } from '../usage/attribution.ts';
 
 /**
- * Waits for the rows of sessions, in the order of their ids, and locks them until the transaction ends. Returns what the
- * sessions that have one are attributed to: nothing is derived from the others yet.
+ * Waits for the rows of sessions, in the order of their ids, and locks them until the transaction ends. Returns the
+ * attribution of the sessions that have one. Nothing is derived from the others yet.
  */
 export async function lockSessionRows(
   transaction: Database,

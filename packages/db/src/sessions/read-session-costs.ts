@@ -8,7 +8,7 @@ interface CostPart {
   model: string | null;
   token_class: 'input' | 'output' | 'cache_read' | 'cache_write';
   /**
-   * Whether the request's input, cache reads and cache writes exceed LONG_CONTEXT_TOKENS, above which some models have
+   * True if the request's input, cache reads and cache writes exceed LONG_CONTEXT_TOKENS, above which some models have
    * higher rates.
    */
   is_long_context: boolean;
@@ -46,9 +46,9 @@ export interface SessionCosts {
   /** Those of most responses first, at most `MAX_UNPRICED`. */
   unpriced: UnpricedTerms[];
   dearest: DearResponse[];
-  /** What unfinalised responses would cost in addition to what is counted, by their estimated output. */
+  /** The additional cost of unfinalised responses, by their estimated output. */
   unfinalised_estimate_usd: number;
-  /** Cost that is not in any class: web searches, and figures that the agent reported without a breakdown. */
+  /** Cost that is not in any class, from web searches, and figures that the agent reported without a breakdown. */
   other_cost_usd: number;
 }
 
@@ -58,7 +58,7 @@ const MAX_DEAREST = 10;
 const MAX_UNPRICED = 20;
 
 /**
- * Reads the cost of the responses of a session's primary transcript, including shared ones: by model, class and rate,
+ * Reads the cost of the responses of a session's primary transcript, including shared ones, by model, class and rate,
  * and the most expensive ones.
  */
 export async function readSessionCosts(

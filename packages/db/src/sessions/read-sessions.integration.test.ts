@@ -89,7 +89,7 @@ it('continues in the right place if a session was deleted in between', async () 
   expect(next?.sessionId).toBe(rows.at(-1)?.session_id);
   const after = next && { ...next, sessionId: `${next.sessionId}-gone` };
   const rest = await listSessions(pool.database, TEST_WORKSPACE, {}, { ...page, after });
-  // Descending: the cursor is now before the session itself, which therefore comes again.
+  // Descending. The cursor is now before the session itself, which therefore comes again.
   expect(rest.rows[0]?.session_id).toBe(next?.sessionId);
   expect(rest.rows[1]).toEqual(expected);
 });

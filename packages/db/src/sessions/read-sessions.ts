@@ -38,7 +38,7 @@ export interface SessionFilter {
   prompt?: string | undefined;
   parentSessionId?: string | undefined;
   isSubagent?: boolean | undefined;
-  /** A single call that matches all of these, on a UTC day that overlaps `from` to `to`. */
+  /** A single call that matches all these conditions, on a UTC day that overlaps `from` to `to`. */
   calls?: Partial<Record<CallColumn, string | undefined>>;
   /** Path of a file that a tool read or changed; same days as `calls`. */
   file?: string | undefined;
@@ -47,7 +47,7 @@ export interface SessionFilter {
   /** US dollars, inclusive; applies to the cost of the session's transcript. */
   minCostUsd?: number | undefined;
   maxCostUsd?: number | undefined;
-  /** Whether tool calls or API requests failed in it. */
+  /** True if tool calls or API requests failed in it. */
   hasErrors?: boolean | undefined;
 }
 
@@ -63,7 +63,7 @@ const SORT_KEYS = {
 export type SessionSort = keyof typeof SORT_KEYS;
 export const SESSION_SORTS = Object.keys(SORT_KEYS) as SessionSort[];
 
-/** The end of a page: the sort key of its last row, as Postgres prints it, and that row's session. */
+/** The end of a page, which is the sort key of its last row, as Postgres prints it, and that row's session. */
 export interface SessionCursor {
   sortKey: string;
   sessionId: string;
@@ -172,7 +172,7 @@ function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
 }
 
-/** Who brought a session's data, and what others dispute about it. */
+/** The uploader of a session's data, and disputes of others about it. */
 interface SessionTrust {
   /**
    * Who uploaded its transcripts, including superseded ones, in the order of their first upload; null stands for
@@ -186,7 +186,7 @@ interface SessionTrust {
   extended_by: { uploader_key_id: string | null; machine: string | null; person: string | null }[];
   /** Number of its responses whose copies disagree. */
   disagreeing_response_count: number;
-  /** Sub-agents that claim to be this session's but were brought by another uploader. */
+  /** Sub-agents that claim to be this session's but were uploaded by another uploader. */
   other_uploader_subagent_count: number;
 }
 

@@ -121,7 +121,7 @@ it('makes another transcript primary when the primary one is gone', async () => 
   expect(await listDiverged()).toEqual([]);
 });
 
-it('keeps a transcript that is waiting to be parsed again: its rows are still there', async () => {
+it('keeps a transcript that waits for another parse, because its rows are still there', async () => {
   await insertTestTranscript(pool, { id: 't1', size_bytes: 10 });
   await insertTestTranscript(pool, { id: 't2', size_bytes: 20 });
   await setTranscriptStatus(pool.database, TEST_WORKSPACE, ['t2'], { status: 'queued' });
@@ -130,7 +130,7 @@ it('keeps a transcript that is waiting to be parsed again: its rows are still th
   expect(await listDiverged()).toEqual(['t1']);
 });
 
-it('removes the session when nothing of it is left', async () => {
+it('removes the session with its last transcript', async () => {
   await insertTestTranscript(pool, { id: 't1' });
   await refresh();
   expect(await readSession()).toBeDefined();
@@ -164,7 +164,7 @@ describe('a session belongs to', () => {
     await supersedeTranscripts(pool.database, TEST_WORKSPACE, [{ id, row_set_id: null }], by);
   };
 
-  it('the person who uploaded it first, whoever appends to it', async () => {
+  it('is the first uploader, even if others append to it', async () => {
     await insert('t1', 'ada', 'Ada', 'heron');
     await insert('t2', 'bob', 'Bob', 'otter');
     await insert('t3', 'carol', 'Carol', 'stork');
@@ -189,7 +189,7 @@ describe('a session belongs to', () => {
     ['an unknown uploader', null],
     ['the operator', OPERATOR],
     ['a key without a person', 'shared'],
-  ])('the first person who is known, if %s was first', async (_name, uploader) => {
+  ])('is the first named person, if %s was first', async (_name, uploader) => {
     await insert('t1', uploader, null);
     await insert('t2', 'ada', 'Ada', 'heron');
     await insert('t3', 'bob', 'Bob', 'otter');

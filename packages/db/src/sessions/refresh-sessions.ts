@@ -13,26 +13,25 @@ const ORIGIN = ['uploader_key_id', 'machine', 'person'];
 const DERIVED = [...PRIMARY_COLUMNS, ...ORIGIN, 'primary_transcript_id', 'transcript_count', 'other_uploader_count'];
 export const SESSION_COLUMNS = ['workspace_id', 'session_id', ...DERIVED];
 
-/** Whether a version was brought by a known uploader who may not speak for the session: see `selectVersions`. */
+/** True if a version was uploaded by a known uploader who may not speak for the session, see `selectVersions`. */
 const IS_FOREIGN = sql.raw(`
   t.uploader_key_id IS NOT NULL AND t.uploader_key_id <> '${OPERATOR}'
   AND t.uploader_key_id IS DISTINCT FROM first_value(t.uploader_key_id) OVER (PARTITION BY t.session_id ORDER BY t.id)`);
 
-/** Versions that speak for the session: the owner's, or what was built on them if nothing else is left of these. */
+/** Versions that speak for the session, either the owner's, or versions built on them if nothing else is left. */
 const SPEAKS = sql.raw('(NOT is_foreign OR (NOT has_own AND (is_primary OR ingested_at IS NULL)))');
 
 /**
  * The ingested transcripts `t` that pass `where`, with all their columns, the number of their session's transcripts,
  * how many of these are another's, and which one is primary. A session's owner is the uploader of its first ingested
- * transcript, by id, including superseded ones. What others upload is foreign, and ranks after everything that is not:
- * otherwise anyone who uploads something longer would take over the session. Versions of the operator and of unknown
- * uploaders are not foreign. Among equals the longest session file is primary, because it has the prompts and every
- * run; else the longest stream. If the agent rewrites its sessions it is the latest, which may be shorter. Content
- * hashes break ties.
+ * transcript, by id, including superseded ones. Others' uploads are foreign, and rank after everything else. Otherwise
+ * anyone who uploads something longer would take over the session. Versions of the operator and of unknown uploaders
+ * are not foreign. Among equals the longest session file is primary, because it has the prompts and every run; else the
+ * longest stream. If the agent rewrites its sessions it is the latest, which may be shorter. Content hashes break ties.
  *
- * `origin_…` say whose the session is. They are those of its first version that names a person, else a machine, and not
- * those of the primary one: otherwise anyone who appends a line to another's session would take over person and cost.
- * A foreign primary version, which contains all that the owner uploaded, is another's unless its person is the same.
+ * `origin_…` name the owner of the session. They come from its first version that names a person, else a machine, and
+ * not from the primary one. Otherwise anyone who appends a line to another's session would take over person and cost. A
+ * foreign primary version, which contains all that the owner uploaded, is another's unless its person is the same.
  */
 export function selectVersions(where: SQL): SQL {
   const origins = sql.raw(
@@ -42,7 +41,7 @@ export function selectVersions(where: SQL): SQL {
       ) AS origin_${column}`,
     ).join(', '),
   );
-  // Not by status: a transcript that waits to be parsed again keeps its rows in the meantime.
+  // Not by status, because a transcript that waits to be parsed again keeps its rows until then.
   return sql`
     SELECT *, count(*) OVER (PARTITION BY session_id)::int AS transcript_count,
       (count(*) FILTER (
@@ -79,9 +78,9 @@ export function selectSessions(version: SQL): SQL {
 }
 
 /**
- * Derives the rows of sessions from their ingested transcripts, regardless of their order of arrival: one is primary,
- * the others are marked diverged. Deletes the row if none is left. The caller holds the sessions' locks. `storedIds`:
- * the sessions that may have other versions; default all. Returns what those that are left are attributed to.
+ * Derives the rows of sessions from their ingested transcripts, regardless of their order of arrival. One is primary,
+ * the others are marked diverged. Deletes the row if none is left. The caller holds the sessions' locks. `storedIds`
+ * names the sessions that may have other versions; default all. Returns the attribution of the remaining ones.
  */
 export async function refreshSessions(
   transaction: Database,

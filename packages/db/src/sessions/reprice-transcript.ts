@@ -15,8 +15,8 @@ const ENTRIES_PER_STEP = 5000;
 type Entry = typeof usageEntries.$inferSelect;
 
 /**
- * Prices the usage of an ingested transcript again, without parsing it: its entries, messages and totals, and
- * everything derived from them. The caller holds the session's lock.
+ * Prices the usage of an ingested transcript again, without parsing it. This covers its entries, messages and totals,
+ * and everything derived from them. The caller holds the session's lock.
  */
 export async function repriceTranscript(
   transaction: Database,

@@ -4,7 +4,7 @@ import { toolDayRollup } from '../schema/rollups.ts';
 import { sessions } from '../schema/transcripts.ts';
 import { sessionEvents } from '../schema/usage.ts';
 
-/** What failed in a session. */
+/** The failures in a session. */
 export interface SessionErrors {
   tool_error_count: number;
   api_error_count: number;
@@ -36,8 +36,8 @@ export async function readSessionErrors(
 }
 
 /**
- * Condition for a query of `sessions`: something failed in it. Each session is looked up, so that a page looks no further than it goes:
- * `OFFSET 0` keeps the planner from gathering all that failed in the workspace.
+ * Condition for a query of `sessions` with a failure. Each session is looked up, so that a page looks no further than
+ * it goes: `OFFSET 0` keeps the planner from gathering all that failed in the workspace.
  */
 export const hasErrors = (workspaceId: string): SQL => sql`(
   EXISTS (

@@ -42,7 +42,7 @@ interface Copy {
   /** Default 0. */
   webSearches?: number;
   serviceTier?: string;
-  /** Default: of progress lines only. */
+  /** Defaults to progress lines only. */
   isSubagent?: boolean;
 }
 
@@ -251,7 +251,7 @@ const first = (held: readonly Held[], toRank: (held: Held) => (number | string)[
 
 const areEqual = (values: readonly unknown[]): boolean => new Set(values).size <= 1;
 
-/** What copies disagree about, computed independently of the ledger. */
+/** The disagreements of copies, computed independently of the ledger. */
 function toDisagreement(copies: readonly Held[]) {
   const placeholders = copies.filter(({ isUnfinalised }) => isUnfinalised).map(({ tokensOut }) => tokensOut);
   const finals = copies.filter(({ isUnfinalised }) => !isUnfinalised).map(({ tokensOut }) => tokensOut);
@@ -588,7 +588,7 @@ it('neither reads nor changes another workspace with the same ids and keys', asy
   }
 });
 
-/** Like a grown transcript: its calls from number `from` on were open, and are written again. */
+/** Like a grown transcript. Its calls from number `from` on were open, and are written again. */
 async function writeCallsAgain({ id, sessionId }: MadeTranscript, toolCalls: ToolCall[], from: number): Promise<void> {
   await pool.withTransaction(async (transaction, client) => {
     await lockSession(transaction, TEST_WORKSPACE, sessionId);
@@ -638,12 +638,12 @@ it('counts a call once that is repeated in a later entry of its response', async
   expect(await readOwners()).toEqual([owner]);
 });
 
-// The last one, as it takes so long that PostgreSQL counts what it writes, and the others write more.
+// The last one, because it takes long enough that PostgreSQL counts what it writes, and the others write more.
 it('depends only on the transcripts present, whatever was written, replaced and deleted, by whom and in what order', async () => {
   const round = fc.record({
     /** Number of its writes in one transaction. */
     groupSize: fc.nat(4),
-    /** How many workers make totals meanwhile, and whether one does so afterwards. */
+    /** The number of workers that make totals at the same time, and a flag for one afterwards. */
     refreshes: fc.nat(2),
     isRefreshed: fc.boolean(),
     steps: fc.uniqueArray(stepArbitrary, { minLength: 1, maxLength: 4, selector: ({ session }) => session }),
@@ -681,7 +681,7 @@ it('depends only on the transcripts present, whatever was written, replaced and 
         await expectTotals(REPORTS[number % REPORTS.length] ?? REPORT);
         expect(await readActual()).toEqual(toExpected([...present.values()]));
         const checks = await pool.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
-        // These transcripts state no figures of their own.
+        // These transcripts state no figures.
         for (const check of checks.filter(({ table }) => table !== 'transcripts')) {
           expect(check).toMatchObject({ missing: 0, surplus: 0 });
         }

@@ -10,11 +10,11 @@ import { refreshSessions } from './refresh-sessions.ts';
 import { findTouchedRows, type TouchedRows } from './touched-rows.ts';
 
 /**
- * Makes everything derived from the transcripts of sessions agree with them: the usage ledger, even where it credits
+ * Makes everything derived from the transcripts of sessions agree with them. The usage ledger, even where it credits
  * other sessions, the sessions' rows and the roll-ups. It is the last step of every write or deletion of transcripts'
  * rows; the caller holds the sessions' locks.
  *
- * Locks are always taken in the same order: ledger rows by key, then session rows by id. Each statement sees what
+ * Locks are always taken in the same order, ledger rows by key, then session rows by id. Each statement sees what
  * earlier lock holders committed.
  */
 export async function settleSessions(transaction: Database, change: UsageChange): Promise<void> {

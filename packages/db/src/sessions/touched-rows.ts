@@ -9,28 +9,31 @@ import { BUCKET_START } from '../usage/rollup-definitions.ts';
 import { MAX_TOUCHED_BUCKETS } from './growth-collector.ts';
 
 /**
- * How many closed responses the parser recognises. In a transcript with more, one response may have several entries
- * with different times, and only all of them together show which one counts.
+ * The number of closed responses that the parser recognises. In a transcript with more, one response may have several
+ * entries with different times, and only all entries together show which one counts.
  */
 const MAX_SINGLE_ENTRIES = 200_000;
 
 /** Maximum number of files of touched calls; above this, all findings of the session are rebuilt. */
 const MAX_TOUCHED_FILES = 1000;
 
-/** How many calls the parser can tell from copies. In a transcript with more, one key may belong to two calls. */
+/**
+ * The number of calls that the parser can distinguish from copies. In a transcript with more, one key may belong to two
+ * calls.
+ */
 const MAX_SINGLE_CALLS = 50_000;
 
 /**
- * How many lines before the first touched call are searched for the end of a run. A longer run is rebuilt together with
- * everything before it.
+ * The number of lines before the first touched call that are searched for the end of a run. A longer run is rebuilt
+ * together with everything before it.
  */
 const MAX_LINES_BEFORE = 1000;
 
-/** What the growth of a session can have affected; everything else derived from its rows remains valid. */
+/** Everything that the growth of a session can have affected; everything else derived from its rows remains valid. */
 export interface TouchedRows {
   /** Starts of 15-minute buckets, milliseconds since 1970, for roll-ups. */
   buckets: number[];
-  /** Undefined: all. */
+  /** Undefined means all. */
   findings: TouchedFindings | undefined;
 }
 
@@ -77,7 +80,7 @@ function toTouchedFindings(rowSetId: string, found: FoundRows): TouchedFindings 
   return { rowSetId, firstResponseMs: found.first_response_ms, calls: calls || null };
 }
 
-/** One row of FoundRows. Rows are looked up one by one: few of a session's responses and calls are involved. */
+/** One row of FoundRows. Rows are looked up one by one, because few of a session's responses and calls are involved. */
 function selectTouchedRows(change: UsageChange, rowSetId: string, toolIdsOfTexts: readonly string[]): SQL {
   const workspace = opaqueWorkspaceId(change.workspaceId);
   const ofTexts = sql`

@@ -1,7 +1,9 @@
 import type { DatabasePool } from '../database/database.ts';
 import { OTHER_WORKSPACE, TEST_WORKSPACE } from './create-test-pool.ts';
 
-/** Columns that the copies share with the originals: ids, times, and flags that decide what is counted at all. */
+/**
+ * Columns that the copies share with the originals, which are ids, times, and flags that decide what is counted at all.
+ */
 const SHARED_COLUMNS =
   /(^|_)(id|key|number|sha256)$|^(agent|source|status|format|kind|tool_name|price_basis|is_subagent|is_own|is_shared|is_diverged)$/;
 
@@ -15,10 +17,10 @@ const TYPES_OF_VALUES: Readonly<Record<string, (column: string) => string>> = {
 };
 
 /**
- * Copies every row of the test workspace to the other one under the same ids, which two workspaces may share: ids of
- * sessions, messages and calls are the agent's, and people copy transcripts. Everything shown or counted is different
- * there, names sort first, and sessions without a parent become children of `rootSessionId`. So whatever a query
- * wrongly reads from the other workspace shows in its result. Call it again after more rows were written.
+ * Copies every row of the test workspace to the other one under the same ids, which two workspaces may share, because
+ * ids of sessions, messages and calls are the agent's, and people copy transcripts. Everything shown or counted is
+ * different there, names sort first, and sessions without a parent become children of `rootSessionId`. So whatever a
+ * query wrongly reads from the other workspace shows in its result. Call it again after more rows were written.
  */
 export async function copyToOtherTenant({ pool }: DatabasePool, rootSessionId: string): Promise<void> {
   const { rows: columns } = await pool.query<{ table_name: string; column_name: string; data_type: string }>(`
@@ -30,7 +32,7 @@ export async function copyToOtherTenant({ pool }: DatabasePool, rootSessionId: s
     const values = columnsOfTable.map(({ column_name: name, data_type: type }) => {
       if (name === 'workspace_id') return `'${OTHER_WORKSPACE}'`;
       if (name === 'parent_session_id') return `coalesce("${name}", nullif('${rootSessionId}', session_id))`;
-      // Between those of the original; the buckets of roll-ups stay the same.
+      // Between the times of the original; the buckets of roll-ups stay the same.
       if (name === 'timestamp') return `"${name}" + interval '1 minute'`;
       return SHARED_COLUMNS.test(name) ? `"${name}"` : (TYPES_OF_VALUES[type]?.(`"${name}"`) ?? `"${name}"`);
     });

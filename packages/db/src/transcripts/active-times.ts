@@ -3,7 +3,7 @@ import { type SQL, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../schema/messages.ts';
 
 /**
- * How long the sessions of the transcripts with the messages `m` were active: the sum of the gaps between a
+ * The active time of the sessions of the transcripts with the messages `m`, which is the sum of the gaps between a
  * transcript's messages, without long ones. Rows have row_set_id and active_ms; none for a transcript without messages.
  */
 export function selectActiveTimes(ofTranscripts: SQL): SQL {

@@ -7,7 +7,7 @@ import type { WrittenCheckpoint } from './transcript-writer.ts';
 
 export type CheckpointRow = typeof transcriptCheckpoints.$inferSelect;
 
-/** Where parsing of a row set can continue, with its decompressed state; undefined if it cannot. */
+/** The place where parsing of a row set can continue, with its decompressed state; undefined if it cannot. */
 export async function findCheckpoint(
   database: Database,
   { workspaceId, rowSetId }: RowSetKey,
@@ -29,7 +29,7 @@ function decompress(state: Uint8Array): Uint8Array | undefined {
   }
 }
 
-/** Replaces the row set's checkpoint, if it has one, by that of a parse of the first `byteOffset` bytes. */
+/** Replaces the row set's checkpoint, if it has one, by the checkpoint of a parse of the first `byteOffset` bytes. */
 export async function replaceCheckpoint(
   transaction: Database,
   { workspaceId, rowSetId }: RowSetKey,

@@ -36,7 +36,7 @@ async function insert(
   return inserted;
 }
 
-it('keeps one row for the same bytes, however many requests upload them at once', async () => {
+it('keeps one row for the same bytes, however many requests upload them concurrently', async () => {
   const results = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
       pool.withTransaction((transaction) => insert(transaction, toTranscript(`race-${index}`))),
@@ -62,7 +62,7 @@ it('keeps the same bytes of another session or workspace', async () => {
   }
 });
 
-it('inserts many at once, duplicates once, also while another transaction inserts them in another order', async () => {
+it('inserts many together, duplicates once, also while another transaction inserts them in another order', async () => {
   const contents = Array.from({ length: 20 }, (_, index) => `many-${index}`);
   const insertAll = (by: string, hashes: readonly string[]) =>
     pool.withTransaction((transaction) =>
@@ -100,7 +100,7 @@ it('changes from queued over processing to a final status, and no other way', as
   await insert(database, toTranscript('life', { session_id: 'life' }));
   const claim = () => claimTranscript(database, TEST_WORKSPACE, 'life');
   expect(await claim()).toMatchObject({ status: 'processing', attempt_count: 1 });
-  // A dead worker left it in this state: another one may take it.
+  // A dead worker left it in this state, so another one may take it.
   expect(await claim()).toMatchObject({ status: 'processing', attempt_count: 2 });
   await recordAttemptFailure(database, TEST_WORKSPACE, 'life', { reason: 'disk full', isCounted: true });
   expect(await claim()).toMatchObject({ failure_reason: 'disk full', attempt_count: 3 });

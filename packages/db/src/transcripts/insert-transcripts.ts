@@ -30,7 +30,7 @@ type OptionalColumn = 'uploader_key_id' | 'machine' | 'person' | 'grown_from' | 
 
 export type NewTranscript = Omit<Pick<TranscriptRow, (typeof COLUMNS)[number]>, OptionalColumn> &
   Partial<Pick<TranscriptRow, OptionalColumn>> & {
-    /** When it was received, ISO 8601. Default now. */
+    /** The time of receipt, ISO 8601. Default now. */
     created_at?: string | undefined;
   };
 
@@ -41,8 +41,8 @@ export interface InsertedTranscript {
 
 /**
  * Inserts a workspace's transcripts, except those whose session already has the same bytes; returns the rows that exist
- * now, in order. Safe against concurrent uploads: the unique constraint decides. Call it only once in a transaction, so
- * that concurrent inserts of the same transcripts wait in the same order.
+ * now, in order. Safe against concurrent uploads, because the unique constraint decides. Call it only once in a
+ * transaction, so that concurrent inserts of the same transcripts wait in the same order.
  */
 export async function insertTranscripts(
   transaction: Database,
@@ -66,7 +66,7 @@ export async function insertTranscripts(
   const rows = await listTranscriptsByContent(transaction, workspaceId, contents);
   return newTranscripts.map(({ id }, index) => {
     const row = rows[index];
-    // Deleted between the two statements: the caller's retry will insert it.
+    // Deleted between the two statements. The caller's retry will insert it.
     if (row === undefined) throw new Error('The transcript was deleted while it was uploaded again');
     return { row, isDuplicate: row.id !== id || !insertedIds.delete(id) };
   });

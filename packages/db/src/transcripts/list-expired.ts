@@ -10,7 +10,7 @@ export interface ExpiredTranscript {
 }
 
 /**
- * Last activity of the transcript `t`: never later than its upload, because other machines' clocks may be ahead. A
+ * Last activity of the transcript `t` is never later than its upload, because other machines' clocks may be ahead. A
  * session has its primary transcript's.
  */
 export const LAST_ACTIVITY = sql.raw('least(coalesce(t.last_timestamp, t.created_at), t.created_at)');
@@ -18,7 +18,7 @@ export const LAST_ACTIVITY = sql.raw('least(coalesce(t.last_timestamp, t.created
 /** Nothing is processing it. */
 export const IS_SETTLED = sql.raw(`t.status IN ('ingested', 'superseded', 'failed')`);
 
-/** Condition on a session `s`: its last activity is before that time (ISO 8601), and it still has messages. */
+/** Condition on a session `s` whose last activity is before that time (ISO 8601)and that still has messages. */
 export function isExpiredSession(before: string): SQL {
   return sql`
     EXISTS (

@@ -5,7 +5,7 @@ import { ingestIssues } from '../schema/messages.ts';
 export type IssueRow = typeof ingestIssues.$inferSelect;
 
 /**
- * Issues of a transcript, by its `row_set_id`, in the order of its lines: at most `limit`, after number `afterNumber`.
+ * Issues of a transcript, by its `row_set_id`, in the order of its lines, at most `limit`, after number `afterNumber`.
  */
 export async function listIssues(
   database: Database,

@@ -12,7 +12,7 @@ export interface Notice {
   /** For people; names the type. */
   message: string;
   transcriptCount: number;
-  /** In all of these transcripts. */
+  /** In all the transcripts. */
   occurrenceCount: number;
 }
 

@@ -4,13 +4,13 @@ import { and, eq, type SQL, sql } from '../drizzle.cjs';
 import { type TranscriptRow, transcripts } from '../schema/transcripts.ts';
 import type { TranscriptState } from './read-transcripts.ts';
 
-/** Bytes as a session's transcript: a session has the same bytes only once. */
+/** Bytes as a session's transcript, because a session has the same bytes only once. */
 export interface TranscriptContent {
   sessionId: string;
   sha256: string;
 }
 
-/** For each of the contents, in order: the workspace's transcript with it. */
+/** For each of the contents, in order, the workspace's transcript with it. */
 export async function listTranscriptsByContent(
   database: Database,
   workspaceId: string,

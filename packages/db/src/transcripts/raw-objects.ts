@@ -5,8 +5,8 @@ import { rawObjectDeletions, type TranscriptRow, transcripts } from '../schema/t
 import { IS_SETTLED, LAST_ACTIVITY } from './list-expired.ts';
 
 /**
- * Records that a transcript's raw object is lost or damaged, or intact again. Does nothing if the transcript names
- * another object by now.
+ * Records that a transcript's raw object is lost or damaged, or intact again. Does nothing if the transcript now names
+ * another object.
  */
 export async function markRawDamaged(
   database: Database,
@@ -60,8 +60,8 @@ export async function nameRedactedObject(
 }
 
 /**
- * Makes a transcript name another object with the uploaded bytes. Returns false if it names another one by now, or if
- * retention has deleted its object and no rows are to be made from it.
+ * Makes a transcript name another object with the uploaded bytes. Returns false if it now names another one, or if
+ * retention has deleted its object and no rows must be made from it.
  */
 export async function replaceRawObject(
   database: Database,
@@ -123,7 +123,7 @@ export async function* listRawObjectDeletions(
   }
 }
 
-/** Whether any of these, each a key or the beginning of one, is recorded for deletion. */
+/** True if any of these, each a key or the beginning of one, is recorded for deletion. */
 export async function isRawObjectDeletionRecorded(
   database: Database,
   workspaceId: string,

@@ -15,7 +15,7 @@ export async function findTranscript(
   return row;
 }
 
-/** The transcript whose raw object has that key. Not indexed: for maintenance. */
+/** The transcript whose raw object has that key. Not indexed, because it is for maintenance. */
 export async function findTranscriptByObject(
   database: Database,
   workspaceId: string,
@@ -36,7 +36,7 @@ export interface TranscriptFilter {
   statuses?: readonly TranscriptStatus[] | undefined;
   /** Only transcripts that have rows; rows remain while a transcript waits to be ingested again. */
   hasRows?: true | undefined;
-  /** Whether issues lost part of a line. */
+  /** True if issues lost part of a line. */
   hasErrors?: boolean | undefined;
   /** Only transcripts with rows of a parser older than this version, whose raw object is still there. */
   parsedBefore?: number | undefined;
@@ -78,7 +78,7 @@ export async function listTranscripts(
 const isParsedBefore = (version: number): SQL | undefined =>
   and(isNull(transcripts.raw_deleted_at), lt(sql`split_part(${transcripts.parser_version}, '+', 1)::integer`, version));
 
-/** Number of transcripts by status; in all workspaces if none is given. */
+/** Number of transcripts by status; in all workspaces by default. */
 export async function countTranscriptsByStatus(
   database: Database,
   filter: { workspaceId?: string; ids?: readonly string[] } = {},
@@ -135,7 +135,7 @@ export type TranscriptReference = Pick<
 
 const PAGE_ROWS = 1000;
 
-/** Every transcript of a workspace, or of all, page by page: for maintenance only. */
+/** Every transcript of a workspace, or of all, page by page, for maintenance only. */
 export async function* listAllTranscripts(
   database: Database,
   filter: { workspaceId?: string | undefined; statuses?: readonly TranscriptStatus[] } = {},
@@ -198,7 +198,7 @@ export type GroupableTranscript = Pick<
 
 /**
  * Those of the transcripts that wait for their first ingestion, have at most `maxBytes`, and are alone in their
- * session: nothing of it is ingested, and no other of `ids` belongs to it. In the order of their upload.
+ * session. No part of it is ingested, and no other of `ids` belongs to it. In the order of their upload.
  */
 export async function listGroupableTranscripts(
   database: Database,

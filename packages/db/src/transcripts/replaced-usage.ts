@@ -12,13 +12,13 @@ export interface UsageChange {
   written: readonly RowSet[];
   /** Row sets that lose all their entries and calls. */
   removedRowSetIds: readonly string[];
-  /** Removed row sets with which a written transcript begins, row by row. Default: none. */
+  /** Removed row sets that a written transcript begins with, row by row. Defaults to none. */
   prefixRowSetIds?: readonly string[];
 }
 
 /**
- * Numbers from which a row set's new entries and calls count. The old ones remain until the ledger has been settled,
- * which must know their responses, and they may be locked by others until then.
+ * The first numbers of a row set's new entries and calls. The old ones remain until the ledger has been settled, which
+ * must know their responses, and they may be locked by others until then.
  */
 export async function findNextUsageNumbers(
   transaction: Database,
@@ -33,7 +33,7 @@ export async function findNextUsageNumbers(
   return rows[0] ?? { entry: 0, call: 0 };
 }
 
-/** Condition on a row (`alias` of usage_entries or tool_calls): the change concerns it. */
+/** Condition on a row (`alias` of usage_entries or tool_calls) that the change concerns. */
 export function isInvolved(change: UsageChange, alias: string, kind: keyof UsageNumbers): SQL {
   const { workspaceId, written, removedRowSetIds } = change;
   const whole = written.filter(({ prefix }) => prefix === undefined);
@@ -74,7 +74,7 @@ function isNumbered(alias: string, kind: keyof UsageNumbers, rowSetId: string, f
   return sql`(${sql.raw(alias)}.row_set_id = ${rowSetId} AND ${number} >= ${from}::int AND ${number} < ${to}::int)`;
 }
 
-/** Deletes what the change replaces: nothing for most transcripts, which are ingested once. */
+/** Deletes the rows that the change replaces, which is nothing for most transcripts, which are ingested once. */
 export async function deleteReplacedUsage(transaction: Database, change: UsageChange): Promise<void> {
   const isFirst = change.written.every(
     ({ firstNewNumbers }) => firstNewNumbers.entry === 0 && firstNewNumbers.call === 0,

@@ -18,7 +18,7 @@ export interface IngestCounts {
   warnings: number;
   /** Occurrences by issue code. */
   issuesByCode: Record<string, number>;
-  /** Secrets removed, by rule. Default: none. */
+  /** Secrets removed, by rule. Defaults to none. */
   secretsByRule?: Record<string, number>;
 }
 
@@ -27,7 +27,7 @@ export interface RowSetKey {
   rowSetId: string;
 }
 
-/** The transcript of usage entries, and the rates at which they were priced. */
+/** The transcript of usage entries, and the rates of their prices. */
 export interface EntryOrigin {
   agent: string;
   priceVersion: string;
@@ -127,18 +127,18 @@ export interface PrefixRows {
   /** Rows with smaller numbers remain unchanged; the others are replaced. */
   numbers: RowNumbers;
   counts: IngestCounts;
-  /** Whether issues about the whole transcript are among those that are replaced. Default false. */
+  /** True if issues about the whole transcript are among those that are replaced. Default false. */
   hasTranscriptIssues?: boolean;
 }
 
-/** What later lines have added to kept rows, as far as their derived rows depend on it. */
+/** Additions of later lines to kept rows that their derived rows depend on. */
 interface Growth {
   /**
-   * Starts of the 15-minute buckets in which messages were added or changed, milliseconds since 1970. Undefined:
-   * unknown, and all sums of the session's rows are computed again.
+   * Starts of the 15-minute buckets with added or changed messages, milliseconds since 1970. Undefined means unknown,
+   * and all sums of the session's rows are computed again.
    */
   messageBuckets?: readonly number[] | undefined;
-  /** Ids of tool calls that are unchanged, but may have new texts. Undefined: any call may. */
+  /** Ids of tool calls that are unchanged, but may have new texts. Undefined means that any call may. */
   toolIdsOfTexts?: readonly string[] | undefined;
 }
 
@@ -154,9 +154,9 @@ export interface GrowthCollector {
 export interface RowSet extends RowSetKey, Growth {
   /** Entries and calls from these numbers on are new. */
   firstNewNumbers: UsageNumbers;
-  /** Undefined: all old rows are replaced. */
+  /** Undefined means that all old rows are replaced. */
   prefix?: PrefixRows | undefined;
-  /** If a shorter version's rows are kept: the first message that was written again, because later lines may change it. */
+  /** If a shorter version's rows stay, the first message that was written again, because later lines may change it. */
   firstRewrittenMessageId?: string | undefined;
 }
 

@@ -66,7 +66,9 @@ export async function completeTranscripts(
 const OTHER_COLUMNS = ['id', 'row_set_id', 'status', 'attempt_count', 'active_ms', 'parser_version', 'price_version'];
 const COST_FIGURES = ['cost_estimate_usd', 'unpriced_count'];
 
-/** Whether a transcript's row has what a parse of its bytes has just given. `areCostsCompared`: at the same rates. */
+/**
+ * True if a transcript's row equals the result of a new parse of its bytes. `areCostsCompared` means at the same rates.
+ */
 export async function hasEqualFigures(
   transaction: Database,
   workspaceId: string,
@@ -109,7 +111,7 @@ function toCompletedRow(
 }
 
 /**
- * Stores the reason of a failed attempt, so that the dead letter can report it; one that does not count is taken back.
+ * Stores the reason of a failed attempt, so that the dead letter can report it; one that does not count is withdrawn.
  */
 export async function recordAttemptFailure(
   database: Database,

@@ -10,14 +10,14 @@ import { deleteTranscriptRows } from './delete-rows.ts';
 import { isReplaced } from './replaced-usage.ts';
 import type { RowSet } from './transcript-rows.ts';
 
-/** What a longer transcript of the session is compared with. */
+/** Versions that a longer transcript of the session is compared with. */
 export interface StoredVersion {
   id: string;
   sizeBytes: number;
   sha256: string;
 }
 
-/** Number of versions considered: if a session is uploaded repeatedly, all but the latest are superseded. */
+/** Number of versions considered. If a session is uploaded repeatedly, all but the latest are superseded. */
 const MAX_VERSIONS = 20;
 
 /** The largest transcripts of a session that have rows or will have some, with at least `minBytes`. */
@@ -42,7 +42,7 @@ export async function listSessionVersions(
     .limit(MAX_VERSIONS);
 }
 
-/** Whether a session has transcripts shorter than this one that are not, or not yet, superseded. */
+/** True if a session has transcripts shorter than this one that are not, or not yet, superseded. */
 export async function hasShorterVersions(
   database: Database,
   { workspace_id, session_id, size_bytes }: Pick<TranscriptRow, 'workspace_id' | 'session_id' | 'size_bytes'>,
@@ -69,9 +69,9 @@ interface Replacement {
 }
 
 /**
- * The versions of a session that are replaced by others which do not begin with their bytes: see `isRewritten` and
+ * The versions of a session that are replaced by others which do not begin with their bytes, see `isRewritten` and
  * `outranks` of packages/core's `Format`. An uploader's versions can be replaced only by that uploader, by another key
- * of the same person, or by the operator: otherwise anybody could remove figures. Which version replaces which depends
+ * of the same person, or by the operator. Otherwise anyone could remove figures. Which version replaces which depends
  * only on the versions and their keys, not on the order of arrival. `written` are the row sets that the transaction has
  * written, whose old entries still exist.
  */
@@ -93,7 +93,7 @@ export async function listReplacements(
       ),
     );
   if (versions.length < 2) return [];
-  // Latest first: each is replaced by the first that can.
+  // Latest first. Each is replaced by the first that can.
   const inOrder = versions.toSorted(compareVersions);
   const personOf = await readKeyPersons(transaction, workspaceId, versions);
   const replacements: Replacement[] = [];
@@ -159,8 +159,8 @@ async function replaces(
 }
 
 /**
- * Whether no figure is lost with the rows of `other`: the version has each of its responses, with at least as many
- * tokens.
+ * True if no figure is lost with the rows of `other`, because the version has each of its responses, with at least as
+ * many tokens.
  */
 async function holdsAll(
   transaction: Database,

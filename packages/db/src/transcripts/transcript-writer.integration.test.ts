@@ -24,7 +24,7 @@ async function readRows(transcriptId: string, limit: number) {
   }
 }
 
-/** What the database should hold after a parse. */
+/** The expected content of the database after a parse. */
 function toExpectedRows({ messages, contentBlocks }: ParseResult, transcriptId: string) {
   const key = { workspace_id: TEST_WORKSPACE, row_set_id: transcriptId };
   const blocksByMessage = Map.groupBy(contentBlocks, ({ message_id }) => message_id);

@@ -55,7 +55,7 @@ export interface WrittenTranscript {
   /** With its growth, if a collector was passed. */
   rowSet: RowSet;
   summary: TranscriptSummary;
-  /** Counts of all rows, including those that were kept. */
+  /** Counts of all rows, including those that stayed. */
   counts: IngestCounts;
   checkpoint: WrittenCheckpoint | undefined;
 }
@@ -66,13 +66,13 @@ interface TranscriptWriter {
    * everything.
    */
   write(batch: TranscriptBatch): Promise<void>;
-  /** To be called after the last batch. */
+  /** Call it after the last batch. */
   finish(): WrittenTranscript;
 }
 
 /**
- * Passes the rows of a transcript to its transaction's copier. If rows of a shorter version are kept, its last messages
- * are replaced, because later lines may have changed them, and `growth` collects what is added to them.
+ * Passes the rows of a transcript to its transaction's copier. If rows of a shorter version stay, its last messages are
+ * replaced, because later lines may have changed them, and `growth` collects the additions to them.
  */
 export function createTranscriptWriter(
   transaction: Database,

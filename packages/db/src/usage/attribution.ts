@@ -5,10 +5,10 @@ import { ATTRIBUTION, messageDayRollup, staleDays, usageDayRollup } from '../sch
 import { sessions } from '../schema/transcripts.ts';
 import { toDay } from './stale-days.ts';
 
-/** What a session's usage is attributed to. */
+/** The attribution of a session's usage. */
 type Attribution = Record<(typeof ATTRIBUTION)[number], string | null>;
 
-/** What sessions are attributed to, by their ids. */
+/** The attribution of sessions, by their ids. */
 export type Attributions = ReadonlyMap<string, Attribution>;
 
 /** The columns of `toAttributions`, for a SELECT or RETURNING. */

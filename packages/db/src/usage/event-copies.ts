@@ -4,7 +4,7 @@ import { transcripts } from '../schema/transcripts.ts';
 
 /**
  * The earliest of each event's copies, as in the view `analytics.session_events`, from a query of all copies of some
- * events. Looks their transcripts up one by one; the view joins all of them.
+ * events. Looks their transcripts up one by one; the view joins all transcripts.
  */
 export const selectFirstCopies = (copies: SQL, workspaceId: string): SQL => sql`
   SELECT DISTINCT ON (e.event_key) e.* FROM (${copies}) AS e CROSS JOIN LATERAL (

@@ -22,7 +22,7 @@ const DISAGREEMENT_COLUMNS = ['disagreements', 'lowest_cost_usd', 'highest_cost_
 const MAX_TIME_APART = sql.raw(`interval '${MAX_COPY_TIME_APART_MS} milliseconds'`);
 
 /**
- * Whether a more complete copy overrides this copy's output count. Streams keep placeholders that are too small to be
+ * True if a more complete copy overrides this copy's output count. Streams keep placeholders that are too small to be
  * told from short answers on their own.
  */
 const IS_PLACEHOLDER = sql.raw(`(e.is_unfinalised OR (t.is_stream AND e.tokens_out <= ${MAX_PLACEHOLDER_TOKENS_OUT}))`);
@@ -41,7 +41,7 @@ const over = (aggregate: 'min' | 'max', value: SQL, filter: SQL = sql``): SQL =>
 
 const FILTERS = { all: sql``, placeholders: ofPlaceholders, finals: ofFinals };
 
-/** Whether the copies of a response break one of the rules. */
+/** True if the copies of a response break one of the rules. */
 function breaks({ copies, fields, maxSpread }: DisagreementRule): SQL {
   const columns = sql.raw(fields.map((field) => `e.${field}`).join(', '));
   if (maxSpread === undefined) return differs(sql`ARRAY[${columns}]`, FILTERS[copies]);
@@ -60,8 +60,8 @@ const DO_TIMES_DIFFER = sql`
   - ${over('min', sql.raw('e."timestamp"'), sql.raw(`FILTER (WHERE NOT t.is_stream)`))} > ${MAX_TIME_APART}`;
 
 /**
- * How the copies of a response compare, computed over a window `response` of its entries `e` and their transcripts `t`;
- * depends only on these. The lowest cost is that of a final copy if there is one.
+ * The comparison of a response's copies, computed over a window `response` of its entries `e` and their transcripts
+ * `t`; depends only on these. The lowest cost comes from a final copy if there is one.
  */
 const COPY_COMPARISON = sql`
   coalesce(${differs(sql.raw('ARRAY[e.model]'), ofNamedModels)}, false) AS is_model_disputed,
@@ -92,7 +92,7 @@ export const ORIGIN_COLUMNS = [
   'agent_version',
 ] as const satisfies readonly (keyof typeof usageLedger.$inferSelect)[];
 export const KEY_COLUMNS = ['workspace_id', 'agent', 'response_key'];
-/** What the ledger says about all copies of a response. */
+/** The ledger's facts about all copies of a response. */
 export const COPY_COLUMNS = ['copy_count', ...DISAGREEMENT_COLUMNS];
 const OTHER_COLUMNS: readonly string[] = [...KEY_COLUMNS, ...ORIGIN_COLUMNS, ...COPY_COLUMNS];
 export const FIGURE_COLUMNS = Object.keys(getTableColumns(usageLedger)).filter((name) => !OTHER_COLUMNS.includes(name));
@@ -123,22 +123,19 @@ const FIGURE_FACTS: Readonly<Record<FigureFact, string>> = {
 const toOrder = <Fact extends string>(order: readonly OrderKey<Fact>[], facts: Readonly<Record<Fact, string>>): SQL =>
   sql.raw(order.map(({ fact, isDescending }) => `${facts[fact]}${isDescending ? ' DESC' : ''} NULLS LAST`).join(', '));
 
-/** Order in which copies of a response are credited, over entries `e` and their transcripts `t`. */
+/** Order of credit for the copies of a response, over entries `e` and their transcripts `t`. */
 export const CREDIT_ORDER = toOrder(CREDIT_RULES, CREDIT_FACTS);
 
-/**
- * Whether this copy of a tool call is the one that counts: `c` is the call, `e` the entry of its response in its
- * transcript `t`.
- */
+/** True if this copy of a tool call counts. `c` is the call, `e` the entry of its response in its transcript `t`. */
 export const IS_CREDITED_CALL = sql`row_number() OVER (
   PARTITION BY e.agent, e.response_key, c.call_key ORDER BY ${CREDIT_ORDER}, c.call_number) = 1`;
 
-/** Order in which copies of a response give its figures, over entries `e`. `CREDIT_ORDER` breaks ties. */
+/** Order of the copies that give a response its figures, over entries `e`. `CREDIT_ORDER` breaks ties. */
 export const FIGURE_ORDER = toOrder(FIGURE_RULES, FIGURE_FACTS);
 
 /**
- * The ledger by its definition: one row, with all of the ledger's columns, for each response of the entries `e` and
- * their transcripts `t` that `from` provides and `where` admits.
+ * The ledger by its definition, with one row, with all of the ledger's columns, for each response of the entries `e`
+ * and their transcripts `t` that `from` provides and `where` admits.
  */
 export function selectLedgerRows(from: SQL, where: SQL): SQL {
   return sql`
@@ -156,7 +153,7 @@ export function selectLedgerRows(from: SQL, where: SQL): SQL {
     ) AS response`;
 }
 
-/** Usage entries for `selectLedgerRows`: their columns, and as `whole` all of them in one value. */
+/** Usage entries for `selectLedgerRows`, with their columns, and as `whole` all columns in one value. */
 export const selectEntries = (where: SQL): SQL =>
   sql`SELECT entry.*, entry AS whole FROM ${usageEntries} AS entry WHERE ${where}`;
 

@@ -18,7 +18,7 @@ export const listTotals = (kind: TotalsKind): { name: RollupName; table: PgTable
     return totals === undefined ? [] : [{ name, table: totals.table }];
   });
 
-/** A query of the rows that totals should have: on some UTC days, or all of the workspace's. */
+/** A query of the rows that totals should have, on some UTC days, or all of the workspace's. */
 export function selectTotals(name: RollupName, kind: TotalsKind, workspaceId: string, days?: readonly string[]): SQL {
   const { buckets, days: dayTable, sums, lists } = ROLLUPS[name];
   const totals = ROLLUPS[name].totals?.[kind];
@@ -66,7 +66,7 @@ export async function refreshTotals(
 }
 
 /**
- * Removes the marks before it reads the roll-ups: a change that is committed in between leaves a mark of its own, which
+ * Removes the marks before it reads the roll-ups. A change that is committed in between leaves a separate mark, which
  * stays, whether these sums include the change or not.
  */
 async function refreshDays(transaction: Database, workspaceId: string): Promise<number> {
@@ -74,7 +74,7 @@ async function refreshDays(transaction: Database, workspaceId: string): Promise<
   await transaction.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`totals/${workspaceId}`}, 0))`);
   const days = await listStaleDays(transaction, workspaceId, DAYS_PER_STEP);
   if (days.length === 0) return 0;
-  // A migration that adds to the totals marks days: whoever sees these marks sees that it lacks what was added.
+  // A migration that adds to the totals marks days. A reader of these marks sees that it lacks what was added.
   await checkSchemaVersion(transaction);
   await transaction.execute(sql`
     DELETE FROM ${staleDays} WHERE workspace_id = ${workspaceId} AND day = ANY(${toDays(days)})`);

@@ -15,7 +15,7 @@ export const DAY_MS = 24 * 60 * 60_000;
 
 const COST_UNITS_PER_USD = '1e10';
 
-/** In place of 15-minute buckets for tools and files: one row for each call. */
+/** In place of 15-minute buckets for tools and files, one row for each call. */
 export const CALLS: Readonly<Partial<Record<RollupName, SQL>>> = {
   tool: sql`(
     SELECT
@@ -34,11 +34,12 @@ export const CALLS: Readonly<Partial<Record<RollupName, SQL>>> = {
 };
 
 /**
- * The source rows of roll-ups: those of some sessions, or of these only in some 15-minute buckets and without a time.
+ * The source rows of roll-ups, which are the rows of some sessions, or of these only in some 15-minute buckets and
+ * without a time.
  */
 export interface RollupScope {
   sessionIds: readonly string[];
-  /** Starts of 15-minute buckets, milliseconds since 1970. Undefined: all. */
+  /** Starts of 15-minute buckets, milliseconds since 1970. Undefined means all. */
   buckets?: readonly number[] | undefined;
 }
 
@@ -60,21 +61,21 @@ export function selectDayRollup(name: RollupName, buckets: SQL): SQL {
 }
 
 /**
- * Sorts each group's lists on their own: an ordered aggregate would have all rows sorted by every key, and most rows of
+ * Sorts each group's lists on their own. An ordered aggregate would have all rows sorted by every key, and most rows of
  * a long session have equal keys.
  */
 const concatenateInOrder = (list: string): string => `(
   SELECT string_agg(list, ''::bytea ORDER BY bucket, list)
   FROM unnest(array_agg(bucketed.bucket_start), array_agg(bucketed.${list})) AS each (bucket, list)) AS ${list}`;
 
-/** Condition on the rows of a table: they belong to some sessions, or to any. */
+/** Condition on the rows of a table that belong to some sessions, or to any. */
 export const ofSessions = (alias: string, workspaceId: string, scope: RollupScope | undefined): SQL =>
   scope === undefined
     ? sql`${sql.raw(alias)}.workspace_id = ${workspaceId}`
     : sql`${sql.raw(alias)}.workspace_id = ${opaqueWorkspaceId(workspaceId)}
         AND ${sql.raw(alias)}.session_id = ANY(${sql.param([...scope.sessionIds])}::text[])`;
 
-/** Condition on the start of a 15-minute bucket: it is in the scope, or unknown. */
+/** Condition on the start of a 15-minute bucket that is in the scope, or unknown. */
 const isInBuckets = (bucketStart: SQL, scope: RollupScope | undefined): SQL =>
   scope?.buckets === undefined
     ? sql`true`
@@ -83,7 +84,7 @@ const isInBuckets = (bucketStart: SQL, scope: RollupScope | undefined): SQL =>
 export const ofBuckets = (alias: string, bucketStart: SQL, workspaceId: string, scope: RollupScope | undefined): SQL =>
   sql`${ofSessions(alias, workspaceId, scope)} AND ${isInBuckets(bucketStart, scope)}`;
 
-/** Condition on the rows of a table: they are in a UTC day of the scope's 15-minute buckets, or have no time. */
+/** Condition on the rows of a table that are in a UTC day of the scope's 15-minute buckets, or have no time. */
 export const ofDays = (alias: string, column: string, workspaceId: string, scope: RollupScope | undefined): SQL => {
   const isOfSessions = ofSessions(alias, workspaceId, scope);
   if (scope?.buckets === undefined) return isOfSessions;
@@ -99,7 +100,7 @@ export const toDayStart = (timeMs: number): string => new Date(Math.floor(timeMs
 const toTimes = (timesMs: Iterable<number>): SQL =>
   sql`${sql.param(Array.from(timesMs, (timeMs) => new Date(timeMs).toISOString()))}::timestamptz[]`;
 
-/** Rows of usage_rollup by their definition: for a scope, or all of a workspace. */
+/** Rows of usage_rollup by their definition, for a scope, or all of a workspace. */
 export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL {
   const workspace = opaqueWorkspaceId(workspaceId);
   return sql`
@@ -145,7 +146,7 @@ export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL
 }
 
 /**
- * The source rows of daily sums of tools or files: one row for each call, in the days of a scope, or all of a
+ * The source rows of daily sums of tools or files, which is one row for each call, in the days of a scope, or all of a
  * workspace.
  */
 export function selectCalls(name: 'tool' | 'file', workspaceId: string, scope?: RollupScope): SQL {
@@ -177,14 +178,14 @@ const rolledUpColumns = (alias: string) =>
       .join(', '),
   );
 
-/** For a row `r` of message_rollup: its session's messages are gone, and it is their only record. */
+/** For a row `r` of message_rollup where its session's messages are gone, and it is their only record. */
 export const hasDeletedMessages = (workspaceId: string): SQL => sql`EXISTS (
   SELECT FROM ${sessions} AS s
   JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
   WHERE s.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND s.session_id = r.session_id
     AND t.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND t.rows_deleted_at IS NOT NULL)`;
 
-/** Messages to count: for a scope, or all of a workspace. */
+/** Messages to count, for a scope, or all of a workspace. */
 export function selectMessageCounts(workspaceId: string, scope?: RollupScope): SQL {
   return sql`
     SELECT s.workspace_id, s.session_id, ${BUCKET_START} AS bucket_start, m.model,
@@ -199,7 +200,7 @@ export function selectMessageCounts(workspaceId: string, scope?: RollupScope): S
 
 /**
  * Rows of a workspace's message_rollup by their definition. If retention has deleted the messages, the stored counts
- * are kept.
+ * stay.
  */
 export function selectMessageRollup(workspaceId: string): SQL {
   return sql`

@@ -8,11 +8,14 @@ type CountedRollup = (typeof SESSION_TOTALS)[SessionTotalName]['rollup'];
 /** The roll-ups whose sessions are counted. */
 export const COUNTED_ROLLUPS: readonly CountedRollup[] = ['usage', 'tool', 'file'];
 
-/** The name of a count in `session_total`: of all sessions that have such rows, or of those of each value of the key. */
+/**
+ * The name of a count in `session_total`, of all sessions that have such rows, or of the sessions of each value of the
+ * key.
+ */
 export const toCounted = (name: SessionTotalName, isByKey: boolean): string =>
   isByKey ? `${name}/${SESSION_TOTALS[name].key}` : name;
 
-/** A query of the rows that session_total should have from a roll-up: on some UTC days, or all of the workspace's. */
+/** A query of the rows that session_total should have from a roll-up, on some UTC days, or all of the workspace's. */
 export function selectSessionTotals(rollup: CountedRollup, workspaceId: string, days?: readonly string[]): SQL {
   const { buckets, days: dayTable } = ROLLUPS[rollup];
   const [table, first, last] =
@@ -20,7 +23,7 @@ export function selectSessionTotals(rollup: CountedRollup, workspaceId: string, 
       ? [dayTable, 'first_bucket_start', 'last_bucket_start']
       : [buckets, 'bucket_start', 'bucket_start'];
   const timed = sql`${sql.raw(`r.${first}`)} IS NOT NULL`;
-  // All rows of the sessions that are active on the days, because earlier rows tell when they were active before.
+  // All rows of the sessions that are active on the days, because earlier rows show their earlier activity.
   const rows =
     days === undefined
       ? sql`${table} AS r`
@@ -40,7 +43,10 @@ export function selectSessionTotals(rollup: CountedRollup, workspaceId: string, 
     GROUP BY workspace_id, counted, key, period_start, previous_bucket_start`;
 }
 
-/** VALUES of what a roll-up's row `r` counts its session for: the name of the count, the key's value, and whether it counts. */
+/**
+ * VALUES of the names that a roll-up's row `r` counts its session for, which is the name of the count, the key's value,
+ * and a flag if it counts.
+ */
 function listCounted(rollup: CountedRollup): string {
   const names = (Object.keys(SESSION_TOTALS) as SessionTotalName[]).filter(
     (name) => SESSION_TOTALS[name].rollup === rollup,

@@ -58,7 +58,7 @@ export async function settleUsageLedger(transaction: Database, change: UsageChan
 }
 
 /**
- * A tool call that was open when its transcript was written, and whose response is unchanged, is written again: it
+ * A tool call that was open when its transcript was written, and whose response is unchanged, is written again. It
  * counts if the call that it replaces did.
  */
 async function inheritOwnership(
@@ -102,7 +102,7 @@ const keysTable = ({ agents, responseKeys }: ResponseKeys) => sql`
   unnest(${sql.param(agents)}::text[], ${sql.param(responseKeys)}::text[]) AS k(agent, response_key)`;
 
 /**
- * Locks the ledger rows of the responses, and inserts missing ones: nobody else holds those responses, so these rows
+ * Locks the ledger rows of the responses, and inserts missing ones. No one else holds those responses, so these rows
  * are already right. Returns the keys whose rows must be computed from all copies.
  */
 async function lockOrInsert(
@@ -148,8 +148,8 @@ async function recompute(
     -- Made once: while the ledger is thought to be empty, it would be made again for each row of the workspace.
     WITH response AS MATERIALIZED (
       ${selectLedgerRows(
-        // By the response alone, which few entries are of: planners that expect few rows would pair all keys with all
-        // entries of the workspace.
+        // By the response alone, because few entries belong to one. Planners that expect few rows would pair all keys
+        // with all entries of the workspace.
         sql`${keysTable(keys)}
           JOIN LATERAL (
             ${selectEntries(sql`workspace_id = ${workspace} AND agent = k.agent AND response_key = k.response_key`)}

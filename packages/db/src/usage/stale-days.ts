@@ -7,7 +7,10 @@ export const toDay = (column: string): SQL => sql.raw(`date_bin('1 day', ${colum
 
 export const toDays = (days: readonly string[]): SQL => sql`${sql.param([...days])}::timestamptz[]`;
 
-/** For a FROM clause, as `d`: a table's rows on some UTC days, found by an index on the workspace and the time column. */
+/**
+ * For a FROM clause, as `d`, with a table's rows on some UTC days, found by an index on the workspace and the time
+ * column.
+ */
 export const fromDays = (table: PgTable, column: string, workspaceId: string, days: readonly string[]): SQL => {
   const time = sql.raw(`t.${column}`);
   return sql`(SELECT DISTINCT start FROM unnest(${toDays(days)}) AS start) AS day CROSS JOIN LATERAL (
@@ -30,7 +33,7 @@ export async function markStaleDays(
     SELECT ${workspaceId}, day FROM (SELECT unnest(${toDays(days)}) AS day ${others}) AS each`);
 }
 
-/** The UTC days on which the workspace's totals are stale, each once, at most `limit` of them. */
+/** The UTC days where the workspace's totals are stale, each once, at most `limit` of them. */
 export async function listStaleDays(database: Database, workspaceId: string, limit: number): Promise<string[]> {
   const { rows } = await database.execute<{ day: string }>(sql`
     SELECT DISTINCT day::text AS day FROM ${staleDays} WHERE workspace_id = ${workspaceId} LIMIT ${limit}`);

@@ -18,10 +18,10 @@ import { markStaleDays, toDay } from './stale-days.ts';
 
 /**
  * Recomputes the sums of the affected sessions from the ledger and the tool calls, and the counts of messages of those
- * whose transcripts changed: all of them, or those of some 15-minute buckets and the days of these. Uses one
- * statement for deletions and one for each table that gets rows: if a server distributes its tables over nodes,
- * data-changing parts of one statement may see each other's changes. The caller holds the sessions' rows. `storedIds`:
- * the sessions that may have roll-ups; default all.
+ * whose transcripts changed. This covers everything, or some 15-minute buckets and the days of these. Uses one
+ * statement for deletions and one for each table that gets rows. If a server distributes its tables over nodes,
+ * data-changing parts of one statement may see each other's changes. The caller holds the sessions' rows. `storedIds`
+ * names the sessions that may have roll-ups; default all.
  */
 export async function writeRollups(
   transaction: Database,
@@ -41,7 +41,7 @@ export async function writeRollups(
     const storedOfScope = scopes[name].sessionIds.filter((id) => storedIds?.has(id) ?? true);
     return storedOfScope.length === 0 ? [] : deleteRollup(name, workspaceId, { sessionIds: storedOfScope, buckets });
   });
-  // The days of given buckets are known. Otherwise they are read before rows are deleted, and insertions return theirs.
+  // The days of given buckets are given. Otherwise they are read before rows are deleted, and insertions return theirs.
   const days = new Set(buckets?.map(toDayStart));
   if (deletions.length > 0) {
     if (buckets === undefined) {
@@ -60,8 +60,8 @@ export async function writeRollups(
 }
 
 /**
- * A query of the UTC days on which the scopes' sessions have rows that count in totals. If the scopes are limited to some
- * 15-minute buckets, only days after the first of these: their counts depend on when the session was active before.
+ * A query of the UTC days where the scopes' sessions have rows that count in totals. If the scopes are limited to some
+ * 15-minute buckets, only days after the first of these. Their counts depend on when the session was active before.
  */
 function selectDays(
   names: readonly RollupName[],
@@ -80,8 +80,8 @@ function selectDays(
 const hasTotals = (name: RollupName): boolean => ROLLUPS[name].totals !== undefined;
 
 /**
- * Deletes the rows that `insertRollup` writes, each query from one table; keeps counts of which the roll-up is the only
- * record.
+ * Deletes the rows that `insertRollup` writes, each query from one table; keeps counts that have the roll-up as their
+ * only record.
  */
 function deleteRollup(name: RollupName, workspaceId: string, scope: RollupScope): SQL[] {
   const { buckets, days } = ROLLUPS[name];
@@ -92,7 +92,7 @@ function deleteRollup(name: RollupName, workspaceId: string, scope: RollupScope)
   return [sql`DELETE FROM ${buckets} AS r WHERE ${ofScope} AND ${replaced}`, deletedDays];
 }
 
-/** Statements to run in order: sums of days are computed from those of 15-minute buckets. Some return days, as `day`. */
+/** Statements to run in order. Sums of days are computed from 15-minute buckets. Some return days, as `day`. */
 function insertRollup(name: RollupName, workspaceId: string, scope: RollupScope): SQL[] {
   const { buckets, days } = ROLLUPS[name];
   const insertDays = (rows: SQL): SQL =>
@@ -112,7 +112,7 @@ function insert(table: PgTable, rows: SQL): SQL {
   return sql`INSERT INTO ${table} AS r (${columns}) SELECT ${columns} FROM (${rows}) AS rolled_up`;
 }
 
-/** Condition on a time: it lies on a later UTC day than the first of the scope's 15-minute buckets. */
+/** Condition on a time that is on a later UTC day than the first of the scope's 15-minute buckets. */
 function isAfterFirstDay(time: string, { buckets }: RollupScope): SQL {
   if (buckets === undefined) return sql`true`;
   if (buckets.length === 0) return sql`false`;

@@ -95,7 +95,7 @@ describe('api keys', () => {
     expect((await list()).map(({ revoked_at }) => revoked_at !== null)).toEqual([false, true]);
   });
 
-  it('creates a workspace once, however many requests ask for it at once', async () => {
+  it('creates a workspace once, however many requests ask for it concurrently', async () => {
     const workspaces = await Promise.all(
       Array.from({ length: 20 }, (_, index) => ensureWorkspace(pool.database, `new-${index}`, 'team')),
     );

@@ -11,9 +11,9 @@ export interface KeyHolder {
   keyId: string;
   scopes: ApiKeyScope[];
   person: string | null;
-  /** When the key expires; null: never. */
+  /** The key's expiry; null means never. */
   expiresAt: string | null;
-  /** Whether it has expired, by the database's clock. */
+  /** True if it has expired, by the database's clock. */
   isExpired: boolean;
 }
 
@@ -37,7 +37,7 @@ export async function findKeyHolder(database: Database, keyHash: string): Promis
   return row;
 }
 
-/** When the secret of a key with this hash ends: a rotated key has two. */
+/** The end of a key's secret with this hash. A rotated key has two. */
 export const toSecretEnd = (keyHash: SQLWrapper): SQL<string | null> =>
   sql<
     string | null
@@ -80,15 +80,15 @@ interface ApiKeyRequest {
   workspaceId: string;
   name: string;
   scopes: readonly ApiKeyScope[];
-  /** The person whose key it is; null or undefined: no one in particular. */
+  /** The owner of the key; null or undefined means no one in particular. */
   person?: string | null;
-  /** ISO 8601; null or undefined: never. */
+  /** ISO 8601; null or undefined means never. */
   expiresAt?: string | null;
   /** Default `system`. */
   actor?: Actor;
 }
 
-/** Creates a key for a workspace. `key` is the only copy: the database stores its SHA-256. */
+/** Creates a key for a workspace. `key` is the only copy. The database stores its SHA-256. */
 export async function createApiKey(
   transaction: Database,
   { workspaceId, name, scopes, person = null, expiresAt = null, actor = 'system' }: ApiKeyRequest,
@@ -107,13 +107,13 @@ function drawApiKey(): { key: string; keyHash: string; hint: string } {
   return { key, keyHash: hashApiKey(key), hint: key.slice(-HINT_LENGTH) };
 }
 
-/** SHA-256 of a key, hex: what `findKeyHolder` looks up. */
+/** SHA-256 of a key, hex, for `findKeyHolder`. */
 export function hashApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
 
 interface KeyRotation {
-  /** How long the previous secret stays valid; 0: not at all. */
+  /** The time that the previous secret stays valid; 0 means not at all. */
   graceMs: number;
   /** ISO 8601, or null for never; undefined leaves it unchanged. */
   expiresAt?: string | null | undefined;
@@ -124,7 +124,7 @@ interface RotatedKey {
   /** The new secret; the database stores its SHA-256. */
   key: string;
   expiresAt: string | null;
-  /** When the previous secret expires; null if it has. */
+  /** The expiry of the previous secret; null if it has expired. */
   previousExpiresAt: string | null;
 }
 
@@ -169,7 +169,7 @@ export async function rotateApiKey(
   return { key, ...rotated };
 }
 
-/** Whether the workspace has this key and it has the scope operator; nobody changes it until the transaction ends. */
+/** True if the workspace has this key and it has the scope operator; it cannot change until the transaction ends. */
 export async function isOperatorKey(transaction: Database, workspaceId: string, id: string): Promise<boolean> {
   const [key] = await transaction
     .select({ scopes: apiKeys.scopes })

@@ -38,9 +38,9 @@ export interface AuditEntry {
   workspaceId: string;
   actor: Actor;
   action: AuditAction;
-  /** Ids of what changed; at most 1,000 are kept. */
+  /** Ids of the changed things, at most 1,000. */
   subjects: readonly string[];
-  /** Counts, names, values of settings: never text of transcripts or secrets. */
+  /** Counts, names, values of settings, never text of transcripts or secrets. */
   details?: Record<string, unknown>;
 }
 

@@ -23,9 +23,9 @@ const RENEWAL_MS = 30_000;
 const LOCK = sql`SELECT pg_advisory_xact_lock(hashtextextended('recount/reader', 0))`;
 
 /**
- * Creates a reader. If the installation has several workspaces, it sees only that of `workspaceId`, through views with
- * the same names as the analytics ones in a schema of its own; undefined means all workspaces. Rejects with Postgres's
- * `42501` (insufficient_privilege) if the pool's own role may not create roles.
+ * Creates a reader. If the installation has several workspaces, it sees only `workspaceId`, through views with the same
+ * names as the analytics ones in a separate schema; undefined means all workspaces. Rejects with Postgres's `42501`
+ * (insufficient_privilege) if the pool's own role may not create roles.
  */
 export async function createDatabaseReader(
   pool: DatabasePool,
@@ -67,7 +67,10 @@ export async function createDatabaseReader(
   return { user, password, drop };
 }
 
-/** insufficient_privilege, dependent_objects_still_exist, undefined_object: another database's, or dropped meanwhile. */
+/**
+ * For insufficient_privilege, dependent_objects_still_exist, undefined_object, it belongs to another database's, or was
+ * dropped since then.
+ */
 const NOT_DROPPED = new Set(['42501', '2BP01', '42704']);
 
 /**
@@ -129,7 +132,7 @@ async function dropRole(transaction: Database, user: string): Promise<void> {
   await run(`DROP ROLE ${user}`);
 }
 
-/** Makes the pool's role a member: only a superuser may otherwise end a role's statements, and drop its privileges. */
+/** Makes the pool's role a member. Otherwise only a superuser may end a role's statements, and drop its privileges. */
 async function joinRole(run: Run, user: string): Promise<void> {
   const { rows } = await run(`SELECT rolsuper AS is_superuser,
       current_setting('server_version_num')::int >= 160000 AS inherits_by_grant

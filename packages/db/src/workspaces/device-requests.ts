@@ -6,15 +6,15 @@ import { createApiKey } from './api-keys.ts';
 import { type Actor, addAuditEntry } from './audit-log.ts';
 import { holdApiKey } from './workspaces.ts';
 
-/** How long a code may be approved and redeemed. */
+/** The time that a code may be approved and redeemed. */
 export const DEVICE_REQUEST_MAX_AGE_S = 600;
-/** How long a machine waits between polls (RFC 8628, section 3.5). */
+/** The time that a machine waits between polls (RFC 8628, section 3.5). */
 export const DEVICE_POLL_INTERVAL_S = 5;
-/** Pending requests of all machines: requesting needs no key. */
+/** Pending requests of all machines, because requesting needs no key. */
 export const MAX_DEVICE_REQUESTS = 1000;
 
 /**
- * Only consonants (RFC 8628, section 6.1): no words, no ambiguous characters. 20^8 possible codes, at most 1,000 of
+ * Only consonants (RFC 8628, section 6.1), so no words, no ambiguous characters. 20^8 possible codes, at most 1,000 of
  * them in use.
  */
 const CODE_LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
@@ -65,11 +65,11 @@ export async function findDeviceRequest(database: Database, userCode: string): P
 
 export interface DeviceApproval {
   workspaceId: string;
-  /** Default: the scopes that the machine requested. */
+  /** Defaults to the scopes that the machine requested. */
   scopes?: readonly DeviceScope[] | undefined;
-  /** The person whose key it becomes; null: no one in particular. */
+  /** The future owner of the key; null means no one in particular. */
   person: string | null;
-  /** When the key expires, ISO 8601; null: never. */
+  /** The key's expiry, ISO 8601; null means never. */
   keyExpiresAt: string | null;
   actor: Actor;
 }
@@ -133,7 +133,7 @@ export async function redeemDeviceCode(
   return { key: (await createApiKey(transaction, key)).key, scopes };
 }
 
-/** As typed: in any case, with or without hyphens and spaces. */
+/** As typed, in any case, with or without hyphens and spaces. */
 const isWaiting = (userCode: string) =>
   and(
     eq(deviceRequests.user_code, userCode.toUpperCase().replaceAll(/[^A-Z]/g, '')),

@@ -3,7 +3,7 @@ import { and, asc, eq, getTableColumns, sql } from '../drizzle.cjs';
 import { type MaintenanceCheckKind, maintenanceChecks } from '../schema/workspaces.ts';
 import type { Actor } from './audit-log.ts';
 
-/** A process silent for this long is dead: its check no longer runs, and another one may start. */
+/** A process silent for this long is dead. Its check no longer runs, and another one may start. */
 const SILENCE = sql.raw("interval '30 seconds'");
 
 const IS_SILENT = sql`${maintenanceChecks.state} = 'running' AND ${maintenanceChecks.seen_at} < now() - ${SILENCE}`;
@@ -18,16 +18,16 @@ export interface MaintenanceRun {
 }
 
 export interface MaintenanceProgress {
-  /** What is being checked. */
+  /** The object of the check. */
   step: string;
   done: number;
-  /** Null: not known. */
+  /** Null if unknown. */
   total: number | null;
 }
 
 export type MaintenanceCheckRow = Omit<typeof maintenanceChecks.$inferSelect, 'workspace_id' | 'run_id' | 'seen_at'>;
 
-/** Returns false, doing nothing, if a check of this kind and workspace is running. The last report is kept. */
+/** Returns false, doing nothing, if a check of this kind and workspace is running. The last report stays. */
 export async function startMaintenanceCheck(
   database: Database,
   { workspaceId, kind, runId }: MaintenanceRun,
@@ -80,7 +80,7 @@ export async function noteMaintenanceProgress(
   return noted.length > 0;
 }
 
-/** How a run ended: with its findings, or with the reason of its failure. */
+/** The end of a run, with its findings, or with the reason of its failure. */
 export type MaintenanceEnding =
   | { state: 'done'; report: Record<string, unknown> }
   | { state: 'failed' | 'interrupted'; reason: string };
@@ -103,7 +103,7 @@ export async function endMaintenanceCheck(
     .where(isRun(run));
 }
 
-/** The checks of a workspace, or with '' those of all workspaces. A check whose process is dead is `interrupted`. */
+/** The checks of a workspace, or with '' of all workspaces. A check whose process is dead is `interrupted`. */
 export async function listMaintenanceChecks(database: Database, workspaceId: string): Promise<MaintenanceCheckRow[]> {
   const { workspace_id: _workspaceId, run_id: _runId, seen_at, state, ...columns } = getTableColumns(maintenanceChecks);
   return await database

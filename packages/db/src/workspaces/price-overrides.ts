@@ -30,7 +30,7 @@ export async function findCurrencyLabel(database: Database, workspaceId: string)
 
 interface NewPriceOverride {
   model: string;
-  /** ISO 8601 in UTC; undefined: always. */
+  /** ISO 8601 in UTC; undefined means always. */
   startsAt: string | undefined;
   /** The rest of the override. */
   rates: JsonObject;
@@ -42,14 +42,14 @@ interface PriceChange {
   overrides?: readonly NewPriceOverride[] | undefined;
 }
 
-/** Changes what is given, leaves the rest; in one transaction. Stored costs do not change. */
+/** Changes the given parts and leaves the rest, in one transaction. Stored costs do not change. */
 export async function replaceWorkspacePrices(
   transaction: Database,
   workspaceId: string,
   { currencyLabel, overrides }: PriceChange,
   actor: Actor,
 ): Promise<void> {
-  // One at a time: of two concurrent changes, the later one is stored as a whole. Not `update`, which would wait for
+  // One at a time. Of two concurrent changes, the later one is stored as a whole. Not `update`, which would wait for
   // running ingestions.
   await transaction
     .select({ id: workspaces.id })

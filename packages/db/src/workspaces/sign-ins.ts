@@ -20,7 +20,10 @@ const COOKIE_PATTERN = /^rks_[A-Za-z0-9_-]{43}$/;
 export interface SignInSecrets {
   /** Kept where no script can read it. */
   cookie: string;
-  /** Kept by the pages of one origin, which put it into the path of their requests: the cookie is sent nowhere else. */
+  /**
+   * Kept by the pages of one origin, which put it into the path of their requests, because the cookie is sent nowhere
+   * else.
+   */
   page: string;
 }
 
@@ -91,7 +94,7 @@ export interface SignInRow {
   expires_at: string;
 }
 
-/** The signed-in browsers of a workspace, in the order in which they signed in. */
+/** The signed-in browsers of a workspace, in the order of their sign-ins. */
 export async function listSignIns(database: Database, workspaceId: string): Promise<SignInRow[]> {
   const { id, key_id, browser, created_at, last_used_at } = signIns;
   const end = sql<string>`least(${signIns.expires_at}, ${IDLE_END}, ${KEY_END})`.mapWith(signIns.expires_at);

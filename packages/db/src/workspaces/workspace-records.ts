@@ -7,20 +7,20 @@ import { priceOverrides } from '../schema/usage.ts';
 import { type ApiKeyScope, apiKeys, type RedactionMode, workspaceSettings, workspaces } from '../schema/workspaces.ts';
 import { deleteWorkspaceRows } from './workspaces.ts';
 
-/** A workspace's name and choices: everything in the database that its transcripts do not contain. */
+/** A workspace's name and choices, which is everything in the database that its transcripts do not contain. */
 export interface WorkspaceRecord {
   id: string;
   name: string;
   currency_label: string;
   created_at: string;
-  /** Null: the defaults. */
+  /** Null means the defaults. */
   settings: {
     redaction: RedactionMode;
     rows_max_age_days: number | null;
     raw_max_age_days: number | null;
   } | null;
   price_overrides: { model: string; starts_at: string; rates: JsonObject }[];
-  /** Active keys, in the order of their creation, without anything by which they could be used or recognised. */
+  /** Active keys, in the order of their creation, without anything for using or recognising them. */
   api_keys: { name: string; scopes: ApiKeyScope[] }[];
 }
 
@@ -84,7 +84,7 @@ interface RestoredWorkspace {
 
 /**
  * Recreates a workspace from its record; undefined, doing nothing, if it exists. An empty workspace of the same name,
- * which every new installation creates, is replaced: its keys become the restored one's.
+ * which every new installation creates, is replaced. Its keys become the restored one's.
  */
 export async function restoreWorkspace(
   transaction: Database,

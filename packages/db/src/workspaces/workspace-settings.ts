@@ -6,9 +6,9 @@ import { type Actor, addAuditEntry } from './audit-log.ts';
 
 export interface WorkspaceSettings {
   redaction: RedactionMode;
-  /** Days after its last activity until a session's messages and texts are deleted; null: never. */
+  /** Days after its last activity until a session's messages and texts are deleted; null means never. */
   rowsMaxAgeDays: number | null;
-  /** Days after its last activity until a transcript's raw object is deleted; null: never. */
+  /** Days after its last activity until a transcript's raw object is deleted; null means never. */
   rawMaxAgeDays: number | null;
 }
 
@@ -72,7 +72,8 @@ export interface WorkspaceSettingsChange {
 }
 
 /**
- * Changes the settings of a workspace and returns all of them. Fails with SQLSTATE 23503 if there is no such workspace.
+ * Changes the settings of a workspace and returns all settings. Fails with SQLSTATE 23503 if there is no such
+ * workspace.
  */
 export async function changeWorkspaceSettings(
   transaction: Database,

@@ -60,7 +60,7 @@ const DEFAULT_WORKSPACE = 'default';
 
 /**
  * Renames a workspace. Does nothing and returns the reason if another one has that name, there is no such workspace, or
- * it is the default one: a local installation would create that again, empty.
+ * it is the default one, because a local installation would create that again, empty.
  */
 export async function renameWorkspace(
   transaction: Database,
@@ -111,9 +111,9 @@ interface NewApiKey {
   keyHash: string;
   hint: string;
   scopes: ApiKeyScope[];
-  /** The person whose key it is; null: uploads state whose they are. */
+  /** The owner of the key; null means that uploads name their person. */
   person?: string | null;
-  /** ISO 8601; null: never. */
+  /** ISO 8601; null means never. */
   expiresAt?: string | null;
 }
 
@@ -172,7 +172,7 @@ async function revokeMadeKeys(transaction: Database, workspaceId: string, id: st
   return revoked.map((row) => row.id).sort();
 }
 
-/** Whether the key is still valid; prevents its revocation until the end of the transaction. */
+/** True if the key is still valid; prevents its revocation until the end of the transaction. */
 export async function holdApiKey(transaction: Database, workspaceId: string, id: string): Promise<boolean> {
   const rows = await transaction
     .select({ id: apiKeys.id })
@@ -182,7 +182,7 @@ export async function holdApiKey(transaction: Database, workspaceId: string, id:
   return rows.length > 0;
 }
 
-/** Records that a key was used, at most once a minute: the exact time is not worth a write for each request. */
+/** Records that a key was used, at most once a minute, because the exact time is not worth a write for each request. */
 export async function touchApiKey(database: Database, workspaceId: string, id: string): Promise<void> {
   await database
     .update(apiKeys)
@@ -209,8 +209,8 @@ const WORKSPACE_TABLES = Object.values(schema).flatMap((value: unknown) =>
 
 /**
  * Deletes all rows of a workspace except its own, which `isFinal` deletes too (only its id in the audit log then
- * remains), and records the raw objects that they name for deletion. Waits for writers of its rows, which find nothing
- * of it afterwards.
+ * remains), and records the raw objects that they name for deletion. Waits for writers of its rows, which find no rows
+ * afterwards.
  */
 export async function deleteWorkspaceRows(
   transaction: Database,

@@ -46,7 +46,7 @@ const history = [
   { ...answer('m1', '1T10:00:00.000', 1, {}, [{ type: 'text', text: 'ok' }]) },
   answer('m1', '1T10:00:01.500', 100, {}, [use('tool-1')]),
   ask('u2', result('tool-1', 'größe'), { timestamp: '2026-03-01T10:00:05.250Z' }),
-  // No message.id: a copy is recognised by its uuid.
+  // No message.id, because a copy is recognised by its uuid.
   answer(null, '1T10:00:06', 50, { uuid: 'no-id' }),
 ];
 
@@ -64,7 +64,7 @@ async function query(text: string, ...values: unknown[]) {
 
 beforeAll(async () => {
   pool = await createTestPool();
-  // The fork comes first: credit must not depend on the order of arrival.
+  // The fork comes first, because credit must not depend on the order of arrival.
   const copies = history.map((line) => ({ ...line, forkedFrom: { sessionId: 'first', messageUuid: 'x' } }));
   const bareCopies = copies.map(({ requestId: _requestId, ...line }: Line) => line);
   await ingest('t1', 'a-fork.jsonl', [...bareCopies, answer('m4', '3T00:00:00', 400)]);
@@ -186,7 +186,7 @@ it('counts each API response once, with its final figure, for the earliest origi
   ).toEqual([{ count: 2, copies: 2 }]);
 });
 
-it('treats messages without any id as responses of their own', async () => {
+it('treats messages without any id as separate responses', async () => {
   const anonymous = { requestId: undefined, uuid: undefined };
   const line = { ...answer(null, '6T00:00:00', 1), ...anonymous };
   await ingest('t6', 'anonymous.jsonl', [line, line, line]);
