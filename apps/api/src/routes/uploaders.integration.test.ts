@@ -192,6 +192,7 @@ describe('copies of a response that disagree', () => {
 
   it('are counted beside the totals, listed with their uploaders, and gone once the forged transcript is deleted', async () => {
     const honest = await upload(ada, victim);
+    await upload(ada, toTranscript('bystander', 4));
     await api.work();
     const before = await read<ModelsReport>('/v1/analytics/models');
     expect(before.caveats.disagreements.responses).toBe(0);
@@ -219,9 +220,9 @@ describe('copies of a response that disagree', () => {
       const { caveats } = await read<ModelsReport>(`/v1/analytics/models${query}`);
       expect(caveats.disagreements).toEqual({ responses: 1, ...amounts });
     }
-    expect((await readDisagreements('?session_id=uploaders')).rows).toEqual([]);
+    expect((await readDisagreements('?session_id=bystander')).rows).toEqual([]);
     expect(await readSession('victim')).toMatchObject({ disagreeing_response_count: 1, cost_estimate_usd: 0.00753 });
-    expect(await readSession('uploaders')).toMatchObject({ disagreeing_response_count: 0 });
+    expect(await readSession('bystander')).toMatchObject({ disagreeing_response_count: 0 });
     await expectVerified();
 
     await remove(forged);
