@@ -1,5 +1,5 @@
 import { isOnCitus } from '@recount/local-postgres/testing';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { refreshSessions } from '../sessions/refresh-sessions.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { writeRollups } from '../usage/write-rollups.ts';
@@ -11,7 +11,7 @@ const TRANSCRIPTS = 2000;
 const NEW_WORKSPACE = '01J000000000000000000000NS';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
-beforeAll(async () => {
+beforeEach(async () => {
   pool = await createTestPool();
   const { rows } = await pool.pool.query<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'recount'`,
@@ -21,7 +21,7 @@ beforeAll(async () => {
   await pool.pool.query('ANALYZE');
   await ensureWorkspace(pool.database, NEW_WORKSPACE, 'new');
 });
-afterAll(() => pool.close());
+afterEach(() => pool.close());
 
 /** Ingested transcripts, each in its own session. */
 async function insertTranscripts(workspaceId: string, count: number, messagesEach: number): Promise<void> {
@@ -44,6 +44,12 @@ async function insertTranscripts(workspaceId: string, count: number, messagesEac
      FROM recount.transcripts, generate_series(1, $2::int) AS n WHERE workspace_id = $1`,
     [workspaceId, messagesEach],
   );
+}
+
+/** Up to date with the statistics. */
+async function fillNewWorkspace(): Promise<void> {
+  await insertTranscripts(NEW_WORKSPACE, TRANSCRIPTS, 2);
+  await refreshStatistics(pool.database, NEW_WORKSPACE);
 }
 
 /** Rows read to settle some sessions of the new workspace. */
@@ -83,6 +89,7 @@ it.skipIf(isOnCitus())(
 );
 
 it.skipIf(isOnCitus())('does nothing until tables have grown several times over', async () => {
+  await fillNewWorkspace();
   const before = await readKnownSessions();
   expect(before).toBe(TRANSCRIPTS + 1);
   await pool.pool.query(
@@ -95,6 +102,7 @@ it.skipIf(isOnCitus())('does nothing until tables have grown several times over'
 });
 
 it.skipIf(isOnCitus())('does not wait for other processes', async () => {
+  await fillNewWorkspace();
   await pool.pool.query(
     `INSERT INTO recount.sessions (workspace_id, session_id, agent, primary_transcript_id)
      SELECT $1, 'even more ' || n, 'claude-code', 'none' FROM generate_series(1, $2::int) AS n`,
@@ -106,7 +114,7 @@ it.skipIf(isOnCitus())('does not wait for other processes', async () => {
   });
   expect(await readKnownSessions()).toBe(TRANSCRIPTS + 1);
   await refreshStatistics(pool.database, NEW_WORKSPACE);
-  expect(await readKnownSessions()).toBe(10 * TRANSCRIPTS + 1);
+  expect(await readKnownSessions()).toBe(9 * TRANSCRIPTS + 1);
 });
 
 it.runIf(isOnCitus())('analyzes the shards of a workspace on their node, once they have grown', async () => {

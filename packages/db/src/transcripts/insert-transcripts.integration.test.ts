@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Database } from '../database/database.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { type InsertedTranscript, insertTranscripts, type NewTranscript } from './insert-transcripts.ts';
@@ -6,10 +6,10 @@ import { listTranscripts } from './read-transcripts.ts';
 import { claimTranscript, recordAttemptFailure, setTranscriptStatus } from './transcript-status.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
-beforeAll(async () => {
+beforeEach(async () => {
   pool = await createTestPool();
 });
-afterAll(() => pool.close());
+afterEach(() => pool.close());
 
 const toTranscript = (id: string, fields: Partial<NewTranscript> = {}): NewTranscript => ({
   id,
@@ -50,6 +50,7 @@ it('keeps one row for the same bytes, however many requests upload them concurre
 });
 
 it('keeps the same bytes of another session or workspace', async () => {
+  await insert(pool.database, toTranscript('first'));
   for (const [workspaceId, fields] of [
     [TEST_WORKSPACE, { session_id: 'another' }],
     [OTHER_WORKSPACE, {}],

@@ -1,5 +1,5 @@
 import { createTestDatabase, type TestDatabase } from '@recount/local-postgres/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabasePool, type DatabasePool } from '../database/database.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import {
@@ -15,14 +15,14 @@ import { ensureWorkspace, insertApiKey, revokeApiKey, touchApiKey } from './work
 
 describe('api keys', () => {
   let pool: Awaited<ReturnType<typeof createTestPool>>;
-  beforeAll(async () => {
+  beforeEach(async () => {
     pool = await createTestPool();
     const key = { workspaceId: TEST_WORKSPACE, name: 'ci', hint: 'abcd' };
     await insertApiKey(pool.database, { ...key, id: 'k2', keyHash: 'hash-2', scopes: ['ingest', 'read'] });
     await insertApiKey(pool.database, { ...key, id: 'k1', keyHash: 'hash-1', scopes: ['admin'] });
     await insertApiKey(pool.database, { ...key, id: 'k1', keyHash: 'other', scopes: [], workspaceId: OTHER_WORKSPACE });
   });
-  afterAll(() => pool.close());
+  afterEach(() => pool.close());
 
   const list = () => listApiKeys(pool.database, TEST_WORKSPACE);
 
@@ -83,7 +83,6 @@ describe('api keys', () => {
     expect(await rotate(one.id, 7_200_000)).toMatchObject({ previousExpiresAt: expiresAt });
     const { previousExpiresAt } = (await rotate(other.id, 60_000)) ?? {};
     expect(Date.parse(previousExpiresAt ?? '')).toBeLessThan(Date.parse(expiresAt));
-    await pool.pool.query('DELETE FROM recount.api_keys WHERE name = $1', ['rotated']);
   });
 
   it('revokes a key of the workspace, once', async () => {

@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { type DatabasePool, ensureWorkspace, listTranscripts, lockSession, verifyUsage } from '@recount/db';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_GROUPED_BYTES } from '../limits.ts';
 import type { GroupedOutcome, IngestJob } from '../queue/index.ts';
 import { requeueTranscript } from '../queue/requeue-transcript.ts';
@@ -23,8 +23,10 @@ const toDeps = () => ({ ...installation, onReport: (report: JobReport) => void r
 const takeJobs = (): IngestJob[] => installation.jobs.splice(0);
 const work = (jobs: readonly IngestJob[]): Promise<GroupedOutcome[]> => handleGroup(toDeps(), jobs, OPTIONS);
 
-beforeAll(async () => {
+beforeEach(() => {
   reports = [];
+});
+beforeAll(async () => {
   installation = await createTestInstallation();
   // Fails in the middle of a group, after its raw object was read and verified.
   const { pool } = installation.database;
@@ -139,7 +141,6 @@ it('reports the outcome of each job’s transcript', async () => {
   const { transcript: longer } = await installation.receive(toTranscript('told', 4));
   const { transcript: shorter } = await installation.receive(toTranscript('told', 2));
   takeJobs();
-  reports = [];
   for (const transcriptId of [longer.id, shorter.id, '01J00000000000000000000GON']) {
     await handleJob(toDeps(), { workspaceId: TEST_WORKSPACE, transcriptId }, OPTIONS);
   }
