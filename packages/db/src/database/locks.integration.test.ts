@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createTestPool } from '../testing/create-test-pool.ts';
 import { waitForWriters } from './locks.ts';
 
@@ -27,8 +27,11 @@ async function beginToWrite({ pool: connections }: typeof pool): Promise<() => P
 it('waits for the transactions that have begun to write, not for later ones', async () => {
   const end = await beginToWrite(pool);
   let hasEnded = false;
+  const asking = vi.spyOn(pool.database, 'execute');
   const waiting = waitForWriters(pool.database).then(() => expect(hasEnded).toBe(true));
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  // It asks a second time once it has listed the transactions.
+  await vi.waitFor(() => expect(asking.mock.calls.length).toBeGreaterThan(1));
+  asking.mockRestore();
   const endLater = await beginToWrite(pool);
   hasEnded = true;
   await end();

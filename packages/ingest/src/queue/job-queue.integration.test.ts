@@ -63,9 +63,9 @@ describe('enqueue', () => {
 
   it('sends a notification, so that an idle worker polls rarely', async () => {
     const worker = await queues.open('worker');
-    const { promise, resolve } = Promise.withResolvers<IngestJob>();
-    await worker.work({ concurrency: 1, pollIntervalMs: 60_000 }, async (job) => {
-      resolve(job);
+    const taken: IngestJob[] = [];
+    await worker.work({ concurrency: 1, pollIntervalMs: 3_600_000 }, async (job) => {
+      taken.push(job);
       return DONE;
     });
     const isListening = async () => {
@@ -73,9 +73,11 @@ describe('enqueue', () => {
       expect((await queues.pool.pool.query(listening)).rowCount).toBeGreaterThan(0);
     };
     await vi.waitFor(isListening);
-    await new Promise((idle) => setTimeout(idle, 500));
+    // The only poll may find the first, not the second.
     await queues.enqueue(sender, toJob('t1'));
-    expect(await promise).toEqual(toJob('t1'));
+    await vi.waitFor(() => expect(taken).toEqual([toJob('t1')]));
+    await queues.enqueue(sender, toJob('t2'));
+    await vi.waitFor(() => expect(taken).toEqual([toJob('t1'), toJob('t2')]));
   });
 
   it('prefers jobs of higher priority', async () => {
@@ -348,7 +350,8 @@ describe('stop', () => {
     const stopping = worker.stop(30_000).then(() => {
       isStopped = true;
     });
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    // Stops later, but has nothing to wait for.
+    await (await queues.open('sender')).stop(30_000);
     expect(isStopped).toBe(false);
     end(DONE);
     await stopping;
