@@ -285,4 +285,5 @@ it('survives malformed facts of a transcript', async () => {
   ).toEqual([{ tool_input: 'not an object', result_bytes: null, result_text: null }]);
   const blocks = await query(`SELECT is_truncated FROM analytics.content_blocks WHERE session_id = 'odd'`);
   expect(blocks.map(({ is_truncated }) => is_truncated)).toEqual([false, false, false]);
+  await remove('odd');
 });
