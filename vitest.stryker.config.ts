@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** The unit tests of what stryker.config.json mutates. */
 export default defineConfig({
   test: {
-    include: ['packages/{core,prices,usage}/src/**/*.test.ts'],
+    include: ['packages/{prices,usage}/src/**/*.test.ts', 'packages/core/src/{agents,ledger}/**/*.test.ts'],
     exclude: ['**/*.integration.test.ts', '**/node_modules/**'],
     setupFiles: ['./test/src/wait-patiently.ts', './test/src/property-tests.ts'],
     provide: { propertyTests: { numRuns: 20, seed: 1, endOnFailure: true } },
