@@ -10,7 +10,7 @@ import { migrateQueue } from '@recount/ingest/queue';
 import { startLocalPostgres } from '@recount/local-postgres';
 import { findFreePort } from '../find-free-port.ts';
 
-const CLI = fileURLToPath(new URL('../../../apps/cli/bin/recount.mjs', import.meta.url));
+export const CLI = fileURLToPath(new URL('../../../apps/cli/bin/recount.mjs', import.meta.url));
 export const HOSTILE_WORKSPACE = '01J00000000000000000000001';
 /** As in a container of 1 GiB with the image's optionswhere V8 chooses half of it for the heap. */
 const CONTAINER_NODE_OPTIONS = '--max-semi-space-size=8 --max-old-space-size=512';
@@ -19,7 +19,7 @@ const START_TIMEOUT_MS = 60_000;
 export interface ApiProcess {
   url: string;
   port: number;
-  /** Has the scope ingest. */
+  /** Has the scopes ingest and read. */
   key: string;
   connectionString: string;
   /** Variables that API and other programs of the installation read from the environment. */
@@ -46,7 +46,7 @@ export async function startApiProcess(settings: Record<string, string>): Promise
   const { key } = await createApiKey(pool.database, {
     workspaceId: HOSTILE_WORKSPACE,
     name: 'hostile',
-    scopes: ['ingest'],
+    scopes: ['ingest', 'read'],
   });
   await pool.close();
   const store = join(directory, 'raw');

@@ -11,7 +11,9 @@ import {
   startApiProcess,
   startWorkerProcess,
 } from './api-process.ts';
+import { askMcp } from './ask-mcp.ts';
 import { type MemoryCase, toTranscript } from './memory-cases.ts';
+import { sendArchive } from './send-archive.ts';
 
 export interface MemoryMeasure {
   name: string;
@@ -21,12 +23,33 @@ export interface MemoryMeasure {
   seconds: number;
   workerPeakBytes: number;
   apiPeakBytes: number;
+  /** Of the program that sent an archive. */
+  senderPeakBytes: number;
+  /** How many requests were refused for a while, by their answers. */
+  refusals: Record<string, number>;
   violations: string[];
+}
+
+interface Sent {
+  bytes: number;
+  sentBytes: number;
+  senderPeakBytes?: number;
+  refusals?: Record<string, number>;
+}
+
+/** A way to send a case, and to read it once it is ingested. */
+interface Way {
+  name: string;
+  send(api: ApiProcess, each: MemoryCase, session: string): Promise<Sent>;
+  read?(api: ApiProcess, session: string): Promise<string[]>;
 }
 
 const INGEST_TIMEOUT_MS = 10 * 60_000;
 /** The longest line of a live stream that is read. */
 const LIVE_LINE_BYTES = 9 * 1024 * 1024;
+
+/** Answers that ask a sender to continue later: for lack of memory, or of a connection to an overloaded database. */
+const TEMPORARY: ReadonlySet<string> = new Set(['too-many-streams', 'database-unavailable']);
 
 /** Within one key's half of a workspace's streams. */
 const STREAMS_AT_ONCE = 40;
@@ -61,29 +84,44 @@ export async function measureMemory(
   return measures;
 }
 
-const toWays = ({ agent, lineBytesOfMany }: MemoryCase): (typeof upload)[] => [
-  upload,
-  ...(agent === undefined ? [stream] : []),
-  ...(lineBytesOfMany !== undefined ? [streams] : []),
+const toWays = ({ agent, lineBytesOfMany, isInArchives }: MemoryCase): Way[] => [
+  { name: 'upload', send: upload },
+  ...(agent === undefined ? [{ name: 'stream', send: stream }] : []),
+  ...(lineBytesOfMany !== undefined ? [{ name: 'streams', send: streams }] : []),
+  ...(isInArchives ? [...ARCHIVES, { name: 'mcp', send: upload, read: askMcp }] : []),
 ];
 
-const toName = (way: typeof upload, each: MemoryCase): string => `${way.name}: ${each.name}`;
+const ARCHIVES = (['tar', 'zip'] as const).map(
+  (kind): Way => ({
+    name: kind,
+    send: (api, each, session) => sendArchive(api, kind, each, session),
+  }),
+);
+
+const toName = (way: Way, each: MemoryCase): string => `${way.name}: ${each.name}`;
 
 async function measureCase(
   installation: ApiProcess,
   database: DatabasePool,
   each: MemoryCase,
-  send: typeof upload,
+  way: Way,
   session: string,
 ): Promise<MemoryMeasure> {
   const startedAtMs = performance.now();
   await installation.restart();
   const worker = await startWorkerProcess(installation);
   try {
-    const sent = await send(installation, each, session);
+    const sent = await way.send(installation, each, session);
     const violations = await waitForRows(database, session, each, () => worker.exitCode ?? worker.signalCode);
+    if (way.read !== undefined) {
+      // The peak is to be that of the answers.
+      await installation.restart();
+      violations.push(...(await way.read(installation, session)));
+    }
     return {
-      name: toName(send, each),
+      name: toName(way, each),
+      senderPeakBytes: 0,
+      refusals: {},
       ...sent,
       seconds: (performance.now() - startedAtMs) / 1000,
       workerPeakBytes: (await readPeakOfProgram(worker)) ?? 0,
@@ -133,17 +171,22 @@ async function streams(api: ApiProcess, each: MemoryCase, session: string) {
     ),
   );
   const bytes = sent.reduce((sum, outcome) => sum + outcome.bytes, 0);
-  return { bytes, sentBytes: bytes };
+  const refusals: Record<string, number> = {};
+  for (const [problem, count] of sent.flatMap((outcome) => Object.entries(outcome.refusals ?? {})))
+    refusals[problem] = (refusals[problem] ?? 0) + count;
+  return { bytes, sentBytes: bytes, refusals };
 }
 
-/** As senders do. A stream that finds no room continues later, where its stored bytes end. */
-async function stream(api: ApiProcess, each: MemoryCase, session: string) {
+/** Like a sender, continues a stream that finds no room later, where its stored bytes end. */
+async function stream(api: ApiProcess, each: MemoryCase, session: string): Promise<Sent> {
   const name = newTestStreamId();
   const part = { ...each, lineBytes: Math.min(each.lineBytes, LIVE_LINE_BYTES) };
+  const refusals: Record<string, number> = {};
   for (let offset = 0; ; offset = await readOffset(api, session, name)) {
-    const { status, bytes } = await sendRest(api, toTranscript(part, session), session, name, offset);
-    if (status === 200) return { bytes, sentBytes: bytes };
-    if (status !== 429 && status !== 503) throw new Error(`${each.name} as a stream is answered ${status}`);
+    const { status, problem, bytes } = await sendRest(api, toTranscript(part, session), session, name, offset);
+    if (status === 200) return { bytes, sentBytes: bytes, refusals };
+    if (!TEMPORARY.has(problem)) throw new Error(`${each.name} as a stream is answered ${status} ${problem}`);
+    refusals[problem] = (refusals[problem] ?? 0) + 1;
     await sleep(1000);
   }
 }
@@ -154,7 +197,7 @@ async function sendRest(
   session: string,
   name: string,
   offset: number,
-): Promise<{ status: number; bytes: number }> {
+): Promise<{ status: number; problem: string; bytes: number }> {
   const headers = { 'recount-stream': name, 'recount-offset': String(offset), 'recount-complete': '?1' };
   const live = openLive(api, session, headers);
   let bytes = 0;
@@ -166,7 +209,9 @@ async function sendRest(
     if (isAnswered) break;
   }
   live.end();
-  return { status: (await live.answer).status, bytes };
+  const { status, headers: answered, body } = await live.answer;
+  const problem = body.type?.split(':').at(-1) ?? '';
+  return { status, problem: answered['retry-after'] === undefined ? `${problem} without Retry-After` : problem, bytes };
 }
 
 /** Bytes of a stream that are stored, which is none if it was refused before it began. */

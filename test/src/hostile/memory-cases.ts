@@ -17,6 +17,8 @@ export interface MemoryCase {
   head?: string;
   /** Also sent as many concurrent live streams, with lines of this many bytes. */
   lineBytesOfMany?: number;
+  /** Also sent as a member of archives, and read over MCP. */
+  isInArchives?: boolean;
 }
 
 const MEBIBYTE = 1024 ** 2;
@@ -137,7 +139,7 @@ const OTHERS: readonly MemoryCase[] = [
   { name: 'one long text', ...toTextPlace('€'), part: 'a', lines: 1, lineBytesOfMany: 9 * MEBIBYTE },
   { name: 'a head of open arrays', ...place('content'), part: '[', lines: 1, lineBytes: 3.9 * MEBIBYTE },
   { name: 'dense lines just below the count', ...place('content'), part: '{},', lines: 60, lineBytes: 499_000 },
-].map((each) => ({ lines: 3, lineBytes: LINE_BYTES, ...each }));
+].map((each) => ({ lines: 3, lineBytes: LINE_BYTES, isInArchives: true, ...each }));
 
 function toTextPlace(begin: string): Pick<MemoryCase, 'before' | 'after'> {
   return { before: `{"type":"user","sessionId":"S","message":{"content":"${begin}`, after: '"}}\n' };

@@ -120,9 +120,14 @@ async function runMemory({ seed, redaction, only }: HostileSettings): Promise<Se
     [
       `worker ${toMebibytes(measure.workerPeakBytes)} MiB, API ${toMebibytes(measure.apiPeakBytes)} MiB for`,
       `${toMebibytes(measure.bytes)} MiB sent as ${(measure.sentBytes / 1024).toFixed(0)} KiB, ${measure.seconds.toFixed(0)} s:`,
-      [measure.name, ...measure.violations].join('; '),
+      [measure.name, ...toNotes(measure), ...measure.violations].join('; '),
     ].join(' ');
-  const toPeak = ({ workerPeakBytes, apiPeakBytes }: MemoryMeasure): number => Math.max(workerPeakBytes, apiPeakBytes);
+  const toNotes = ({ senderPeakBytes, refusals }: MemoryMeasure): string[] => [
+    ...(senderPeakBytes > 0 ? [`backfill ${toMebibytes(senderPeakBytes)} MiB`] : []),
+    ...Object.entries(refusals).map(([problem, count]) => `${count} × ${problem}, then continued`),
+  ];
+  const toPeak = ({ workerPeakBytes, apiPeakBytes, senderPeakBytes }: MemoryMeasure): number =>
+    Math.max(workerPeakBytes, apiPeakBytes, senderPeakBytes);
   const measures = await measureMemory(toMemoryCases(seed, RANDOM_CASES), { redaction, only }, (measure) =>
     console.error(`  ${toLine(measure)}`),
   );

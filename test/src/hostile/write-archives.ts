@@ -206,6 +206,21 @@ function toZipEnd(count: number, directoryBytes: number, directoryOffset: number
   return Buffer.concat([zip64, end]);
 }
 
+/** A tar.gz with one member. */
+export async function writeTarGzOf(path: string, name: string, sizeBytes: number, chunks: Iterable<Buffer>) {
+  function* toMemberOnly(): Generator<Buffer> {
+    yield toTarHeader(name, TAR_TYPES.plain, sizeBytes);
+    yield* chunks;
+    yield Buffer.alloc(((BLOCK_BYTES - (sizeBytes % BLOCK_BYTES)) % BLOCK_BYTES) + 2 * BLOCK_BYTES);
+  }
+  await pipeline(Readable.from(toMemberOnly()), createGzip({ level: 1 }), await openToWrite(path));
+}
+
+/** A zip with one member. */
+export async function writeZipOf(path: string, name: string, content: Buffer): Promise<void> {
+  await writeChunks(path, toZipBomb({ name, content }));
+}
+
 const MEBIBYTE = 1024 ** 2;
 const ZEROS = Buffer.alloc(64 * MEBIBYTE);
 
