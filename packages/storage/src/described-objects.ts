@@ -1,8 +1,16 @@
 import { buffer } from 'node:stream/consumers';
-import { type ObjectDescription, type RawStore, RawStoreError } from './raw-store.ts';
+import {
+  type ListedObject,
+  type ObjectDescription,
+  type RawObjectInfo,
+  type RawStore,
+  RawStoreError,
+} from './raw-store.ts';
 
 /** Methods that a store itself must implement; descriptions are ordinary objects. */
-type UndescribedStore = Omit<RawStore, 'describe' | 'readDescription'>;
+type UndescribedStore = Omit<RawStore, 'describe' | 'readDescription' | 'list'> & {
+  list(prefix: string): AsyncIterable<RawObjectInfo>;
+};
 
 /** No raw object's key ends like this. */
 const DESCRIPTION_ENDING = '.about.json';
@@ -39,10 +47,38 @@ export function withDescriptions(store: UndescribedStore): RawStore {
       await store.delete(descriptionKeyOf(key));
       await store.delete(key);
     },
-    async *list(prefix) {
-      for await (const object of store.list(prefix)) if (!object.key.endsWith(DESCRIPTION_ENDING)) yield object;
-    },
+    list: (prefix) => listDescribed(store, prefix),
   };
+}
+
+/** S3 lists a description right after its object, a folder anywhere. Each kind of key waits for the other one. */
+const MAX_WAITING_KEYS = 10_000;
+
+/** Lists objects without their descriptions. Beyond MAX_WAITING_KEYS, it asks the store about the longest waiting one. */
+async function* listDescribed(store: UndescribedStore, prefix: string): AsyncGenerator<ListedObject> {
+  const objects = new Map<string, RawObjectInfo>();
+  const descriptions = new Set<string>();
+  const hasDescription = async (key: string): Promise<boolean> =>
+    descriptions.delete(key) || (await store.stat(descriptionKeyOf(key))) !== undefined;
+  for await (const listed of store.list(prefix)) {
+    if (listed.key.endsWith(DESCRIPTION_ENDING)) {
+      const key = listed.key.slice(0, -DESCRIPTION_ENDING.length);
+      const object = objects.get(key);
+      objects.delete(key);
+      if (object !== undefined) yield { ...object, isDescribed: true };
+      else descriptions.add(key);
+    } else if (descriptions.delete(listed.key)) yield { ...listed, isDescribed: true };
+    else objects.set(listed.key, listed);
+    const [first] = objects.size > MAX_WAITING_KEYS ? objects.values() : [];
+    if (first !== undefined) {
+      objects.delete(first.key);
+      yield { ...first, isDescribed: await hasDescription(first.key) };
+    }
+    const [oldest] = descriptions.size > MAX_WAITING_KEYS ? descriptions : [];
+    if (oldest !== undefined) descriptions.delete(oldest);
+  }
+  // Their description may have been written, or forgotten here, in the meantime.
+  for (const object of objects.values()) yield { ...object, isDescribed: await hasDescription(object.key) };
 }
 
 async function* toBody(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -7,6 +7,11 @@ export interface RawObjectInfo {
   modifiedAtMs: number;
 }
 
+export interface ListedObject extends RawObjectInfo {
+  /** False if there is no description beside the object. An unreadable one counts. */
+  isDescribed: boolean;
+}
+
 /**
  * The bytes from `startByte` up to, but not including, `endByteExclusive` (by default the object's end). An end beyond
  * the object means its end; a start at or beyond it is `invalid-range`.
@@ -65,7 +70,7 @@ export interface RawStore {
   /** Deletes the object if it is there, with its description. */
   delete(key: string): Promise<void>;
   /** The objects whose key starts with `prefix` (`''` for all), in no particular order, loaded page by page. */
-  list(prefix: string): AsyncIterable<RawObjectInfo>;
+  list(prefix: string): AsyncIterable<ListedObject>;
   /**
    * Readiness check. It puts a small object and reads it back, so that it fails whenever an upload would fail for lack
    * of a bucket, a folder, credentials or space. The object stays at READINESS_OBJECT_KEY; every check overwrites it.

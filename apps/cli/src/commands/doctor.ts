@@ -262,7 +262,7 @@ function describeFinding(finding: Finding | RebuildFinding): string {
     case 'stale-uploads':
       return `remains of ${finding.count} interrupted uploads, deleted`;
     case 'undescribed-objects':
-      return `${formatCountOf(finding.count, 'object')} without a description in the raw store, which a rebuild of the database needs, described now`;
+      return `${formatCountOf(finding.count, 'object')} without a description in the raw store, which a rebuild of the database needs: ${finding.fixed ? 'described now' : '`recount doctor --fix` writes it from the database'}`;
     default:
       return describeRebuildFinding(finding);
   }

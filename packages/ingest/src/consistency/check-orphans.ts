@@ -49,6 +49,8 @@ interface OrphanOptions {
   /** Objects stored later may belong to an upload in progress. Milliseconds since 1970. */
   latestMs: number;
   counts: DoctorCounts;
+  /** Called for every object with a row that has no description. Not called for attachments. */
+  onUndescribed: () => void;
   signal?: AbortSignal | undefined;
 }
 
@@ -67,14 +69,18 @@ const MAX_COPIES = 1000;
 /** Looks up the row of every object. Objects recorded for deletion are not orphans. */
 export async function* findOrphans(
   deps: IngestDependencies,
-  { workspaceId, fix, latestMs, counts, signal }: OrphanOptions,
+  { workspaceId, fix, latestMs, counts, onUndescribed, signal }: OrphanOptions,
 ): AsyncGenerator<OrphanFinding | AttachmentFinding> {
   for await (const info of deps.rawStore.list(workspaceId === undefined ? '' : workspacePrefix(workspaceId))) {
     signal?.throwIfAborted();
     const object = parseObject(info);
     if (object === undefined) continue;
     counts.objects += 1;
-    if ((await isNamed(deps, object)) || (await isToBeDeleted(deps, object.workspaceId, object.key))) continue;
+    if (await isNamed(deps, object)) {
+      if (object.kind !== 'attachment' && !info.isDescribed && object.modifiedAtMs <= latestMs) onUndescribed();
+      continue;
+    }
+    if (await isToBeDeleted(deps, object.workspaceId, object.key)) continue;
     if (object.modifiedAtMs > latestMs) {
       counts.skipped.youngObjects += 1;
       continue;

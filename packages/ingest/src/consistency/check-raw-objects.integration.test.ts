@@ -181,6 +181,15 @@ describe('an orphan transcript without a session', () => {
 });
 
 describe('the description of a transcript', () => {
+  it('is missed without --fix, which writes it again', async () => {
+    const { transcript } = await installation.receive(toTranscript('described', 4));
+    await installation.work();
+    await installation.rawStore.delete(`${transcript.object_key}.about.json`);
+    expect(await examine(false)).toEqual([{ kind: 'undescribed-objects', count: 1, fixed: false }]);
+    expect(await examine(true)).toEqual([{ kind: 'undescribed-objects', count: 1, fixed: true }]);
+    expect(await examine(false)).toEqual([]);
+  });
+
   it.each([
     ['session_id', 'another-session'],
     ['person', 'Mallory'],

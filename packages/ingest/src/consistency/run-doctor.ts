@@ -75,7 +75,7 @@ export type Finding =
   | AttachmentFinding
   | DatabaseFinding
   /** Objects without a description of what their bytes do not contain, as recount 0.3 stored them. */
-  | { kind: 'undescribed-objects'; count: number; fixed: true }
+  | { kind: 'undescribed-objects'; count: number; fixed: boolean }
   /** Remains of interrupted uploads, which are not objects yet. */
   | { kind: 'stale-uploads'; count: number; fixed: true };
 
@@ -167,7 +167,13 @@ async function* findDisagreements(deps: IngestDependencies, options: DoctorOptio
   onStep('deletions');
   yield* checkDeletions(deps, { workspaceId, fix, latestMs, signal });
   onStep('objects');
-  yield* findOrphans(deps, { workspaceId, fix, latestMs, counts, signal });
+  let undescribed = 0;
+  const onUndescribed = (): void => {
+    undescribed += 1;
+  };
+  yield* findOrphans(deps, { workspaceId, fix, latestMs, counts, onUndescribed, signal });
+  // Those that orphans of this run leave are described with the repairs.
+  if (!fix && undescribed > 0) yield { kind: 'undescribed-objects', count: undescribed, fixed: false };
   onStep('transcripts');
   yield* checkTranscripts(deps, { workspaceId, fix, checksums, onRead, latestMs, counts, signal });
   onStep('streams');

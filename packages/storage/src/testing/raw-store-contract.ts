@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { rawObjectKey, workspacePrefix } from '../raw-object-key.ts';
-import type { ByteRange, RawObjectInfo, RawStore } from '../raw-store.ts';
+import type { ByteRange, ListedObject, RawStore } from '../raw-store.ts';
 
 const MIB = 1024 * 1024;
 
@@ -152,7 +152,7 @@ function describeDeleteAndList(store: () => RawStore): void {
     expect(listed[0]).toEqual(
       await store()
         .stat(keys[0] ?? '')
-        .then((info) => ({ ...info, modifiedAtMs: expect.any(Number) })),
+        .then((info) => ({ ...info, modifiedAtMs: expect.any(Number), isDescribed: false })),
     );
     expect(await listAll(store(), `workspaces/${workspaceId}`)).toHaveLength(1_006);
     expect(await listAll(store(), keys[7] ?? '')).toHaveLength(1);
@@ -198,6 +198,15 @@ function describeDescriptions(store: () => RawStore): void {
     await store().delete(keys[0]);
     expect(await store().readDescription(keys[0])).toBeUndefined();
     expect(await store().readDescription(keys[1])).toEqual(description);
+  });
+
+  test('lists which objects have a description', async () => {
+    const workspaceId = newWorkspaceId();
+    const keys = [0, 1, 2].map((n) => ulidOf(n)).map((transcriptId) => rawObjectKey({ workspaceId, transcriptId }));
+    for (const key of keys) await store().put(key, chunksOf(Buffer.from(key)));
+    await store().describe(keys[1] as string, { path: '/a' });
+    const listed = await listAll(store(), workspacePrefix(workspaceId));
+    expect(listed.map(({ isDescribed }) => isDescribed)).toEqual([false, true, false]);
   });
 
   test('treats something else in place of a description as none', async () => {
@@ -367,8 +376,8 @@ async function readSha256(stream: AsyncIterable<Uint8Array>): Promise<string> {
   return hash.digest('hex');
 }
 
-async function listAll(store: RawStore, prefix: string): Promise<RawObjectInfo[]> {
-  const objects: RawObjectInfo[] = [];
+async function listAll(store: RawStore, prefix: string): Promise<ListedObject[]> {
+  const objects: ListedObject[] = [];
   for await (const object of store.list(prefix)) objects.push(object);
   return objects.sort((a, b) => (a.key < b.key ? -1 : 1));
 }
