@@ -58,8 +58,9 @@ const MAX_WAITING_KEYS = 10_000;
 async function* listDescribed(store: UndescribedStore, prefix: string): AsyncGenerator<ListedObject> {
   const objects = new Map<string, RawObjectInfo>();
   const descriptions = new Set<string>();
+  let isForgetful = false;
   const hasDescription = async (key: string): Promise<boolean> =>
-    descriptions.delete(key) || (await store.stat(descriptionKeyOf(key))) !== undefined;
+    (await store.stat(descriptionKeyOf(key))) !== undefined;
   for await (const listed of store.list(prefix)) {
     if (listed.key.endsWith(DESCRIPTION_ENDING)) {
       const key = listed.key.slice(0, -DESCRIPTION_ENDING.length);
@@ -75,10 +76,13 @@ async function* listDescribed(store: UndescribedStore, prefix: string): AsyncGen
       yield { ...first, isDescribed: await hasDescription(first.key) };
     }
     const [oldest] = descriptions.size > MAX_WAITING_KEYS ? descriptions : [];
-    if (oldest !== undefined) descriptions.delete(oldest);
+    if (oldest === undefined) continue;
+    descriptions.delete(oldest);
+    isForgetful = true;
   }
-  // Their description may have been written, or forgotten here, in the meantime.
-  for (const object of objects.values()) yield { ...object, isDescribed: await hasDescription(object.key) };
+  for (const object of objects.values()) {
+    yield { ...object, isDescribed: isForgetful && (await hasDescription(object.key)) };
+  }
 }
 
 async function* toBody(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
