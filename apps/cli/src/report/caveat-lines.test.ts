@@ -31,14 +31,14 @@ describe('toCaveatLines', () => {
     const unpriced = { responses: 2, tokens: 50, models: ['gpt-7'], terms };
     const report = toUsageReport({ caveats: { ...toUsageReport().caveats, unpriced } });
     expect(toCaveatLines(usage, report as never, undefined, NOW)).toEqual([
-      'Unpriced: 2 responses with 50 tokens, not in the cost: gpt-7, gpt-5.5 at tier warp, claude-sonnet-5-5 at speed fast. See `recount prices --help`.',
+      'Unpriced: 2 responses have no price and are not included in any cost (50 tokens): gpt-7, gpt-5.5 at tier warp, claude-sonnet-5-5 at speed fast. See `recount prices --help`.',
     ]);
   });
 
   it('says how old the price list is if it is older than 60 days', () => {
     const later = Date.parse('2026-11-27T12:00:00Z');
     expect(toCaveatLines(usage, toUsageReport() as never, undefined, later)).toEqual([
-      'The price list is 65 days old (of 2026-09-23). A newer recount or a price file (`recount prices --help`) knows newer models and prices.',
+      'Old prices: The price list is 65 days old (of 2026-09-23). A newer recount or a price file (`recount prices --help`) knows newer models and prices.',
     ]);
   });
 
@@ -46,13 +46,13 @@ describe('toCaveatLines', () => {
     const totals = { ...toUsageReport().totals, shared: toFigures(1) };
     expect(toCaveatLines(usage, toUsageReport({ caveats, totals, truncated: true }) as never, undefined, NOW)).toEqual([
       'Only the first 2 rows; --limit shows more. The totals are of all.',
-      'Unfinalised: 1,200 responses without a final output count. Output holds 3,456 tokens of them; by their content it should be about 98,765.',
-      'Unpriced: 1 response with 50 tokens, not in the cost: a, b[2J, c and 2 more. See `recount prices --help`.',
-      'Default price: 2 responses that name no model.',
-      'No time: 3 responses without a timestamp, in no range of dates.',
-      'No usage: 2 sessions whose transcripts have none, in no sum.',
-      'Too low: 1 session with an interrupted run that reported only output.',
-      'Disagreeing copies: 1 response, counted with $1,500.00; by their copies it may be $0.05 to $1,500.00. See `recount report disagreements`.',
+      'Unfinalised: 1,200 responses have incomplete output counts, in total 3,456 tokens; actual output is about 98,765 (estimate, not included).',
+      'Unpriced: 1 response has no price and is not included in any cost (50 tokens): a, b[2J, c and 2 more. See `recount prices --help`.',
+      'Default price: 2 responses name no model and are priced at the default rates.',
+      'No time: 3 responses have no timestamp, so no time range includes them.',
+      'No usage: 2 sessions have no usage in the transcripts, so sums exclude their tokens and cost.',
+      'Too low: 1 session has an interrupted run that reported only output, so the sums lack its input.',
+      'Disagreeing copies: 1 response has copies that disagree. The cost is between $0.05 and $1,500.00, and counts as $1,500.00. See `recount report disagreements`.',
       'Shared: 10 copies in resumed, forked or replayed sessions, which count once.',
     ]);
   });

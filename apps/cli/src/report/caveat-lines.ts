@@ -1,5 +1,5 @@
-import { describeOldPrices, toUnpricedName } from '@recount/contract/price-words';
-import { readPath } from '@recount/contract/reports';
+import { type Caveat, describeCaveats } from '@recount/contract/reports/caveats';
+import { readPath } from '@recount/contract/reports/read-path';
 import { formatCount, formatCountOf } from '../terminal/format-values.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 import { formatCell, isMoney, toCostDecimals } from './format-cell.ts';
@@ -18,15 +18,6 @@ export function toCaveatLines(
   details?: ReportAnswer,
   nowMs = Date.now(),
 ): string[] {
-  const {
-    unfinalised,
-    unpriced,
-    default_priced_responses: defaultPriced,
-    price_date: priceDate,
-    without_timestamp: timeless,
-    sessions,
-    disagreements,
-  } = caveats;
   const sharedResponses = Number(readPath(totals, 'shared.responses') ?? 0);
   const lines = toAgreementLines({ filters, totals, currency_label, usage });
   if (truncated) lines.push(`${toTruncationLine({ rows })} The totals are of all.`);
@@ -34,34 +25,11 @@ export function toCaveatLines(
     lines.push(`Only the first ${formatCount(details.rows.length)} models in all are shown; --limit shows more.`);
   }
   if (!columns.some(({ format }) => isMoney(format))) return lines;
-  if (unfinalised.responses > 0) {
-    lines.push(
-      `Unfinalised: ${toResponses(unfinalised.responses)} without a final output count. Output holds ${formatCount(unfinalised.tokens_out)} ` +
-        `tokens of them; by their content it should be about ${formatCount(unfinalised.estimated_tokens_out)}.`,
-    );
-  }
-  if (unpriced.responses > 0) {
-    lines.push(
-      `Unpriced: ${toResponses(unpriced.responses)} with ${formatCount(unpriced.tokens)} tokens, not in the cost: ` +
-        `${toUnpricedNames(unpriced)}. See \`recount prices --help\`.`,
-    );
-  }
-  // Older servers do not say it.
-  const oldPrices = priceDate === undefined ? undefined : describeOldPrices(priceDate, nowMs);
-  if (oldPrices !== undefined) {
-    lines.push(
-      `${oldPrices} A newer recount or a price file (\`recount prices --help\`) knows newer models and prices.`,
-    );
-  }
-  if (defaultPriced > 0) lines.push(`Default price: ${toResponses(defaultPriced)} that name no model.`);
-  if (timeless > 0) lines.push(`No time: ${toResponses(timeless)} without a timestamp, in no range of dates.`);
-  if (sessions.without_usage > 0) {
-    lines.push(`No usage: ${toSessions(sessions.without_usage)} whose transcripts have none, in no sum.`);
-  }
-  if (sessions.output_only > 0) {
-    lines.push(`Too low: ${toSessions(sessions.output_only)} with an interrupted run that reported only output.`);
-  }
-  if (disagreements.responses > 0) lines.push(toDisagreementLine(disagreements, currency_label));
+  const largest = caveats.disagreements.highest_cost_usd;
+  const layout = { currencyLabel: currency_label, costDecimals: toCostDecimals(largest), timeZone: 'UTC', largest: 0 };
+  const money = (cost: number): string => formatCell(cost, 'cost', layout);
+  const described = describeCaveats(caveats, { count: formatCount, tokens: formatCount, money }, nowMs);
+  lines.push(...described.map(toLine));
   if (sharedResponses > 0) {
     lines.push(
       `Shared: ${formatCountOf(sharedResponses, 'copy', 'copies')} in resumed, forked or replayed sessions, which count once.`,
@@ -103,26 +71,16 @@ function toAgreementLines({
 export const toTruncationLine = ({ rows }: Pick<ReportAnswer, 'rows'>): string =>
   `Only the first ${formatCountOf(rows.length, 'row')}; --limit shows more.`;
 
-function toDisagreementLine(
-  { responses, cost_usd, lowest_cost_usd, highest_cost_usd }: ReportAnswer['caveats']['disagreements'],
-  currencyLabel: string,
-): string {
-  const costDecimals = toCostDecimals(highest_cost_usd);
-  const format = (cost: number) =>
-    formatCell(cost, 'cost', { currencyLabel, costDecimals, timeZone: 'UTC', largest: 0 });
-  return (
-    `Disagreeing copies: ${toResponses(responses)}, counted with ${format(cost_usd)}; by their copies it may be ` +
-    `${format(lowest_cost_usd)} to ${format(highest_cost_usd)}. See \`recount report disagreements\`.`
-  );
-}
+/** Commands that say or change more. */
+const HINTS: Readonly<Record<string, string>> = {
+  Unpriced: ' See `recount prices --help`.',
+  'Old prices': ' A newer recount or a price file (`recount prices --help`) knows newer models and prices.',
+  'Disagreeing copies': ' See `recount report disagreements`.',
+};
 
-const toSessions = (count: number): string => formatCountOf(count, 'session');
-const toResponses = (count: number): string => formatCountOf(count, 'response');
-
-/** Names the tier or speed that has no price, if the model has one otherwise. */
-function toUnpricedNames({ models, terms = [] }: ReportAnswer['caveats']['unpriced']): string {
-  const all = [...models, ...terms.map(toUnpricedName)];
-  const names = all.slice(0, MAX_NAMED_MODELS).map((name) => toSingleLine(name).slice(0, 60));
-  const more = all.length - names.length;
-  return names.join(', ') + (more > 0 ? ` and ${more} more` : '');
+function toLine({ label, text, names }: Caveat): string {
+  const shown = names.slice(0, MAX_NAMED_MODELS).map(({ name }) => toSingleLine(name).slice(0, 60));
+  const more = names.length > shown.length ? ` and ${names.length - shown.length} more` : '';
+  const list = shown.length === 0 ? '' : ` ${shown.join(', ')}${more}.`;
+  return `${label}: ${text}${list}${HINTS[label] ?? ''}`;
 }

@@ -1,11 +1,11 @@
 import type { ReportCaveats } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
-import { describeOldPrices, toUnpricedName } from '@recount/contract/price-words';
+import { describeCaveats } from '@recount/contract/reports/caveats';
 import { Link } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
 import { formatCompact, formatCount, formatMoney } from '../format/values.ts';
 
-const SHOWN_MODELS = 5;
+const SHOWN_NAMES = 5;
 
 /**
  * Known inaccuracies of a report, in sentences that say what they mean for its figures. `time` is the report's, as URL
@@ -18,52 +18,29 @@ export function Caveats({
   caveats: ReportCaveats;
   time?: Readonly<Record<string, string>>;
 }): ReactNode {
-  const {
-    unpriced,
-    unfinalised,
-    without_timestamp: untimed,
-    sessions,
-    disagreements,
-    default_priced_responses: unnamed,
-  } = caveats;
-  const terms = unpriced.terms ?? [];
-  const lines = [
-    describeOldPrices(caveats.price_date, Date.now()),
-    unfinalised.responses > 0 &&
-      `${formatCount(unfinalised.responses)} responses have incomplete output counts. They count with ${formatCompact(unfinalised.tokens_out)} output tokens; actual output is about ${formatCompact(unfinalised.estimated_tokens_out)} (estimate, not included).`,
-    unnamed > 0 && `${formatCount(unnamed)} responses name no model and are priced at the default rates.`,
-    untimed > 0 && `${formatCount(untimed)} responses have no timestamp and appear only under All time.`,
-    sessions.without_usage > 0 &&
-      `${formatCount(sessions.without_usage)} sessions have no usage in their transcripts, so sums exclude their tokens and cost.`,
-    sessions.output_only > 0 &&
-      `${formatCount(sessions.output_only)} sessions have an interrupted run that reported only output, so the sums lack its input.`,
-    disagreements.responses > 0 &&
-      `${formatCount(disagreements.responses)} responses have copies that disagree. Their cost is between ${formatMoney(disagreements.lowest_cost_usd)} and ${formatMoney(disagreements.highest_cost_usd)}, and counts as ${formatMoney(disagreements.cost_usd)}.`,
-  ].filter((line) => line !== false && line !== undefined);
-  if (lines.length === 0 && unpriced.responses === 0) return null;
+  const formats = { count: formatCount, tokens: formatCompact, money: formatMoney };
+  const described = describeCaveats(caveats, formats, Date.now());
+  if (described.length === 0) return null;
   return (
     <div className="caveats" role="note">
-      {unpriced.responses > 0 && (
-        <p>
-          {formatCount(unpriced.responses)} responses ({formatCompact(unpriced.tokens)} tokens) have no price and are
-          not included in any cost:{' '}
-          {unpriced.models.length + terms.length === 0
-            ? 'they name no model'
-            : unpriced.models.slice(0, SHOWN_MODELS).map((model, index) => (
-                <Fragment key={model}>
-                  {index > 0 && ', '}
-                  <Link to="/sessions" search={{ ...time, model, subagents: 'include' } as never}>
-                    {toVisible(model)}
-                  </Link>
-                </Fragment>
-              ))}
-          {terms.length > 0 &&
-            `${unpriced.models.length > 0 ? '; ' : ''}${terms.slice(0, SHOWN_MODELS).map(toUnpricedName).map(toVisible).join(', ')}`}
-          .
+      {described.map(({ label, text, names }) => (
+        <p key={label}>
+          {text}
+          {names.slice(0, SHOWN_NAMES).map(({ name, model }, index) => (
+            <Fragment key={name}>
+              {index > 0 ? ', ' : ' '}
+              {model === undefined ? (
+                toVisible(name)
+              ) : (
+                <Link to="/sessions" search={{ ...time, model, subagents: 'include' } as never}>
+                  {toVisible(name)}
+                </Link>
+              )}
+            </Fragment>
+          ))}
+          {names.length > SHOWN_NAMES && ` and ${names.length - SHOWN_NAMES} more`}
+          {names.length > 0 && '.'}
         </p>
-      )}
-      {lines.map((line) => (
-        <p key={line}>{line}</p>
       ))}
     </div>
   );

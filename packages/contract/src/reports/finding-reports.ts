@@ -1,43 +1,46 @@
 import { FINDING_KINDS } from '../choices.ts';
 import { cost, count, duration, text } from './report-columns.ts';
-import { defineReport } from './report-entry.ts';
+import { defineReport, type Fields } from './report-entry.ts';
 
 const MAX_RESULT_BYTES = 1_000_000_000;
 const MAX_SESSION_COST_USD = 1_000_000;
+
+const toFindingFigures = ({ z, costField, countField }: Fields) => ({
+  kind: z
+    .enum(FINDING_KINDS)
+    .describe(
+      [
+        '`repeated-call` is a tool called with the same input three times in a row, or more often.',
+        '`repeated-error` is calls of a tool that failed with the same error three times in a row, or more often.',
+        '`repeated-read` is the same part of a file read three times or more in a session, without an edit of it in between.',
+        '`large-result` is a tool result of `min_result_bytes` or more.',
+        '`cold-cache` is a response after a pause that outlasted the cache, so that it was written again.',
+        '`unfinished-session` means its last prompt has no answer, or its last tool call no result, for an hour.',
+        '`expensive-session` means its own cost is `min_session_cost_usd` or more.',
+      ].join(' '),
+    ),
+  times: countField.describe('Calls, failures or reads; 1 for other kinds'),
+  estimated_tokens: countField.describe(
+    'Estimated tokens that the results added to the context (a quarter of their bytes), for repeats without the first; 0 for other kinds',
+  ),
+  tokens: countField.describe(
+    'For `cold-cache`, tokens written to the cache again. For sessions, all their own tokens. 0 for other kinds',
+  ),
+  cost_usd: costField
+    .nullable()
+    .describe(
+      'For repeats, the cost of the responses that repeated a call, each response once. For `cold-cache`, the extra cost of writing over reading. For sessions, their own cost. Null if there is no price, and for `large-result`, whose cost cannot be separated from the rest of the context',
+    ),
+});
 
 /** Reports on how to spend less. */
 export const FINDING_REPORTS = {
   findings: defineReport({
     description:
       'Potential waste, each finding with its place; the most expensive first, then those with most tokens. Categories can overlap, so they do not add up',
-    shapes: ({ z, costField, countField, milliseconds, name, sessionIdField, timestampField }) => {
-      const figures = {
-        kind: z
-          .enum(FINDING_KINDS)
-          .describe(
-            [
-              '`repeated-call` is a tool called with the same input three times in a row, or more often.',
-              '`repeated-error` is calls of a tool that failed with the same error three times in a row, or more often.',
-              '`repeated-read` is the same part of a file read three times or more in a session, without an edit of it in between.',
-              '`large-result` is a tool result of `min_result_bytes` or more.',
-              '`cold-cache` is a response after a pause that outlasted the cache, so that it was written again.',
-              '`unfinished-session` means its last prompt has no answer, or its last tool call no result, for an hour.',
-              '`expensive-session` means its own cost is `min_session_cost_usd` or more.',
-            ].join(' '),
-          ),
-        times: countField.describe('Calls, failures or reads; 1 for other kinds'),
-        estimated_tokens: countField.describe(
-          'Estimated tokens that the results added to the context (a quarter of their bytes), for repeats without the first; 0 for other kinds',
-        ),
-        tokens: countField.describe(
-          'For `cold-cache`, tokens written to the cache again. For sessions, all their own tokens. 0 for other kinds',
-        ),
-        cost_usd: costField
-          .nullable()
-          .describe(
-            'For repeats, the cost of the responses that repeated a call, each response once. For `cold-cache`, the extra cost of writing over reading. For sessions, their own cost. Null if there is no price, and for `large-result`, whose cost cannot be separated from the rest of the context',
-          ),
-      };
+    shapes: (fields) => {
+      const { z, countField, milliseconds, name, sessionIdField, timestampField } = fields;
+      const figures = toFindingFigures(fields);
       return {
         query: {
           kind: z.enum(FINDING_KINDS).optional().describe('Findings of this kind alone; by default of all kinds'),

@@ -3,6 +3,9 @@ import type { GroupKey } from '../choices.ts';
 import type { ReportColumn } from './report-columns.ts';
 import type * as ReportFields from './report-fields.ts';
 
+/** Fields that the shapes of reports consist of. */
+export type Fields = typeof ReportFields;
+
 /** A report: everything that API, command line and dashboard know of it. Its statement is in `packages/db`. */
 export interface ReportEntry {
   /** For the documentation of its route. */
@@ -12,7 +15,7 @@ export interface ReportEntry {
   /** Whether its filters are about the parents of sub-agents, so that no filter of sub-agents applies. */
   isOfParents?: true;
   /** A function, so that only those who validate load the schemas. */
-  shapes(fields: typeof ReportFields): ReportShapes;
+  shapes(fields: Fields): ReportShapes;
   commands: readonly ReportCommand[];
   /** Tables of the dashboard. */
   pages?: readonly ReportPage[];
