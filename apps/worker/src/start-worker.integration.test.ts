@@ -166,18 +166,27 @@ describe('a worker', () => {
       'CREATE TRIGGER full_row BEFORE INSERT ON recount.content_blocks FOR EACH ROW EXECUTE FUNCTION full_row()',
     );
     await database.pool.query(`
+      CREATE SEQUENCE public.refusals;
       CREATE FUNCTION public.full_table() RETURNS event_trigger LANGUAGE plpgsql AS $$
-        BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
+        BEGIN PERFORM nextval('public.refusals'); RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
       CREATE EVENT TRIGGER full_table ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION full_table()`);
     const ids = [await receive(toLine({ sessionId: 'full' })), await receive(toLine({ sessionId: 'full-too' }))];
+    // Sequences count what is rolled back, too.
+    const countRefusals = async () => {
+      const { rows } = await database.pool.query<{ count: string }>('SELECT last_value AS count FROM public.refusals');
+      return Number(rows[0]?.count);
+    };
     const findPauses = () => logLines.filter((line) => line.includes('work stops until the resource is back'));
     await vi.waitFor(() => expect(findPauses()).toHaveLength(1));
     // Space for a job's own table again, but not for its rows. No job starts before there is space for both.
     await database.pool.query('DROP TRIGGER full_row ON recount.content_blocks');
     await database.pool.query('DROP FUNCTION public.full_row');
-    await new Promise((resolve) => setTimeout(resolve, 3000));
+    const before = await countRefusals();
+    await vi.waitFor(async () => expect(await countRefusals()).toBeGreaterThan(before + 1));
     for (const id of ids) expect(await readStatus(id)).toBe('queued');
-    await database.pool.query('DROP EVENT TRIGGER full_table; DROP FUNCTION public.full_table');
+    await database.pool.query(
+      'DROP EVENT TRIGGER full_table; DROP FUNCTION public.full_table; DROP SEQUENCE public.refusals',
+    );
     for (const id of ids) await vi.waitFor(async () => expect(await readStatus(id)).toBe('ingested'));
     for (const id of ids) {
       expect(await findTranscript(database.database, WORKSPACE, id)).toMatchObject({ attempt_count: 1 });
