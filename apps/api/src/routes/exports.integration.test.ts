@@ -142,10 +142,11 @@ describe('GET /v1/export', () => {
     });
 
     it('reads no faster than its client, limits concurrent exports, and stops with the client', async () => {
-      const open = await Promise.all(Array.from({ length: MAX_CONCURRENT_EXPORTS }, () => startReading()));
-      await vi.waitFor(async () => expect(await countCursors()).toBe(MAX_CONCURRENT_EXPORTS));
-      await sleep(300);
-      // The rest waits in Postgres.
+      const open = await Promise.all(Array.from({ length: MAX_CONCURRENT_EXPORTS - 1 }, () => startReading()));
+      await vi.waitFor(async () => expect(await countCursors()).toBe(MAX_CONCURRENT_EXPORTS - 1));
+      // While a client reads to the end, the rows of the others wait in Postgres.
+      expect(await readLines('usage?format=ndjson&from=2026-05-01')).toHaveLength(MANY_ROWS);
+      open.push(await startReading());
       await vi.waitFor(async () => expect(await countCursors()).toBe(MAX_CONCURRENT_EXPORTS));
       await expectProblem(await api.fetch('/v1/export/usage'), 429, 'too-many-exports');
       for (const answer of open) answer.destroy();
