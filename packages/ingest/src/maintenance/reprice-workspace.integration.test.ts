@@ -1,7 +1,7 @@
 import { createDatabasePool, lockSession, verifyUsage } from '@recount/db';
 import { createPriceTable } from '@recount/prices';
 import type { RawStore } from '@recount/storage';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { rebuildUsage } from '../consistency/rebuild-usage.ts';
 import { handleGroup, handleJob } from '../process/handle-job.ts';
 import {
@@ -15,10 +15,10 @@ import { deleteWorkspace } from './deletions.ts';
 import { repriceWorkspace } from './reprice-workspace.ts';
 
 let installation: TestInstallation;
-beforeAll(async () => {
+beforeEach(async () => {
   installation = await createTestInstallation();
 });
-afterAll(() => installation.close());
+afterEach(() => installation.close());
 
 const toAnswer = (index: number, model: string) =>
   `${JSON.stringify({
@@ -258,6 +258,9 @@ describe('repriceWorkspace, while a transcript is being ingested at the previous
 
 describe('rebuildUsage', () => {
   it('restores derived rows that were changed by hand to those of a full recount', async () => {
+    const upload = { path: 'counted.jsonl', agent: 'claude-code', sessionId: 'counted' };
+    await installation.receive(toAnswer(1, 'claude-haiku-4-5') + toAnswer(2, 'claude-haiku-4-5'), upload);
+    await installation.work();
     const verify = () => installation.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
     const differing = async () => (await verify()).filter(({ missing, surplus }) => missing + surplus > 0);
     expect(await differing()).toEqual([]);
