@@ -169,8 +169,8 @@ async function readCatalogs(pool: Pool): Promise<string[]> {
   return rows.map(({ line }) => line).sort();
 }
 
-describe('the baseline', () => {
-  it('makes the schema that the steps from 0.3 make', async () => {
+describe('migrateDatabase, from 0.3 to the baseline', () => {
+  it('gives a new database the schema that the steps give a database of 0.3', async () => {
     const fresh = await createMigratedDatabase();
     const upgraded = await createDatabaseOf03();
     await migrateDatabase(upgraded.connectionString);
@@ -195,7 +195,7 @@ describe('the baseline', () => {
     expect(checks).toEqual(checks.map(({ table }) => expect.objectContaining({ table, missing: 0, surplus: 0 })));
   });
 
-  it('is reached from a step in the middle', async () => {
+  it('upgrades a database that has run some of the steps', async () => {
     const { connectionString, pool, database } = await createDatabaseAt(BASELINE_VERSION - 7);
     await expect(checkSchemaVersion(database)).rejects.toThrow('version 30, this program needs');
     await migrateDatabase(connectionString);
@@ -203,7 +203,7 @@ describe('the baseline', () => {
     expect(await readCatalogs(pool)).toEqual(await readCatalogs((await createMigratedDatabase()).pool));
   });
 
-  it('is reached once when many processes upgrade a database of 0.3', async () => {
+  it('upgrades a database of 0.3 once, however many processes call it at once', async () => {
     const { connectionString, pool, database } = await createDatabaseOf03();
     await Promise.all(Array.from({ length: 5 }, () => migrateDatabase(connectionString)));
     await checkSchemaVersion(database);
@@ -240,7 +240,7 @@ describe('the baseline', () => {
     await checkSchemaVersion(database);
   });
 
-  it('is not reached from a database before 0.3, which needs 0.3 first', async () => {
+  it('refuses a database older than 0.3, and says how to upgrade it', async () => {
     const { connectionString, pool, database } = await createDatabaseOf03();
     await pool.query('DELETE FROM drizzle.__drizzle_migrations WHERE id > 8');
     const message =
