@@ -159,7 +159,7 @@ describe('the first hour', { shuffle: false }, () => {
       [['sessions', '--agent', 'clod'], 'There is no agent clod'],
       [['search', 'webhook', '--branch', 'mian'], 'There is no branch mian'],
       [['export', 'usage', '--project', 'biling'], 'There is no project biling'],
-      [['search', 'webhook', '--from', 'someday'], 'Not a date'],
+      [['search', 'webhook', '--from', 'someday'], 'Must be a date'],
       [['show', 'ffff'], 'There is no such session'],
       [['why', 'ffff'], 'There is no such session'],
       [['delete', '--project', 'biling', '--yes'], 'There is no project biling'],

@@ -85,8 +85,8 @@ const MAX_TITLE_LENGTH = 60;
 const MIN_ID_LENGTH = 8;
 const SHORT_COMMIT_LENGTH = 8;
 const FOOTNOTES = [
-  'Costs are estimates by list price, or your own prices. Forked and resumed sessions',
-  'include shared responses; `recount report` counts each once.',
+  'Costs are estimates by list price, or your own prices. Forked and resumed',
+  'sessions include shared responses; `recount report` counts each once.',
 ];
 
 const CONTESTED_NOTE = [
