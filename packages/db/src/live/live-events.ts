@@ -11,9 +11,6 @@ export interface NewLiveEvent {
   data: string;
 }
 
-/** Changes of a session's row made together with its events. */
-export type LiveSessionChange = Partial<Omit<LiveSessionRow, 'workspace_id' | 'session_id' | 'last_event_id'>>;
-
 /** Notified when events are committed; the payload is what `toLiveBell` makes of their session. */
 export const LIVE_CHANNEL = 'recount_live';
 
@@ -31,22 +28,22 @@ export async function lockLiveSession(transaction: Database, key: LiveSessionKey
 }
 
 /**
- * Adds events of a stream to its session, and changes the session's row by `toChange`. Locks the row until the end of
- * the transaction. A reader that has read up to an event will never find an earlier one that was missing.
+ * Adds events of a stream to its session, and changes its checkpoints. Locks the session's row until the end of the
+ * transaction. A reader that has read up to an event will never find an earlier one that was missing.
  */
 export async function addLiveEvents(
   transaction: Database,
   key: LiveSessionKey,
   streamId: string,
   events: readonly NewLiveEvent[],
-  toChange: (session: LiveSessionRow) => LiveSessionChange = () => ({}),
+  toCheckpoints: (known: string[]) => string[],
 ): Promise<void> {
   const { workspaceId, sessionId } = key;
   const session = await lockLiveSession(transaction, key);
   const firstId = session.last_event_id + 1;
   await transaction
     .update(liveSessions)
-    .set({ ...toChange(session), last_event_id: session.last_event_id + events.length })
+    .set({ checkpoints: toCheckpoints(session.checkpoints), last_event_id: session.last_event_id + events.length })
     .where(isLiveSession(key));
   if (events.length === 0) return;
   const names = events.map(({ name }) => name);

@@ -1,6 +1,8 @@
+import { RUNNABLE_AGENTS, type TokenSums } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { and, desc, eq, getTableColumns, lt, ne, or, sql } from '../drizzle.cjs';
 import { liveChunks, liveEvents, liveSessions, liveStreams } from '../schema/live.ts';
+import { TOKEN_CLASSES } from '../schema/usage-columns.ts';
 import type { LiveStreamKey, LiveStreamRow } from './live-streams.ts';
 
 export interface LiveSessionKey {
@@ -13,19 +15,42 @@ export type LiveSessionRow = typeof liveSessions.$inferSelect;
 export const isLiveSession = ({ workspaceId, sessionId }: LiveSessionKey) =>
   and(eq(liveSessions.workspace_id, workspaceId), eq(liveSessions.session_id, sessionId));
 
-/** A session's live totals and its number of open streams; undefined if it never had a stream. */
+type LiveTotals = Record<keyof TokenSums | 'stream_count' | 'running_count', number> & {
+  cost_usd: number | null;
+  /** The first one named. */
+  model: string | null;
+};
+
+/** Agents whose streams state the tokens of the whole session. These are never added up. */
+const CUMULATIVE_AGENTS = RUNNABLE_AGENTS.filter(({ program }) => program.countsWholeSession).map(({ id }) => id);
+
+/** A session's live state and totals. The totals are of streams that have ended. Undefined if it never had a stream. */
 export async function findLiveSession(
   database: Database,
   key: LiveSessionKey,
-): Promise<(LiveSessionRow & { running_count: number }) | undefined> {
-  const runningCount = sql<number>`(
-    SELECT count(*)::int FROM ${liveStreams} AS s
-    WHERE s.workspace_id = ${key.workspaceId} AND s.session_id = ${key.sessionId} AND s.state = 'open')`;
-  const [found] = await database
-    .select({ row: liveSessions, running_count: runningCount })
-    .from(liveSessions)
-    .where(isLiveSession(key));
-  return found && { ...found.row, running_count: found.running_count };
+): Promise<(LiveSessionRow & LiveTotals) | undefined> {
+  const { workspaceId, sessionId } = key;
+  const [session] = await database.select().from(liveSessions).where(isLiveSession(key));
+  if (session === undefined) return undefined;
+  const counted = sql`is_counted AND state <> 'open'`;
+  const cumulative = sql`agent = ANY(${sql.param(CUMULATIVE_AGENTS)}::text[])`;
+  const tokens = sql.join(
+    TOKEN_CLASSES.map((name) => {
+      const column = sql.identifier(name);
+      return sql`(coalesce(sum(${column}) FILTER (WHERE ${counted} AND NOT ${cumulative}), 0)
+        + coalesce(max(${column}) FILTER (WHERE ${counted} AND ${cumulative}), 0))::float8 AS ${column}`;
+    }),
+    sql`, `,
+  );
+  const { rows } = await database.execute<LiveTotals>(sql`
+    SELECT count(*) FILTER (WHERE ${counted})::int AS stream_count,
+      count(*) FILTER (WHERE state = 'open')::int AS running_count,
+      ${tokens},
+      (sum(cost_usd) FILTER (WHERE ${counted}))::float8 AS cost_usd,
+      (array_agg(model ORDER BY ended_at, id) FILTER (WHERE model IS NOT NULL AND state <> 'open'))[1] AS model
+    FROM ${liveStreams} WHERE workspace_id = ${workspaceId} AND session_id = ${sessionId}`);
+  const [totals] = rows;
+  return totals && { ...session, ...totals };
 }
 
 const { arrivals: _arrivals, ...LISTED_COLUMNS } = getTableColumns(liveStreams);

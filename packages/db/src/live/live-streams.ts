@@ -162,32 +162,17 @@ export async function endLiveStream(
   return row;
 }
 
-/** Removes streams from their session's totals. Returns those that counted. */
+/** Removes streams from their session's totals. The caller must hold the session's row. */
 export async function uncountLiveStreams(
   transaction: Database,
   workspaceId: string,
   streamIds: readonly string[],
-): Promise<LiveStreamRow[]> {
-  if (streamIds.length === 0) return [];
-  const counted = await transaction
-    .select({ id: liveStreams.id })
-    .from(liveStreams)
-    .where(
-      and(
-        eq(liveStreams.workspace_id, workspaceId),
-        inArray(liveStreams.id, [...streamIds]),
-        eq(liveStreams.is_counted, true),
-      ),
-    )
-    .orderBy(liveStreams.id)
-    .for('no key update');
-  const ids = counted.map(({ id }) => id);
-  if (ids.length === 0) return [];
-  return await transaction
+): Promise<void> {
+  if (streamIds.length === 0) return;
+  await transaction
     .update(liveStreams)
     .set({ is_counted: false })
-    .where(and(eq(liveStreams.workspace_id, workspaceId), inArray(liveStreams.id, ids)))
-    .returning();
+    .where(and(eq(liveStreams.workspace_id, workspaceId), inArray(liveStreams.id, [...streamIds])));
 }
 
 /** Closes a stream whose bytes are now in the raw store, and deletes them here. */

@@ -1,5 +1,5 @@
-import { bigint, boolean, customType, index, integer, numeric, primaryKey, sql, text } from '../drizzle.cjs';
-import { COST_SCALE, identifier, isoTimestamp, recountSchema, tokens, usd } from './column-types.ts';
+import { bigint, boolean, customType, index, integer, primaryKey, sql, text } from '../drizzle.cjs';
+import { identifier, isoTimestamp, recountSchema, tokens, usd } from './column-types.ts';
 import { TOKEN_CLASSES, toColumns } from './usage-columns.ts';
 import { workspaces } from './workspaces.ts';
 
@@ -21,7 +21,7 @@ const arrivalList = customType<{ data: [endOffset: number, timeMs: number][] }>(
   toDriver: (value) => JSON.stringify(value),
 });
 
-/** The live totals of a session. Every writer of its events locks the row, so they come in the order of their ids. */
+/** The live state of a session. Writers of its events lock the row, so that events come in the order of their ids. */
 export const liveSessions = recountSchema.table(
   'live_sessions',
   {
@@ -31,11 +31,6 @@ export const liveSessions = recountSchema.table(
     session_id: identifier().notNull(),
     last_event_id: bigint({ mode: 'number' }).notNull().default(0),
     checkpoints: text().array().notNull().default([]),
-    stream_count: integer().notNull().default(0),
-    ...toColumns(TOKEN_CLASSES, tokens),
-    /** Each stream reports at most 1e5 dollars, but there may be many. */
-    cost_usd: numeric({ precision: 30, scale: COST_SCALE, mode: 'number' }),
-    model: text(),
   },
   (table) => [primaryKey({ name: 'live_sessions_pk', columns: [table.workspace_id, table.session_id] })],
 );

@@ -163,6 +163,27 @@ it.each([0, 3])('refuses a stream that continues after bytes which never came: %
   });
 });
 
+describe('the totals of a session', () => {
+  it('are sums over its ended streams, with the first model named', async () => {
+    await record('claude-code', toResult(0.1));
+    await record('claude-code', toAnswer(1) + toResult(0.2));
+    await record('claude-code', toAnswer(2));
+    await (await open('claude-code')).append(Buffer.from(toAnswer(3)));
+    expect(await readTotals()).toMatchObject({
+      ...{ stream_count: 3, running_count: 1, tokens_in: 20, tokens_out: 200, cache_read: 2000, cache_write: 2 },
+      ...{ cost_usd: 0.3, model: 'claude-sonnet-4-5' },
+    });
+  });
+
+  it('are those of the largest stream if the agent states totals of the whole session', async () => {
+    const toTurn = (input: number, output: number): string =>
+      `${JSON.stringify({ type: 'turn.completed', usage: { input_tokens: input, output_tokens: output } })}\n`;
+    await record('codex', toTurn(100, 5));
+    await record('codex', toTurn(300, 9));
+    expect(await readTotals()).toMatchObject({ stream_count: 2, tokens_in: 300, tokens_out: 9, cost_usd: null });
+  });
+});
+
 describe('a budget of memory', () => {
   it('refuses a stream that finds no room, which continues later where its stored bytes end', async () => {
     const budget = createLiveBudget(300_000);

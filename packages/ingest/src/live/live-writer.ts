@@ -13,8 +13,6 @@ import {
   addLiveEvents,
   appendLiveBytes,
   endLiveStream,
-  type LiveSessionChange,
-  type LiveSessionRow,
   type LiveStreamRow,
   listLiveArrivals,
   lockLiveSession,
@@ -29,9 +27,8 @@ import { compareStreams, isOutdated, readStreamBytes, type StreamComparison } fr
 import { cutName, toEventRow } from './cut-event.ts';
 import { createLiveBudget, type LiveShare } from './live-budget.ts';
 import { LiveError } from './live-error.ts';
-import { toFigures, withTotals } from './live-totals.ts';
 import { settleLiveStream } from './settle-live-stream.ts';
-import { createStreamReader, type StreamReader } from './stream-reader.ts';
+import { createStreamReader, type StreamReader, toFigures } from './stream-reader.ts';
 
 /** An offset, and when the bytes before it had arrived, in milliseconds since 1970. */
 export type ArrivalPair = [endOffset: number, timeMs: number];
@@ -159,7 +156,7 @@ export async function createLiveWriter(
       const isStored = await appendLiveBytes(transaction, position(), { bytes, receivedAt, figures });
       if (!isStored) throw toTakenOver();
       if (rows.length === 0) return;
-      await addLiveEvents(transaction, sessionKey, stream.id, rows, (session) => withCheckpoints(session, checkpoints));
+      await addLiveEvents(transaction, sessionKey, stream.id, rows, toCheckpoints(checkpoints));
     });
     storedBytes += bytes.length;
   };
@@ -218,14 +215,13 @@ export async function createLiveWriter(
     const endedMs = now();
     const exit = 'silentMs' in ending ? undefined : ending.exit;
     const close = toEventRow({ type: 'close', timestampMs: endedMs, ...outcome, exit, summary });
-    const figures = toFigures(summary);
     const isTranscript = findAgentFormat(stream.agent, 'stream') !== undefined && storedBytes > 0;
     const arrivals = isTranscript ? thinOutArrivals(await listLiveArrivals(deps.database.database, key)) : null;
     const comparedEnding = { storedBytes, aborted: outcome.aborted };
     const endCompared = async (comparison: StreamComparison) =>
       await deps.database.withTransaction(async (transaction) => {
         const ended = await endLiveStream(transaction, position(), {
-          ...figures,
+          ...toFigures(summary),
           ended_at: new Date(endedMs).toISOString(),
           success: outcome.success,
           aborted: outcome.aborted,
@@ -238,11 +234,8 @@ export async function createLiveWriter(
         // From here on no other stream of the session can end.
         await lockLiveSession(transaction, sessionKey);
         if (await isOutdated(transaction, stream, comparedEnding, comparison)) throw new OutdatedComparison();
-        const replaced = await uncountLiveStreams(transaction, stream.workspace_id, comparison.contains);
-        await addLiveEvents(transaction, sessionKey, stream.id, [...rows, close], (session) => ({
-          ...withCheckpoints(session, checkpoints),
-          ...(ended.is_counted && withTotals(session, figures, summary, replaced)),
-        }));
+        await uncountLiveStreams(transaction, stream.workspace_id, comparison.contains);
+        await addLiveEvents(transaction, sessionKey, stream.id, [...rows, close], toCheckpoints(checkpoints));
         return ended;
       });
     // Each further round means that another stream of the session ended during the previous one.
@@ -326,9 +319,12 @@ function toOutcome(summary: StreamSummary, ending: LiveEnding): StreamOutcome {
   return { ...outcome, success, error, aborted: true };
 }
 
-function withCheckpoints({ session_id, checkpoints }: LiveSessionRow, added: readonly string[]): LiveSessionChange {
-  if (added.length === 0) return {};
-  const registry = createCheckpointRegistry({ maxPerSession: MAX_CHECKPOINTS });
-  for (const uuid of [...checkpoints, ...added]) registry.addCheckpoint(session_id, uuid);
-  return { checkpoints: registry.getCheckpoints(session_id) };
-}
+/** Adds to the known ones, and keeps the newest. */
+const toCheckpoints =
+  (added: readonly string[]) =>
+  (known: string[]): string[] => {
+    if (added.length === 0) return known;
+    const registry = createCheckpointRegistry({ maxPerSession: MAX_CHECKPOINTS });
+    for (const uuid of [...known, ...added]) registry.addCheckpoint('', uuid);
+    return registry.getCheckpoints('');
+  };

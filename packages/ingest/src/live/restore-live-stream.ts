@@ -1,15 +1,14 @@
 import { buffer } from 'node:stream/consumers';
 import { IDENTIFY_HEAD_BYTES, identifyTranscript, isNewSessionId, RUNNABLE_AGENTS } from '@recount/core';
 import { toStreamOutcome } from '@recount/core/live';
-import { addLiveEvents, insertStoredStream, type LiveStreamKey, uncountLiveStreams } from '@recount/db';
+import { insertStoredStream, type LiveStreamKey, lockLiveSession, uncountLiveStreams } from '@recount/db';
 import type { RawObjectInfo } from '@recount/storage';
 import { decodeTime } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { parseStoredLiveStream, type StoredLiveStream } from '../raw-objects/describe-transcript.ts';
 import { hashPrefixes } from '../raw-objects/hash-prefixes.ts';
 import { compareStreams, type StreamComparison } from './compare-streams.ts';
-import { toFigures, withTotals } from './live-totals.ts';
-import { createAgentParser } from './stream-reader.ts';
+import { createAgentParser, toFigures } from './stream-reader.ts';
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
@@ -68,8 +67,8 @@ async function describeStream(
 }
 
 /**
- * Recreates a stream's row from its description, and adds it to the totals of its session, if it counted there and no
- * other stream of the session has its bytes. Returns false, doing nothing, if it has a row.
+ * Recreates a stream's row from its description. It counts in the totals of its session if it did, and no other stream of
+ * the session has its bytes. Returns false, doing nothing, if it has a row.
  */
 export async function restoreDescribedStream(
   deps: Pick<IngestDependencies, 'database'>,
@@ -78,16 +77,12 @@ export async function restoreDescribedStream(
   objectKey: string | null,
   { isContained, contains }: Pick<StreamComparison, 'isContained' | 'contains'> = { isContained: false, contains: [] },
 ): Promise<boolean> {
-  const summary = createAgentParser(stream.agent, Date.now).toSummary();
   return await deps.database.withTransaction(async (transaction) => {
-    const isCounted = stream.is_counted && !isContained;
-    const own = { workspace_id: workspaceId, writer_id: stream.id, object_key: objectKey, is_counted: isCounted };
+    const is_counted = stream.is_counted && !isContained;
+    const own = { workspace_id: workspaceId, writer_id: stream.id, object_key: objectKey, is_counted };
     if (!(await insertStoredStream(transaction, { ...stream, ...own }))) return false;
-    const replaced = isCounted ? await uncountLiveStreams(transaction, workspaceId, contains) : [];
-    const key = { workspaceId, sessionId: stream.session_id };
-    await addLiveEvents(transaction, key, stream.id, [], (session) =>
-      isCounted ? withTotals(session, stream, summary, replaced) : {},
-    );
+    await lockLiveSession(transaction, { workspaceId, sessionId: stream.session_id });
+    if (is_counted) await uncountLiveStreams(transaction, workspaceId, contains);
     return true;
   });
 }

@@ -5,7 +5,8 @@ import {
   parserFor,
   type StreamSummary,
 } from '@recount/core/live';
-import type { RedactionMode } from '@recount/db';
+import type { LiveFigures, RedactionMode } from '@recount/db';
+import { cutName } from './cut-event.ts';
 
 /** A parser for the agent with this id. Throws if its streams cannot be read. */
 export function createAgentParser(agent: string, now: () => number): AgentParser {
@@ -75,5 +76,18 @@ async function createRedactingReader(parser: AgentParser): Promise<StreamReader>
     poll: async () => await redactEvents(parser.poll()),
     finish: async () => await redactEvents([...parser.push(await lines.finish()), ...parser.finish()]),
     toSummary: parser.toSummary,
+  };
+}
+
+/** The figures of a stream's row. */
+export function toFigures(summary: StreamSummary): LiveFigures {
+  return {
+    line_count: summary.lineCount,
+    warning_count: summary.warningCount,
+    agent_session_id: cutName(summary.agentSessionId),
+    model: cutName(summary.model),
+    ...summary.tokens,
+    cost_usd: summary.costUsd,
+    stop_reason: cutName(summary.stopReason),
   };
 }
