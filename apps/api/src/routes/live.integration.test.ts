@@ -600,7 +600,7 @@ describe('limits', () => {
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(5);
     for (const { body, headers } of refused) {
-      expect(body).toMatchObject({ detail: `At most ${share} streams of a key are open at once` });
+      expect(body).toMatchObject({ detail: `At most ${share} concurrent streams of a key` });
       expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     }
     // One that is open may be continued.
