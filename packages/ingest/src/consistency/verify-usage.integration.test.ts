@@ -1,4 +1,4 @@
-import { refreshTotals, verifyUsage } from '@recount/db';
+import { refreshTotals, sql, verifyUsage } from '@recount/db';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { handleJob } from '../process/handle-job.ts';
 import {
@@ -11,10 +11,10 @@ import {
 import { rebuildUsage } from './rebuild-usage.ts';
 
 let installation: TestInstallation;
-const verify = async () => {
-  const checks = await installation.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
-  return checks.filter(({ missing, surplus }) => missing + surplus > 0).map(({ table }) => table);
-};
+const toWrongTables = (checks: Awaited<ReturnType<typeof verifyUsage>>): string[] =>
+  checks.filter(({ missing, surplus }) => missing + surplus > 0).map(({ table }) => table);
+const verify = async () =>
+  toWrongTables(await installation.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE)));
 
 beforeAll(async () => {
   installation = await createTestInstallation();
@@ -32,6 +32,7 @@ beforeAll(async () => {
 afterAll(() => installation.close());
 
 it('finds nothing if nothing is wrong', async () => {
+  await refreshTotals(installation.database, TEST_WORKSPACE);
   const checks = await installation.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
   expect(checks.filter(({ rows }) => rows === 0).map(({ table }) => table)).toEqual(['file_day_rollup']);
   expect(await verify()).toEqual([]);
@@ -131,16 +132,16 @@ describe('finds', () => {
     ['session_total', 'session_total SET sessions = sessions + 1'],
     ['findings', 'findings SET line_number = line_number + 1'],
   ])('%s: %s', async (table, change) => {
-    const { pool } = installation.database;
     await refreshTotals(installation.database, TEST_WORKSPACE);
-    await pool.query('CREATE TABLE recount.kept AS SELECT * FROM recount.'.concat(table));
-    try {
-      await pool.query(`UPDATE recount.${change}`);
-      expect(await verify()).toContain(table);
-    } finally {
-      await pool.query(`TRUNCATE recount.${table} CASCADE; INSERT INTO recount.${table} SELECT * FROM recount.kept;
-        DROP TABLE recount.kept`);
-    }
+    const rollback = new Error('rolled back');
+    let tables: string[] = [];
+    const changed = installation.database.withTransaction(async (transaction) => {
+      await transaction.execute(sql`UPDATE recount.${sql.raw(change)} WHERE workspace_id = ${TEST_WORKSPACE}`);
+      tables = toWrongTables(await verifyUsage(transaction, TEST_WORKSPACE));
+      throw rollback;
+    });
+    await expect(changed).rejects.toBe(rollback);
+    expect(tables).toContain(table);
     expect(await verify()).toEqual([]);
   });
 });
