@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-// In this order, as a newcomer would go: what one step sets, a later one shows.
+// In this order, as a newcomer would go. What one step sets, a later one shows.
 describe('the first hour', { shuffle: false }, () => {
   it('answers what was spent, by project', async () => {
     const out = await read('report', 'usage', '--in', '2026-07', '--by', 'project', '--utc');
@@ -122,7 +122,7 @@ describe('the first hour', { shuffle: false }, () => {
     expect(await read('issues')).toMatch(/session faulty[\s\S]*line 2: error/);
   });
 
-  it('answers what runs, waits, fails, and takes space: for a server, or a database', async () => {
+  it('answers what runs, waits, fails, and takes space, for a server, or a database', async () => {
     await api.upload(Buffer.alloc(100, 'no transcript'), { session_id: 'failed', agent: 'claude-code' });
     await api.database.pool.query(
       `UPDATE recount.transcripts SET status = 'failed', failure_reason = 'its raw object is gone' WHERE session_id = 'failed'`,
@@ -268,7 +268,7 @@ describe('the first hour', { shuffle: false }, () => {
     }
   });
 
-  it('deletes what it is told to, and nothing without consent', async () => {
+  it('deletes what it should, and nothing without consent', async () => {
     const asked = await type(['delete', 'faulty']);
     expect(asked).toMatchObject({ exitCode: 2, err: expect.stringContaining('--yes') });
     expect(await read('sessions', 'faulty')).toContain('faulty');

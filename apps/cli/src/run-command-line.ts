@@ -34,14 +34,14 @@ export async function runCommandLine(context: CliContext, commandArguments: read
   }
 }
 
-/** Errors of a log or of additional output do not end the command: nobody reads it, or its disk is full. */
+/** Errors of a log or of additional output do not end the command, because it has no reader, or its disk is full. */
 const LOST_OUTPUT = new Set(['EPIPE', 'ENOSPC', 'EDQUOT']);
 
 /** `recount parse FILE | head` closes the pipe when it has seen enough. */
 function endQuietlyWithoutReader(context: CliContext): void {
   for (const stream of [context.stdout, context.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      // The terminal was closed: nobody can be told, but the command must end properly.
+      // The terminal was closed. No one can be told, but the command must end properly.
       if (error.code === 'EIO') return;
       if (context.outlivesReader && LOST_OUTPUT.has(error.code ?? '')) return;
       if (error.code !== 'EPIPE') throw error;
@@ -50,7 +50,7 @@ function endQuietlyWithoutReader(context: CliContext): void {
   }
 }
 
-/** `recount usage` runs often, and servers run for long: they need none of the other commands. */
+/** `recount usage` runs often, and servers run for long. They need none of the other commands. */
 async function loadCommands([name]: readonly string[]): Promise<CommandsByHeading> {
   switch (name) {
     case 'usage':

@@ -111,7 +111,7 @@ describe.runIf(process.platform === 'linux').each(starters)('recount up, twice, 
     next = await upload(insideApi, next, other);
     expect(await other.exited).toBe(1);
     expect(other.stderr()).toMatch(UNSEEN);
-    // Everything in the namespace dies at once, as with a container.
+    // Everything in the namespace dies together, as with a container.
     inside.child.kill('SIGKILL');
     await inside.exited;
 

@@ -9,12 +9,12 @@ interface WaitingCall<Input, Output> {
 interface GatherOptions {
   /** Maximum number of inputs in one run. */
   maxInputs: number;
-  /** How long a run that is not full waits for further inputs. Default 0. */
+  /** The time that a run that is not full waits for further inputs. Default 0. */
   delayMs?: number | undefined;
 }
 
 /**
- * Returns a function for one input that batches calls into `run`: inputs that come while a run is in progress or
+ * Returns a function for one input that batches calls into `run`. Inputs that come while a run is in progress or
  * waiting go into the next one. `run` returns an output for each input, in order. If it fails for several, it is called
  * again for each one separately, so that each input fails only for its own reason.
  */

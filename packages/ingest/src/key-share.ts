@@ -1,2 +1,2 @@
-/** How much of a limit that many share one API key may hold: half, so that it cannot lock out the others. */
+/** The part of a shared limit that one API key may hold. It is half, so that it cannot lock out the others. */
 export const toKeyShare = (limit: number): number => Math.max(1, Math.floor(limit / 2));

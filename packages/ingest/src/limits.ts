@@ -1,8 +1,8 @@
 /**
- * Smaller transcripts get no checkpoint: parsing them again is cheaper than storing one. Real sessions reach this size
- * after about fifty messages.
+ * Smaller transcripts get no checkpoint, because parsing them again is cheaper than storing one. Real sessions reach
+ * this size after about fifty messages.
  */
 export const DEFAULT_MIN_CHECKPOINT_BYTES = 256 * 1024;
 
-/** Larger transcripts are ingested separately: sharing a transaction saves them little. */
+/** Larger transcripts are ingested separately, because sharing a transaction saves them little. */
 export const MAX_GROUPED_BYTES = 2 * 1024 * 1024;

@@ -21,15 +21,15 @@ interface BackfillRequest extends BackfillOptions {
   paths: readonly string[];
   target: DeliveryTarget | undefined;
   /**
-   * Identifies the target; what is remembered for it avoids reading unchanged database sessions again. Default: nothing
-   * is.
+   * Identifies the target; what is remembered for it avoids reading unchanged database sessions again. Defaults to
+   * nothing.
    */
   targetId?: string | undefined;
   sinceMs?: number | undefined;
   signal: AbortSignal;
-  /** Whether to show progress on stderr. Default true. */
+  /** True to show progress on stderr. Default true. */
   showsProgress?: boolean;
-  /** Whether to list each skipped file with the reason. Default: only given paths that are not transcripts. */
+  /** True to list each skipped file with the reason. Defaults to only given paths that are not transcripts. */
   namesSkipped?: boolean | undefined;
   onEvent?: Parameters<typeof runBackfill>[0]['onEvent'];
 }

@@ -21,7 +21,7 @@ let folder: string;
 let sent: string[];
 let known: Map<string, Set<string>>;
 let refused: string | undefined;
-/** What counts, by session and path. */
+/** The counted files, by session and path. */
 let states: Map<string, { sha256: string; modifiedAtMs: number }>;
 
 beforeEach(async () => {

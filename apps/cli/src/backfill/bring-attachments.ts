@@ -14,10 +14,10 @@ import { type HeldContent, holdContent } from './hold-content.ts';
 
 export interface AttachmentReport {
   found: number;
-  /** In a dry run: would be stored. */
+  /** In a dry run, the files that would be stored. */
   stored: number;
   alreadyThere: number;
-  /** Earlier states of files of which the target, or this run, has a later one, which counts. */
+  /** Earlier states of files that the target, or this run, has a later state of, which counts. */
   earlier: number;
   failed: number;
   failures: { location: string; reason: string }[];
@@ -35,7 +35,7 @@ interface BringOptions {
   /** May be undefined only in a dry run, which then treats everything as new. */
   target: Pick<DeliveryTarget, 'listAttachments' | 'sendAttachment'> | undefined;
   isDryRun?: boolean;
-  /** Whether to skip what the target lists, although its bytes may be damaged. Default true. */
+  /** True to skip the files that the target lists, although its bytes may be damaged. Default true. */
   asksFirst?: boolean;
   /** Milliseconds since 1970. */
   sinceMs?: number | undefined;
@@ -45,7 +45,7 @@ interface BringOptions {
 }
 
 const MAX_KEPT_FAILURES = 100;
-/** Files of which later states are recognised; of further ones, the target keeps the one that was written last. */
+/** Number of files whose later states are recognised; of further ones, the target keeps the last written one. */
 const MAX_KNOWN_FILES = 100_000;
 
 /** Which of the given paths are attachments themselves. */
@@ -68,7 +68,7 @@ export async function bringAttachments(
   const retry = createDeliveryRetry(retryPolicy, signal);
   const isOver = createStopRule();
   let known: { sessionId: string; contents: ReadonlySet<string> } | undefined;
-  /** Latest states of this run, by session and path: an archive may have several members of one name. */
+  /** Latest states of this run, by session and path, because an archive may have several members of one name. */
   const latest = new Map<string, LatestState>();
 
   const deliver = async (

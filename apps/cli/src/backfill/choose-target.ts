@@ -22,7 +22,7 @@ interface ChosenTarget {
 const NO_TARGET_MESSAGE = `${NO_API_MESSAGE} Or set DATABASE_URL and RECOUNT_RAW_STORE, and give --direct.`;
 
 /**
- * Where a backfill stores transcripts: with `--direct` directly in raw store and database, else through the API that
+ * The store of a backfill's transcripts. With `--direct` it is raw store and database directly, else it is the API that
  * `findApi` finds. Throws UsageError, ConfigError or CliError if there is neither.
  */
 export async function chooseTarget(context: CliContext, options: TargetOptions): Promise<ChosenTarget> {

@@ -24,13 +24,13 @@ export function describeSkip(reason: string): string {
   return SKIP_REASONS[reason as SkipReason] ?? describeRefusal(reason as Refusal);
 }
 
-/** Whether an item is not ingested because of its content. */
+/** True if an item is not ingested because of its content. */
 export const isRefusal = (reason: string): boolean => !Object.hasOwn(SKIP_REASONS, reason);
 
-/** Whether an item looks like a transcript by its name, and is no text that could be read. */
+/** True if an item looks like a transcript by its name, and is no text that could be read. */
 export const isUnreadable = (reason: string): boolean => ['utf-16', 'utf-32', 'binary'].includes(reason);
 
-/** The final table: what was found, the outcomes, and the reasons. */
+/** The final table, with the found files, the outcomes, and the reasons. */
 export function formatReport(report: BackfillReport, elapsedMs: number, isDryRun: boolean): string[] {
   const outcomes: [label: string, count: number, isAlwaysShown: boolean][] = isDryRun
     ? [

@@ -12,11 +12,11 @@ import { formatTable } from '../terminal/table.ts';
 const MAX_NAMED_LINKS = 10;
 
 interface FindOptions {
-  /** Ids of agents; empty: all. */
+  /** Ids of agents; empty means all. */
   agent: readonly string[];
 }
 
-/** What the agents on this machine have kept. Throws UsageError for an unknown agent. */
+/** The sessions that the agents on this machine have stored. Throws UsageError for an unknown agent. */
 export async function findOnMachine(context: CliContext, { agent: ids }: FindOptions): Promise<FoundSessions[]> {
   const unknown = ids.find((id) => !AGENTS.some((agent) => agent.id === id));
   if (unknown !== undefined) {
@@ -33,7 +33,7 @@ export async function findOnMachine(context: CliContext, { agent: ids }: FindOpt
   );
 }
 
-/** Whether the place holds sessions, rather than files beside them. */
+/** True if the place holds sessions, rather than files beside them. */
 function holdsSessions({ place }: FoundSessions): boolean {
   return place.holds !== 'aside';
 }
@@ -122,7 +122,7 @@ function toTable(context: CliContext, found: readonly CountedSessions[]): string
 
 /**
  * The readable files, once the user has agreed, by prompt or `--yes`. Undefined if the user declines. Throws CliError
- * if there is nothing, UsageError if nobody can be asked.
+ * if there is nothing, UsageError if there is no terminal for the prompt.
  */
 export async function confirmFound(
   context: CliContext,
@@ -138,7 +138,7 @@ export async function confirmFound(
       `No sessions found. recount looked for sessions of ${agents.join(', ')}. Name files or folders.`,
     );
   }
-  // Paths without permission fail when they are read: they are then listed and counted, and affect the exit code.
+  // Paths without permission fail when they are read. They are then listed and counted, and affect the exit code.
   const paths = readable.flatMap(({ files, denied }) => [...files.map(({ path }) => path), ...denied]);
   if (isConfirmed) return paths;
   if (!asJson) await showFound(context, found, false);

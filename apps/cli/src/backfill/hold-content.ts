@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { peekChunks } from '@recount/storage';
 import type { TranscriptSource } from '@recount/storage/sources';
 
-/** Shorter content is held in memory. */
+/** Shorter content stays in memory. */
 const MAX_HELD_BYTES = 8 * 1024 * 1024;
 
 /** The bytes of a source that is read once, with their hash. */
@@ -21,7 +21,7 @@ export interface HeldContent {
 }
 
 /**
- * Reads a source and keeps its bytes for reading again: in memory, or in a temporary file if there are more than
+ * Reads a source and keeps its bytes for reading again, in memory, or in a temporary file if there are more than
  * `maxHeldBytes`. Rejects with a SourceError or an error of the disk.
  */
 export async function holdContent(source: TranscriptSource, maxHeldBytes = MAX_HELD_BYTES): Promise<HeldContent> {

@@ -10,8 +10,9 @@ interface RemainingWork {
 }
 
 /**
- * What a backfill still waits for. Once everything is delivered, ingestion and then indexing each get the time that they
- * will take at the rate seen since; earlier there is no rate that would hold, because more is being delivered.
+ * The work that a backfill still waits for. Once everything is delivered, ingestion and then indexing each get the time
+ * that they will take at the rate seen since; earlier there is no rate that would hold, because more is being
+ * delivered.
  */
 export function createRemainingWork(nowMs: () => number): RemainingWork {
   const toTimeLeft = { ingestion: createTimeLeft(nowMs), indexing: createTimeLeft(nowMs) };

@@ -12,18 +12,18 @@ interface KeyOptions {
   url: string;
   /** A file that contains the key. */
   keyFile: string | undefined;
-  /** The key with which the machine is already connected to the server. */
+  /** The key of the machine's connection to the server. */
   known: string | undefined;
   /** Shown to the admin who approves a code. */
   machine: string;
 }
 
-/** The key: from a file, from RECOUNT_API_KEY, the known one, typed, or approved by an admin, in this order. */
+/** The key, from a file, from RECOUNT_API_KEY, the known one, typed, or approved by an admin, in this order. */
 export async function obtainKey(context: CliContext, { url, keyFile, known, machine }: KeyOptions): Promise<string> {
   return (await readKey(context, keyFile, known)) || (await fetchKeyByCode(context, url, machine));
 }
 
-/** The key's holder. Throws CliError if it cannot upload: later, nobody would notice the failure. */
+/** The key's holder. Throws CliError if it cannot upload, because later, no one would notice the failure. */
 export async function checkKey(url: string, key: string): Promise<KeyHolderAnswer> {
   const holder = await createApiClient({ url, key }).request<KeyHolderAnswer>('/v1/key');
   if (holder === undefined) throw new CliError(`${url} runs an earlier version of recount. Update it first.`);

@@ -100,7 +100,7 @@ it.skipIf(process.platform === 'win32')('is installed, and removed without a tra
 
 type Plist = string | boolean | Plist[] | { [key: string]: Plist };
 
-/** Parses the property lists that we write: anything else, or an unclosed element, throws. */
+/** Parses the property lists that we write. Anything else, or an unclosed element, throws. */
 function parsePlist(text: string): Plist {
   const body =
     /^<\?xml version="1\.0" encoding="UTF-8"\?>\n<!DOCTYPE plist [^>]*>\n<plist version="1\.0">(.*)<\/plist>\n$/s;

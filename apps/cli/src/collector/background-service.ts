@@ -6,7 +6,7 @@ import { AGENTS } from '@recount/core';
 import type { CliContext } from '../terminal/cli-context.ts';
 import { toMachine, toSenderCommand } from './this-machine.ts';
 
-/** How the operating system keeps `recount watch` running for a user, from login on. */
+/** The operating system's way to keep `recount watch` running for a user, from login on. */
 export interface BackgroundService {
   /** The file that describes it; undefined if the system has no such file. */
   path: string | undefined;

@@ -22,7 +22,7 @@ const homes: string[] = [];
 const [, runningScript = ''] = process.argv;
 
 beforeAll(async () => {
-  // What the commands start in the background is this program.
+  // This program is what the commands start in the background.
   process.argv[1] = PROGRAM;
   api = await createTestApi();
   network = await createNetwork(new URL(api.url));
@@ -106,7 +106,7 @@ async function createNetwork(target: URL): Promise<Network> {
   };
 }
 
-/** Runs `recount` to its end, in this process. What it starts, and what hooks start, are processes of their own. */
+/** Runs `recount` to its end, in this process. What it starts, and what hooks start, are separate processes. */
 async function runRecount(
   home: string,
   words: readonly string[],
@@ -145,7 +145,7 @@ async function waitForSender(home: string): Promise<void> {
   }, PATIENCE);
 }
 
-/** Acts like Claude Code: calls each hook of an event, with its JSON on stdin. */
+/** Acts like Claude Code. It calls each hook of an event, with its JSON on stdin. */
 async function fireHooks(home: string, event: string, fields: Record<string, string>): Promise<void> {
   const settings = JSON.parse(await readFile(join(home, '.claude/settings.json'), 'utf8'));
   const commands: string[] = settings.hooks[event].flatMap(({ hooks }: { hooks: { command: string }[] }) =>
@@ -163,7 +163,7 @@ async function fireHooks(home: string, event: string, fields: Record<string, str
   }
 }
 
-/** A fake `claude`: writes a turn, and fires Stop before the last line is written, as the real one does. */
+/** A fake `claude` writes a turn, and fires Stop before the last line is written, as the real one does. */
 async function runTurn(home: string, sessionId: string, messages: number): Promise<void> {
   const path = toPath(home, sessionId);
   const text = toTranscript(sessionId, messages);
@@ -259,12 +259,12 @@ describe('three connected machines', () => {
     for (const [name, text] of Object.entries(files)) {
       expect(await readFile(join(desktop, '.claude/projects/-app/with-files', name), 'utf8')).toBe(text);
     }
-    // Existing files that differ are kept.
+    // Existing files that differ stay.
     const changed = join(desktop, '.claude/projects/-app/with-files/tool-results/toolu_01.txt');
     await writeFile(changed, 'mine');
     expect(await runRecount(desktop, ['restore', 'with-files'], { environment })).toMatchObject({ exitCode: 1 });
     expect(await readFile(changed, 'utf8')).toBe('mine');
-    // A backfill finds that all of them are already there.
+    // A backfill finds that all are already there.
     const projects = join(laptop, '.claude/projects');
     const options = { environment: { RECOUNT_SERVER: api.url, RECOUNT_API_KEY: api.keys.admin } };
     const backfilled = await runRecount(laptop, ['backfill', projects, '--json', '--no-wait'], options);
@@ -301,7 +301,7 @@ describe('three connected machines', () => {
 });
 
 describe('a machine that loses its network', () => {
-  it('keeps what the agent deletes in the meantime, and uploads it when the network is back', async () => {
+  it('keeps what the agent deletes during an outage, and uploads it when the network is back', async () => {
     const home = await createMachine('offline', 'ada');
     network.takeAway();
     await runTurn(home, 'deleted', 6);
@@ -357,7 +357,7 @@ describe('a machine that loses its network', () => {
       const pid = await vi.waitFor(async () => Number(await readFile(path, 'utf8')), PATIENCE);
       process.kill(pid, 'SIGKILL');
     }
-    // Not by a hook: a killed process whose end nobody noticed counts as alive for two minutes.
+    // Not by a hook, because a killed process whose end went unnoticed counts as alive for two minutes.
     expect((await runRecount(home, ['send', '--json'])).exitCode).toBe(0);
     await expectStored('after-kill', 6);
     const sizes = (await listTranscripts('after-kill')).map(({ size_bytes }) => size_bytes);
@@ -533,7 +533,7 @@ describe('a connected machine', () => {
   });
 });
 
-/** As Goose stores them: a session with two requests. */
+/** As Goose stores them, with a session with two requests. */
 const GOOSE_STORE = `
   CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, user_set_name BOOLEAN, session_type TEXT, working_dir TEXT,
     created_at TIMESTAMP, updated_at TIMESTAMP, accumulated_input_tokens INTEGER, accumulated_output_tokens INTEGER,
@@ -626,7 +626,7 @@ const toAnswer = (tokens: object): string =>
     ...{ model: { id: 'claude-sonnet-4-5', providerID: 'anthropic' }, content: [], finish: 'stop' },
     time: { created: Date.UTC(2026, 9, 1), completed: Date.UTC(2026, 9, 1) + 9 },
   });
-/** A session of version 1 that version 2 has copied and gone on with, and a table from the future. */
+/** A session of version 1 that version 2 has copied and continued, and a table from the future. */
 const OPENCODE_STORE = `
   CREATE TABLE session (id text, parent_id text, directory text, title text, time_created integer, time_updated integer);
   CREATE TABLE session_v2 (id text, parent_id text, directory text, title text, time_created integer,

@@ -45,7 +45,7 @@ export function showPlan(
   note(context, '');
 }
 
-/** What would be sent of each session, from reading its beginning. */
+/** The part of each session that would be sent, from reading its beginning. */
 export async function showFound(context: CliContext, connection: Connection): Promise<void> {
   const folder = toCollectorFolder(context);
   const log = await collect.openSentLog(folder.sentLog);

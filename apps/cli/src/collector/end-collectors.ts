@@ -4,7 +4,7 @@ import { isProcessLockHeld, isVisible, readLockHolder } from '@recount/local-pos
 import { CliError } from '../terminal/cli-error.ts';
 
 const POLL_INTERVAL_MS = 50;
-/** For work in progress: a request to the server is aborted at once, a file is written completely. */
+/** For work in progress. A request to the server is aborted immediately, a file is written completely. */
 const END_TIMEOUT_MS = 15_000;
 
 /** Ends watchers and senders, so that nothing more leaves the machine. Throws CliError if one of them does not end. */
@@ -22,7 +22,7 @@ async function endHolder(path: string, deadlineMs: number): Promise<void> {
     if (performance.now() > deadlineMs) {
       throw new CliError(`Process ${pid ?? '(unknown)'} sends sessions and does not stop. End it, and run this again.`);
     }
-    // A process that has just taken the lock has not written its note yet: a note seen twice is its own.
+    // A process that has just taken the lock has not written its note yet. A note seen twice is its own.
     if (pid !== undefined && pid === seen && pid !== ended) {
       ended = pid;
       tryToEnd(pid);

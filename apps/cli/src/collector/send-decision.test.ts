@@ -16,7 +16,7 @@ const decide = (connection: Parameters<typeof createSendDecider>[0], head: Buffe
   return decision?.kind === 'rewritten' ? decision.what : decision?.kind;
 };
 
-it('decides by the folder in which the session ran', () => {
+it('decides by the folder of the session', () => {
   const connection = { excludes: ['/home/ada/private'], usageOnly: ['/work'], redacts: true };
   expect(decide(connection, toSession('/home/ada/private/diary'))).toBe('excluded: /home/ada/private');
   expect(decide(connection, toSession('/home/ada/privately'))).toBe('without secrets');

@@ -8,8 +8,8 @@ const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const ROOT = /^(?:\/|[A-Za-z]:\\)$/;
 
 /**
- * How much of a session may leave this machine, by its working directory; undefined if there are no restrictions. If
- * any folder is excluded, a session that does not state where it ran stays here, because it may have been there.
+ * The part of a session that may leave this machine, by its working directory; undefined if there are no restrictions.
+ * If any folder is excluded, a session that does not state where it ran stays here, because it may have been there.
  */
 export function createSendDecider({
   excludes,

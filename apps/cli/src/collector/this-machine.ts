@@ -7,7 +7,7 @@ export function toMachine({ environment }: CliContext): Machine {
   return { platform: process.platform, environment, homeFolder: environment.HOME || homedir() };
 }
 
-/** How hooks and `recount connect` start a sender that outlives them. */
+/** The way that hooks and `recount connect` start a sender that outlives them. */
 export function toSenderCommand(): [string, string, ...string[]] {
   return [process.execPath, realpathSync(process.argv[1] ?? ''), 'send', '--quiet'];
 }

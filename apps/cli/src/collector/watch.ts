@@ -12,11 +12,11 @@ import { toMachine, toSenderCommand } from './this-machine.ts';
 
 /** Files that change within this time are sent together. */
 const GATHER_MS = 5000;
-/** How often newly installed agents are looked for. */
+/** The interval of the search for newly installed agents. */
 const REFRESH_MS = 10 * 60_000;
 /** Pauses after a sender could not send everything. */
 const PAUSES = { firstMs: 2 * 60_000, longestMs: 10 * 60_000 };
-/** Databases do not tell which session changed: they are searched at most this often. */
+/** Databases do not show the changed session. They are searched at most this often. */
 const DATABASE_PAUSE_MS = 60_000;
 
 /** Runs `recount watch` as a separate program. Returns its exit code. */
@@ -54,7 +54,7 @@ export async function watchSessions(context: CliContext): Promise<void> {
   };
   let timer: NodeJS.Timeout | undefined;
   let dueAtMs = Number.POSITIVE_INFINITY;
-  /** Further changes do not postpone it: an agent may write for hours. */
+  /** Further changes do not postpone it, because an agent may write for hours. */
   const gather = (delayMs: number): void => {
     if (performance.now() + delayMs >= dueAtMs) return;
     dueAtMs = performance.now() + delayMs;
@@ -113,7 +113,7 @@ function createSenderLoop({ environment }: CliContext, signal: AbortSignal): { r
   let pause: NodeJS.Timeout | undefined;
   const run = (option?: string): void => {
     isWanted = isRunning;
-    // New notes wait too: without a network, an agent that writes for hours must not start a sender each time.
+    // New notes wait too. Without a network, an agent that writes for hours must not start a sender each time.
     if (isRunning || pause !== undefined || signal.aborted) return;
     isRunning = true;
     const words = option === undefined ? commandArguments : [...commandArguments, option];
@@ -137,8 +137,8 @@ function createSenderLoop({ environment }: CliContext, signal: AbortSignal): { r
 }
 
 /**
- * Where the readable agents keep their sessions; for databases also the files that SQLite writes beside them, for
- * folders the head.
+ * The places of the readable agents' sessions; for databases also the files that SQLite writes beside them, for folders
+ * the head.
  */
 function listWatched(context: CliContext) {
   const machine = toMachine(context);

@@ -137,7 +137,7 @@ async function choosePaths(context: CliContext, options: BackfillCommandOptions)
   return await confirmFound(context, found, { isConfirmed: (options.yes || options.dryRun) ?? false, asJson });
 }
 
-/** A dry run needs no target, but without one it cannot tell what exists already. */
+/** A dry run needs no target, but without one it does not know what exists already. */
 async function openTarget(context: CliContext, options: BackfillCommandOptions) {
   const { chooseTarget } = await import('../backfill/choose-target.ts');
   try {

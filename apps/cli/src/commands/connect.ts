@@ -116,7 +116,7 @@ async function connect(context: CliContext, url: string, options: ConnectOptions
   showPlan(context, connection, changes, command);
   if (options.dryRun) return await showFound(context, connection);
   const isAgreed = options.yes || changes.every(({ after }) => after === undefined) || (await confirm(context));
-  // Written before the settings: hooks need it, and after a failure `disconnect` finds what was changed.
+  // Written before the settings, because hooks need it, and after a failure `disconnect` finds what was changed.
   await writeConnection(context, connection);
   if (!options.hooks && earlier?.hookCommand) await removeHooks(earlier.hooks, earlier.hookCommand);
   // Also without hooks, because the plugin calls it.

@@ -18,7 +18,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** With only a database: no server, no key. */
+/** With only a database, with no server, no key. */
 async function run(...commandArguments: string[]): Promise<{ exitCode: number; out: string; err: string }> {
   const environment = { DATABASE_URL: database.connectionString, RECOUNT_DATA_DIR: join(directory, 'none') };
   const context = createFakeContext({ environment, workingDirectory: directory });
@@ -81,7 +81,7 @@ describe('with DATABASE_URL alone', () => {
     expect((await run('prices', 'list')).out).toContain('The workspace has no custom prices.');
   });
 
-  it('reports what is wrong with a file of prices, and sets none of them', async () => {
+  it('reports what is wrong with a file of prices, and sets no price', async () => {
     await writeFile(join(directory, 'wrong.json'), '[{"model":"a","inputUsdPerMillion":1}]');
     await writeFile(join(directory, 'broken.json'), '[{');
     expect(await run('prices', 'set', 'wrong.json')).toMatchObject({

@@ -160,7 +160,7 @@ function toJson({ skipped, ...checked }: DoctorCounts) {
   return { checked, skipped };
 }
 
-/** What was checked, and what was left out and why: one line each, for people. */
+/** The checked parts, and the omitted ones with the reason, one line each, for people. */
 function describeCounts(
   { skipped, ...checked }: DoctorCounts,
   { checksums, minAgeMs }: { checksums: boolean; minAgeMs: number },
@@ -186,7 +186,7 @@ function describeCounts(
 
 const MAX_NAMED_ZONES = 5;
 
-/** No finding: all figures use Node's rules. */
+/** No finding, because all figures use Node's rules. */
 function describeTimeZones(zones: readonly string[]): string[] {
   if (zones.length === 0) return [];
   const named = zones.slice(0, MAX_NAMED_ZONES).join(', ');

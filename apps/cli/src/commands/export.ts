@@ -151,7 +151,7 @@ async function writeRows(
   signal: AbortSignal,
 ): Promise<void> {
   const query = toFilterQuery(options, context);
-  // stdout stays open: the caller decides what follows.
+  // stdout stays open. The caller decides what follows.
   const end = output !== context.stdout;
   const { findApi } = await import('../connection/find-api.ts');
   const place = await findApi(context, options);

@@ -134,7 +134,7 @@ describe('recount doctor', () => {
   const examine = async () => {
     const [text, json] = [await run('doctor', '--min-age', '0m'), await run('doctor', '--min-age', '0m', '--json')];
     const { differingTimeZones } = JSON.parse(json.out) as { differingTimeZones: string[] };
-    // The database's rules may be older than Node's: no finding, as no figure depends on them.
+    // The database's rules may be older than Node's. There is no finding, because no figure depends on them.
     expect(text.err.includes('Time zones: PostgreSQL has other rules')).toBe(differingTimeZones.length > 0);
     for (const zone of differingTimeZones.slice(0, 5)) expect(text.err).toContain(zone);
     expect(json.exitCode).toBe(text.exitCode);
@@ -161,7 +161,7 @@ describe('recount doctor', () => {
     expect(await examine()).toEqual({ exitCode: 0, kinds: ['notice', 'notice'], needAttention: 0 });
   });
 
-  it('exits with 0 if only an unreferenced object is left: nothing is lost', async () => {
+  it('exits with 0 if only an unreferenced object is left, because nothing is lost', async () => {
     await ingest();
     await rawStore.put(orphanKey, Readable.from([Buffer.from('{}\n')]));
     expect(await examine()).toEqual({ exitCode: 0, kinds: ['orphan-object'], needAttention: 0 });

@@ -95,7 +95,7 @@ async function uninstall(context: CliContext, { yes = false, dryRun = false }: U
   note(context, `Deleted. Only the checkout or the package of recount is left; \`${START_COMMAND}\` starts over.`);
 }
 
-/** The folders in which recount keeps files on this machine, whether or not they exist. */
+/** The folders of recount's files on this machine, whether or not they exist. */
 async function listFolders(context: CliContext, { path, postgres }: DataDirectory): Promise<OwnedFolder[]> {
   const [{ readNote }, { toUsageCache }, { isDataFile, isPostgresFile, isUsageCacheFile }] = await Promise.all([
     import('@recount/local-postgres'),
@@ -111,7 +111,7 @@ async function listFolders(context: CliContext, { path, postgres }: DataDirector
   ];
 }
 
-/** RECOUNT_DATA_DIR may name a wrong folder: only one created by recount is deleted. */
+/** RECOUNT_DATA_DIR may name a wrong folder. Only one created by recount is deleted. */
 async function requireInstallation({ path, credentials, log, postgres }: DataDirectory): Promise<void> {
   const entries = await readdir(path).catch((): string[] => []);
   const own = [credentials, dirname(log), postgres].map((each) => each.slice(path.length + 1));

@@ -23,7 +23,7 @@ interface KeyOptions {
   name: string;
   scopes: ApiKeyScope[];
   person?: string;
-  /** Milliseconds since 1970; null: never. */
+  /** Milliseconds since 1970; null means never. */
   expires?: number | null;
   /** Milliseconds. */
   grace?: number;
@@ -174,7 +174,7 @@ async function listKeys(context: CliContext, { workspace, json, ...zone }: KeyOp
   for (const line of formatKeys(keys, toTimeZone(zone), toPrintWidth(context))) print(context, line);
 }
 
-/** Columns for optional fields of keys; a column that is empty for all of them is left out. */
+/** Columns for optional fields of keys; a column that is always empty is left out. */
 const KEY_FIELDS: Readonly<Record<string, 'person' | 'created_at' | 'last_used_at' | 'expires_at' | 'revoked_at'>> = {
   PERSON: 'person',
   CREATED: 'created_at',

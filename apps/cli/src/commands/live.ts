@@ -164,7 +164,7 @@ async function watch(context: CliContext, given: string | undefined, options: Wa
   }
 }
 
-/** The requested stream: by its session, by its own id, by the beginning of either, or the only one. */
+/** The requested stream, by its session, by its own id, by the beginning of either, or the only one. */
 function chooseStream(streams: readonly LiveStream[], given: string | undefined): LiveStream {
   const named = streams.filter(
     ({ session_id, stream_id }) => given === undefined || session_id.startsWith(given) || stream_id.startsWith(given),

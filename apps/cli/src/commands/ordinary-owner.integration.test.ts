@@ -9,7 +9,7 @@ import { runCommandLine } from '../run-command-line.ts';
 import { INTERRUPTED_EXIT_CODE, InterruptedError } from '../terminal/interruption.ts';
 import { createFakeContext } from '../testing/fake-context.ts';
 
-/** Commands on a database of its own, as the role that owns it and has only these attributes. */
+/** Commands on a separate database, as the role that owns it and has only these attributes. */
 async function createOwner(attributes: string) {
   const { serverUrl } = inject('postgres');
   const name = `test_${randomBytes(8).toString('hex')}`;
@@ -113,7 +113,7 @@ describe.skipIf(isOnCitus())('a role that owns the database and is no superuser'
     },
   );
 
-  it('is told what `recount sql` needs without CREATEROLE', async () => {
+  it('learns what `recount sql` needs without CREATEROLE', async () => {
     const { type } = await createOwner('NOCREATEROLE');
     await type('migrate');
     expect(await type('sql', 'SELECT 1')).toMatchObject({

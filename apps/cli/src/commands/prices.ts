@@ -193,7 +193,7 @@ const toOverride = (model: string, { input, output, cacheRead, cacheWrite, from 
   ...(from !== undefined && { startsAt: from }),
 });
 
-/** What the price will change in the stored responses of the model. */
+/** The effect of the price on the stored responses of the model. */
 async function readEffects(client: ApiClient, name: string, options: PricesOptions): Promise<string[]> {
   const { input = 0, output = 0, cacheRead, cacheWrite, from } = options;
   const report = await client.request<ModelsReport>('/v1/analytics/models', { query: { from, limit: 10_000 } });
@@ -248,7 +248,7 @@ async function withClient<Result>(
   return await withReadingClient(context, options, run);
 }
 
-/** Changes what is given, and returns the resulting prices. */
+/** Changes the given prices, and returns the resulting prices. */
 async function send(client: ApiClient, change?: WorkspacePricesChange): Promise<WorkspacePrices> {
   const request = change === undefined ? {} : { method: 'PUT' as const, json: change };
   const prices = await client.request<WorkspacePrices>('/v1/prices', request);

@@ -58,7 +58,7 @@ describe('recount report', () => {
     expect((await run(['daily'])).out).not.toContain('\u001b');
   });
 
-  it('requests the models too if they are to be shown', async () => {
+  it('requests the models too if they are shown', async () => {
     const { requests } = await run(['weekly', '--breakdown']);
     expect(requests.map((request) => toQuery(request).group_by)).toEqual(['week', 'week,model']);
   });

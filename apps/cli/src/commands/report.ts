@@ -167,7 +167,7 @@ const KEY_ALIASES: Readonly<Record<string, string>> = {
   version: 'agent_version',
 };
 
-/** Keys as people type them: separated by commas or spaces, in singular or plural. Throws UsageError. */
+/** Keys as people type them, separated by commas or spaces, in singular or plural. Throws UsageError. */
 function toGroupBy({ name, groupBy, isByTime }: ReportKind, { by, groupBy: long }: ReportOptions): string | undefined {
   if (groupBy === undefined || (by === undefined && long === undefined)) return groupBy?.fallback;
   const { keys, fallback } = groupBy;
@@ -184,7 +184,7 @@ function toGroupBy({ name, groupBy, isByTime }: ReportKind, { by, groupBy: long 
   return [...(isByTime ? [fallback] : []), ...names].join(',');
 }
 
-/** What is shown, and for which period. */
+/** The subject and the period. */
 function toTitle({ title }: ReportKind, { filters, currency_label: currency }: ReportAnswer): string {
   const { from, to, time_zone: timeZone, agent, project, git_branch: branch, model, session_id: session } = filters;
   const { person, machine } = filters;

@@ -111,8 +111,8 @@ async function pull(context: CliContext, given: string | undefined, options: Res
 }
 
 /**
- * The session's own transcript, and those of its sub-agents, with their attachments. A file that cannot be restored is
- * named, and the others are; returns how many could not be.
+ * The session's own transcript, and its sub-agents' transcripts, with their attachments. A file that cannot be restored
+ * is named, and the others are; returns how many could not be.
  */
 async function restoreSession(
   context: CliContext,
@@ -155,7 +155,7 @@ async function restoreSession(
   return failed;
 }
 
-/** If several uploaders brought different states of a file, the one from the transcript's uploader, else the first. */
+/** If several uploaders uploaded different states of a file, the one from the transcript's uploader, else the first. */
 async function findAttachments(
   client: ApiClient,
   { transcript, path: transcriptPath }: { transcript: Transcript; path: string },
@@ -221,7 +221,7 @@ interface WrittenFile {
   /** Their SHA-256 (hex). */
   expected: string;
   modifiedAt: string;
-  /** Whether to overwrite a file with different bytes. */
+  /** True to overwrite a file with different bytes. */
   force: boolean;
 }
 
@@ -273,7 +273,7 @@ async function writeFileOnce(
   await mkdir(dirname(path), { recursive: true });
   // Not the file's name with an ending, which may be too long.
   const unfinished = join(dirname(path), `.recount-${createHash('sha256').update(path).digest('hex')}.unfinished`);
-  // Found before the download: a name that is too long.
+  // Found before the download, such as a name that is too long.
   await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });

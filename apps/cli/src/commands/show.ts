@@ -163,7 +163,7 @@ async function showCosts(
   }
 }
 
-/** The bytes as uploaded: of the transcript, or of one of its lines. */
+/** The bytes as uploaded, of the transcript, or of one of its lines. */
 async function showRaw(
   context: CliContext,
   session: SessionDetail,

@@ -57,7 +57,7 @@ Examples:
     });
 }
 
-/** Who queries: the address to connect to, and settings in addition to the role's. */
+/** The reader, with the address to connect to, and settings in addition to the role's. */
 interface DatabaseUser {
   url: string;
   settings: string;
@@ -113,7 +113,7 @@ function chooseWorkspace(
 function toReaderUrl(databaseUrl: string, { user, password }: { user: string; password: string }): string {
   const url = new URL(databaseUrl);
   if (url.hostname === '') {
-    // A socket, whose folder is in the query: an address without a host cannot have a user.
+    // A socket, whose folder is in the query. An address without a host cannot have a user.
     url.searchParams.set('user', user);
     url.searchParams.set('password', password);
     return url.href;
@@ -143,7 +143,7 @@ async function runQuery(
     ({ pid } = (await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0] ?? {});
     signal.addEventListener('abort', cancel, { once: true });
     signal.throwIfAborted();
-    // As arrays: two columns may have the same name.
+    // As arrays, because two columns may have the same name.
     const result = await client.query<unknown[]>({ text: query, rowMode: 'array' }).catch(({ message }: Error) => {
       signal.throwIfAborted();
       const hint = OTHER_SCHEMA.test(message) ? `. ${NAMES_HINT}` : '';

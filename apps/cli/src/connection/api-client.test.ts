@@ -133,7 +133,7 @@ describe('the API client', () => {
     await expect(nowhere.request('/')).rejects.toThrow('(ECONNREFUSED)');
   });
 
-  it('aborts at once when told to', async () => {
+  it('aborts immediately on request', async () => {
     const { url } = await startReplyServer(() => undefined);
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error('enough')), 20);

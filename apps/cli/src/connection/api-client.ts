@@ -89,7 +89,7 @@ export function readAnswer(answer: HttpAnswer, url: string): unknown {
   throw toDeliveryError(answer, url, problem, problem && toProblemMessage(problem));
 }
 
-/** Whether the user's own parameters are wrong. */
+/** True if the user's own parameters are wrong. */
 const isWrongCall = ({ type, errors = [] }: Problem): boolean =>
   type === toProblemType('unknown-name') ||
   (type === toProblemType('invalid-request') && errors.some(({ location }) => location === 'query'));
@@ -101,7 +101,7 @@ function toProblemMessage({ type, title, detail, errors = [] }: Problem): string
   return [`${title}: ${detail}`, ...errors.map(({ field, message }) => `  ${field}: ${message}`), ...advice].join('\n');
 }
 
-/** How to get a key with the scope at the end of the problem's detail. */
+/** Advice to get a key with the scope at the end of the problem's detail. */
 function toScopeAdvice(detail: string): string[] {
   const scope = detail.split(' ').at(-1);
   return [

@@ -24,7 +24,7 @@ export interface Connection {
   excludes: string[];
   /** Those for whose sessions only the usage is sent; absent if there are none. */
   usageOnly?: string[];
-  /** Whether secrets are removed before anything is sent. */
+  /** True if secrets are removed before anything is sent. */
   redacts?: boolean;
   /** The changes made to agents' settings. */
   hooks: InstalledHooks[];

@@ -18,7 +18,7 @@ import type { ApiClient, ApiRequest } from './api-client.ts';
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', 'localhost', '[::1]']);
 const PENDING_PAGE_LIMIT = 100;
 const ATTACHMENT_PAGE_LIMIT = 500;
-/** Any search: every answer states what is not indexed yet. */
+/** Any search. Every answer states what is not indexed yet. */
 const ANY_SEARCH = { q: 'recount', limit: 1 };
 /** The fastest level that compresses transcripts well enough, to a fifth of their size. */
 const ZSTD_LEVEL = 3;
@@ -140,7 +140,7 @@ function mayAcceptWhole({ code, cause, isBusy }: DeliveryError): boolean {
 
 const toAttachmentsPath = (sessionId: string): string => `/v1/sessions/${encodeURIComponent(sessionId)}/attachments`;
 
-/** Undefined if there are none, or the key may only write: then all are sent, and existing ones are duplicates. */
+/** Undefined if there are none, or the key may only write. Then all are sent, and existing ones are duplicates. */
 async function listPage(
   client: ApiClient,
   sessionId: string,
@@ -160,7 +160,7 @@ async function listPage(
 
 /**
  * One request lists the transcripts waiting for a worker, so that only the others are queried. The list is sorted
- * oldest first: everything after its first page counts as waiting too.
+ * oldest first, so everything after its first page counts as waiting too.
  */
 async function readPending(
   client: ApiClient,
@@ -184,7 +184,7 @@ function toStoredTranscript({ id, session_id, status, failure_reason }: Transcri
 }
 
 /**
- * The body of an upload with its digest: compressed, unless the bytes are already or the server is on this machine. A
+ * The body of an upload with its digest, compressed, unless the bytes are already or the server is on this machine. A
  * digest that is not known before follows the body.
  */
 function toBody(
@@ -192,7 +192,7 @@ function toBody(
   about: { sha256: string | undefined; encoding?: string | undefined; contentType: string; isNear: boolean },
 ): Pick<ApiRequest, 'headers' | 'body' | 'trailers'> {
   const isSentAsIs = about.isNear || about.encoding !== undefined;
-  // Content-Digest covers the bytes sent; those of a body that is compressed on the way are not known in advance.
+  // Content-Digest covers the bytes sent; the bytes of a body that is compressed on the way are not known in advance.
   const field = isSentAsIs ? 'content-digest' : 'unencoded-digest';
   const encoding = about.encoding ?? (about.isNear ? undefined : 'zstd');
   const headers = {
@@ -211,7 +211,7 @@ function toBody(
 /** The format of RFC 9530. */
 const toDigest = (sha256: Buffer): string => `sha-256=:${sha256.toString('base64')}:`;
 
-/** The bytes, unchanged; their digest is known once they have been sent. */
+/** The bytes, unchanged; their digest is complete once they have been sent. */
 function withDigest(body: AsyncIterable<Uint8Array>, field: string) {
   const hash = createHash('sha256');
   async function* hashed(): AsyncGenerator<Uint8Array> {

@@ -59,13 +59,13 @@ async function findLocalPlace(context: CliContext): Promise<{ databaseUrl: strin
 
 /** Connects to database, raw store and queue. Throws SchemaVersionError if the database is not migrated. */
 export async function openInstallation(config: InstallationConfig): Promise<OpenInstallation> {
-  // Loaded on demand: commands that need only the database are twice as fast without them.
+  // Loaded on demand, because commands that need only the database are twice as fast without them.
   const [{ createJobQueue }, { createRawStore }] = await Promise.all([
     import('@recount/ingest/queue'),
     import('@recount/storage'),
   ]);
   const { databaseUrl: connectionString } = config;
-  // The next query fails too, so nobody else needs to be told.
+  // The next query fails too, so no one else needs to know.
   const onError = (): void => undefined;
   const database = createDatabasePool({
     connectionString,

@@ -49,7 +49,9 @@ export async function sendRequest(url: URL, request: HttpRequest): Promise<HttpA
   }
 }
 
-/** The same, without reading the answer's body: it is read at the caller's pace, and ends with an error if it breaks. */
+/**
+ * The same, without reading the answer's body. It is read at the caller's pace, and ends with an error if it breaks.
+ */
 export async function openRequest(
   url: URL,
   { method = 'GET', headers, body, trailers, signal }: HttpRequest,

@@ -7,8 +7,8 @@ import type { HttpAnswer } from './send-request.ts';
 const DENIED_STATUSES = new Set([401, 403, 404]);
 const PASSING_STATUSES = new Set([408, 425, 429]);
 /**
- * Problems of a connection that broke off, changed the bytes or was replaced: worth another attempt, although their
- * statuses blame the request.
+ * Problems of a connection that broke off, changed the bytes or was replaced. They are worth another attempt, although
+ * their statuses blame the request.
  */
 const PASSING_PROBLEMS: ReadonlySet<ProblemSlug | undefined> = new Set([
   'upload-aborted',
@@ -27,7 +27,7 @@ export function readProblem({ headers, text }: Pick<HttpAnswer, 'headers' | 'tex
   }
 }
 
-/** What an unsuccessful answer means for a delivery. `message` describes its problem to people. */
+/** The meaning of an unsuccessful answer for a delivery. `message` describes its problem to people. */
 export function toDeliveryError(
   { status, headers }: Pick<HttpAnswer, 'status' | 'headers'>,
   url: string,

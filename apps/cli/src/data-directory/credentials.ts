@@ -7,7 +7,7 @@ export interface Credentials {
   apiKey: string;
 }
 
-/** Undefined if there are none, or they cannot be read: new ones are then created. */
+/** Undefined if there are none, or they cannot be read. New ones are then created. */
 export async function readCredentials(path: string): Promise<Credentials | undefined> {
   try {
     const value = JSON.parse(await readFile(path, 'utf8')) as Partial<Credentials> | null;

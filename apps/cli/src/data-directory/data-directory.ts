@@ -12,7 +12,7 @@ export interface DataDirectory {
   programs: string;
   rawStore: string;
   credentials: string;
-  /** Where the running installation can be reached; see installation-lock.ts. */
+  /** The address of the running installation; see installation-lock.ts. */
   lock: string;
   /** Exists once the samples were loaded. */
   samplesMark: string;

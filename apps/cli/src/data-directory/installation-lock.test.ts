@@ -23,7 +23,7 @@ const acquire = (): Promise<InstallationLock> =>
   });
 
 describe('the lock of a data directory', () => {
-  it('is held by one process, which says where the installation is', async () => {
+  it('belongs to one process, which says where the installation is', async () => {
     const lock = await acquire();
     expect(await findRunning(path)).toEqual({ pid: process.pid });
     expect(await acquireLock(path)).toBeUndefined();
@@ -38,7 +38,7 @@ describe('the lock of a data directory', () => {
     await (await acquire()).release();
   });
 
-  it('is taken by one of many, whatever a killed process left behind', async () => {
+  it('goes to one of many, whatever a killed process left behind', async () => {
     await writeFile(path, JSON.stringify({ pid: process.pid, ...place }));
     await writeFile(`${path}.lock`, '{"pid":');
     expect(await findRunning(path)).toBeUndefined();
@@ -50,7 +50,7 @@ describe('the lock of a data directory', () => {
   it('is not held by processes that only ask for it', async () => {
     const asking = Array.from({ length: 20 }, () => findRunning(path));
     const lock = await acquire();
-    // Those that looked after it was taken see its holder, which is this process.
+    // Those that look afterwards see its holder, which is this process.
     for (const found of await Promise.all(asking)) expect([undefined, process.pid]).toContain(found?.pid);
     await lock.release();
   });

@@ -12,7 +12,7 @@ import {
 } from '@recount/local-postgres/process-lock';
 import { CliError } from '../terminal/cli-error.ts';
 
-/** How to reach a running installation. Readable only by the data's owner: it contains a password. */
+/** The address of a running installation. Readable only by the data's owner, because it contains a password. */
 interface InstallationPlace {
   url: string;
   databaseUrl: string;
@@ -28,7 +28,7 @@ interface RunningInstallation extends Partial<InstallationPlace> {
 export interface InstallationLock {
   /** Publishes where the installation is, now that it is ready. */
   publish(place: InstallationPlace): Promise<void>;
-  /** Withdraws it: the installation is no longer ready. */
+  /** Withdraws it, because the installation is no longer ready. */
   withdraw(): Promise<void>;
   release(): Promise<void>;
 }
@@ -42,8 +42,8 @@ const NOTE_GRACE_MS = 2000;
 const toLockPath = (path: string): string => `${path}.lock`;
 
 /**
- * Makes this process the one that runs the installation whose place is in the file `path`. Undefined if another process
- * runs it. Throws ProcessLockError if the file system has no locks.
+ * Lets this process run the installation whose place is in the file `path`. Undefined if another process runs it.
+ * Throws ProcessLockError if the file system has no locks.
  */
 export async function acquireLock(path: string): Promise<InstallationLock | undefined> {
   // A process that only checks the lock holds it for a moment.

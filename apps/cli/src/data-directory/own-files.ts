@@ -2,16 +2,16 @@ import type { Dirent } from 'node:fs';
 import { lstat, readdir, rm, rmdir } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 
-/** A folder in which recount writes, and the files in it that recount makes. */
+/** A folder that recount writes to, and the files in it that recount makes. */
 export interface OwnedFolder {
   path: string;
-  /** For people: what it holds. */
+  /** The content, for people. */
   what: string;
-  /** Whether recount makes a file of this path; relative to the folder, with `/` as separator. */
+  /** True if recount makes a file of this path; relative to the folder, with `/` as separator. */
   isOwn(relativePath: string): boolean;
 }
 
-/** What a folder holds. */
+/** The content of a folder. */
 export interface FolderContents {
   fileCount: number;
   bytes: number;
@@ -34,7 +34,7 @@ const DATA_FILES = new RegExp(
   ].join('|')})$`,
 );
 
-/** Files of the collector, in its folder: see SpoolFolder. */
+/** Files of the collector, in its folder, see SpoolFolder. */
 export const isCollectorFile = (relativePath: string): boolean =>
   /^(?:(?:queue|waiting|kept|outgoing)\/.+|(?:hook(?:\.cmd)?|connection\.json|sent\.ndjson|databases\.json|status\.json|(?:sender|watch)\.lock|sender\.pid|watch\.log)(?:\.[\w.-]+)?)$/.test(
     relativePath,
@@ -53,7 +53,7 @@ export const isDataFile = (relativePath: string): boolean =>
   (relativePath.startsWith('collector/') && isCollectorFile(relativePath.slice('collector/'.length))) ||
   (relativePath.startsWith('postgres/') && isPostgresFile(relativePath.slice('postgres/'.length)));
 
-/** What `recount usage` remembers: one file a month, and the status line's. */
+/** The memory of `recount usage`, with one file a month, and the status line's. */
 export const isUsageCacheFile = (relativePath: string): boolean =>
   /^(?:\d{4}-\d{2}\.usage|status\.json)(?:\.[\w-]+)?$/.test(relativePath);
 
@@ -114,7 +114,7 @@ async function* walk(folder: string): AsyncGenerator<{ path: string; entry: Dire
   }
 }
 
-/** A symbolic link (ENOTDIR) stays: it may be the data directory, which recount did not make. */
+/** A symbolic link (ENOTDIR) stays, because it may be the data directory, which recount did not make. */
 async function removeIfEmpty(path: string): Promise<void> {
   await rmdir(path).catch((error: NodeJS.ErrnoException) => {
     if (!['ENOENT', 'ENOTEMPTY', 'EEXIST', 'EBUSY', 'ENOTDIR'].includes(error.code ?? '')) throw error;

@@ -1,13 +1,13 @@
 import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** The size at which a new log file is started; the previous one is kept. */
+/** The size where a new log file starts; the previous one stays. */
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 const WARNING_LEVEL = 40;
 
 /**
  * A log file for lines of JSON. When it is full it is renamed to `<path>.1`, so that both together stay below twice the
- * limit. Lines are written when `write` returns, whatever ends the process. `write` never throws: lines that cannot be
+ * limit. Lines are written when `write` returns, whatever ends the process. `write` never throws. Lines that cannot be
  * written are lost, and the next one that is written says how many.
  */
 export function createBoundedLog(path: string, maxBytes = MAX_LOG_BYTES): { write(line: string): void } {

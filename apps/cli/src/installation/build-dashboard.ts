@@ -31,7 +31,7 @@ export async function findBuiltDashboard(web = WEB_DIRECTORY): Promise<string | 
 /**
  * The folder of the built dashboard. In a clone it is built if these sources have not been built yet, which takes some
  * seconds. Undefined if this is not a clone and no built dashboard came with it, or, with a warning, if the build
- * failed: everything else works without it.
+ * failed. Everything else works without it.
  */
 export async function provideDashboard(note: (line: string) => void): Promise<string | undefined> {
   const vite = join(WEB_DIRECTORY, 'node_modules', 'vite', 'bin', 'vite.js');

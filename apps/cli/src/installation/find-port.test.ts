@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { findPort } from './find-port.ts';
 
-it('takes the next port if one is taken, unless the port is mandatory', async () => {
+it('takes the next port if one is in use, unless the port is mandatory', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());

@@ -17,7 +17,7 @@ const INSTALLATION = {
 /** Without paths, keys and URLs, which are meant for copying. */
 const toWords = (line: string): string => line.replaceAll(/\S*(?:\/|rk_)\S*/g, '');
 
-it('shows where an installation is in 80 columns, without breaking what is to be copied', () => {
+it('shows where an installation is in 80 columns, without breaking text for copying', () => {
   const lines = formatInstallation(INSTALLATION);
   for (const line of lines) expect({ line, fits: toWords(line).length <= 60 }).toEqual({ line, fits: true });
   expect(lines).toContain(`URL      ${INSTALLATION.url}`);
@@ -31,7 +31,7 @@ it('shows where an installation is in 80 columns, without breaking what is to be
   for (const line of short) if (!/^ {2}curl|^Open|^Log/.test(line)) expect(line.length).toBeLessThanOrEqual(80);
 });
 
-it('shows neither URL nor key of an installation that ends at once', () => {
+it('shows neither URL nor key of an installation that ends immediately', () => {
   expect(formatInstallation({ ...INSTALLATION, isOnce: true }).join('\n')).not.toMatch(/http|rk_/);
 });
 

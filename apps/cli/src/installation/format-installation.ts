@@ -12,11 +12,11 @@ export interface ShownInstallation {
   logFile: string;
   /** The command that calls recount. */
   launcher: string;
-  /** Whether it ends immediately, so that nothing can be queried over HTTP. */
+  /** True if it ends immediately, so that nothing can be queried over HTTP. */
   isOnce: boolean;
 }
 
-/** Where an installation is and what to try with it. Lines exceed 80 columns only for text to be copied. */
+/** The place of an installation, with commands to try. Lines exceed 80 columns only for text to be copied. */
 export function formatInstallation(shown: ShownInstallation): string[] {
   const { url, signInUrl, apiKey, launcher } = shown;
   const places = [

@@ -18,8 +18,8 @@ const POLL_MS = 200;
 const TABLE_ROWS = 20;
 
 /**
- * Does what `recount up` was asked for with the installation that another process runs. Returns false if that has ended
- * in the meantime. Throws CliError.
+ * Runs the request of `recount up` with the installation that another process runs. Returns false if that has ended
+ * since then. Throws CliError.
  */
 export async function joinRunning(
   context: CliContext,

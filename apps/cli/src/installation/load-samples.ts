@@ -9,7 +9,7 @@ import type { LocalInstallation } from './start-installation.ts';
 
 const SAMPLES_DIRECTORY = join(PROJECT_DIRECTORY, 'samples', 'claude-projects');
 
-/** Ingests the sample transcripts, once for each data directory: deleted sessions do not come back. */
+/** Ingests the sample transcripts, once for each data directory, so that deleted sessions do not come back. */
 export async function loadSamples(
   context: CliContext,
   { samplesMark }: DataDirectory,

@@ -10,7 +10,7 @@ export interface LocalLog {
 }
 
 const WARNING_LEVEL = 40;
-/** The same warning is not shown again within this time: an unavailable database causes many a second. */
+/** The same warning is not shown again within this time, because an unavailable database causes many a second. */
 const REPEAT_MS = 10_000;
 const MAX_WARNINGS_REMEMBERED = 1000;
 

@@ -25,8 +25,8 @@ const TABLE_ROWS = 20;
 const IDLE_POLL_MS = 200;
 
 /**
- * Runs the installation of a data directory, whose lock is held, until it is interrupted. Throws CliError if PostgreSQL
- * or the worker ends and cannot be restarted.
+ * Runs the installation of a data directory, whose lock this process has, until it is interrupted. Throws CliError if
+ * PostgreSQL or the worker ends and cannot be restarted.
  */
 export async function runInstallation(
   context: CliContext,

@@ -9,7 +9,7 @@ import { type RunningProgram, type SupervisedProgram, supervise } from './superv
 
 export interface LocalDatabase {
   databaseUrl: string;
-  /** For people: where the data are. */
+  /** The place of the data, for people. */
   place: string;
   /** Folder of the files, for a database that this program runs. */
   directory?: string;
@@ -18,7 +18,7 @@ export interface LocalDatabase {
 
 type SupervisionEvents = Pick<SupervisedProgram, 'onWarning' | 'onGiveUp'>;
 
-/** The database of DATABASE_URL, or else a PostgreSQL in the data directory, which is kept running; migrated. */
+/** The database of DATABASE_URL, or else a PostgreSQL in the data directory, which keeps running; migrated. */
 export async function startDatabase(
   context: CliContext,
   directory: DataDirectory,

@@ -27,11 +27,11 @@ import { superviseWorkers, WORKER_MARGIN_MS } from './worker-process.ts';
 export interface InstallationOptions {
   host: string;
   port: number;
-  /** Whether no other port may be used. */
+  /** True if no other port may be used. */
   isPortFixed: boolean;
-  /** Whether it ends when everything is ingested, without anyone using the dashboard. */
+  /** True if it ends when everything is ingested, without anyone using the dashboard. */
   isOnce: boolean;
-  /** Called if a part ended and cannot be restarted: the installation is unusable. */
+  /** Called if a part ended and cannot be restarted. The installation is unusable. */
   onGiveUp(error: Error): void;
 }
 
@@ -40,9 +40,9 @@ export interface LocalInstallation extends Credentials {
   /** Opens the dashboard signed in, once; undefined if other machines can reach it. */
   signInUrl: string | undefined;
   databaseUrl: string;
-  /** For people: where the data are. */
+  /** The place of the data, for people. */
   databasePlace: string;
-  /** Whether it runs PostgreSQL itself. */
+  /** True if it runs PostgreSQL itself. */
   isOwnDatabase: boolean;
   rawStore: string;
   connections: OpenInstallation;
@@ -117,7 +117,7 @@ export async function startInstallation(
 /** PostgreSQL takes as much processor time as its workers. */
 const toWorkerProcesses = (cores: number): number => Math.max(1, Math.floor(cores / 2));
 
-/** The settings of API and worker: from the environment, except for what makes the installation local. */
+/** The settings of API and worker, from the environment, except for what makes the installation local. */
 function toServiceEnvironment(
   { environment, workingDirectory }: CliContext,
   directory: DataDirectory,
@@ -137,7 +137,7 @@ function toServiceEnvironment(
   };
 }
 
-/** After an upgrade: rows of an older parser lack what this version counts. */
+/** After an upgrade, rows of an older parser lack what this version counts. */
 async function readAnew(context: CliContext, connections: OpenInstallation): Promise<void> {
   let count = 0;
   for (const { id } of await listWorkspaces(connections.database.database)) {
@@ -146,7 +146,7 @@ async function readAnew(context: CliContext, connections: OpenInstallation): Pro
   if (count > 0) note(context, `${formatCountOf(count, 'transcript')} from an older version are being read again.`);
 }
 
-/** A new database with an old raw store: the old database was lost, or is elsewhere. */
+/** A new database with an old raw store. The old database was lost, or is elsewhere. */
 async function warnOfEmptyDatabase(context: CliContext, { database, rawStore }: OpenInstallation): Promise<void> {
   if ((await listWorkspaces(database.database)).length > 0) return;
   for await (const _object of rawStore.list('workspaces/')) {
@@ -166,8 +166,8 @@ function toKeyName({ environment }: CliContext, { path }: DataDirectory): string
 
 /**
  * The key of earlier starts, or a new one if that was revoked, lost, or belongs to a database that is gone. A new key
- * replaces those with its name, so that a lost one is useless to whoever finds it. `isOperator` if the database belongs
- * only to this data directory: whoever can read the key there has the database, too.
+ * replaces those with its name, so that a lost one is useless to anyone who finds it. `isOperator` is true if the
+ * database belongs only to this data directory. Anyone who can read the key there has the database, too.
  */
 async function provideCredentials(
   { database, withTransaction }: DatabasePool,

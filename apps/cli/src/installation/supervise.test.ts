@@ -20,7 +20,7 @@ function createProgram() {
   return { program, end, stops };
 }
 
-/** Supervises what `start` starts; resolves when that was given up. */
+/** Supervises what `start` starts; resolves when it stops trying. */
 function watch(start: () => Promise<RunningProgram>, running?: RunningProgram) {
   const warnings: string[] = [];
   let giveUp: (error: Error) => void = () => undefined;
@@ -79,7 +79,7 @@ describe('a supervised program', () => {
     expect(warnings).toHaveLength(3 * MAX_FAILED_STARTS);
   });
 
-  it('is given up if it does not start', async () => {
+  it('is abandoned if it does not start', async () => {
     let starts = 0;
     const { supervisor, warnings, givenUp } = watch(async () => {
       starts += 1;

@@ -29,15 +29,16 @@ interface RestartPauses extends Pauses {
 }
 
 export const MAX_FAILED_STARTS = 8;
-/** Failed starts that do not count: once the disk has free space again, recount must continue on its own. */
+/** Failed starts that do not count, because once the disk has free space again, recount must continue on its own. */
 const NEEDS_ROOM = /No space left on device|ENOSPC/;
 /** Eight failed starts take about a minute. */
 export const PAUSES: RestartPauses = { firstMs: 500, longestMs: 30_000, healthyMs: 60_000 };
 
 /**
- * Keeps a program running: starts it, or takes over a running one, and restarts it when it ends, after a pause that
- * doubles each time. A program that becomes ready and then dies is restarted forever, because its work may kill it, and
- * so is one that lacks disk space; one that fails to become ready eight times in a row for other reasons is given up.
+ * Keeps a program running. It starts the program, or takes over a running one, and restarts it when it ends, after a
+ * pause that doubles each time. A program that becomes ready and then dies is restarted forever, because its work may
+ * kill it, and so is one that lacks disk space; one that fails to become ready eight times in a row for other reasons
+ * is abandoned.
  */
 export function supervise(
   program: SupervisedProgram,
@@ -46,7 +47,7 @@ export function supervise(
 ): { close(): Promise<void> } {
   const closing = new AbortController();
   const living = keepAlive(program, running, pauses, closing.signal);
-  // Failures are reported to whoever closes it.
+  // Failures are reported by the closing call.
   living.catch(() => undefined);
   return {
     async close() {

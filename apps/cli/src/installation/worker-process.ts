@@ -6,13 +6,13 @@ import { type RunningProgram, type SupervisedProgram, supervise } from './superv
 
 interface WorkerProcessOptions {
   environment: NodeJS.ProcessEnv;
-  /** How long it may take to finish its work, or hand it back, before it is killed. */
+  /** The time that it may take to finish its work, or hand it back, before it is killed. */
   graceMs: number;
 }
 
 export interface WorkerProcessesOptions extends WorkerProcessOptions {
   processes: number;
-  /** Port on which the first worker serves its metrics; the others use the following ports. */
+  /** Port of the first worker for metrics; the others use the following ports. */
   metricsPort: number | undefined;
 }
 
@@ -43,7 +43,7 @@ export function superviseWorkers(
 export const WORKER_MARGIN_MS = 5000;
 const PROGRAM = fileURLToPath(new URL('../../bin/recount.mjs', import.meta.url));
 /**
- * Batches of rows survive two collections of a large young generation: with a small one, 500 MB take 245 MB of memory.
+ * Batches of rows survive two collections of a large young generation. With a small one, 500 MB take 245 MB of memory.
  */
 const NODE_OPTIONS = ['--max-semi-space-size=8'];
 

@@ -37,7 +37,7 @@ const FORWARDED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 /** Signals from a terminal's keys, which reach every foreground process. */
 const KEYBOARD_SIGNALS: ReadonlySet<string> = new Set(['SIGINT', 'SIGQUIT']);
 /**
- * Background processes left by an agent may keep its stdout open forever: reading ends after this long without data.
+ * Background processes left by an agent may keep its stdout open forever, so reading ends after this long without data.
  */
 const QUIET_AFTER_EXIT_MS = 2000;
 
@@ -52,7 +52,7 @@ export async function startAgent(context: CliContext, screen: Screen, start: Age
     env: context.environment,
     stdio: isDirect ? 'inherit' : ['inherit', 'pipe', 'pipe'],
   });
-  // When a process exits, Node discards the output of streams that have no listener yet.
+  // Node discards, when a process exits, the output of streams that have no listener yet.
   child.stdout?.on('readable', () => undefined);
   const stopForwarding = forwardSignals(child);
   const exited = new Promise<AgentExit>((resolve) => {
@@ -106,7 +106,7 @@ function forwardSignals(child: ChildProcess): () => void {
   };
 }
 
-/** Whether this process, and with it the agent, is in the foreground of a terminal. */
+/** True if this process, and with it the agent, is in the foreground of a terminal. */
 function isInForeground(): boolean {
   if (process.platform !== 'linux') return [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY);
   const status = readFileSync('/proc/self/stat', 'utf8');
@@ -124,7 +124,7 @@ async function* readUntilQuiet(stream: Readable, exited: Promise<unknown>): Asyn
     // Silence before the exit does not count.
     if (waitingSinceMs !== undefined) waitingSinceMs = performance.now();
     timer = setInterval(() => {
-      // Only waiting counts: data that are available but not yet read are not lost.
+      // Only waiting counts. Data that are available but not yet read are not lost.
       if (waitingSinceMs === undefined || performance.now() - waitingSinceMs < QUIET_AFTER_EXIT_MS) return;
       isGivenUp = true;
       stream.destroy();

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_AGENT_ID, identifyTranscript } from '@recount/core';
 import { agentOf, type RunnableAgent } from '@recount/core/live';
 
-/** Beyond this no bytes are kept: a stream whose first lines are longer is assumed to be the default agent's. */
+/** Beyond this no bytes stay, and a stream whose first lines are longer is assumed to be the default agent's. */
 const MAX_KEPT_BYTES = 256 * 1024;
 /** Longer lines are not examined. */
 const MAX_LINE_BYTES = 64 * 1024;
-/** How long nothing is shown while it is unknown how to show it. */
+/** The time without output while the format is unknown. */
 const MAX_WAIT_MS = 500;
 const LINE_FEED = 0x0a;
 const OPENING_BRACE = 0x7b;
@@ -14,14 +14,14 @@ const OPENING_BRACE = 0x7b;
 interface DetectOptions {
   /** Shows raw bytes while the agent is unknown; undefined if raw bytes cannot be shown. */
   showRaw?: ((bytes: Uint8Array) => Promise<void>) | undefined;
-  /** Whether the result should contain what was shown raw, at most MAX_KEPT_BYTES. */
+  /** True if the result should contain the raw output, at most MAX_KEPT_BYTES. */
   keepsShown?: boolean;
   onActivity?: () => void;
 }
 
 interface DetectedStream {
   agent: RunnableAgent | undefined;
-  /** Bytes that have been shown raw, if they were kept. */
+  /** Bytes that have been shown raw, if they are still there. */
   shown: Uint8Array;
   /** The bytes after those. */
   chunks: AsyncIterable<Uint8Array>;
@@ -62,7 +62,7 @@ export async function detectAgent(
         agent = found?.agent;
       }
       if (!isRaw || showRaw === undefined) continue;
-      // Only bytes that may be part of the identifying line are held back.
+      // Only bytes that may be part of the identifying line wait.
       const end = agent !== undefined || kept[searchedBytes] === OPENING_BRACE ? searchedBytes : kept.length;
       if (end > shownBytes) await showRaw(kept.subarray(shownBytes, end));
       shownBytes = Math.max(shownBytes, end);

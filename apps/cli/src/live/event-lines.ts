@@ -12,7 +12,7 @@ export interface EventLayout {
   showsText: boolean;
   showsProgress: boolean;
   isColored: boolean;
-  /** Columns: texts and outputs are cut to fit. Infinite without a terminal. */
+  /** Columns. Texts and outputs are cut to fit. Infinite without a terminal. */
   maxWidth: number;
 }
 
@@ -85,7 +85,7 @@ function toWarningLine({ message, lineNumber, quote }: LiveWarning, layout: Even
   return withPrefix(paint(`WARNING: ${message} (line ${lineNumber})${quoted}`, 'prompt', layout), layout);
 }
 
-/** Whether a line that is not JSON is plain text, such as an agent's own message. */
+/** True if a line that is not JSON is plain text, such as an agent's own message. */
 export function isPlainText(line: string): boolean {
   return !LOOKS_UNREADABLE.test(line);
 }
@@ -100,7 +100,7 @@ export function toUnreadableLine(warning: LiveWarning, isFirst: boolean, layout:
   return layout.isVerbose ? toWarningLine(told, layout) : undefined;
 }
 
-/** Whether an event counts as an error. */
+/** True if an event counts as an error. */
 export function isErrorEvent(event: AgentEvent): boolean {
   return (
     (event.type === 'tool-end' && event.toolError !== null) ||
@@ -109,7 +109,7 @@ export function isErrorEvent(event: AgentEvent): boolean {
   );
 }
 
-/** The final lines, after all events. `isEndShown`: an event has already said how it ended. */
+/** The final lines, after all events. `isEndShown` means that an event has already said how it ended. */
 export function toEndLines(
   error: string | null,
   counts: EventCounts,

@@ -22,7 +22,7 @@ interface FlushedStream {
   sizeBytes: number;
   /** Undefined if its note cannot be read. */
   note: SpoolNote | undefined;
-  /** `waiting`: to be sent later. `refused`: the server rejects it; it stays in the spool. */
+  /** `waiting` means it will be sent later. `refused` means that the server rejects it; it stays in the spool. */
   state: 'sent' | 'waiting' | 'refused';
   /** Why it was not sent. */
   reason: string | null;
@@ -52,7 +52,7 @@ export async function* flushSpool(
   }
 }
 
-/** Undefined if another process has sent it in the meantime. */
+/** Undefined if another process has sent it since then. */
 async function flushStream(
   streamId: string,
   place: SpoolPlace,

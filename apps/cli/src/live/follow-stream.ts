@@ -13,7 +13,7 @@ import type { StreamView } from './stream-view.ts';
 export interface FollowOptions {
   /** The agent's stdout. */
   chunks: AsyncIterable<Uint8Array>;
-  /** Bytes that have already been shown: they are only recorded. */
+  /** Bytes that have already been shown, which are only recorded. */
   shown?: Uint8Array | undefined;
   /** Undefined for streams that cannot be parsed. */
   parser: AgentParser | undefined;
@@ -28,16 +28,16 @@ export interface FollowOptions {
 
 interface FollowedStream {
   close: CloseEvent;
-  /** Whether the answer was the expected one; undefined if none was expected. */
+  /** True if the answer was the expected one; undefined if none was expected. */
   isAsExpected: boolean | undefined;
 }
 
-/** How often the parser is polled. */
+/** The interval of polling the parser. */
 const POLL_MS = 500;
 /** More than the longest line that is read, which may contain the answer. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
 
-/** Records and shows a stream as it arrives: every byte is in the spool before it is shown. */
+/** Records and shows a stream as it arrives. Every byte is in the spool before it is shown. */
 export async function followStream(options: FollowOptions): Promise<FollowedStream> {
   const { chunks, shown, parser, view, recording, expectedAnswer, onActivity, waitForExit } = options;
   const answer = expectedAnswer === undefined ? undefined : createByteTail(ANSWER_BYTES);

@@ -13,7 +13,7 @@ import { createJsonView, createLineView, createRawView, type StreamView } from '
 /** Maximum total size of all waiting streams. */
 const MAX_SPOOL_BYTES = 1024 * 1024 * 1024;
 
-/** Throws UsageError, before anything is started. Undefined if nothing is to be recorded. */
+/** Throws UsageError, before anything is started. Undefined without recording. */
 export async function readRecordTarget(context: CliContext, options: LiveOptions): Promise<RecordTarget | undefined> {
   if (options.json && !options.stream) throw new UsageError('--json and --no-stream exclude each other.');
   const isAsked = options.record || options.server !== undefined;

@@ -60,7 +60,7 @@ describe('a stream whose agent is not recognised at once', () => {
     expect(await detect(stream(), true)).toMatchObject({ shown: 'Loading…\nstill loading\n', rest: `${init}rest` });
   });
 
-  it('is held back if the pending line may identify it', async () => {
+  it('waits if the pending line may identify it', async () => {
     const stream = slowly([0, 'Loading…\n{"type":"thread.'], [700, 'started","thread_id":"x"}\n']);
     expect(await detect(stream, false)).toEqual({ agent: 'codex', raw: 'Loading…\n', shown: '', rest: init });
   });

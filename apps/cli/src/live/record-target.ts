@@ -6,7 +6,7 @@ import { findRunning } from '../data-directory/installation-lock.ts';
 import type { CliContext } from '../terminal/cli-context.ts';
 import type { SpoolTarget } from './spool/spool-folder.ts';
 
-/** Where streams are recorded, and how to connect to it. */
+/** The target of recordings, and its connection. */
 export interface RecordTarget {
   spoolTarget: SpoolTarget;
   /** The API for a stream, if it is available now. Undefined for a server whose key is unknown. */
@@ -24,7 +24,7 @@ export async function findRecordTarget(context: CliContext, options: ApiOptions)
     spoolTarget: server === undefined ? { kind: 'local' } : { kind: 'server', url: server.url },
     async findPlace(target) {
       if (target.kind === 'local') return await findLocalPlace(context, server === undefined ? options.key : undefined);
-      // A key is only sent to the server that it was given for.
+      // A key is only sent to the server that it belongs to.
       return target.url === server?.url ? server : undefined;
     },
   };

@@ -34,7 +34,7 @@ interface RecordingOptions {
 
 /** Most streams name their session in the first line. One that has not done so by then is sent under its own id. */
 const NAME_DELAY_MS = 250;
-/** How long the end of a run may wait for the rest of its stream to be sent. */
+/** The time that the end of a run may wait for the rest of its stream to be sent. */
 const DRAIN_MS = 5000;
 
 /**
@@ -183,7 +183,7 @@ async function settle(outcome: SendOutcome | undefined, { growth, place, note, r
   }
 }
 
-/** For people: the system's error code, else the message. Neither quotes the stream. */
+/** For people, the system's error code, else the message. Neither quotes the stream. */
 function toReason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return code ?? message;

@@ -22,7 +22,7 @@ export async function runAgent(
 ): Promise<void> {
   const target = await readRecordTarget(context, options);
   const isRecording = target !== undefined;
-  // Raw output is passed through unless its stream is to be recorded.
+  // Raw output is passed through unless its stream is recorded.
   const streaming = options.stream || isRecording ? withOutputFlags(command, given) : undefined;
   const agent = streaming === undefined ? undefined : agentOf(command);
   const screen = createScreen(context);

@@ -1,16 +1,16 @@
 import type { CliContext } from '../terminal/cli-context.ts';
 
-/** The only writer of a command's stdout and stderr: never splits a line of one by a line of the other. */
+/** The only writer of a command's stdout and stderr. It never splits a line of one by a line of the other. */
 export interface Screen {
   /** Writes a line of the result, which recount may have styled; waits for the reader. */
   writeLine(line: string): Promise<void>;
   /** Writes bytes of the result, unchanged if the output is not a terminal. */
   writeBytes(bytes: Uint8Array): Promise<void>;
-  /** Writes the agent's stderr unchanged; an incomplete line is held back for a moment. */
+  /** Writes the agent's stderr unchanged; an incomplete line waits for a moment. */
   passStderr(bytes: Uint8Array): Promise<void>;
   /** Writes one of recount's own lines for people. */
   note(line: string): void;
-  /** Writes what is held back. */
+  /** Writes the waiting part. */
   close(): Promise<void>;
 }
 
@@ -19,12 +19,12 @@ const UNFINISHED_LINE_MS = 250;
 const MAX_UNFINISHED_BYTES = 64 * 1024;
 const LINE_FEED = 0x0a;
 
-/** Continues silently if a stream has no reader any more, so that the agent's work goes on. */
+/** Continues silently if a stream has no reader any more, so that the agent's work continues. */
 export function createScreen({ stdout, stderr }: Pick<CliContext, 'stdout' | 'stderr'>): Screen {
   const result = createWriter(stdout);
   const people = createWriter(stderr);
   const sharesTerminal = stdout.isTTY === true && stderr.isTTY === true;
-  /** Whether the terminal's cursor is within a line of the agent's stderr. */
+  /** True if the terminal's cursor is within a line of the agent's stderr. */
   let isWithinLine = false;
   let unfinished: Buffer = Buffer.alloc(0);
   let timer: NodeJS.Timeout | undefined;

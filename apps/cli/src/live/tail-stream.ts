@@ -13,8 +13,7 @@ export interface TailOptions extends LiveOptions {
 }
 
 /**
- * Shows a stream from stdin. The exit code says whether the agent succeeded, as far as the stream tells. Throws
- * UsageError.
+ * Shows a stream from stdin. The exit code says whether the agent succeeded, judging by the stream. Throws UsageError.
  */
 export async function tailStream(context: CliContext, options: TailOptions): Promise<void> {
   const target = await readRecordTarget(context, options);

@@ -34,7 +34,7 @@ const FACT_COLUMNS: readonly TableColumn[] = [{ header: '' }, { header: '', minW
 const MAX_BLOCKS_LENGTH = 60;
 const MAX_UNPRICED = 3;
 
-/** A transcript for people: facts, messages, issues. */
+/** A transcript for people, with facts, messages, issues. */
 export function formatResult(result: ParseResult, layout: ResultLayout): string[] {
   const { messages, errors, warnings, notices } = result;
   const blocksByMessage = Map.groupBy(result.contentBlocks, ({ message_id }) => message_id);

@@ -19,8 +19,8 @@ interface ParseInput {
 const STDIN = '-';
 
 /**
- * Opens a file, decompressing it if necessary, or stdin unchanged, and reads as far as needed to identify the
- * transcript. Throws CliError if it is not a single file, or SourceError.
+ * Opens a file, decompressing it if necessary, or stdin unchanged, and reads enough to identify the transcript. Throws
+ * CliError if it is not a single file, or SourceError.
  */
 export async function openInput(context: CliContext, file: string, sessionId?: string): Promise<ParseInput> {
   const path = file === STDIN ? undefined : resolve(context.workingDirectory, file);
@@ -43,11 +43,11 @@ async function openFile(
   });
   if (stats.isDirectory()) throw new CliError(`${path} is a folder: \`recount parse\` reads one file.`);
   if (stats.isFile() && (await isSessionStore(path))) return readDatabase(context, path, sessionId);
-  // E.g. a pipe of `<(…)`: its bytes come once, and are read unchanged.
+  // E.g. a pipe of `<(…)`. Its bytes come once, and are read unchanged.
   return stats.isFile() ? readTranscriptFile(path) : createReadStream(path);
 }
 
-/** One session of an agent's database: the named one, or the only one. */
+/** One session of an agent's database, the named one, or the only one. */
 async function* readDatabase(
   context: CliContext,
   path: string,

@@ -1,7 +1,8 @@
 import { type ParseOptions, type ParseResult, streamTranscript, type TranscriptInput } from '@recount/core';
 
 /**
- * The result as one JSON document, one row on each line, in pieces: a long transcript would not fit into one string.
+ * The result as one JSON document, one row on each line, in pieces, because a long transcript would not fit into one
+ * string.
  */
 export function* toJson(result: ParseResult): Generator<string> {
   const { messages, contentBlocks, apiResponses, toolCalls, events, errors, warnings, notices, stats, metadata } =
@@ -22,7 +23,7 @@ function* toJsonArray(name: string, rows: readonly object[]): Generator<string> 
 
 /**
  * One object on each line with its `kind`, in bounded memory: `message`, `content_block`, `api_response`, `tool_call`,
- * `event` (whose own kind is `event_kind`) and `issue`, each once and as soon as it is final: a message comes after its
+ * `event` (whose own kind is `event_kind`) and `issue`, each once and as soon as it is final. A message comes after its
  * blocks. `stats` and `metadata` come at the end.
  */
 export async function* toNdjson(

@@ -3,8 +3,8 @@ import type { CliContext } from '../terminal/cli-context.ts';
 import { CliError } from '../terminal/cli-error.ts';
 
 /**
- * The price file that was given, or that RECOUNT_PRICE_FILE names; undefined if there is none. Throws CliError if it
- * cannot be used.
+ * The price file of the option, or of RECOUNT_PRICE_FILE; undefined if there is none. Throws CliError if it cannot be
+ * used.
  */
 export async function readPriceFile(
   { environment, workingDirectory }: Pick<CliContext, 'environment' | 'workingDirectory'>,

@@ -9,7 +9,7 @@ import type { ReportKind } from './report-kinds.ts';
 const MAX_NAMED_MODELS = 3;
 
 /**
- * Known inaccuracies of the figures, one line each; empty if there are none, or no cost is shown. `details`: the same
+ * Known inaccuracies of the figures, one line each; empty if there are none, or no cost is shown. `details` is the same
  * report split by model, if that is shown.
  */
 export function toCaveatLines(

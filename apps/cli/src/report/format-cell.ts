@@ -5,7 +5,7 @@ import { toSingleLine } from '../terminal/text-width.ts';
 export interface CellLayout {
   currencyLabel: string;
   timeZone: string;
-  /** For costs: as many as the table's largest one needs. */
+  /** For costs, as many as the table's largest one needs. */
   costDecimals: number;
   /** The largest value of the column, shown as a full bar. */
   largest: number;

@@ -2,7 +2,7 @@ import type { DataRange, ReportCaveats, ReportFilters, SessionsReport } from '@r
 
 export type ReportRow = Readonly<Record<string, unknown>>;
 
-/** What the answers of all reports share. */
+/** The common parts of all reports' answers. */
 export interface ReportAnswer {
   filters: ReportFilters;
   currency_label: string;
@@ -12,6 +12,6 @@ export interface ReportAnswer {
   truncated: boolean;
   /** Absent from servers before 0.4. */
   data_range?: DataRange | null;
-  /** What the sessions used: only in the sessions report. */
+  /** The usage of the sessions, only in the sessions report. */
   usage?: SessionsReport['usage'] | undefined;
 }

@@ -9,7 +9,7 @@ import {
 export interface ReportKind extends ReportCommand {
   /** Below /v1/analytics. */
   route: ReportName;
-  /** `keys`: what it can be grouped by; in a report by time, in addition to the time. */
+  /** `keys` are its possible groups; in a report by time, in addition to the time. */
   groupBy?: { keys: readonly string[]; fallback: string };
 }
 

@@ -12,15 +12,15 @@ export interface StyledLine {
 }
 
 const MIN_TEXT_WIDTH = 12;
-/** Width of `claude-sonnet-4-5-20250929`: names of models differ at the end. */
+/** Width of `claude-sonnet-4-5-20250929`. Names of models differ at the end. */
 const MODEL_WIDTH = 26;
 const GROUP_HEADERS: Readonly<Record<string, string>> = { git_branch: 'BRANCH', agent_version: 'VERSION' };
 const TIMES = new Set(['hour', 'day', 'week', 'month']);
 const SUB_ROW_INDENT = '└ ';
 
 /**
- * The table of a report: headers, rows and totals between rules. With `details`, the same report split by model, each
- * row is followed by its models.
+ * The table of a report, with headers, rows and totals between rules. With `details`, the same report split by model,
+ * each row is followed by its models.
  */
 export function formatReportTable(
   kind: ReportKind,
@@ -64,7 +64,7 @@ export function formatReportTable(
   ];
 }
 
-/** A day may have messages without any API response: such a row is useless in a table of tokens and cost. */
+/** A day may have messages without any API response. Such a row is useless in a table of tokens and cost. */
 const isWorthShowing = (row: ReportRow): boolean =>
   readPath(row, 'own.responses') !== 0 || readPath(row, 'shared.responses') !== 0;
 
@@ -75,7 +75,7 @@ function toGroupColumn(key: string): ReportColumn {
   return { header: GROUP_HEADERS[key] ?? key.toUpperCase(), path: key, format: 'text', isOfRowsOnly: true, minWidth };
 }
 
-/** Group columns always stay: a column of dashes says that nothing is known. */
+/** Group columns always stay. A column of dashes shows missing data. */
 const hasValue = ({ rows, filters }: ReportAnswer, path: string): boolean =>
   filters.group_by.some((key) => key === path) || rows.some((row) => readPath(row, path) != null);
 

@@ -31,7 +31,7 @@ const KEYS: Record<string, unknown> = {
   is_subagent: true,
 };
 
-/** Rows in which every cell has its maximum width, the second half unpriced. */
+/** Rows whose every cell has its maximum width, the second half unpriced. */
 function toRow(paths: readonly (readonly [path: string, value: unknown])[]): Record<string, unknown> {
   const row: Record<string, unknown> = {};
   for (const [path, value] of paths) {

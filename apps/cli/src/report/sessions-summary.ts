@@ -13,7 +13,7 @@ const DISTRIBUTIONS = [
 
 const FIGURES = ['p50', 'p90', 'p99', 'max', 'mean'] as const;
 
-/** How tokens, cost and time are distributed over sessions, and which sessions cost most. */
+/** The distribution of tokens, cost and time over sessions, and the most expensive sessions. */
 export function formatSessionsSummary(report: SessionsReport, maxWidth: number): StyledLine[] {
   if (report.totals.sessions === 0) return [];
   return [...formatDistributions(report, maxWidth), ...formatMostExpensive(report, maxWidth)];

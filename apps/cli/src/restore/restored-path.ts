@@ -8,8 +8,9 @@ import { CliError } from '../terminal/cli-error.ts';
 export class NotRestoredError extends CliError {}
 
 /**
- * Where this machine's agent looks for a transcript that was at `path` on another one: the part after the agent's
- * folder is the same, except for Claude Code's name for a project's folder. Throws NotRestoredError if it cannot be determined.
+ * The place where this machine's agent looks for a transcript that was at `path` on another one. The part after the
+ * agent's folder is the same, except for Claude Code's name for a project's folder. Throws NotRestoredError if it
+ * cannot be determined.
  */
 export function toRestoredPath(
   machine: Machine,
@@ -26,7 +27,7 @@ export function toRestoredPath(
       const rest = parts.slice(start);
       // A session in a database beside the files is not one of these.
       if (!toNameTest(basename(pattern.replace(/\.zst$/, '')))(rest.at(-1) ?? '')) continue;
-      // The path comes from an uploader: it must not lead elsewhere.
+      // The path comes from an uploader, so it must not lead elsewhere.
       if (rest.some((part) => part === '' || part === '.' || part === '..' || part.includes('\0'))) continue;
       if (project !== undefined && id === 'claude-code') rest[1] = project.replaceAll(/[^A-Za-z0-9]/g, '-');
       return join(base, ...rest);
@@ -37,8 +38,9 @@ export function toRestoredPath(
 }
 
 /**
- * Where this machine's agent looks for a file in the folder of a session whose transcript is at `transcriptPath`.
- * Undefined if the agent keeps no such file: the path comes from an uploader, and must not lead elsewhere.
+ * The place where this machine's agent looks for a file in the folder of a session whose transcript is at
+ * `transcriptPath`. Undefined if the agent keeps no such file. The path comes from an uploader, and must not lead
+ * elsewhere.
  */
 export function toRestoredAttachmentPath(
   transcriptPath: string,

@@ -87,7 +87,7 @@ describe('formatSessions', () => {
     expect(lines[1]).toContain('$1.50');
   });
 
-  it('marks sessions that another key has extended, or of which it uploaded a different version', () => {
+  it('marks sessions that another key has extended, or uploaded a different version of', () => {
     const sessions = [toSession('a'), toSession('contested', { other_uploader_count: 1 })];
     const lines = formatSessions({ sessions, hasMore: false }, layout);
     expect(lines.slice(-2)).toEqual([expect.stringContaining('name the uploaders'), '  contested']);

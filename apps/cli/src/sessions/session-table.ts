@@ -80,7 +80,7 @@ export const SESSION_COLUMNS: Readonly<Record<string, SessionColumn>> = {
 const DEFAULT_COLUMNS = ['id', 'last', 'project', 'title', 'messages', 'tokens', 'errors', 'cost'] as const;
 
 const COST_LAYOUT = { currencyLabel: 'USD', costDecimals: 2, timeZone: 'UTC', largest: 0 };
-/** Titles are cut even on an unlimited screen: a first prompt may be long. */
+/** Titles are cut even on an unlimited screen, because a first prompt may be long. */
 const MAX_TITLE_LENGTH = 60;
 const MIN_ID_LENGTH = 8;
 const SHORT_COMMIT_LENGTH = 8;
@@ -131,7 +131,7 @@ function toShortIds<Named extends Pick<SessionFigures, 'session_id' | 'is_subage
   }
 }
 
-/** Only some of its responses have a price, or only some of their tokens are known. */
+/** Only some of its responses have a price, or only some of their tokens are counted. */
 const isPartlyPriced = ({ cost_estimate_usd, unpriced_count, output_only_count = 0 }: SessionFigures): boolean =>
   cost_estimate_usd !== null && (unpriced_count > 0 || output_only_count > 0);
 
@@ -165,7 +165,7 @@ export function arrangeSessions(sessions: readonly SessionFigures[]): ArrangedSe
     const below = children.get(session.session_id) ?? [];
     return [{ session, isBelowParent }, ...below.flatMap((child) => place(child, true))];
   };
-  // Transcripts may claim anything: sessions that name each other as parents are at the top level.
+  // Transcripts may claim anything. Sessions that name each other as parents are at the top level.
   const roots = sessions.filter((session) => !isBelow(session));
   return [...roots, ...sessions].flatMap((session) => place(session, false));
 }

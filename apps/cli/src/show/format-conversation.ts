@@ -93,7 +93,7 @@ function formatTurns(loaded: LoadedSession, options: ShowOptions): ShownLine[] {
   return lines;
 }
 
-/** The turns around the one that contains a line of the transcript, or the last line before it. */
+/** The turns around the turn with a line of the transcript, or the last line before it. */
 function toWindow(turns: readonly Turn[], line: number): { first: number; last: number } {
   const toLines = ({ message, steps }: Turn): number[] => [
     message.line_number,
@@ -109,8 +109,8 @@ const toBlocks = (step: Step): ContentBlock[] =>
   step.kind === 'tool' ? [step.use, ...(step.result === undefined ? [] : [step.result])] : [step.block];
 
 /**
- * Assigns each sub-agent to the turn that started it: the one with its prompt, else the last before it began; undefined
- * is the end.
+ * Assigns each sub-agent to the turn that started it, which has its prompt, else the last before it began; undefined is
+ * the end.
  */
 function placeSubagents(
   turns: readonly Turn[],

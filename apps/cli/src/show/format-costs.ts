@@ -20,8 +20,8 @@ const MAX_PARTS = 12;
 const MAX_TITLE_WIDTH = 100;
 
 /**
- * Why a session cost what it did: by class and rate, the most expensive responses, and what is shared, unfinalised and
- * unpriced.
+ * The breakdown of a session's cost, by class and rate, the most expensive responses, and the shared, unfinalised and
+ * unpriced parts.
  */
 export function formatCosts(reasons: CostReasons, layout: { timeZone: string; maxWidth: number }): StyledLine[] {
   const { session } = reasons;
@@ -168,7 +168,7 @@ function formatNotes({ session, costs, reconciliation }: CostReasons, maxWidth: 
   return notes.filter((text) => text !== '').flatMap((note) => wrapToWidth(note, width).map((text) => ({ text })));
 }
 
-/** Names all: whose session it is, and everyone who added to it. */
+/** Names everyone, the owner of the session and everyone who added to it. */
 function toExtensionNote({ person, uploader_key_id: owner, extended_by: others }: SessionDetail): string {
   if (others.length === 0) return '';
   const name = (who: string | null, key: string | null): string =>

@@ -14,7 +14,7 @@ import {
 
 const SHORT_EDIT_LINES = 24;
 
-/** A call: its subject, what it changed, and its result. */
+/** A call with its subject, its changes, and its result. */
 export function formatTool({ use, result }: ToolStep, options: ShowOptions): ShownLine[] {
   const whole = toSingleLine(describeToolInput(use.tool_input));
   const { project } = options;

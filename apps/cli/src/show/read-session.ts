@@ -2,16 +2,16 @@ import type { DocumentQuery, Message, MessageList, Session, SessionDetail, Sessi
 import type { ApiClient } from '../connection/api-client.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 
-/** A session with its messages, and those of its sub-agents. */
+/** A session with its messages, and its sub-agents' messages. */
 export interface LoadedSession {
   session: Session;
   messages: Message[];
-  /** Whether there are more messages or sub-agents than are loaded. Named as in the JSON output. */
+  /** True if there are more messages or sub-agents than are loaded. Named as in the JSON output. */
   is_cut: boolean;
   subagents: LoadedSession[];
 }
 
-/** Further messages are left out: they would not fit into memory. */
+/** Further messages are left out, because they would not fit into memory. */
 const MAX_MESSAGES = 20_000;
 const MAX_SUBAGENTS = 50;
 const PAGE_LIMIT = 500;
@@ -23,7 +23,7 @@ export async function readSession(client: ApiClient, name: string): Promise<Sess
   return session;
 }
 
-/** Reads the whole conversation of a session, including those of its sub-agents if requested. */
+/** Reads the whole conversation of a session, including its sub-agents' conversations if requested. */
 export async function loadSession(
   client: ApiClient,
   session: Session,

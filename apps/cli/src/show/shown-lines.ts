@@ -11,9 +11,9 @@ export interface ShownLine {
 export interface ShowOptions {
   timeZone: string;
   width: number;
-  /** Whether inputs and results of tools are shown completely. */
+  /** True if inputs and results of tools are shown completely. */
   hasWholeTools: boolean;
-  /** Working directory: paths below it are shown relative to it. */
+  /** Working directory. Paths below it are shown relative to it. */
   project?: string | null | undefined;
   /** Shows only the messages around this line of the transcript. */
   line?: number | undefined;
@@ -39,7 +39,7 @@ export function wrapBlock(text: string, { width, hasWholeTools }: ShowOptions, m
   return hidden > 0 && wrapped.length > limit ? [...lines, `${INDENT}… ${formatCount(hidden)} more lines`] : lines;
 }
 
-/** Without control characters, and tabs as spaces: the terminal guard would print them as codes. */
+/** Without control characters, and tabs as spaces, because the terminal guard would print them as codes. */
 export const toPlainLine = (line: string): string =>
   line
     .replaceAll('\t', '  ')

@@ -5,7 +5,7 @@ import { MAX_FAILURES, type Status } from './status.ts';
 
 const NAME_WIDTH = 12;
 
-/** Lines for people, of at most `maxWidth` columns as far as their words allow. */
+/** Lines for people, of at most `maxWidth` columns if their words allow. */
 export function formatStatus(
   status: Status,
   { timeZone, maxWidth, nowMs = Date.now() }: { timeZone: string; maxWidth: number; nowMs?: number },

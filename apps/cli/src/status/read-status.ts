@@ -12,7 +12,7 @@ import { MAX_FAILURES, type Status } from './status.ts';
 
 /**
  * Queries the named server; else the local installation if it is running, or the database of DATABASE_URL; else the
- * server that this machine is connected to. Throws CliError if there is none of them.
+ * server that this machine is connected to. Throws CliError if there is none.
  */
 export async function readStatus(context: CliContext, options: ApiOptions): Promise<Status> {
   const { RECOUNT_SERVER, DATABASE_URL } = context.environment;
@@ -84,7 +84,7 @@ async function readServerPrices(place: ApiPlace): Promise<Status['prices']> {
   return version === undefined || date === undefined ? null : { version, date, file: file ?? null };
 }
 
-/** The lists by the settings of this command, which are those of the programs if they are set alike. */
+/** The lists by the settings of this command, which equal the programs' if they are set alike. */
 async function readLocalPrices(context: CliContext): Promise<Status['prices']> {
   const { createPriceTable } = await import('@recount/prices');
   const location = context.environment.RECOUNT_PRICE_FILE?.trim();

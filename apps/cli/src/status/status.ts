@@ -18,7 +18,7 @@ export interface Status {
   /** The price lists in use; null if the server is too old to say. */
   prices: {
     version: string;
-    /** The day from which the newest list dates, ISO 8601. */
+    /** Date of the newest list, ISO 8601. */
     date: string;
     file: Pick<NonNullable<WorkspacePrices['price_file']>, 'location' | 'date' | 'invalid_count' | 'error'> | null;
   } | null;

@@ -5,7 +5,7 @@ import type { Environment } from '@recount/service/config';
 import { type CliOutput, guardTerminal } from './guard-terminal.ts';
 import { createInterruption } from './interruption.ts';
 
-/** What a command knows about its process. */
+/** A command's view of its process. */
 export interface CliContext {
   environment: Environment;
   /** The user's directory; relative paths start here. */
@@ -17,7 +17,7 @@ export interface CliContext {
   stderr: CliOutput;
   /** The process's exit code if the command ends without an error. Set by the command. */
   exitCode: number;
-  /** The command's work matters even if nobody reads its output. Set by the command. */
+  /** The command's work matters even without a reader of its output. Set by the command. */
   outlivesReader: boolean;
   /** From the first call on, SIGINT, SIGTERM and SIGHUP abort the signal instead of ending the process. */
   listenForInterruption(): AbortSignal;
@@ -30,13 +30,13 @@ export interface CliContext {
 /** The project's root, which has the samples and the launcher. */
 export const PROJECT_DIRECTORY = resolve(fileURLToPath(new URL('../../../..', import.meta.url)));
 
-/** Whether this runs from a checkout of the repository rather than the npm package. */
+/** True if this runs from a checkout of the repository rather than the npm package. */
 const isCheckout = existsSync(join(PROJECT_DIRECTORY, 'pnpm-workspace.yaml'));
 
 /** The command that starts the local installation, as shown to people. */
 export const START_COMMAND = isCheckout ? 'npm start' : 'recount up';
 
-/** How to call recount from a folder, as shown to people. */
+/** The command for calling recount from a folder, as shown to people. */
 export function toLauncher(workingDirectory: string, platform: string = process.platform): string {
   if (!isCheckout) return 'recount';
   // The launcher of a checkout is a Unix shell script.

@@ -2,7 +2,7 @@ import type { Environment } from '@recount/service/config';
 import { CommanderError } from 'commander';
 import { INTERRUPTED_EXIT_CODE, InterruptedError } from './interruption.ts';
 
-/** The command cannot do what it was asked to; the message says why and what to do. */
+/** The command cannot fulfil the request; the message says why and what to do. */
 export class CliError extends Error {
   override name = 'CliError';
 }
@@ -33,10 +33,10 @@ const CONNECTION_ERRORS = new Set([
   'ETIMEDOUT',
   'EHOSTUNREACH',
 ]);
-/** SQLSTATE classes of a rejected login and an unknown database: their messages name only those. */
+/** SQLSTATE classes of a rejected login and an unknown database. Their messages name only those. */
 const LOGIN_ERROR_CLASSES = new Set(['28', '3D']);
 
-/** How an error ends the process; an empty message has been shown already. */
+/** The end of the process by an error; an empty message has been shown already. */
 export async function toExit(error: unknown, environment: Environment): Promise<{ exitCode: number; message: string }> {
   if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? 0 : 2, message: '' };
   const { name = '', stack } = error instanceof Error ? error : {};
@@ -45,7 +45,7 @@ export async function toExit(error: unknown, environment: Environment): Promise<
   return { exitCode: USAGE_ERRORS.has(name) ? 2 : 1, message };
 }
 
-/** An operation that was waiting reports the interruption as the cause of its own error. */
+/** An operation that was waiting reports the interruption as the cause of its error. */
 function isInterruption(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return error instanceof InterruptedError || (error.name === 'AbortError' && error.cause instanceof InterruptedError);

@@ -23,7 +23,7 @@ export function formatCountOf(count: number, noun: string, plural = `${noun}s`):
   return `${formatCount(count)} ${count === 1 ? noun : plural}`;
 }
 
-/** Dollars: four decimals below 1, else two. */
+/** Dollars, with four decimals below 1, else two. */
 export function formatUsd(usd: number | null): string {
   if (usd === null) return 'unpriced';
   return `$${formatDecimal(usd, Math.abs(usd) < 1 ? 4 : 2)}`;

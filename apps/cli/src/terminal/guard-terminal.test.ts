@@ -58,7 +58,7 @@ describe('a terminal', () => {
     expect(text()).toBe('a,b\nc,d\nover\\u000dwritten\\u000d\n');
   });
 
-  it('keeps styles if they are asked for, and nothing else', () => {
+  it('keeps styles on request, and nothing else', () => {
     const { stream, text } = createCapture(80);
     stream.writeStyled('\u001B[1;33mbold\u001B[0m \u001B[2Jcleared \u001B]0;title\u0007\n');
     stream.writeUnguarded('\r\u001B[2K');

@@ -1,13 +1,13 @@
 /** stdout or stderr. Output to a terminal cannot control it; any other output is unchanged. */
 export interface CliOutput extends NodeJS.WriteStream {
-  /** Like `write`, but keeps colours and weights (`ESC [ … m`): for lines that recount styles itself. */
+  /** Like `write`, but keeps colours and weights (`ESC [ … m`), for lines that recount styles itself. */
   writeStyled(text: string): boolean;
-  /** Writes what a terminal should act on: recount's own cursor movements, and another program's stderr. */
+  /** Writes what a terminal should act onsuch as recount's own cursor movements, and another program's stderr. */
   writeUnguarded(data: string | Uint8Array): boolean;
 }
 
 /**
- * Control characters other than line feed and tab, and bidirectional ones: with them a text could move the cursor, set
+ * Control characters other than line feed and tab, and bidirectional ones. With them a text could move the cursor, set
  * the title or the clipboard, or display as another text.
  */
 const STEERING = /[^\P{Cc}\n\t]|\p{Bidi_Control}/gu;
@@ -31,7 +31,7 @@ export function guardTerminal(stream: NodeJS.WriteStream): CliOutput {
   if (!stream.isTTY) return Object.assign(stream, { writeStyled: write, writeUnguarded: write });
   const decoder = new TextDecoder();
   let heldBack = '';
-  /** A carriage return is held back until it is known not to end a line. */
+  /** A carriage return waits until it certainly does not end a line. */
   const show = (data: string | Uint8Array): string => {
     const text =
       heldBack + (typeof data === 'string' ? decoder.decode() + data : decoder.decode(data, { stream: true }));

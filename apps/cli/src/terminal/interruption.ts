@@ -1,21 +1,21 @@
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /**
- * The terminal sends Ctrl-C to recount directly, and a package manager passes it on again: only a later second signal
- * means that the user insists.
+ * The terminal sends Ctrl-C to recount directly, and a package manager passes it on again, so only a later second
+ * signal means that the user insists.
  */
 const SECOND_SIGNAL_MS = 700;
 const STARTER_POLL_MS = 500;
 export const INTERRUPTED_EXIT_CODE = 130;
 
 interface InterruptionOptions {
-  /** Ctrl-C is for a program that this one has started, and is not listened to. Default: no. */
+  /** Ctrl-C is for a program that this one has started, and is not listened to. Defaults to no. */
   leavesCtrlC?: boolean;
 }
 
 /**
- * A signal that aborts at the first SIGINT, SIGTERM or SIGHUP, and when the parent process is gone: detected by its
- * channel, or by its id in RECOUNT_STARTED_BY, because npm forwards no signals. A second SIGINT ends the process at
- * once.
+ * A signal that aborts at the first SIGINT, SIGTERM or SIGHUP, and when the parent process is gone, which is detected
+ * by its channel, or by its id in RECOUNT_STARTED_BY, because npm forwards no signals. A second SIGINT ends the process
+ * immediately.
  */
 export function createInterruption(
   process: NodeJS.Process,

@@ -7,7 +7,7 @@ export interface Progress {
   totalBytes: number | undefined;
   doneBytes: number;
   files: number;
-  /** What else is going on. */
+  /** Other current activity. */
   remark: string;
 }
 
@@ -85,8 +85,8 @@ export async function whileShowing<Result>(
 }
 
 /**
- * As ` 42 % [██████      ]  12 MB of 29 MB  3.1 MB/s  12 files/s  5 s left to read  remark`. The time is for the bytes
- * alone: what is done with them afterwards is the remark's.
+ * As ` 42 % [██████ ] 12 MB of 29 MB 3.1 MB/s 12 files/s 5 s left to read remark`. The time is for the bytes alone. The
+ * remark covers the later steps.
  */
 export function formatProgress(
   { totalBytes, doneBytes, files, remark }: Progress,

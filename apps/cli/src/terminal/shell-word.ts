@@ -1,8 +1,8 @@
 import { toSingleLine } from './text-width.ts';
 
 /**
- * The text as one word of a command that people copy into a shell: quoted unless it is plainly harmless. Session ids come from
- * whoever wrote the transcript, and one like `$(…)` would be run.
+ * The text as one word of a command that people copy into a shell. It is quoted unless it is plainly harmless. Session
+ * ids come from the transcript's writer, and one like `$(…)` would be run.
  */
 export function toShellWord(text: string): string {
   const line = toSingleLine(text);

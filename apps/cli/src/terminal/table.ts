@@ -3,13 +3,13 @@ import { cutStartToWidth, cutToWidth, toTextWidth } from './text-width.ts';
 export interface TableColumn {
   header: string;
   align?: 'left' | 'right';
-  /** The column may be cut to this width. Default: never cut. */
+  /** The column may be cut to this width. Defaults to never cut. */
   minWidth?: number;
-  /** Which end is kept if it is cut. Default `start`. */
+  /** The end that stays if it is cut. Default `start`. */
   keeps?: 'start' | 'end';
-  /** Left out if the table would be too wide otherwise: last column first, or by `rank`. */
+  /** Left out if the table would be too wide otherwise, last column first, or by `rank`. */
   isOptional?: boolean;
-  /** Importance of an optional column: the lowest goes first. Default 0. */
+  /** Importance of an optional column. The lowest goes first. Default 0. */
   rank?: number;
 }
 

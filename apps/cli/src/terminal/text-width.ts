@@ -8,7 +8,7 @@ const NARROW_ONLY = /^[ -~\u00C0-\u024F\u2500-\u259F–…·]*$/;
 /** Columns that the text takes in a terminal. */
 export function toTextWidth(text: string): number {
   if (NARROW_ONLY.test(text)) return text.length;
-  // Loaded on demand: its tables take longer to load than most commands run.
+  // Loaded on demand, because its tables take longer to load than most commands run.
   const { default: stringWidth } = require('string-width') as typeof import('string-width');
   return stringWidth(text);
 }
@@ -33,7 +33,7 @@ export function cutToWidth(text: string, width: number): string {
   return width > 0 ? `${cut.trimEnd()}…` : '';
 }
 
-/** The last `width` columns of the text, the first one an ellipsis: for paths, whose end matters most. */
+/** The last `width` columns of the text, the first one an ellipsis. It is for paths, whose end matters most. */
 export function cutStartToWidth(text: string, width: number): string {
   if (toTextWidth(text) <= width) return text;
   let cut = '';
@@ -46,7 +46,7 @@ export function cutStartToWidth(text: string, width: number): string {
   return width > 0 ? `…${cut.trimStart()}` : '';
 }
 
-/** Lines of at most `width` columns, broken between words; a longer word gets a line of its own. */
+/** Lines of at most `width` columns, broken between words; a longer word gets a separate line. */
 export function wrapToWidth(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -62,7 +62,7 @@ export function wrapToWidth(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** One line without control characters, with which a transcript could otherwise control the terminal. */
+/** One line without control characters, which could otherwise control the terminal. */
 export function toSingleLine(text: string): string {
   return text.replace(/\s+/gu, ' ').replace(/\p{C}/gu, '').trim();
 }

@@ -3,7 +3,7 @@ import type { CliContext } from '../terminal/cli-context.ts';
 import { type CliOutput, guardTerminal } from '../terminal/guard-terminal.ts';
 
 export interface FakeContext extends CliContext {
-  /** What was written so far. */
+  /** The output so far. */
   out(): string;
   err(): string;
   interruption: AbortController;

@@ -43,11 +43,11 @@ export async function removeHome(home: string): Promise<void> {
   const note = await readFile(join(home, '.recount/postgres/where-the-data-are.txt'), 'utf8').catch(() => '');
   const [, place] = /^Its data are in (\/var\/lib\/recount\/postgres-[0-9a-f]+)$/m.exec(note) ?? [];
   if (place !== undefined) await rm(place, { recursive: true, force: true });
-  // What sends in the background may just be ending.
+  // The background sender may just be ending.
   await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }
 
-/** Whether the account can read the program, i.e. the checkout is not below somebody's private folder. */
+/** True if the account can read the program, i.e. the checkout is not below a private folder. */
 export function canRun({ uid, gid }: Account): boolean {
   if (uid === undefined || gid === undefined) return true;
   return spawnSync(process.execPath, [PROGRAM, '--version'], { uid, gid, cwd: '/' }).status === 0;

@@ -6,9 +6,9 @@ import { createFakeContext } from './fake-context.ts';
 interface TypedOptions {
   /** The terminal's width; without it, the output is not a terminal. */
   columns?: number;
-  /** Whether to name the API, or only the database. */
+  /** True to name the API, or only the database. */
   hasServer?: boolean;
-  /** Default: the admin's. */
+  /** Defaults to the admin's. */
   key?: string;
 }
 

@@ -2,7 +2,9 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { CliContext } from '../terminal/cli-context.ts';
 
-/** Where `recount usage` remembers what it has read; undefined without a home. May be deleted at any time. */
+/**
+ * The folder where `recount usage` remembers what it has read; undefined without a home. May be deleted at any time.
+ */
 export function toUsageCache({ environment }: Pick<CliContext, 'environment'>): string | undefined {
   const home = environment.HOME || homedir();
   if (home === '') return undefined;

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
-it('finds what lies where an agent keeps a database, even if it is none', async () => {
+it('finds a file in the place of an agent’s database, even if it is none', async () => {
   const home = join(directory, 'home');
   const path = join(home, '.local/share/opencode/opencode.db');
   await mkdir(dirname(path), { recursive: true });

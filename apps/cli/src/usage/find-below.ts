@@ -38,7 +38,7 @@ export async function findBelow({ workingDirectory }: CliContext, paths: readonl
     for (const pattern of DATABASE_PATTERNS)
       for (const file of matchFiles(path, pattern, { onLink }))
         if (await isSessionStore(file.path)) databases.set(file.path, file);
-        // No database: read as a transcript, so that it is named.
+        // No database. It is read as a transcript, so that it is named.
         else if (isInPlace(file.path)) transcripts.set(file.path, { ...file, isInPlace: true });
   }
   return { transcripts: [...transcripts.values()], databases: [...databases.values()], links: [...links] };

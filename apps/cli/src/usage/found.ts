@@ -1,6 +1,6 @@
 import type { FoundFile, StoredFile } from '@recount/usage';
 
-/** What may contain usage, before databases are opened. */
+/** Sources that may contain usage, before databases are opened. */
 export interface Found {
   transcripts: FoundFile[];
   databases: FoundFile[];
@@ -8,7 +8,7 @@ export interface Found {
   links: string[];
 }
 
-/** A link that is not followed: it fails when it is read, and is named. */
+/** A link that is not followed. It fails when it is read, and is named. */
 export const toLinkFile = (path: string): StoredFile => ({
   ...{ path, sizeBytes: 0, modifiedAtMs: 0, version: '' },
   open() {
@@ -17,5 +17,5 @@ export const toLinkFile = (path: string): StoredFile => ({
   },
 });
 
-/** A file without read permission: it fails when it is read, and is counted as failed. */
+/** A file without read permission. It fails when it is read, and is counted as failed. */
 export const toDeniedFile = (path: string): FoundFile => ({ path, sizeBytes: 0, modifiedAtMs: 0 });

@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFakeContext } from '../testing/fake-context.ts';
 import { findHistory } from './find-history.ts';
 
-/** A vector of docs/conformance: a made history of one agent. */
+/** A vector of docs/conformance, which is a made history of one agent. */
 interface Vector {
   id: string;
   agent: string;
@@ -80,7 +80,7 @@ afterAll(async () => {
   await rm(home, { recursive: true });
 });
 
-/** Writes the vector's files to a folder of their own, and ingests the same bytes into a workspace of their own. */
+/** Writes the vector's files to a separate folder, and ingests the same bytes into a separate workspace. */
 async function bring({ id, files }: Vector): Promise<{
   ledger: LocalLedger;
   filter: ReportFilter;

@@ -7,7 +7,7 @@ import { UsageError } from '../terminal/cli-error.ts';
 const MAX_OFFERED = 5;
 
 /**
- * The filter with full names: as everywhere, any unique part of a project's path, of a model's or an agent's name, or
+ * The filter with full names. As everywhere, any unique part of a project's path, of a model's or an agent's name, or
  * prefix of a session's id will do. Throws UsageError, with the nearest names, if nothing matches.
  */
 export function resolveFilter(

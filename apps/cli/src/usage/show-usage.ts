@@ -96,7 +96,7 @@ function showTable(context: CliContext, kind: ReportKind, answer: ReportAnswer, 
 /** Shown below the tables. */
 const MAX_DOUBTS = 5;
 
-/** What casts doubt on the counts, once for each version of an agent; the most frequent first. */
+/** Doubts about the counts, once for each version of an agent; the most frequent first. */
 function toDoubts(files: ReadLedger['files']): Notice[] {
   const doubts = new Map<string, Notice>();
   for (const { agent, agentVersion, doubts: found } of files) {
@@ -112,7 +112,7 @@ function toDoubts(files: ReadLedger['files']): Notice[] {
   return [...doubts.values()].sort((one, other) => other.occurrenceCount - one.occurrenceCount);
 }
 
-/** Files, and databases of which something is not read. */
+/** Files, and databases with unread parts. */
 function listNotRead({ files }: Pick<ReadLedger, 'files'>): { path: string; reason: string | null }[] {
   return files
     .filter(({ status }) => status === 'failed')

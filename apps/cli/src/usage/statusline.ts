@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { CliContext } from '../terminal/cli-context.ts';
 import { toUsageCache } from './cache-directory.ts';
 
-/** What `recount usage` saves for the status line, which reads nothing else. */
+/** The file that `recount usage` saves for the status line, which reads nothing else. */
 export interface RememberedStatus {
   writtenAtMs: number;
   /** `2026-03-01`, in the time zone of the machine. */
@@ -15,7 +15,7 @@ export interface RememberedStatus {
   block: { start: string; end: string; costUsd: number | null } | null;
 }
 
-/** The fields used of Claude Code's JSON on stdin: https://code.claude.com/docs/en/statusline */
+/** The fields used of Claude Code's JSON on stdin, see https://code.claude.com/docs/en/statusline */
 interface AgentStatus {
   session_id?: unknown;
   model?: { display_name?: unknown };
@@ -32,7 +32,7 @@ const MAX_INPUT_BYTES = 1024 * 1024;
 const HOUR_MS = 60 * 60_000;
 const MINUTE_MS = 60_000;
 
-/** `recount usage statusline`. Never fails: if there is nothing to show, it says so. */
+/** `recount usage statusline`. Never fails. If there is nothing to show, it says so. */
 export async function showStatusline(
   environment: CliContext['environment'],
   stdout: Pick<NodeJS.WriteStream, 'write'>,
@@ -85,7 +85,7 @@ function toLocalDay(timeMs: number): string {
   return `${local.getFullYear()}-${pad(local.getMonth() + 1)}-${pad(local.getDate())}`;
 }
 
-/** Empty on a terminal, where nobody will type JSON. */
+/** Empty on a terminal, where no one will type JSON. */
 function readAgentStatus(): AgentStatus {
   if (process.stdin.isTTY) return {};
   try {

@@ -22,7 +22,7 @@ export interface UsageOptions {
   from?: string;
   to?: string;
   timeZone?: string;
-  /** ccusage's names for some of them. */
+  /** ccusage's names for some. */
   since?: string;
   until?: string;
   tz?: string;

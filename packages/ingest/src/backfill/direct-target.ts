@@ -18,11 +18,11 @@ import { DEFAULT_MAX_ATTACHMENT_BYTES, receiveAttachment } from '../receive/rece
 import { DEFAULT_MAX_TRANSCRIPT_BYTES, type ReceiveRequest, receiveTranscript } from '../receive/receive-transcript.ts';
 import { createUploadRecorder } from '../receive/record-uploads.ts';
 
-/** Lower than that of uploads during a backfill. */
+/** Lower than the priority of uploads during a backfill. */
 const BACKFILL_PRIORITY = -1;
-/** Small transcripts in progress at once: this many can share a transaction. */
+/** Small transcripts in progress at a time. This many can share a transaction. */
 const MAX_SMALL_DELIVERIES = 128;
-/** A single transcript hardly notices it; when there are many, more of them share a statement. */
+/** A single transcript hardly notices it; when there are many, more share a statement. */
 const GATHER_DELAY_MS = 30;
 const MAX_FOUND_AT_ONCE = 100;
 const MAX_LISTED_AT_ONCE = 500;
@@ -103,7 +103,7 @@ async function withTargetErrors<Result>(operation: () => Promise<Result>): Promi
   }
 }
 
-/** Unknown errors count as temporary, as everywhere else: most are the database's. */
+/** Unknown errors count as temporary, as everywhere else, because most are the database's. */
 function toTargetError(cause: unknown): DeliveryError {
   if (cause instanceof ReceiveError) return new DeliveryError('rejected', cause.message, { cause });
   const isFinal = cause instanceof RawStoreError && !cause.retryable;

@@ -54,7 +54,7 @@ async function backfill(options: BackfillOptions = {}): Promise<BackfillReport> 
   let isOver = false;
   const working = (async () => {
     while (!isOver) {
-      // The in-memory queue ignores commits: a job taken before its transaction commits would be lost.
+      // The in-memory queue ignores commits. A job taken before its transaction commits would be lost.
       const statuses = ['queued', 'processing'] as const;
       const waiting = await listTranscripts(database, TEST_WORKSPACE, { statuses }, { limit: 1000 });
       installation.jobs.length = 0;
@@ -157,7 +157,7 @@ describe('a backfill into store and database', () => {
     expect(await installation.listObjectKeys()).toHaveLength(count);
   });
 
-  it('tells other formats from broken files, and stores nothing of them', async () => {
+  it('tells other formats from broken files, and stores nothing from them', async () => {
     const whole = gzipSync(Buffer.from(toSession(1, 2000)));
     await write({
       'data.jsonl': '{"rows":[1,2,3]}\n',
@@ -180,7 +180,7 @@ describe('a backfill into store and database', () => {
     expect(await installation.listObjectKeys()).toHaveLength(1);
   });
 
-  it('stores the same bytes once, however many deliver them at once', async () => {
+  it('stores the same bytes once, however many deliver them concurrently', async () => {
     for (let number = 0; number < 30; number += 1)
       await write({ [`copy-${number}/${toSessionId(1)}.jsonl`]: toSession(1) });
     const report = await backfill({ concurrency: 16 });
@@ -254,7 +254,7 @@ it('uploads what the doctor found damaged again, and says so', async () => {
     for await (const { kind } of runDoctor(installation, options)) if (kind !== 'search-behind') kinds.push(kind);
     return kinds;
   };
-  // The bytes are only known by their hash; nobody has checked the object yet.
+  // Only the bytes' hash is available; the object has not been checked yet.
   expect(await backfill()).toMatchObject({ found: 2, alreadyThere: 2, healed: 0 });
   expect(await examine()).toEqual(['wrong-content']);
   expect(await backfill()).toMatchObject({ found: 2, alreadyThere: 1, healed: 1, queued: 0 });

@@ -79,7 +79,7 @@ it('are detected if they are missing or damaged', async () => {
 });
 
 it.each(['off', 'rows-and-raw'] as const)(
-  'are not attributed to another uploader if an object changes and loses its row: redaction %s',
+  'are not attributed to another uploader if an object changes and loses its row, with redaction %s',
   async (redaction) => {
     await changeWorkspaceSettings(installation.database.database, TEST_WORKSPACE, { redaction });
     const { attachment } = await receive(`a result with ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`);
@@ -120,7 +120,7 @@ it('are deleted with the last transcript of their session', async () => {
   expect(await installation.listObjectKeys()).toEqual([]);
 });
 
-it('leave no object behind when several states of one file arrive at once', async () => {
+it('leave no object behind when several states of one file arrive together', async () => {
   const texts = Array.from({ length: 8 }, (_, index) => `state ${index}`);
   await Promise.all(texts.map((text, index) => receive(text, { modifiedAtMs: Date.UTC(2026, 0, 1 + index) })));
   const rows = await list();

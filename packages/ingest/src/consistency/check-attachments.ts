@@ -9,7 +9,7 @@ type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
 export type AttachmentFinding =
   /**
-   * The row's object is lost, has another size, or other bytes than were stored: uploading the same file again heals
+   * The row's object is lost, has another size, or other bytes than were stored. Uploading the same file again heals
    * it.
    */
   | {
@@ -21,13 +21,13 @@ export type AttachmentFinding =
       fixed: false;
     }
   /**
-   * An attachment object that no row names: from an upload that was never acknowledged, or newer than a restored
+   * An attachment object that no row names, from an upload that was never acknowledged, or newer than a restored
    * database.
    */
   | { kind: 'orphan-attachment'; objectKey: string; sizeBytes: number; fixed: boolean };
 
 interface Options {
-  /** Undefined: all workspaces. */
+  /** Undefined means all workspaces. */
   workspaceId: string | undefined;
   checksums: boolean;
   counts: DoctorCounts;
@@ -69,9 +69,9 @@ async function examine({ rawStore }: Deps, row: AttachmentRow, options: Options)
 }
 
 /**
- * - `registered`: the object has its row
- * - `there`: it was not needed and has been deleted
- * - `damaged`: it has no usable description, or its bytes are not those that were stored
+ * - `registered` means that the object has its row
+ * - `there` means that it was not needed and has been deleted
+ * - `damaged` means that it has no usable description, or its bytes are not those that were stored
  */
 type AttachmentRegistration = 'registered' | 'there' | 'damaged';
 
@@ -101,7 +101,7 @@ export async function* checkAttachmentObject(
     yield { ...finding, fixed };
   } catch (error) {
     if (!(error instanceof RawStoreError)) throw error;
-    // Deleted in the meantime.
+    // Deleted since then.
     if (error.code !== 'not-found') yield { ...finding, fixed: false };
   }
 }

@@ -3,8 +3,8 @@ import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { parseTranscriptDescription, toTranscriptDescription } from '../raw-objects/describe-transcript.ts';
 
 /**
- * A description that says something else about the bytes than the transcript's row: a rebuild would file them under
- * another session, or attribute them to somebody else. `reason` names the fields.
+ * A description that says something else about the bytes than the transcript's row. A rebuild would file them under
+ * another session, or attribute them to someone else. `reason` names the fields.
  */
 export interface DescriptionFinding {
   kind: 'wrong-description';
@@ -15,7 +15,7 @@ export interface DescriptionFinding {
   fixed: boolean;
 }
 
-/** What says which transcript the bytes are and who uploaded them; it never changes after the upload. */
+/** The fields that identify the transcript and its uploader; it never changes after the upload. */
 const IDENTITY = [
   'id',
   'session_id',
@@ -34,7 +34,7 @@ const IDENTITY = [
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
-/** The fields in which a description differs from its transcript's row; undefined if there is none to compare. */
+/** The fields where a description differs from its transcript's row; undefined if there is none to compare. */
 export async function compareDescription(
   deps: Deps,
   { workspace_id: workspaceId, id }: Pick<TranscriptReference, 'workspace_id' | 'id'>,
@@ -55,7 +55,7 @@ export async function* checkDescription(
   reference: TranscriptReference,
   { fix }: { fix: boolean },
 ): AsyncGenerator<DescriptionFinding> {
-  // An upload that completes machine and person writes the row first: what differs twice is no such upload.
+  // An upload that completes machine and person writes the row first, so fields that differs twice is no such upload.
   if (((await compareDescription(deps, reference)) ?? []).length === 0) return;
   const fields = (await compareDescription(deps, reference)) ?? [];
   const { workspace_id: workspaceId, id: transcriptId } = reference;

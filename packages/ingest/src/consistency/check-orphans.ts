@@ -29,12 +29,12 @@ import type { DoctorCounts } from './check-raw-objects.ts';
 import { registerObject } from './register-object.ts';
 
 export type OrphanFinding =
-  /** An object that no row names: from an upload that was never acknowledged, or newer than a restored database. */
+  /** An object that no row names, from an upload that was never acknowledged, or newer than a restored database. */
   | { kind: 'orphan-object'; objectKey: string; sizeBytes: number; fixed: boolean; obstacle?: OrphanObstacle }
-  /** A stream's object without a row: newer than a restored database. */
+  /** A stream's object without a row, newer than a restored database. */
   | { kind: 'orphan-stream'; objectKey: string; sizeBytes: number; fixed: boolean };
 
-/** Why an orphan cannot be received: its workspace is gone, its bytes have changed, or they are not a transcript. */
+/** Why an orphan cannot be received. Its workspace is gone, its bytes have changed, or they are not a transcript. */
 type OrphanObstacle = 'no-workspace' | 'damaged' | 'unreadable';
 
 interface RepairResult {
@@ -43,7 +43,7 @@ interface RepairResult {
 }
 
 interface OrphanOptions {
-  /** Undefined: all workspaces. */
+  /** Undefined means all workspaces. */
   workspaceId?: string | undefined;
   fix: boolean;
   /** Objects stored later may belong to an upload in progress. Milliseconds since 1970. */
@@ -90,7 +90,7 @@ export async function* findOrphans(
       continue;
     }
     const result = await repair(deps, object, fix);
-    // Someone else has deleted it in the meantime.
+    // Someone else has deleted it since then.
     if (result === undefined) continue;
     const about = { objectKey: object.key, sizeBytes: object.sizeBytes };
     if (object.kind === 'stream') yield { kind: 'orphan-stream', ...about, fixed: result.fixed };
@@ -152,7 +152,7 @@ async function restoreStream(deps: IngestDependencies, object: ParsedObject & { 
 
 /**
  * A copy that its row does not name comes from a failed attempt and is superfluous if the row's own object is intact.
- * Or the database was restored from before the copy was made, and the copy is all that is left: then the row is changed
+ * Or the database was restored from before the copy was made, and the copy is all that is left. Then the row is changed
  * to name it.
  */
 async function settleRedactedCopy(
@@ -177,8 +177,8 @@ async function settleRedactedCopy(
 }
 
 /**
- * Uses an orphan to replace a damaged or lost object with the same bytes, or deletes it if there is none: its upload
- * was repeated, and the workspace has the bytes. Any other orphan gets its row: the database lost it, or its upload was
+ * Uses an orphan to replace a damaged or lost object with the same bytes, or deletes it if there is none. Its upload
+ * was repeated, and the workspace has the bytes. Any other orphan gets its row. The database lost it, or its upload was
  * never repeated. An orphan is left alone if its own row says that it is damaged.
  */
 async function adopt(
@@ -190,14 +190,14 @@ async function adopt(
   const sha256 = await hashRawObject(deps.rawStore, key);
   const known = await listTranscripts(deps.database.database, ids.workspaceId, { sha256 }, { limit: MAX_COPIES });
   for (const row of known) {
-    // An object can replace only one other: the next damaged one needs another upload.
+    // An object can replace only one other. The next damaged one needs another upload.
     if ((await settleDuplicate(deps, row, key)).outcome === 'healed') return { fixed: true };
   }
   if (known.length > 0) {
     await deps.rawStore.delete(key);
     return { fixed: true };
   }
-  // Left behind when the transcript's object was replaced: it must not come back as a version of the session.
+  // Left behind when the transcript's object was replaced, and it must not come back as a version of the session.
   if (own !== undefined) {
     if (own.raw_deleted_at === null && (await examineRawObject(deps.rawStore, own)) !== 'whole')
       return { fixed: false };

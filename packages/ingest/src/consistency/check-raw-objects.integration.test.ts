@@ -18,7 +18,7 @@ const LIMITS = { maxOpenStreams: 10, maxBytes: 1_000_000 };
 let installation: TestInstallation;
 beforeEach(async () => {
   installation = await createTestInstallation();
-  // As stored by versions that could not read the format: today the stream becomes a transcript.
+  // As stored by versions that could not read the format. Today the stream becomes a transcript.
   const { pool } = installation.database;
   await pool.query(`
     CREATE FUNCTION recount.keep_as_stream() RETURNS trigger LANGUAGE plpgsql AS

@@ -17,7 +17,7 @@ import {
 } from '../raw-objects/examine-raw-object.ts';
 import { checkDescription, type DescriptionFinding } from './check-description.ts';
 
-/** What a run of the doctor checked and what it left out. */
+/** The checked and the omitted parts of a doctor's run. */
 export interface DoctorCounts {
   /** Objects of the store whose row was looked up. */
   objects: number;
@@ -31,9 +31,9 @@ export interface DoctorCounts {
   checksums: number;
   checksumBytes: number;
   skipped: {
-    /** Objects without a row that are younger than the minimum age: their upload may be in progress. */
+    /** Objects without a row that are younger than the minimum age, because their upload may be in progress. */
     youngObjects: number;
-    /** Transcripts waiting for a worker that are younger than the minimum age: their job was not looked up. */
+    /** Transcripts waiting for a worker that are younger than the minimum age. Their job was not looked up. */
     youngJobs: number;
     /** Transcripts whose raw object retention has deleted. */
     expiredObjects: number;
@@ -55,7 +55,7 @@ export function createDoctorCounts(): DoctorCounts {
 }
 
 export type TranscriptFinding =
-  /** A row whose object does not exist: its bytes are lost, or this is the wrong store. */
+  /** A row whose object does not exist. Its bytes are lost, or this is the wrong store. */
   | { kind: 'missing-object'; workspaceId: string; transcriptId: string; objectKey: string; fixed: false }
   | { kind: 'wrong-size'; workspaceId: string; transcriptId: string; sizeBytes: number; fixed: false }
   /** An object of the right size with different bytes. */
@@ -68,7 +68,7 @@ export type TranscriptFinding =
   | DescriptionFinding;
 
 interface TranscriptCheckOptions {
-  /** Undefined: all workspaces. */
+  /** Undefined means all workspaces. */
   workspaceId?: string | undefined;
   fix: boolean;
   checksums: boolean;
@@ -80,8 +80,8 @@ interface TranscriptCheckOptions {
 }
 
 /**
- * Checks the raw object of every transcript, however young: a row is always created after its object. With `fix`,
- * transcripts whose object is lost or damaged are marked, so that a backfill uploads them again.
+ * Checks the raw object of every transcript, however young, because a row is always created after its object. With
+ * `fix`, transcripts whose object is lost or damaged are marked, so that a backfill uploads them again.
  */
 export async function* checkTranscripts(
   deps: IngestDependencies,
@@ -137,7 +137,7 @@ async function* checkRawObject(
     if (checksums) yield* checkDescription(deps, row, options);
     return;
   }
-  // Reading takes long: the transcript may have been deleted in the meantime, or have another object.
+  // Reading takes long. The transcript may have been deleted since then, or have another object.
   if (!(await isAsListed(deps, row))) return;
   if (fix && !isMarked) await markRawDamaged(deps.database.database, row, true);
   const about = { ...toJob(row), fixed: false } as const;
@@ -172,7 +172,7 @@ async function isAsListed({ database }: IngestDependencies, row: TranscriptRefer
 }
 
 export type StreamFinding =
-  /** A stream whose object does not exist: its bytes are lost, or this is the wrong store. */
+  /** A stream whose object does not exist. Its bytes are lost, or this is the wrong store. */
   | { kind: 'missing-stream'; workspaceId: string; streamId: string; objectKey: string; fixed: false }
   | { kind: 'wrong-stream-size'; workspaceId: string; streamId: string; sizeBytes: number; fixed: false }
   /** An object with different bytes, or that the store fails to return. */

@@ -52,7 +52,7 @@ async function describe({ database, rawStore }: Deps, reference: TranscriptRefer
   });
   const now = await find();
   if (now?.object_key === key && now.raw_deleted_at === null) return true;
-  // Deleted, or replaced by a redacted copy in the meantime: nobody would look for the description.
+  // Deleted, or replaced by a redacted copy since then, and no one would look for the description.
   await rawStore.delete(key);
   return false;
 }

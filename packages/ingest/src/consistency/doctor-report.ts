@@ -11,7 +11,7 @@ export interface DoctorReport {
   findings: Finding[];
   /** Number of all findings, without notices. */
   findingCount: number;
-  /** How many of all findings someone must see to. */
+  /** The number of all findings that need a person. */
   needAttention: number;
   checked: Omit<DoctorCounts, 'skipped'>;
   skipped: DoctorCounts['skipped'];

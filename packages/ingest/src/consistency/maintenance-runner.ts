@@ -26,25 +26,28 @@ import type { DoctorStep } from './run-doctor.ts';
 const MAX_RUNS = 2;
 const NOTE_INTERVAL_MS = 1000;
 const BEGINNING: MaintenanceProgress = { step: 'beginning', done: 0, total: null };
-/** Nobody waits longer, and a check that does not end would block the next one. */
+/** No one waits longer, and a check that does not end would block the next one. */
 const MAX_RUN_MS = 6 * 60 * 60_000;
-/** How long closing waits until the ends of checks are stored; those of a silent process count as interrupted anyway. */
+/**
+ * The time that closing waits until the ends of checks are stored; the checks of a silent process count as interrupted
+ * anyway.
+ */
 const CLOSE_GRACE_MS = 5000;
 
 interface MaintenanceRequest {
   kind: MaintenanceCheckKind;
-  /** Undefined: all workspaces, which only the doctor checks. */
+  /** Undefined means all workspaces, which only the doctor checks. */
   workspaceId: string | undefined;
-  /** For the doctor: repairs what it can. */
+  /** For the doctor, repairs what it can. */
   fix: boolean;
   actor: Actor;
 }
 
-/** Runs checks in this process, independently of whoever requested them. */
+/** Runs checks in this process, independently of the requests. */
 export interface MaintenanceRunner {
   /**
-   * `running`: a check of this kind and workspace is already running somewhere; `busy`: too many are running in this
-   * process.
+   * `running` means that a check of this kind and workspace is already running somewhere; `busy` means that too many
+   * are running in this process.
    */
   start(request: MaintenanceRequest): Promise<'started' | 'running' | 'busy'>;
   /** Aborts running checks, which are then `interrupted`. Does not wait for locks. */
@@ -58,7 +61,7 @@ interface RunnerDeps extends IngestDependencies {
   now: () => number;
 }
 
-/** Runs at most `MAX_RUNS` checks at once. */
+/** Runs at most `MAX_RUNS` checks at a time. */
 export function createMaintenanceRunner(deps: RunnerDeps): MaintenanceRunner {
   const closing = new AbortController();
   const running = new Set<Promise<void>>();
@@ -103,7 +106,7 @@ async function follow(
       if (!(await noteMaintenanceProgress(database, run, readProgress())))
         replaced.abort(new Error('Another run took its place'));
     } catch (error) {
-      // If this goes on for long, another run may start.
+      // If this continues for long, another run may start.
       deps.onFailure(toFailureReason(error));
     } finally {
       noting = undefined;

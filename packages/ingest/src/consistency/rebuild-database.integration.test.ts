@@ -84,8 +84,8 @@ async function stream(agent: string, sessionId: string, lines: readonly object[]
 }
 
 /**
- * Two workspaces with everything that only uploads state: paths, session ids, versions, streams, secrets, settings,
- * prices.
+ * Two workspaces with everything that only uploads state, such as paths, session ids, versions, streams, secrets,
+ * settings, prices.
  */
 async function fill(): Promise<void> {
   const { database } = installation.database;

@@ -34,16 +34,16 @@ export interface RebuildProgress {
 }
 
 export type RebuildFinding =
-  /** A recreated workspace has lost its API keys: their hashes were only in the database. */
+  /** A recreated workspace has lost its API keys. Their hashes were only in the database. */
   | { kind: 'lost-keys'; workspaceId: string; name: string; keyNames: string[]; fixed: false }
-  /** A workspace without a record of its name and settings, or whose name is taken. */
+  /** A workspace without a record of its name and settings, or whose name is in use. */
   | { kind: 'renamed-workspace'; workspaceId: string; name: string; wantedName: string | null; fixed: false }
-  /** Retention deletes raw objects of the workspace: the figures of deleted ones are lost. */
+  /** Retention deletes raw objects of the workspace, so the figures of deleted ones are lost. */
   | { kind: 'lost-figures'; workspaceId: string; rawMaxAgeDays: number; fixed: false }
-  /** A transcript whose lines name no session; it became a session of its own. */
+  /** A transcript whose lines name no session; it became a separate session. */
   | { kind: 'unidentified-object'; workspaceId: string; transcriptId: string; objectKey: string; fixed: false }
   /**
-   * Objects without a description, as recount 0.3 stored them: paths, and session ids named at the upload, are lost.
+   * Objects without a description, as recount 0.3 stored them. Paths, and session ids named at the upload, are lost.
    */
   | { kind: 'guessed-objects'; count: number; fixed: false }
   /** Skipped, because they may belong to uploads in progress. */
@@ -54,15 +54,15 @@ export type RebuildFinding =
 const BATCH_OBJECTS = 64;
 /** Each one holds the first bytes of a transcript, at most 4 MiB. */
 const OBJECTS_AT_ONCE = 8;
-/** How long to gather rows for a common transaction if objects are small. */
+/** The time to gather rows for a common transaction if objects are small. */
 const GATHER_DELAY_MS = 5;
 
 type TranscriptObject = RawObjectInfo & RawObjectKeyParts;
 
 /**
  * Recreates workspaces and transcripts that the raw store has and the database lacks. Workers then ingest the
- * transcripts. Can be interrupted and repeated: existing rows are left alone. Bounded in memory. `runDoctor` does the
- * rest once the workspaces exist: streams, attachments, and unusable objects.
+ * transcripts. Can be interrupted and repeated. Existing rows are left alone. Bounded in memory. `runDoctor` does the
+ * rest once the workspaces exist, for streams, attachments, and unusable objects.
  */
 export async function* rebuildDatabase(
   deps: IngestDependencies,

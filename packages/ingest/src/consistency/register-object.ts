@@ -10,23 +10,24 @@ import { chooseFormat, measureBody, ReceiveError } from '../receive/measure-body
 import { createUploadRecorder, type RecordUpload } from '../receive/record-uploads.ts';
 
 /**
- * - `registered`: it has a row and will be ingested; based on its description, or `isGuessed` from its lines and key
- * - `unnamed`: the same, but as a session named after its file, because no line names one
- * - `there`: its bytes already are a transcript
- * - `damaged`: its bytes are not those that were stored
- * - `unreadable`: not a transcript that can be read
+ * - `registered` means that it has a row and will be ingested; based on its description, or `isGuessed` from its lines
+ *   and key
+ * - `unnamed` means the same, but as a session named after its file, because no line names one
+ * - `there` means that its bytes already are a transcript
+ * - `damaged` means that its bytes are not those that were stored
+ * - `unreadable` means that it is not a transcript that can be read
  */
 export type Registration =
   | { outcome: 'registered' | 'unnamed'; isGuessed: boolean; sizeBytes: number }
   | { outcome: 'there' | 'damaged' | 'unreadable' };
 
-/** Lower than that of current uploads. */
+/** Lower than the priority of current uploads. */
 const REGISTER_PRIORITY = -1;
 
 /**
- * Creates the row and the job for a raw object, a transcript's or a redacted copy of one, where it is: from its
- * description, whose hash is checked, or, without one, from its lines and key. Its workspace must exist. May be
- * repeated, even concurrently, and while the object's own upload is in progress.
+ * Creates the row and the job for a raw object, a transcript's or a redacted copy of one, from its description, whose
+ * hash is checked, or, without one, from its lines and key. Its workspace must exist. May be repeated, even
+ * concurrently, and while the object's own upload is in progress.
  */
 export async function registerObject(
   deps: IngestDependencies,

@@ -179,7 +179,7 @@ describe('run doctor', () => {
   }
 
   describe('a skipped object', () => {
-    it('is not one that was acknowledged: its checksum is compared at once', async () => {
+    it('is not one that was acknowledged, and its checksum is compared immediately', async () => {
       const { transcript } = await installation.receive(toTranscript('young', 4));
       await flipByte(transcript.object_key);
       const counts = createDoctorCounts();
@@ -195,7 +195,7 @@ describe('run doctor', () => {
       expect(counts.skipped).toEqual({ youngObjects: 0, youngJobs: 1, expiredObjects: 0, streamsWithoutChecksum: 0 });
     });
 
-    it('is counted: recent objects without a row', async () => {
+    it('is counted, as are recent objects without a row', async () => {
       await installation.receive(toTranscript('named', 4));
       await installation.work();
       const key = await putOrphan(toTranscript('orphan', 4));
@@ -301,7 +301,7 @@ describe('run doctor', () => {
       expect(await installation.find(transcript.id)).toBeUndefined();
       expect(await installation.listObjectKeys()).toEqual([transcript.object_key]);
 
-      // Too young to be deleted, but recorded: it is not received again.
+      // Too young to be deleted, but recorded. It is not received again.
       const later = { nowMs: Date.now(), minAgeMs: 3_600_000 };
       const longAgo = new Date(Date.now() - 7_200_000);
       await utimes(pathOf(transcript.object_key), longAgo, longAgo);

@@ -31,7 +31,7 @@ import {
 import { describeObjects } from './describe-objects.ts';
 
 export type DatabaseFinding =
-  /** A table or an index whose files are damaged: by the disk, or by two servers using the same files. */
+  /** A table or an index whose files are damaged by the disk, or by two servers using the same files. */
   | { kind: 'damaged-relation'; relation: string; reason: string; fixed: false }
   /** The check was requested but is not possible. */
   | { kind: 'unchecked-database'; reason: string; fixed: false };
@@ -69,7 +69,7 @@ export type Finding =
       count: number;
       fixed: false;
     }
-  /** Sessions waiting to be indexed for search, some of them for long, or after a failure. */
+  /** Sessions waiting to be indexed for search, some for long, or after a failure. */
   | { kind: 'search-behind'; waitingSessions: number; failingSessions: number; fixed: false }
   | StreamFinding
   | AttachmentFinding
@@ -80,7 +80,7 @@ export type Finding =
   | { kind: 'stale-uploads'; count: number; fixed: true };
 
 /**
- * Records a repair in the audit log, right after it: most repairs are in the raw store, which takes no part in
+ * Records a repair in the audit log, right after it, because most repairs are in the raw store, which takes no part in
  * transactions.
  */
 async function auditFinding(
@@ -120,19 +120,19 @@ export type DoctorStep =
   | 'repairs';
 
 export interface DoctorOptions {
-  /** Checks only this workspace; undefined: the whole installation. */
+  /** Checks only this workspace; undefined means the whole installation. */
   workspaceId?: string;
   /** Called before each step. */
   onStep?: (step: DoctorStep) => void;
-  /** Repairs what it finds: receives orphan objects as uploads, enqueues lost jobs, removes remains of uploads. */
+  /** Repairs what it finds. It receives orphan objects as uploads, enqueues lost jobs, removes remains of uploads. */
   fix: boolean;
-  /** Reads every raw object of a transcript and compares its SHA-256, however long that takes. Default: false. */
+  /** Reads every raw object of a transcript and compares its SHA-256, however long that takes. Defaults to false. */
   checksums?: boolean;
-  /** Reads all tables and indexes of the database. Default: false. */
+  /** Reads all tables and indexes of the database. Defaults to false. */
   deep?: boolean;
   /** Called for every raw object that was read for its checksum. */
   onRead?: (sizeBytes: number) => void;
-  /** Younger objects without a row, and jobs, may belong to an upload in progress. Default: one hour. */
+  /** Younger objects without a row, and jobs, may belong to an upload in progress. Defaults to one hour. */
   minAgeMs?: number;
   /** Updated with what was checked and what was left out, while it runs. */
   counts?: DoctorCounts;
@@ -146,7 +146,7 @@ const DEFAULT_MIN_AGE_MS = 60 * 60 * 1000;
 /** S3 dates an upload by its start, and a large one may take hours. */
 const STALE_UPLOAD_AGE_MS = 24 * 60 * 60 * 1000;
 
-/** How long a session may wait to be indexed: workers do it in their idle time. */
+/** The time that a session may wait for indexing. Workers do it in their idle time. */
 const MAX_SEARCH_DELAY_MS = 60 * 60 * 1000;
 
 /**
@@ -198,7 +198,7 @@ async function* findDisagreements(deps: IngestDependencies, options: DoctorOptio
   if (count > 0) yield { kind: 'stale-uploads', count, fixed: true };
 }
 
-/** Runs before the search for orphans: objects recorded for deletion must not count as orphans. */
+/** Runs before the search for orphans, because objects recorded for deletion must not count as orphans. */
 async function* checkDeletions(
   deps: IngestDependencies,
   {

@@ -31,7 +31,7 @@ import { compareDescription } from './check-description.ts';
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
 interface VerifyOptions {
-  /** As the workers have it: longer lines are cut. */
+  /** As the workers have it, so longer lines are cut. */
   maxLineBytes: number;
   priceSource?: Pick<PriceSource, 'file'> | undefined;
   /** Called after each transcript with the bytes read so far. */
@@ -39,16 +39,16 @@ interface VerifyOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** What was not compared, by the reason: numbers of transcripts; of sessions for `waitingForSearch`. */
+/** The omitted parts by reason, as numbers of transcripts; of sessions for `waitingForSearch`. */
 export interface LeftOut {
   /** Retention has deleted the raw bytes, or the messages and texts. */
   rawDeleted: number;
   textsDeleted: number;
-  /** Made by another version of the parser or of the rules of redaction: workers ingest them again. */
+  /** Made by another version of the parser or of the rules of redaction. Workers ingest them again. */
   outdated: number;
-  /** Of these only the costs: they were priced at other rates, see `recount reprice`. */
+  /** Of these only the costs, which were priced at other rates, see `recount reprice`. */
   otherPrices: number;
-  /** Without rows: waiting, superseded or given up. */
+  /** Without rows, because they are waiting, superseded or failed. */
   withoutRows: number;
   waitingForSearch: number;
 }
@@ -67,10 +67,10 @@ export interface RawVerification {
 const MAX_NAMED = 20;
 
 /**
- * Reads every raw transcript of a workspace as its ingestion did, and compares each row made from it with the stored one:
- * messages with tokens and costs, texts, usage, calls, events, issues, the figures that follow from texts, search
- * documents, and the description beside the object. One transcript at a time, each in a snapshot of its own; rows go
- * through temporary tables of the database and are compared by hash, so that memory does not depend on their number.
+ * Reads every raw transcript of a workspace as its ingestion did, and compares each row made from it with the stored
+ * one, with messages with tokens and costs, texts, usage, calls, events, issues, the figures that follow from texts,
+ * search documents, and the description beside the object. One transcript at a time, each in a separate snapshot; rows
+ * go through temporary tables of the database and are compared by hash, so that memory does not depend on their number.
  */
 export async function verifyTranscripts(
   deps: Deps,
@@ -135,7 +135,7 @@ async function verifyOne(
     );
   } catch (error) {
     if (!(error instanceof RawStoreError) && !(error instanceof RawObjectMismatchError)) throw error;
-    // Redaction or a deletion may have replaced the object in the meantime.
+    // Redaction or a deletion may have replaced the object since then.
     const now = await findTranscript(deps.database.database, workspaceId, id);
     if (now === undefined || now.raw_deleted_at !== null) return [];
     if (result.unreadable.length < MAX_NAMED) result.unreadable.push(id);

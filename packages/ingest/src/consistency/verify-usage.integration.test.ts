@@ -59,7 +59,7 @@ it('agrees with costs that a number cannot hold exactly, and with those without 
   expect(rows).toEqual([{ ...dear, unpriced_count: 0 }, unknown]);
 });
 
-it('counts the copies of all tool calls once, also if those of the workspace were never counted', async () => {
+it('counts the copies of all tool calls once, also if the workspace’s calls were never counted', async () => {
   const session = 'calls';
   const toCall = (index: number): string => {
     const id = String(index).padStart(24, '0');

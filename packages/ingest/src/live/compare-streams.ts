@@ -12,7 +12,7 @@ import { hashPrefixes } from '../raw-objects/hash-prefixes.ts';
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
-/** How a stream overlaps with others of its session, e.g. one that was aborted and sent again completely. */
+/** The overlap of a stream with others of its session, e.g. one that was aborted and sent again completely. */
 export interface StreamComparison {
   /** Its bytes are the beginning of another stream, or the same. */
   isContained: boolean;
@@ -22,7 +22,7 @@ export interface StreamComparison {
   comparedIds: ReadonlySet<string>;
 }
 
-/** How a stream ends. */
+/** The end of a stream. */
 interface ComparedEnding {
   storedBytes: number;
   aborted: boolean;
@@ -44,7 +44,7 @@ export async function* readStreamBytes(
 }
 
 /**
- * Compares a stream of `storedBytes` with the ended streams of its session, whether stored yet or not: by hash, not by
+ * Compares a stream of `storedBytes` with the ended streams of its session, whether stored yet or not, by hash, not by
  * trusting the client. Two streams that both ended normally are never merged. `read` is called only if there is
  * something to compare.
  */
@@ -74,7 +74,7 @@ export async function compareStreams(
   return { isContained: false, contains, comparedIds };
 }
 
-/** Whether a stream that the comparison should have covered ended after it. The caller must hold the session's row. */
+/** True if a stream that the comparison should have covered ended after it. The caller must hold the session's row. */
 export async function isOutdated(
   transaction: Database,
   stream: LiveStreamRow,
@@ -106,7 +106,7 @@ async function hashPrefix(deps: Deps, stream: LiveStreamRow, length: number): Pr
     for await (const _chunk of prefix.chunks) if (prefix.byLength.has(length)) break;
     const sha256 = prefix.byLength.get(length);
     if (sha256 !== undefined) return sha256;
-    // It was stored in the meantime, which removes its bytes from the database.
+    // It was stored since then, which removes its bytes from the database.
     const key = { workspaceId: stream.workspace_id, streamId: stream.id };
     const stored = await findLiveStream(deps.database.database, key);
     return stored?.state === 'closed' ? await hashStored(deps, stored, length) : undefined;

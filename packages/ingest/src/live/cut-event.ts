@@ -1,7 +1,7 @@
 import type { LiveEvent } from '@recount/core/live';
 import type { NewLiveEvent } from '@recount/db';
 
-/** In characters. Longer texts are cut, and longer inputs left out: the transcript has them. */
+/** In characters. Longer texts are cut, and longer inputs left out, because the transcript has them. */
 export const MAX_EVENT_TEXT_LENGTH = 64 * 1024;
 /** In characters. Longer names, ids and the like are cut, in events and in a stream's row. */
 const MAX_NAME_LENGTH = 256;

@@ -28,7 +28,7 @@ it('takes nothing for what it refuses, nor for a share that is released, even tw
   expect(third.hold(40)).toBe(true);
 });
 
-it('runs a bounded number of steps at once, in order, also after one fails', async () => {
+it('runs a bounded number of steps concurrently, in order, also after one fails', async () => {
   const share = createLiveBudget(100).open();
   let running = 0;
   let most = 0;

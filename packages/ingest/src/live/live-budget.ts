@@ -5,7 +5,7 @@ export interface LiveBudget {
 
 /** One stream's part of the budget. */
 export interface LiveShare {
-  /** Records that the stream holds so many bytes by now. Returns false, recording nothing, if they find no room. */
+  /** Records that the stream now holds this many bytes. Returns false, recording nothing, if they find no room. */
   hold(bytes: number): boolean;
   /** Runs a step whose results take more memory than its bytes; waits while many others run. */
   run<T>(step: () => Promise<T>): Promise<T>;
@@ -16,7 +16,9 @@ export interface LiveShare {
 /** Below the connections of a pool, so that a step that runs finds one. */
 const MAX_STEPS_AT_ONCE = 8;
 
-/** A budget of bytes. A stream that is alone always finds room: a line longer than the budget must be readable. */
+/**
+ * A budget of bytes. A stream that is alone always finds room, because a line longer than the budget must be readable.
+ */
 export function createLiveBudget(maxBytes: number): LiveBudget {
   let heldBytes = 0;
   let running = 0;
@@ -25,7 +27,7 @@ export function createLiveBudget(maxBytes: number): LiveBudget {
     if (running < MAX_STEPS_AT_ONCE) running++;
     else await new Promise<void>((resolve) => waiting.push(resolve));
   };
-  /** Hands its place on, so that no later step overtakes the one that waits. */
+  /** Hands its place on, so that no later step overtakes the waiting one. */
   const leave = (): void => {
     const next = waiting.shift();
     if (next === undefined) running--;

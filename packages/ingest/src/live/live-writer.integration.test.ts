@@ -137,7 +137,7 @@ describe.each(['claude-code', 'amp'])('a stream of %s that is sent again as a wh
     expect(await readTotals()).toMatchObject({ stream_count: 1, tokens_in: 20, tokens_out: 200 });
   });
 
-  it('is told from another run by its bytes', async () => {
+  it('is distinguished from another run by its bytes', async () => {
     await record(agent, toAnswer(1), SILENCE);
     await record(agent, toAnswer(2) + toAnswer(3));
     expect(await readTotals()).toMatchObject({ stream_count: 2, tokens_in: 30 });
@@ -322,7 +322,7 @@ describe('a result whose call was never seen', () => {
 });
 
 describe('events', () => {
-  it('are stored a bounded number at once, in order, however short the lines are', async () => {
+  it('are stored a bounded number at a time, in order, however short the lines are', async () => {
     const lines = 87_000;
     let mostAtOnce = 0;
     const database: LiveDependencies['database'] = {

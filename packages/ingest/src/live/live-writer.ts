@@ -37,7 +37,7 @@ const MIN_SPACING_MS = 1000;
 const MAX_ARRIVALS = 5000;
 
 /**
- * Reduces the number of pairs with little loss: bytes that came within a second count as simultaneous; if more than
+ * Reduces the number of pairs with little loss. Bytes that came within a second count as simultaneous; if more than
  * 5,000 pairs remain, the span grows. A pair has the time of its first bytes.
  */
 export function thinOutArrivals(arrivals: readonly ArrivalPair[]): ArrivalPair[] {
@@ -59,7 +59,7 @@ export interface LiveDependencies extends IngestDependencies {
   now?: () => number;
 }
 
-/** How the agent ended, or that it was silent for `silentMs`. */
+/** The end of the agent, or that it was silent for `silentMs`. */
 export type LiveEnding = { exit?: AgentExit | undefined } | { silentMs: number };
 
 /** Appends to one stream. Everything stored is durable and announced to the session's followers. */
@@ -80,11 +80,13 @@ export interface LiveWriter {
   end(ending: LiveEnding): Promise<LiveStreamRow>;
 }
 
-/** How long bytes wait for more, in milliseconds. Leaves most of a second for the database. */
+/** The time that bytes wait for more, in milliseconds. Leaves most of a second for the database. */
 const FLUSH_DELAY_MS = 200;
 /** This many bytes are stored without waiting. */
 const FLUSH_BYTES = 256 * 1024;
-/** Bytes read at once, and the events after which they are stored: short lines make hundreds of times their bytes. */
+/**
+ * Bytes read at a time, and the number of events until they are stored. Short lines make hundreds of times their bytes.
+ */
 const PIECE_BYTES = 16 * 1024;
 const MAX_EVENTS_AT_ONCE = 2000;
 /** If nothing more comes, the reader is polled for events that have waited long enough. */
@@ -99,7 +101,7 @@ class OutdatedComparison extends Error {}
 const newTranscriptId = monotonicFactory();
 
 /**
- * A writer for a stream whose row names it as the one that appends. Reads the stored bytes, to continue from their end.
+ * A writer for a stream whose row names it as the appending one. Reads the stored bytes, to continue from their end.
  */
 export async function createLiveWriter(
   deps: LiveDependencies,
@@ -280,7 +282,7 @@ export async function createLiveWriter(
 }
 
 /**
- * A reader that has emitted the stream's events so far: it reads the stored bytes and is polled as if at the original
+ * A reader that has emitted the stream's events so far. It reads the stored bytes and is polled as if at the original
  * times.
  */
 async function replay(

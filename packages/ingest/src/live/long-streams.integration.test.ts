@@ -10,7 +10,7 @@ const RESPONSES_PER_STEP = 50;
 const STEPS_PER_CONNECTION = 30;
 const STEP_MS = 3_600_000 / STEPS_PER_HOUR;
 const DAY_MS = 86_400_000;
-/** Noon of tomorrow: by the database's clock, lines cannot arrive before the stream was opened. */
+/** Noon of tomorrow. By the database's clock, lines cannot arrive before the stream was opened. */
 const START_MS = (Math.floor(Date.now() / DAY_MS) + 1.5) * DAY_MS;
 const RESPONSES_PER_HOUR = STEPS_PER_HOUR * RESPONSES_PER_STEP;
 
@@ -35,7 +35,7 @@ const toAnswer = (index: number): string =>
     },
   })}\n`;
 
-it(`a stream of ${HOURS} hours with reconnections has every response once, on the day on which it arrived`, async () => {
+it(`a stream of ${HOURS} hours with reconnections has every response once, on the day of its arrival`, async () => {
   let nowMs = START_MS;
   const deps = { ...installation, now: () => nowMs };
   const streamId = newStreamId();

@@ -18,7 +18,7 @@ export interface Overlap {
   take(bytes: Uint8Array): Promise<Uint8Array>;
 }
 
-/** Compares incoming bytes with the first `lengthBytes` of `stored`. Reads no more of it than is sent again. */
+/** Compares incoming bytes with the first `lengthBytes` of `stored`. Reads no more than is sent again. */
 export function createOverlap(stored: AsyncIterable<Uint8Array>, lengthBytes: number): Overlap {
   const chunks = stored[Symbol.asyncIterator]();
   let leftBytes = lengthBytes;
@@ -51,7 +51,7 @@ export function createOverlap(stored: AsyncIterable<Uint8Array>, lengthBytes: nu
 
 /**
  * The bytes of a stream from an offset on, wherever they are stored now. Empty if they are gone, or if secrets were
- * removed from them: then it cannot be known what was sent.
+ * removed from them, because then the sent bytes are unknown.
  */
 export async function* readStoredStream(
   { database, rawStore }: Pick<IngestDependencies, 'database' | 'rawStore'>,
@@ -97,7 +97,7 @@ export interface LiveRequest {
   agent: string;
   sourceFormat?: string | undefined;
   path?: string | undefined;
-  /** Offset in the stream at which the request's bytes begin. */
+  /** Offset in the stream where the request's bytes begin. */
   offset: number;
 }
 

@@ -13,10 +13,10 @@ import { createAgentParser, toFigures } from './stream-reader.ts';
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
 /**
- * Recreates the row of a stream whose object is all that is left, and adds it to the totals of its session: the one
- * that its lines name, or else its own with the stream's id. Its bytes are compared with the session's other streams,
- * so that one that was aborted and sent again completely counts once. Returns false if its lines do not identify the
- * agent, or if it has a row in the meantime.
+ * Recreates the row of a stream whose object is all that is left, and adds it to the totals of its session, which its
+ * lines name, or else its own with the stream's id. Its bytes are compared with the session's other streams, so that
+ * one that was aborted and sent again completely counts once. Returns false if its lines do not identify the agent, or
+ * if it has a row since then.
  */
 export async function restoreLiveStream(
   deps: Deps,
@@ -31,13 +31,13 @@ export async function restoreLiveStream(
   const comparison = await compareStreams(
     deps,
     { workspace_id: workspaceId, id: streamId, session_id, agent },
-    // Treated like an aborted one: it may have been sent again while the database had no record of it.
+    // Treated like an aborted one, because it may have been sent again while the database had no record of it.
     { storedBytes: sizeBytes, aborted: true, read: () => readObject(deps, key) },
   );
   return await restoreDescribedStream(deps, workspaceId, stream, key, comparison);
 }
 
-/** What the lines of a stream tell about it; undefined if they do not identify the agent. */
+/** The facts in a stream's lines about it; undefined if they do not identify the agent. */
 async function describeStream(
   deps: Deps,
   streamId: string,

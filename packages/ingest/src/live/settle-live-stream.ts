@@ -9,9 +9,9 @@ import { receiveTranscript } from '../receive/receive-transcript.ts';
 import { LiveError } from './live-error.ts';
 
 /**
- * Moves the bytes of an ended stream to the raw store: as a transcript, which will be ingested, or unchanged if its
+ * Moves the bytes of an ended stream to the raw store, as a transcript, which will be ingested, or unchanged if its
  * format cannot be parsed. May be repeated, even concurrently. Returns the stream once it is closed. Throws LiveError
- * `closed` if it was deleted with its session in the meantime, and like receiveTranscript.
+ * `closed` if it was deleted with its session before, and like receiveTranscript.
  */
 export async function settleLiveStream(deps: IngestDependencies, stream: LiveStreamRow): Promise<LiveStreamRow> {
   if (stream.state !== 'closing') return stream;
@@ -66,7 +66,7 @@ async function storeBytes(deps: IngestDependencies, stream: LiveStreamRow): Prom
   return { transcript_id: transcript.id, object_key: null, sha256: null };
 }
 
-/** Fails if bytes are missing: another process has moved them to the store already. */
+/** Fails if bytes are missing, because another process has moved them to the store already. */
 async function* readWhole(
   { database }: Pick<IngestDependencies, 'database'>,
   stream: LiveStreamRow,

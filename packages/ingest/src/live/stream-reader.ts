@@ -18,7 +18,7 @@ export function createAgentParser(agent: string, now: () => number): AgentParser
 /** An agent's parser whose events may be shown to readers. One call at a time. */
 export interface StreamReader {
   push(bytes: Uint8Array): Promise<AgentEvent[]>;
-  /** Events that have waited long enough by now. */
+  /** Events that have now waited long enough. */
   poll(): Promise<AgentEvent[]>;
   finish(): Promise<AgentEvent[]>;
   toSummary(): StreamSummary;
@@ -37,7 +37,7 @@ const GROWING_TEXTS: ReadonlySet<string> = new Set(['text', 'agent_message', 're
 
 /**
  * If the workspace wants redaction, secrets are removed from whole lines before they are parsed, as in transcripts.
- * Growing texts are then not emitted: a secret may be spread over several pieces.
+ * Growing texts are then not emitted, because a secret may be spread over several pieces.
  */
 export async function createStreamReader({ agent, redaction, now }: StreamReaderOptions): Promise<StreamReader> {
   const parser = createAgentParser(agent, now);
@@ -51,7 +51,7 @@ export async function createStreamReader({ agent, redaction, now }: StreamReader
 }
 
 async function createRedactingReader(parser: AgentParser): Promise<StreamReader> {
-  // Loaded on demand: the rules take 0.1 s to load.
+  // Loaded on demand, because the rules take 0.1 s to load.
   const { createTranscriptRedactor } = await import('../secrets/index.ts');
   const options = { maxLineBytes: DEFAULT_MAX_BUFFER_BYTES, onFinding: () => undefined };
   const lines = createTranscriptRedactor(options);

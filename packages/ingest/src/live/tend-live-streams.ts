@@ -13,10 +13,10 @@ import { settleLiveStream } from './settle-live-stream.ts';
 export interface TendOptions {
   /** An open stream that is silent for this long has ended. */
   idleTimeoutMs: number;
-  /** How long events are kept after the end of their stream. */
+  /** The time that events stay after the end of their stream. */
   eventRetentionMs: number;
   /**
-   * Default one minute: a stream that ended this long ago and is no transcript yet was left behind by a dead process.
+   * Default one minute. A stream that ended this long ago and is no transcript yet was left behind by a dead process.
    */
   closingTimeoutMs?: number;
   /** Why a stream could not be ended or stored; it will be tried again. Never contains text of the stream. */
@@ -28,7 +28,7 @@ const STREAMS_PER_ROUND = 100;
 
 /**
  * Ends abandoned streams, stores those that a dead process left behind, and deletes old events. Any number of processes
- * may do so at once. Throws if the database is unavailable.
+ * may do so concurrently. Throws if the database is unavailable.
  */
 export async function tendLiveStreams(deps: LiveDependencies, options: TendOptions): Promise<void> {
   const { database } = deps.database;

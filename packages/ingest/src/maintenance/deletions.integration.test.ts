@@ -40,7 +40,7 @@ const OTHER = '01J00000000000000000000002';
 /** As Postgres prints bytea. */
 const toHex = (text: string): string => Buffer.from(text).toString('hex');
 
-/** Contains the marker wherever a trace of it could remain: in text, names, paths, ids. */
+/** Contains the marker wherever a trace of it could remain, in text, names, paths, ids. */
 const toText = (canary: string): string =>
   toLine(canary, 0, { message: { role: 'user', content: `prompt ${canary}` }, cwd: `/home/${canary}`, uuid: canary }) +
   toLine(canary, 1, { gitBranch: canary, requestId: canary }) +
@@ -142,7 +142,7 @@ describe('deleteWorkspace', () => {
     ]);
   });
 
-  it('waits for transcripts being ingested, of which nothing appears afterwards', async () => {
+  it('waits for transcripts being ingested, which leave no trace afterwards', async () => {
     await installation.receive(toText('canary-home'));
     const connectionString = installation.database.pool.options.connectionString ?? '';
     const blocker = createDatabasePool({ connectionString });
@@ -245,7 +245,7 @@ it.each([
   ['exists', 'queued', 1],
   ['is deleted', 'superseded', 0],
 ])(
-  'deleting a transcript has its shorter version ingested again unless the object is gone: it %s',
+  'deleting a transcript has its shorter version ingested again unless the object is gone (it %s)',
   async (state, status, jobs) => {
     const { transcript: shorter } = await installation.receive(toTranscript('grown', 2));
     await installation.work();

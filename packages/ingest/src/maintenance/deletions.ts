@@ -17,9 +17,9 @@ import { deleteJobs } from '../queue/index.ts';
 import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
 
 /**
- * Permanently deletes one transcript: its rows, its job and its raw object, and with a session's last transcript also
- * the session's attachments. Credit for responses, or the place as the session's primary version, goes back to other
- * transcripts. Returns false if there is no such transcript. Fails if its session is busy.
+ * Permanently deletes one transcript, with its rows, its job and its raw object, and with a session's last transcript
+ * also the session's attachments. Credit for responses, or the place as the session's primary version, goes back to
+ * other transcripts. Returns false if there is no such transcript. Fails if its session is busy.
  */
 export async function deleteTranscript(
   deps: IngestDependencies,
@@ -44,13 +44,13 @@ export async function deleteTranscript(
   return deleted !== undefined;
 }
 
-/** Maximum number whose jobs are deleted at once; the queue deletes other jobs, which hold only ids, in time. */
+/** Maximum number whose jobs are deleted together; the queue deletes other jobs, which hold only ids, in time. */
 const MAX_TRANSCRIPTS = 10_000;
 
 /**
- * Deletes a session's rows and jobs, including those of its streams and attachments, and then its raw objects. Returns
- * false if there is no such session. The transaction records the objects for deletion, and they are deleted after it: a
- * crash or an outage of the store in between leaves them to `finishDeletions`. Fails if the session is busy.
+ * Deletes a session's rows and jobs, including jobs of its streams and attachments, and then its raw objects. Returns
+ * false if there is no such session. The transaction records the objects for deletion, and they are deleted after it,
+ * because a crash or an outage of the store in between leaves them to `finishDeletions`. Fails if the session is busy.
  */
 export async function deleteSession(
   deps: Pick<IngestDependencies, 'database' | 'rawStore'>,
@@ -68,8 +68,8 @@ export async function deleteSession(
     const details = { transcripts: transcriptKeys.length };
     await addAuditEntry(transaction, { workspaceId, actor, action: 'session.delete', subjects: [sessionId], details });
     const objectKeys = [...transcriptKeys, ...attachmentKeys, ...(streams?.objectKeys ?? [])];
-    // For streams that are just being stored: the storing process may be killed before it sees that they are no longer
-    // wanted.
+    // For streams that are just being stored, because the storing process may be killed before it sees that they are no
+    // longer wanted.
     const comingKeys = (streams?.closing ?? []).map(({ id: streamId, transcriptId }) =>
       transcriptId === null ? streamObjectKey({ workspaceId, streamId }) : rawObjectKey({ workspaceId, transcriptId }),
     );
@@ -81,10 +81,10 @@ export async function deleteSession(
 }
 
 /**
- * Deletes a workspace with everything in it: rows, keys, jobs, raw objects. If it fails halfway it can be called again:
- * the workspace's own row goes last. Objects that are still in the store are recorded for deletion and left to
- * `finishDeletions` if this process is killed. Uploads in progress fail when it is gone; their own process deletes what
- * they stored. Fails with SQLSTATE 55P03 if its transcripts are being ingested for ten minutes.
+ * Deletes a workspace with everything in it, including rows, keys, jobs, raw objects. If it fails halfway it can be
+ * called again. The workspace's own row goes last. Objects that are still in the store are recorded for deletion and
+ * left to `finishDeletions` if this process is killed. Uploads in progress fail when it is gone; their own process
+ * deletes what they stored. Fails with SQLSTATE 55P03 if its transcripts are being ingested for ten minutes.
  */
 export async function deleteWorkspace(
   deps: Pick<IngestDependencies, 'database' | 'rawStore'>,

@@ -9,13 +9,13 @@ type Deps = Pick<IngestDependencies, 'database'>;
 const TOTALS_LOCK = 7_262_894;
 const DEFAULT_INTERVAL_MS = 30_000;
 /**
- * A pause lasts this many times as long as the work before it: while a year's transcripts are ingested, each round
- * covers a year's days.
+ * A pause lasts this many times as long as the work before it, because while a year's transcripts are ingested, each
+ * round covers a year's days.
  */
 const PAUSE_FACTOR = 20;
 
 /**
- * Rebuilds the totals of days on which roll-ups changed, immediately and then every half a minute, in one process at a
+ * Rebuilds the totals of days with changed roll-ups, immediately and then every half a minute, in one process at a
  * time, until `signal` aborts. Never rejects.
  */
 export async function runTotals(

@@ -6,24 +6,24 @@ import { PARSER_VERSION } from '../process/process-transcript.ts';
 import { requeueTranscript } from '../queue/requeue-transcript.ts';
 
 interface Deps extends Pick<IngestDependencies, 'database' | 'queue'> {
-  /** Called for each workspace in which transcripts were requeued. */
+  /** Called for each workspace with requeued transcripts. */
   onReport(report: { workspaceId: string; transcripts: number }): void;
   onFailure(reason: string): void;
 }
 
 /** Any constant will do if nothing else in the database uses it. */
 const REPARSE_LOCK = 7_262_895;
-/** Transcripts requeued at once: uploads wait for no more than these. */
+/** Transcripts requeued together. Uploads wait for no more than these. */
 const BATCH_TRANSCRIPTS = 200;
-/** The next ones follow when so few are left, so that workers do not wait. */
+/** The next ones follow when this few are left, so that workers do not wait. */
 const MAX_LEFT = 50;
 const DEFAULT_POLL_MS = 1000;
 const DEFAULT_INTERVAL_MS = 60 * 60 * 1000;
 
 /**
- * Ingests transcripts again whose rows an older parser made, so that figures are right after an upgrade: immediately,
- * and then every hour, in one process at a time, until `signal` aborts. Only a few are in the queue at once. Rows stay
- * until the new ones replace them. Never rejects.
+ * Ingests transcripts again whose rows an older parser made, so that figures are right after an upgrade. It does so
+ * immediately, and then every hour, in one process at a time, until `signal` aborts. Only a few are in the queue at a
+ * time. Rows stay until the new ones replace them. Never rejects.
  */
 export async function runReparsing(
   deps: Deps,

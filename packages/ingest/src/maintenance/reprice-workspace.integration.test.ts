@@ -80,7 +80,7 @@ describe('a workspace that is deleted while it runs', () => {
 const query = async (text: string) => (await installation.database.pool.query(text)).rows;
 
 describe('repriceWorkspace', () => {
-  it('updates history once a model has a price: entries, messages, ledger, roll-ups, sessions', async () => {
+  it('updates history once a model has a price, in entries, messages, ledger, roll-ups, sessions', async () => {
     await installation.receive(toAnswer(1, 'house-model-9') + toAnswer(2, 'claude-haiku-4-5'), {
       path: 'priced-later.jsonl',
       agent: 'claude-code',
@@ -130,7 +130,7 @@ describe('repriceWorkspace, for a session that grows afterwards', () => {
     });
     const work = async (table: typeof prices) => {
       for (const job of one.jobs.splice(0)) {
-        // So that most of the responses are kept from the version before.
+        // So that most of the responses stay from the version before.
         const options = { maxLineBytes: 1024 * 1024, minCheckpointBytes: 0, maxOpenMessages: 2, prices: table };
         expect(await handleJob({ ...one, onReport: () => undefined }, job, options)).toEqual({ status: 'done' });
       }

@@ -21,7 +21,7 @@ const PAGE_SIZE = 500;
 
 /**
  * Prices again all ingested transcripts of a workspace whose rates have another version than the table, and yields each
- * one when it is done. Each is a transaction of its own, so that it can be interrupted and repeated. First waits for
+ * one when it is done. Each is a separate transaction, so that it can be interrupted and repeated. First waits for
  * running ingestions, which may have started with the old rates. Ends early if the workspace is deleted.
  */
 export async function* repriceWorkspace(

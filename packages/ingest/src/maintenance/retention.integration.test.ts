@@ -193,7 +193,7 @@ describe('retainWorkspace', () => {
     await running;
   });
 
-  it('deletes raw objects for good: the same upload again is a duplicate', async () => {
+  it('deletes raw objects permanently, and the same upload again is a duplicate', async () => {
     const text = withCanary('s', 4);
     const id = await ingest(text);
     await retain({ rawMaxAgeDays: 10 }, 11);
@@ -206,7 +206,7 @@ describe('retainWorkspace', () => {
     expect(installation.jobs).toEqual([]);
   });
 
-  it('deletes raw objects for good even if the doctor finds a copy', async () => {
+  it('deletes raw objects permanently even if the doctor finds a copy', async () => {
     const text = withCanary('s', 4);
     const id = await ingest(text);
     await retain({ rawMaxAgeDays: 10 }, 11);
@@ -223,7 +223,7 @@ describe('retainWorkspace', () => {
     expect(await installation.listObjectKeys()).toEqual([]);
   });
 
-  it('lets a transcript that was given up be uploaded again', async () => {
+  it('lets a transcript that has failed be uploaded again', async () => {
     const text = withCanary('s', 4);
     const { transcript } = await installation.receive(text);
     installation.jobs.length = 0;

@@ -24,7 +24,7 @@ export interface RetentionResult {
   /** Raw objects of transcripts and attachments. */
   rawObjects: number;
   rawBytes: number;
-  /** Sessions and raw objects that were in use: left to the next run. */
+  /** Sessions and raw objects that were in use, which are left to the next run. */
   busy: number;
 }
 
@@ -33,7 +33,7 @@ export interface RetentionOptions {
   settings: Pick<WorkspaceSettings, 'rowsMaxAgeDays' | 'rawMaxAgeDays'>;
   /** Milliseconds since 1970. */
   nowMs: number;
-  /** Who requested it. Default `system`: a worker, every hour. */
+  /** Who requested it. Default `system`, which is a worker, every hour. */
   actor?: Actor;
   /** Only counts. */
   dryRun?: boolean;
@@ -47,8 +47,9 @@ const LOCK_NOT_AVAILABLE = '55P03';
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
 /**
- * Deletes what has exceeded a workspace's retention: messages and texts of sessions, and raw objects, each with its own
- * limit. Every session and object is a transaction of its own, so that it can be interrupted and repeated.
+ * Deletes data that have exceeded a workspace's retention, which are messages and texts of sessions, and raw objects,
+ * each with its own limit. Every session and object is a separate transaction, so that it can be interrupted and
+ * repeated.
  */
 export async function retainWorkspace(deps: Deps, options: RetentionOptions): Promise<RetentionResult> {
   const result: RetentionResult = { sessions: 0, rawObjects: 0, rawBytes: 0, busy: 0 };
@@ -114,7 +115,7 @@ async function deleteRawObjects(
   }
 }
 
-/** Page by page, each in a transaction of its own. */
+/** Page by page, each in a separate transaction. */
 async function deleteAttachments(
   deps: Deps,
   { workspaceId, actor = 'system', dryRun, signal }: RetentionOptions,
@@ -188,7 +189,7 @@ export interface RetentionReport extends RetentionResult {
 }
 
 export interface RetentionDeps extends Pick<IngestDependencies, 'database' | 'rawStore'> {
-  /** Called for every workspace in which something was deleted or busy. */
+  /** Called for every workspace with something deleted or busy. */
   onReport: (report: RetentionReport) => void;
   /** Why a run, or a workspace in it, failed. The next run tries again. */
   onFailure: (reason: string) => void;
@@ -204,7 +205,7 @@ const MIN_DELETION_AGE_MS = 10 * 60 * 1000;
 
 /**
  * Deletes by age in all workspaces with retention, and raw objects whose deletion was interrupted, now and every hour
- * until aborted. Any number of processes may run it: a run is skipped while another process's is in progress. Never
+ * until aborted. Any number of processes may run it. A run is skipped while another process's is in progress. Never
  * rejects.
  */
 export async function runRetention(

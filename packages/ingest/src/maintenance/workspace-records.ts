@@ -28,7 +28,7 @@ export async function recordWorkspaces(
       const key = workspaceRecordKey(record.id);
       if ((await readText(rawStore, key)) !== text) {
         await rawStore.put(key, toBody(text));
-        // Deleted in the meantime: nobody would look for the record.
+        // Deleted since then, and no one would look for the record.
         if (!(await hasWorkspace(database.database, record.id))) await rawStore.delete(key);
       }
       written.set(record.id, text);

@@ -12,12 +12,12 @@ import {
 } from '@recount/db';
 import type { ModelPriceTable, PriceFile, PriceOverride } from '@recount/prices';
 
-/** Loaded on first use: the list takes 6 MB. Shared by all workspaces, so that each model is resolved once. */
+/** Loaded on first use, because the list takes 6 MB. Shared by all workspaces, so that each model is resolved once. */
 let shared: { file: PriceFile | undefined; prices: ModelPriceTable } | undefined;
 
 /**
- * The price table: the list, preceded by a price file, preceded by the workspace's own rates. Throws if a stored rate is
- * invalid.
+ * The price table, which is the list, preceded by a price file, preceded by the workspace's own rates. Throws if a
+ * stored rate is invalid.
  */
 export async function readWorkspacePrices(
   database: Database,
@@ -56,8 +56,8 @@ export async function readModelComparison(
 }
 
 /**
- * The part of a report's caveats that is about prices: of the models whose responses have none, those that have no price at all,
- * and the tiers and speeds at which the others have none.
+ * The part of a report's caveats that is about prices. It names the models whose responses have none, those that have
+ * no price at all, and the tiers and speeds where the others have none.
  */
 export async function readPriceCaveats(
   database: Database,
@@ -78,7 +78,7 @@ export interface PriceSettings {
   currencyLabel: string;
   /** Version of the table made of the overrides, the price file and the list. */
   priceVersion: string;
-  /** The day from which the newest list dates, ISO 8601. */
+  /** Date of the newest list, ISO 8601. */
   priceDate: string;
   overrides: PriceOverride[];
 }

@@ -1,8 +1,8 @@
 const MAX_REASON_LENGTH = 500;
 
 /**
- * SQLSTATE classes whose messages describe the server or the statement, never values: connection, transaction rollback,
- * syntax and access, resources, object state, operator intervention.
+ * SQLSTATE classes whose messages describe the server or the statement, never values, such as connection, transaction
+ * rollback, syntax and access, resources, object state, operator intervention.
  */
 const VALUE_FREE_CLASSES = new Set(['08', '40', '42', '53', '55', '57']);
 
@@ -30,14 +30,17 @@ export function toFailureReason(error: unknown): string {
   return `${name}: ${message.startsWith('Failed query') ? 'query failed' : message}`.slice(0, MAX_REASON_LENGTH);
 }
 
-/** The kind of a failure for counting, e.g. `postgres-23505` or `RawStoreError`: few, and nothing of a transcript. */
+/**
+ * The kind of a failure for counting, e.g. `postgres-23505` or `RawStoreError`. There are few, without text of a
+ * transcript.
+ */
 export function toFailureKind(error: unknown): string {
   const databaseError = findDatabaseError(error);
   if (databaseError !== undefined) return `postgres-${databaseError.code}`;
   return error instanceof Error ? toNamedError(error).name : 'unknown';
 }
 
-/** The cause of a failed query: drizzle's own error says only which query it was. */
+/** The cause of a failed query, because drizzle's own error says only which query it was. */
 function toNamedError(error: Error): Error {
   return error.message.startsWith('Failed query') && error.cause instanceof Error ? error.cause : error;
 }

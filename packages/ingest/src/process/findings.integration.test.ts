@@ -12,7 +12,7 @@ afterEach(() => installation.close());
 
 const SESSION = 'session';
 
-/** A call and its result: the same file is read repeatedly, in separate responses. */
+/** A call and its result. The same file is read repeatedly, in separate responses. */
 function toRead(index: number, filePath = '/app/a.ts'): string {
   const id = `toolu_${String(index).padStart(24, '0')}`;
   const usage = { input_tokens: 10, output_tokens: 20, cache_creation_input_tokens: 500 };

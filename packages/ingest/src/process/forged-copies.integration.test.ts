@@ -24,7 +24,7 @@ interface Claim {
 interface Upload {
   session: string;
   uploader: string;
-  /** Distinguishes versions of a session of which neither is the other's beginning. */
+  /** Distinguishes versions of a session where neither is the other's beginning. */
   branch: string;
   claims: Claim[];
 }
@@ -103,7 +103,7 @@ async function run(uploads: readonly Upload[], ids: readonly string[], ranks: re
   for (const check of checks) expect(check).toMatchObject({ missing: 0, surplus: 0 });
 }
 
-it('gives the same ledger in any order of arrival, and the same sessions in any order of ingestion, whoever forges what', async () => {
+it('gives the same ledger in any order of arrival, and the same sessions in any order of ingestion, with any forger', async () => {
   let runNumber = 0;
   await fc.assert(
     fc.asyncProperty(

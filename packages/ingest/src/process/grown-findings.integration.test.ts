@@ -12,11 +12,11 @@ afterAll(() => installation.close());
 /** Little varies, so that much is repeated. */
 interface MadeCall {
   tool: 'read' | 'edit' | 'shell';
-  /** Of its input: which file, or which command. */
+  /** Of its input, either the file, or the command. */
   input: number;
-  /** Lines of other steps between the call and its result; null: it never comes. */
+  /** Lines of other steps between the call and its result; null means that it never comes. */
   resultAfter: number | null;
-  /** Null: it succeeds. Three errors are of one length, of which the last has the smallest hash. */
+  /** Null means that it succeeds. Three errors are of one length, where the last has the smallest hash. */
   error: 'abc' | 'abd' | 'xhl' | 'longer' | null;
   /** Another result of the second time, which comes that many lines later. */
   copyAfter: number | null;
@@ -25,7 +25,7 @@ interface MadeCall {
   /** Another call on the same line, the same as this one; before an edit a read of the file. */
   isTwice: boolean;
   isSidechain: boolean;
-  /** How often it is made in a row. */
+  /** The number of times in a row. */
   times: number;
   pauseMinutes: number;
   cacheWrite: number;
@@ -155,10 +155,10 @@ async function clear(): Promise<void> {
   }
 }
 
-it('findings of a session that grew, split anywhere, equal those of one uploaded whole', async () => {
+it('findings of a session that grew, split anywhere, equal the findings of one uploaded whole', async () => {
   const session = fc.record({
     calls: fc.array(madeCall, { minLength: 30, maxLength: 45, size: 'max' }),
-    /** Places of the cuts, of which the first leaves more messages than a checkpoint keeps open. */
+    /** Places of the cuts, where the first leaves more messages than a checkpoint keeps open. */
     cuts: fc.array(fc.double({ min: 0.7, max: 1, noNaN: true }), { minLength: 2, maxLength: 5 }),
     copy: fc.option(
       fc.record({ from: fc.nat(250), count: fc.integer({ min: 1, max: 60 }), minutesLater: fc.constantFrom(-9999, 1) }),

@@ -10,9 +10,9 @@ beforeAll(async () => {
 afterAll(() => installation.close());
 
 interface MadeLine {
-  /** A note is an answer without usage: a message, but no API response. */
+  /** A note is an answer without usage, which is a message, but no API response. */
   kind: 'prompt' | 'answer' | 'note' | 'call' | 'result' | 'progress';
-  /** Number of the API response or tool call: other lines and other sessions may have the same. */
+  /** Number of the API response or tool call. Other lines and other sessions may have the same. */
   index: number;
   /** Steps since 23:00, five an hour, four minutes apart; null if the line has no time. */
   step: number | null;
@@ -142,7 +142,7 @@ async function clear(): Promise<void> {
   }
 }
 
-it('roll-ups of sessions that grow, and share responses, equal those of sessions uploaded whole', async () => {
+it('roll-ups of sessions that grow, and share responses, equal the roll-ups of sessions uploaded whole', async () => {
   const growth = fc.record({
     session: fc.constantFrom(...SESSIONS),
     lines: fc.array(madeLine, { minLength: 1, maxLength: 6 }),

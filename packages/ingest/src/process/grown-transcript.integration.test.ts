@@ -112,7 +112,7 @@ describe('a transcript whose session grew', () => {
     const edited = await ingest(toTranscript(session, 12).replace('prompt 0', 'prompt X'));
     expect(edited).toMatchObject({ row_set_id: edited.id, total_messages: 12, is_diverged: false });
     expect(await find(shorter.id)).toMatchObject({ status: 'ingested', is_diverged: true, total_messages: 8 });
-    // If two versions have rows, neither is extended: credit for a response may move between them.
+    // If two versions have rows, neither is extended, because credit for a response may move between them.
     const longest = await ingest(toTranscript(session, 14));
     expect(longest).toMatchObject({ row_set_id: longest.id, total_messages: 14 });
     expect(await find(shorter.id)).toMatchObject({ status: 'superseded' });
@@ -127,7 +127,7 @@ describe('a transcript whose session grew', () => {
     await expectDerivedRowsAreRight();
   });
 
-  it('can be parsed again, and its shorter version then has rows of its own again', async () => {
+  it('can be parsed again, and its shorter version then has separate rows again', async () => {
     const session = newSession();
     const shorter = await ingest(toTranscript(session, 8));
     const longer = await ingest(toTranscript(session, 12));
@@ -145,7 +145,7 @@ describe('a transcript whose session grew', () => {
     await expectDerivedRowsAreRight();
   });
 
-  it('has the rates of one parsed at once', async () => {
+  it('has the rates of one parsed in one piece', async () => {
     const session = newSession();
     const shorter = await ingest(toTranscript(session, 8));
     const prices = await readWorkspacePrices(installation.database.database, TEST_WORKSPACE);
@@ -189,7 +189,7 @@ describe('a transcript whose session grew', () => {
     await expectDerivedRowsAreRight();
   });
 
-  it('is parsed again if secrets are to be removed', async () => {
+  it('is parsed again if secrets must be removed', async () => {
     const session = newSession();
     await ingest(toTranscript(session, 8));
     const set = (redaction: 'off' | 'rows') =>
@@ -292,7 +292,7 @@ describe('a transcript whose session grew', () => {
     };
     afterEach(() => vi.restoreAllMocks());
 
-    it('is compared while it is uploaded: the worker reads only what was added', async () => {
+    it('is compared while it is uploaded, so the worker reads only what was added', async () => {
       const session = newSession();
       const text = toLarge(session, 8);
       const shorter = await ingest(text);
@@ -319,7 +319,7 @@ describe('a transcript whose session grew', () => {
       const middle = (await installation.receive(second)).transcript;
       const longer = (await installation.receive(third)).transcript;
       expect([middle.grown_from, longer.grown_from]).toEqual([shorter.id, middle.id]);
-      // The longer one first: its beginning, which it was compared with, has no rows.
+      // The longer one first, because its beginning, which it was compared with, has no rows.
       installation.jobs.reverse();
       watchReads();
       await installation.work();

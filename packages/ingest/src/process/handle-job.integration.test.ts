@@ -171,8 +171,8 @@ async function receiveAll(workspaceId: string, uploads: readonly Upload[]): Prom
 }
 
 /**
- * Every row of a workspace, without what may differ between equivalent ones: ids of uploads, times, which longer
- * version a beginning was compared with first, and the number of attempts for a contained version.
+ * Every row of a workspace, without what may differ between equivalent ones, such as ids of uploads, times, the longer
+ * version that a beginning was compared with first, and the number of attempts for a contained version.
  */
 async function readTables(workspaceId: string): Promise<Record<string, string[]>> {
   const { pool } = installation.database;
@@ -203,8 +203,8 @@ async function readTables(workspaceId: string): Promise<Record<string, string[]>
 }
 
 /**
- * Repeats the jobs, as the queue does: which versions of a session existed when an unreadable one first failed depends
- * on the order; only the next attempt finds that a longer version contains it.
+ * Repeats the jobs, as the queue does. The existing versions of a session when an unreadable one first failed depend on
+ * the order; only the next attempt finds that a longer version contains it.
  */
 async function handleAlone(jobs: readonly IngestJob[]): Promise<void> {
   const failed: IngestJob[] = [];
@@ -252,7 +252,7 @@ it('gives the same rows as one by one, whatever the groups contain, fails, repea
       while (jobs.length > 0) {
         const groups = sizes.map((size) => jobs.splice(0, size)).filter((group) => group.length > 0);
         const options = abort.signal.aborted ? OPTIONS : { ...OPTIONS, signal: abort.signal };
-        // All at once, as if by many workers.
+        // All together, as if by many workers.
         const outcomes = await Promise.all(groups.map((group) => handleGroup(deps, group, options)));
         const taken = groups.flatMap((group, index) =>
           group.map((job, place) => ({ job, outcome: outcomes[index]?.[place] })),

@@ -15,7 +15,7 @@ import { type ProcessOptions, processTranscript } from './process-transcript.ts'
 
 /** A worker's report about a job; never contains text of the transcript. */
 export interface JobReport extends IngestJob {
-  /** `alone`: taken in a group, and left to be done separately; with the reason if the group failed. */
+  /** `alone` means taken in a group, and left to be done separately; with the reason if the group failed. */
   outcome: JobOutcome['status'] | 'superseded' | 'gone' | 'alone';
   durationMs: number;
   sizeBytes?: number;
@@ -27,16 +27,19 @@ export interface JobReport extends IngestJob {
 
 type HandleDeps = Pick<IngestDependencies, 'database' | 'rawStore'> & {
   onReport: (report: JobReport) => void;
-  /** Default: none, so that every outage counts against the job's limit. */
+  /** Defaults to none, so that every outage counts against the job's limit. */
   outages?: OutageGate;
 };
 
 interface JobOptions extends ProcessOptions {
-  /** How often an outage may still return the job without counting as an attempt. Default 0: it counts. */
+  /**
+   * The number of times that an outage may still return the job without counting as an attempt. Default 0,means that it
+   * counts.
+   */
   handBacksLeft?: number;
 }
 
-/** Ingests the transcript of a job. Does not throw: a failure is stored with the transcript, and the job is retried. */
+/** Ingests the transcript of a job. Does not throw. A failure is stored with the transcript, and the job is retried. */
 export async function handleJob(deps: HandleDeps, job: IngestJob, options: JobOptions): Promise<JobOutcome> {
   const startedAt = performance.now();
   const report = (outcome: JobReport['outcome'], details: Partial<JobReport> = {}): void =>
@@ -66,7 +69,7 @@ export async function handleJob(deps: HandleDeps, job: IngestJob, options: JobOp
   }
 }
 
-/** The attempts are used up: marks the transcript as failed, or leaves it ingested if only a re-parse failed. */
+/** The attempts are used up. Marks the transcript as failed, or leaves it ingested if only a re-parse failed. */
 export async function handleDeadLetter(deps: Pick<HandleDeps, 'database'>, job: IngestJob): Promise<void> {
   const { database } = deps.database;
   const transcript = await findTranscript(database, job.workspaceId, job.transcriptId);
@@ -83,7 +86,7 @@ export async function handleDeadLetter(deps: Pick<HandleDeps, 'database'>, job: 
   );
 }
 
-/** If even this fails, the database is unavailable: the job is retried, and the next attempt will report the reason. */
+/** If even this fails, the database is unavailable. The job is retried, and the next attempt will report the reason. */
 async function keepReason(deps: HandleDeps, job: IngestJob, reason: string, isCounted: boolean): Promise<void> {
   try {
     const { database } = deps.database;
@@ -93,14 +96,14 @@ async function keepReason(deps: HandleDeps, job: IngestJob, reason: string, isCo
   }
 }
 
-/** Longer groups are split: a transaction is rolled back as a whole, and nothing of it is visible before its end. */
+/** Longer groups are split, because a transaction is rolled back as a whole, and no part is visible before its end. */
 const MAX_TRANSACTION_BYTES = 8 * 1024 * 1024;
 /** Transactions of one group in progress, so that one is parsed while Postgres settles the other. */
 const TRANSACTIONS_AT_ONCE = 2;
 
 /**
- * Ingests the transcripts of many jobs at once. Does not throw: if one of them fails, all are left to be done alone, so
- * that the others do not suffer, as are those that `processGroup` leaves. No attempt is counted before that. If a
+ * Ingests the transcripts of many jobs together. Does not throw. If one of them fails, all are left to be done alone,
+ * so that the others do not suffer, as are those that `processGroup` leaves. No attempt is counted before that. If a
  * shared resource is exhausted, they are handed back instead.
  */
 export async function handleGroup(
@@ -156,7 +159,7 @@ async function handlePart(
         return [];
       });
   const rowsById = new Map(rows.map((row) => [row.id, row]));
-  // No job is at fault: they form a group again when the resource is back.
+  // No job is at fault, so they form a group again when the resource is back.
   const others = isAborted() || isShared ? 'handed-back' : 'alone';
   const durationMs = Math.round(performance.now() - startedAt);
   return new Map(

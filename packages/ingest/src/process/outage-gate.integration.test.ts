@@ -110,7 +110,7 @@ it.each([
   new Error('Connection terminated unexpectedly'),
   withCode('23505'),
   new RawStoreError('unavailable', 'S3: HTTP 503'),
-])('%s is never an outage: the transcript may have caused it', async (error) => {
+])('%s is never an outage, because the transcript may have caused it', async (error) => {
   const release = await makeFull();
   try {
     expect(await createGate().gate.isShared(error)).toBe(false);

@@ -7,9 +7,9 @@ import { toFailureReason } from './failure-reason.ts';
 const MAX_CAUSES = 5;
 
 /**
- * What an error says about the installation, rather than about the transcript:
- * - `away`: the raw store failed, or the connection to the database was lost
- * - `store-full`, `database-exhausted`: it responds, but is out of space or another resource, or is read-only
+ * The facts of an error about the installation, rather than about the transcript:
+ * - `away` means that the raw store failed, or the connection to the database was lost
+ * - `store-full`, `database-exhausted` mean that it responds, but is out of space or another resource, or is read-only
  */
 type Outage = 'away' | 'store-full' | 'database-exhausted';
 
@@ -52,14 +52,14 @@ export interface OutageGate {
   /** Resolves when work may continue, or the signal aborts. Never rejects. */
   pass(signal?: AbortSignal): Promise<void>;
   /**
-   * Whether an error is caused by an exhausted resource that affects everybody: a write by the gate itself fails as
+   * True if an error is caused by an exhausted resource that affects every client. A write by the gate itself fails as
    * well. If so, the gate closes until such a write succeeds. A lost connection never counts: the transcript may have
    * broken it.
    */
   isShared(error: unknown): Promise<boolean>;
 }
 
-/** `pauseMs`: between two probes while the gate is closed. */
+/** `pauseMs` is the time between two probes while the gate is closed. */
 export function createOutageGate(deps: OutageGateDeps, { pauseMs = DEFAULT_PAUSE_MS } = {}): OutageGate {
   const probes: Partial<Record<Outage, () => Promise<void>>> = {
     'store-full': () => deps.rawStore.check(),

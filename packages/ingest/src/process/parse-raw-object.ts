@@ -29,7 +29,7 @@ export interface ParsedObject {
   hashesByLength: ReadonlyMap<number, string>;
 }
 
-/** Opens the raw object: its bytes are hashed, redacted and parsed as the batches are read. */
+/** Opens the raw object. Its bytes are hashed, redacted and parsed as the batches are read. */
 export async function parseRawObject(
   rawStore: RawStore,
   transcript: TranscriptRow,

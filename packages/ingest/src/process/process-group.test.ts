@@ -13,6 +13,6 @@ it('splits a list by count and by size, in order', () => {
   expect(split([4, 6, 1, 9, 1], { maxCount: 9, maxBytes: 10 })).toEqual([[4, 6], [1, 9], [1]]);
 });
 
-it('puts an entry that is too long into a part of its own', () => {
+it('puts an entry that is too long into a separate part', () => {
   expect(split([3, 30, 3], { maxCount: 9, maxBytes: 10 })).toEqual([[3], [30], [3]]);
 });

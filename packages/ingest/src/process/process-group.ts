@@ -19,7 +19,7 @@ import { toRowsVersion } from '../secrets/redaction.ts';
 import { PARSER_VERSION, type ProcessOptions } from './process-transcript.ts';
 import { type PlannedTranscript, writeTranscripts } from './write-transcripts.ts';
 
-/** Raw objects of a group that are read at once, and held until they are parsed. */
+/** Raw objects of a group that are read concurrently, and stay in memory until they are parsed. */
 const MAX_READS_AT_ONCE = 16;
 const MAX_HELD_BYTES = 2 * 1024 * 1024;
 
@@ -31,8 +31,8 @@ interface HeldTranscript {
 }
 
 /**
- * Ingests the groupable ones among the transcripts in one transaction, and leaves the others unchanged: those in
- * sessions that have other versions or that another process holds, those that were tried before, and those whose raw
+ * Ingests the groupable ones among the transcripts in one transaction, and leaves the others unchanged, which are those
+ * in sessions that have other versions or that another process holds, those that were tried before, and those whose raw
  * object cannot be read. Returns the ingested ones. If the workspace redacts secrets, none is groupable. If one fails,
  * throws, and none is ingested.
  */
@@ -95,7 +95,7 @@ export function splitBySize<Entry extends { size_bytes: number }>(
   return parts;
 }
 
-/** Checks twice: a session's versions are known for certain only once its lock is held. */
+/** Checks twice, because a session's versions are certain only with its lock. */
 async function lockGroupable(
   transaction: Database,
   workspaceId: string,
@@ -120,7 +120,7 @@ async function* readObjects(
 }
 
 /**
- * Undefined if the object is missing or is not what was uploaded: ingested separately, the transcript fails for that
+ * Undefined if the object is missing or is not what was uploaded. Ingested separately, the transcript fails for that
  * reason.
  */
 async function readObject(

@@ -30,7 +30,7 @@ const readMessages = (transcriptId: string) =>
   listMessages(installation.database.database, TEST_WORKSPACE, transcriptId, { limit: 1000 });
 const readSession = (session: string) => findSession(installation.database.database, TEST_WORKSPACE, session);
 
-/** What readers see of a session, without ids and arrival times. */
+/** The readers' view of a session, without ids and arrival times. */
 async function readState(session: string) {
   const { rows } = await installation.database.pool.query(
     `SELECT t.sha256, t.status, t.parser_version, t.is_diverged, t.total_messages, t.tokens_out, t.cost_estimate_usd,

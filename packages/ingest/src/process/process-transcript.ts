@@ -30,7 +30,7 @@ import { findExtension } from './session-versions.ts';
 import { toRowSetIds, writeTranscripts } from './write-transcripts.ts';
 
 /**
- * A whole number, stored with every transcript (see `toRowsVersion`): workers ingest those made by an older parser
+ * A whole number, stored with every transcript (see `toRowsVersion`). Workers ingest those made by an older parser
  * again.
  */
 export const PARSER_VERSION = '8';
@@ -38,7 +38,7 @@ export const PARSER_VERSION = '8';
 export interface ProcessOptions {
   maxLineBytes: number;
   maxInlineContentBytes?: number | undefined;
-  /** Default: the price table, preceded by the workspace's own rates. */
+  /** Defaults to the price table, preceded by the workspace's own rates. */
   prices?: PriceTable | undefined;
   /** Prices that precede the list in that table. */
   priceSource?: Pick<PriceSource, 'file'> | undefined;
@@ -56,11 +56,11 @@ type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 const MAX_SESSION_VERSIONS = 10_000;
 
 /**
- * Streams a claimed transcript from the raw store through the parser into Postgres, in one transaction: readers see
+ * Streams a claimed transcript from the raw store through the parser into Postgres, in one transaction. Readers see
  * either the old or the new rows. Takes the session's lock first, so that versions of a session are processed one after
- * another: a longer version replaces its beginnings, a beginning adds nothing, a diverged one is kept beside the
+ * another. A longer version replaces its beginnings, a beginning adds nothing, a diverged one is stored beside the
  * others. If the agent rewrites its sessions, a later version replaces those whose responses it has. Returns the
- * outcome; undefined if the transcript was deleted, or processed by another worker, in the meantime.
+ * outcome; undefined if the transcript was deleted, or processed by another worker, in that time.
  *
  * If the workspace redacts secrets, they are removed from the bytes before parsing, and a redacted copy replaces the
  * raw object. The original is recorded for deletion in the transaction and deleted last, so a crash cannot leave it
@@ -94,7 +94,7 @@ async function processOnce(
       if (settings === undefined) return undefined;
       await lockSession(transaction, workspaceId, sessionId);
       const transcript = await findTranscript(transaction, workspaceId, claimed.id);
-      // `queued` too: the failure of another worker with the same job may have reset it in the meantime.
+      // `queued` too, because the failure of another worker with the same job may have reset it in that time.
       if (transcript?.status !== 'processing' && transcript?.status !== 'queued') return undefined;
       const others = await listOtherVersions(transaction, transcript);
       const toRedactedHash = () => hashRedacted(rawStore, transcript, options);
@@ -110,8 +110,8 @@ async function processOnce(
       if (settings.redaction === 'rows-and-raw' && hasSecrets) {
         replacedKey = await redactRawObject({ transaction, rawStore }, transcript, options);
       }
-      // They are compared once they are intact again. Done last, because it locks their rows, for which uploads that
-      // heal them wait.
+      // They are compared once they are intact again. Done last, because it locks their rows, and uploads that heal
+      // them wait for these.
       for (const other of lost) await markRawDamaged(transaction, other, true);
       return isSuperseded ? 'superseded' : 'ingested';
     },
@@ -153,7 +153,7 @@ async function ingest(
   if (resumePoint !== undefined) await preferIndexes(transaction);
   await deleteTranscriptRows(transaction, workspaceId, toRowSetIds([transcript]));
   const key = { workspaceId, rowSetId: resumePoint?.prefix.row_set_id ?? chooseRowSetId(transcript, others) };
-  // Without a row set it has no rows of its own yet.
+  // Without a row set it has no separate rows yet.
   const isFirst = transcript.row_set_id === null && resumePoint === undefined;
   const firstNewNumbers = isFirst ? { entry: 0, call: 0 } : await findNextUsageNumbers(transaction, key);
   const rowSet = { ...key, firstNewNumbers, prefix: resumePoint && toPrefixRows(resumePoint) };
@@ -166,7 +166,7 @@ async function ingest(
   return { hasSecrets: redaction.hasChanged, isSuperseded: superseded.has(transcript.id) };
 }
 
-/** Lines of a recorded stream have no times of their own. */
+/** Lines of a recorded stream have no times. */
 async function findArrivals(transaction: Database, transcript: TranscriptRow): Promise<Arrival[] | undefined> {
   if (!transcript.is_stream) return undefined;
   return await findTranscriptArrivals(transaction, transcript.workspace_id, transcript.id);

@@ -72,7 +72,7 @@ it('yields what follows the prefix, however the bytes are split, or throws if th
   );
 });
 
-it('hashes the requested prefixes of a stream, and all of it', async () => {
+it('hashes the requested prefixes of a stream, and the whole', async () => {
   const parts = fc.array(fc.uint8Array({ maxLength: 4 }), { maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(parts, fc.array(fc.nat(40), { maxLength: 5 }), async (chunks, lengths) => {
@@ -87,7 +87,7 @@ it('hashes the requested prefixes of a stream, and all of it', async () => {
   );
 });
 
-it('counts what was kept, and numbers new messages from there', () => {
+it('counts the rows that stay, and numbers new messages from there', () => {
   const prefix = { content_block_count: 5, error_count: 6, warning_count: 7, issue_counts: { x: 8 } };
   const numbers = { entry: 1, call: 2, event: 3, issue: 4 };
   const counts = { contentBlocks: 5, errors: 6, warnings: 7, issuesByCode: { x: 8 } };

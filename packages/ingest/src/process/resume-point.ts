@@ -2,7 +2,10 @@ import { isTranscriptIssue, ResumeError, type TranscriptSummary } from '@recount
 import { type CheckpointRow, type Database, findCheckpoint, type PrefixRows, type TranscriptRow } from '@recount/db';
 import type { PrefixHashes } from '../raw-objects/hash-prefixes.ts';
 
-/** Where parsing of a session that grew can continue: its shorter version, and the parser's state at that one's end. */
+/**
+ * The place where parsing of a session that grew can continue, with its shorter version, and the parser's state at that
+ * one's end.
+ */
 export interface ResumePoint {
   prefix: TranscriptRow & { row_set_id: string };
   checkpoint: CheckpointRow;
@@ -10,7 +13,7 @@ export interface ResumePoint {
   isCompared: boolean;
 }
 
-/** What a transcript's rows depend on, apart from its bytes. */
+/** Everything that a transcript's rows depend on, apart from its bytes. */
 const EQUAL_COLUMNS = [
   'agent',
   'format',
@@ -19,7 +22,7 @@ const EQUAL_COLUMNS = [
   'agent_id',
 ] as const satisfies readonly (keyof TranscriptRow)[];
 
-/** Whether two transcripts, one of which begins with the other's bytes, have equal rows there. */
+/** True if two transcripts, where one begins with the other's bytes, have equal rows there. */
 export const haveEqualRows = (
   one: Pick<TranscriptRow, (typeof EQUAL_COLUMNS)[number] | 'stored_sha256'>,
   other: Pick<TranscriptRow, (typeof EQUAL_COLUMNS)[number] | 'stored_sha256'>,
@@ -29,7 +32,7 @@ export const haveEqualRows = (
   EQUAL_COLUMNS.every((column) => one[column] === other[column]);
 
 /**
- * The version of the session that the transcript may have grown from, if its rows can be extended: it is the only one
+ * The version of the session that the transcript may have grown from, if its rows can be extended. It is the only one
  * with rows, they are complete, and they were made by the same parser at the same rates.
  */
 export function findUsablePrefix(
@@ -52,8 +55,8 @@ export function findUsablePrefix(
 }
 
 /**
- * Where parsing can continue: after a usable beginning with a checkpoint at its end. If the transcript was not compared
- * with it when received, reading its bytes will show whether it begins with them.
+ * The place where parsing can continue, which is after a usable beginning with a checkpoint at its end. If the
+ * transcript was not compared with it when received, reading its bytes will show whether it begins with them.
  */
 export async function findResumePoint(
   transaction: Database,
@@ -108,7 +111,7 @@ export function toPrefixRows({ prefix, checkpoint }: ResumePoint): PrefixRows {
 }
 
 /**
- * Throws ResumeError if the transcript's earliest time is before its shorter version's: the ledger uses it to choose
+ * Throws ResumeError if the transcript's earliest time is before its shorter version's. The ledger uses it to choose
  * which of several copies of a response is credited, including copies that were settled with the shorter version.
  */
 export function checkCreditOrder({ prefix }: ResumePoint, { metadata }: TranscriptSummary): void {

@@ -90,7 +90,7 @@ function toChat(session: string, answers: readonly number[], padding = ''): stri
 }
 
 describe('versions of a session that its agent rewrites', () => {
-  it('are one in any order: the latest that holds the responses of all', async () => {
+  it('are one in any order, which is the latest that holds the responses of all', async () => {
     for (const [number, order] of toOrders(['first', 'second', 'third']).entries()) {
       const session = `grown-${number}`;
       const versions = {
@@ -121,7 +121,7 @@ describe('versions of a session that its agent rewrites', () => {
     expect(rows.map(({ text }) => text)).toEqual(['prompt 10', 'prompt 20']);
   });
 
-  it('keep what the latest has lost: it is shown, and every response counts', async () => {
+  it('keep what the latest has lost. It is shown, and every response counts', async () => {
     for (const [number, order] of toOrders(['first', 'long', 'compressed']).entries()) {
       const session = `compressed-${number}`;
       const versions = {
@@ -138,7 +138,7 @@ describe('versions of a session that its agent rewrites', () => {
     }
   });
 
-  it('return when the one that replaced them is deleted', async () => {
+  it('return when their replacement is deleted', async () => {
     const session = 'deleted';
     const versions = { first: toChat(session, [10]), second: toChat(session, [10, 20]) };
     await ingest(session, versions, ['first', 'second']);
@@ -194,7 +194,7 @@ describe('a session of Copilot CLI', () => {
     }
   });
 
-  it('reports a truncated run, of which only the output is known', async () => {
+  it('reports a truncated run, with only the output', async () => {
     const session = 'copilot-killed';
     expect(await ingest(session, toVersions(session), ['log'])).toMatchObject({
       session: { tokens_in: 0, tokens_out: 30, output_only_count: 1 },

@@ -4,7 +4,7 @@ import { hashPrefixes } from '../raw-objects/hash-prefixes.ts';
 
 export interface Comparison {
   extension?: TranscriptRow;
-  /** Longer versions whose objects are unexpectedly lost or cut: what they begin with cannot be determined. */
+  /** Longer versions whose objects are unexpectedly lost or cut. What they begin with cannot be determined. */
   lost: TranscriptRow[];
 }
 
@@ -16,7 +16,7 @@ interface ComparisonOptions {
 
 /**
  * The longer version that begins with this transcript's bytes, if there is one among the others of its session. If that
- * one was redacted, its beginning is compared with this transcript's redacted bytes: secrets are replaced in place, in
+ * one was redacted, its beginning is compared with this transcript's redacted bytes. Secrets are replaced in place, in
  * the same way in both.
  */
 export async function findExtension(
@@ -62,8 +62,8 @@ async function hashPrefix(
 async function* toEmpty(): AsyncGenerator<Uint8Array> {}
 
 /**
- * The shorter versions that are beginnings of a transcript, by its hashes at their lengths: of the bytes as uploaded,
- * or of its redacted copy if theirs are redacted.
+ * The shorter versions that are beginnings of a transcript, by its hashes at their lengths. These are hashes of the
+ * bytes as uploaded, or of its redacted copy if theirs are redacted.
  */
 export function findPrefixes(
   transcript: Pick<TranscriptRow, 'stored_sha256'>,

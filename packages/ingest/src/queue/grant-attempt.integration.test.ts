@@ -39,7 +39,7 @@ it.each(['active', 'retry'])('does not count an attempt that ended in a general 
   expect(await grant(state, { isShared: true })).toEqual({ ...UNCHANGED, retry_count: RETRY_COUNT - 1 });
 });
 
-it.each([false, true])('leaves an attempt alone that another worker has begun in the meantime', async (isShared) => {
+it.each([false, true])('leaves an attempt alone that another worker has begun since then', async (isShared) => {
   const retryCount = RETRY_COUNT + 1;
   expect(await grant('active', { retryCount, isShared })).toEqual({ ...UNCHANGED, retry_count: retryCount });
 });

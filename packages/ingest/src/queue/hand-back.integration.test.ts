@@ -29,7 +29,7 @@ async function startWorker(handle: () => Promise<'done' | 'handed-back'>) {
   return { worker, alone, grouped };
 }
 
-it('gives jobs that a stopping worker hands back to another one at once, and counts no attempt', async () => {
+it('gives jobs that a stopping worker hands back to another one immediately, and counts no attempt', async () => {
   await queues.enqueue(sender, toJob('single'), 7);
   await queues.pool.withTransaction((transaction) =>
     sender.enqueueSmall(transaction, [toJob('a'), toJob('b')], { priority: 7 }),

@@ -388,7 +388,7 @@ it('gives the job of a killed worker to another one long before the attempt woul
   doomed.kill('SIGKILL');
   await once(doomed, 'exit');
   expect(taken).toEqual([]);
-  // As if the time had passed after which a silent worker counts as dead: with a real one, test/src/worker-killed.e2e.
+  // As if the time had passed until a silent worker counts as dead. With a real one, test/src/worker-killed.e2e.
   const { rows } = await queues.pool.pool.query<{ seconds: number }>(
     `UPDATE pgboss.job SET heartbeat_on = heartbeat_on - heartbeat_seconds * interval '1 second'
      WHERE state = 'active' RETURNING heartbeat_seconds AS seconds`,

@@ -15,8 +15,8 @@ import {
 const PAUSES = { firstMs: 250, longestMs: 1000 };
 
 /**
- * Updates a job, and retries without a time limit: while the queue's database accepts no writes, no other jobs can be
- * taken either. Rejects with the last error once `isStopping`.
+ * Updates a job, and retries without a time limit, because while the queue's database accepts no writes, no other jobs
+ * can be taken either. Rejects with the last error once `isStopping`.
  */
 async function persist<Result>(write: () => Promise<Result>, isStopping: () => boolean): Promise<Result> {
   return await retry(write, { ...PAUSES, toPassing: () => (isStopping() ? undefined : {}) });
@@ -26,21 +26,21 @@ interface JobAttempt {
   id: string;
   /** Attempts before this one. */
   retryCount: number;
-  /** Whether the outage affects everybody: it then does not count against the job's limit of outages. */
+  /** True if the outage affects every client. It then does not count against the job's limit of outages. */
   isShared: boolean;
 }
 
 /**
  * Grants a job one more attempt, so that the current one does not count if it fails. Works even if the queue has
- * declared the worker dead in the meantime, but not if another worker has started the next attempt. Waits for a
- * database that is unavailable or read-only, until `isStopping`; then throws.
+ * declared the worker dead since then, but not if another worker has started the next attempt. Waits for a database
+ * that is unavailable or read-only, until `isStopping`; then throws.
  */
 export async function grantAttempt(
   database: Db,
   { id, retryCount, isShared }: JobAttempt,
   isStopping: () => boolean,
 ): Promise<void> {
-  // A raised retry_limit records what has been granted; an attempt that is taken back leaves no trace.
+  // A raised retry_limit records what has been granted; a withdrawn attempt leaves no trace.
   const grant = isShared ? 'retry_count = retry_count - 1' : 'retry_limit = retry_limit + 1';
   await persist(
     () =>
@@ -60,9 +60,9 @@ export interface IngestJob {
 }
 
 /**
- * The outcome of a job: done; to be retried later, either counting as an attempt or, after an outage, not; or to be
- * handed to another worker now. A shared outage, which affects everybody, does not count against the job's limit of
- * outages either.
+ * The outcome of a job, either done; to be retried later, either counting as an attempt or, after an outage, not; or to
+ * be handed to another worker now. A shared outage, which affects every client, does not count against the job's limit
+ * of outages either.
  */
 export type JobOutcome =
   | { status: 'done' }
@@ -70,17 +70,20 @@ export type JobOutcome =
   | { status: 'outage'; reason: string; isShared: boolean }
   | { status: 'handed-back' };
 
-/** Must not throw. `handBacksLeft`: how often the job may still end in an outage of its own; 0: not this time. */
+/**
+ * Must not throw. `handBacksLeft` is the number of times that the job may still end in a separate outage; 0 means not
+ * this time.
+ */
 export type JobHandler = (job: IngestJob, attempt: { handBacksLeft: number }) => Promise<JobOutcome>;
 
 /**
- * The outcome of a job in a group: done; to be handled separately, which does not count as an attempt; or to be handed
- * to another worker now.
+ * The outcome of a job in a group, either done; to be handled separately, which does not count as an attempt; or to be
+ * handed to another worker now.
  */
 export type GroupedOutcome = 'done' | 'alone' | 'handed-back';
 
 export interface WorkOptions {
-  /** Jobs, or groups of them, in progress at once in this process. */
+  /** Jobs, or groups of them, in progress concurrently in this process. */
   concurrency: number;
   /** Time between polls of the queue; new jobs also send a notification. */
   pollIntervalMs?: number;
@@ -88,7 +91,7 @@ export interface WorkOptions {
 
 export interface JobQueue {
   start(): Promise<void>;
-  /** Enqueues within the caller's transaction: the job exists if and only if that commits. */
+  /** Enqueues within the caller's transaction, because the job exists if and only if that commits. */
   enqueue(transaction: Database, job: IngestJob, options?: { priority?: number }): Promise<void>;
   /** Like `enqueue`, for many small transcripts that come for the first time, to be handled in groups. */
   enqueueSmall(transaction: Database, jobs: readonly IngestJob[], options?: { priority?: number }): Promise<void>;
@@ -96,9 +99,8 @@ export interface JobQueue {
   work(options: WorkOptions, handler: JobHandler): Promise<void>;
   /**
    * Starts taking jobs of small transcripts, up to MAX_GROUP_JOBS at a time. Only their first attempt is made in a
-   * group: if a worker is killed with a group, its jobs are handled separately afterwards, so that the one that killed
-   * it cannot use up the attempts of the others. The handler returns an outcome for each job, in order, and must not
-   * throw.
+   * group. If a worker is killed with a group, its jobs are handled separately afterwards, so that the killer cannot
+   * use up the attempts of the others. The handler returns an outcome for each job, in order, and must not throw.
    */
   workSmall(
     options: WorkOptions,
@@ -141,7 +143,8 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     superviseIntervalSeconds: SUPERVISE_SECONDS,
     monitorIntervalSeconds: SUPERVISE_SECONDS,
     queueCacheIntervalSeconds: SUPERVISE_SECONDS,
-    // Nobody hears its warnings, and its query reads the whole catalogue: 20 ms every two seconds on a cluster's coordinator.
+    // No one hears its warnings, and its query reads the whole catalogue: 20 ms every two seconds on a cluster's
+    // coordinator.
     monitorVacuum: false,
     useListenNotify: isWorker,
   });
@@ -160,7 +163,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
 
   const write = <Result>(operation: () => Promise<Result>): Promise<Result> => persist(operation, () => isStopping);
 
-  /** Replaces jobs that were taken by new ones, so that no attempt is counted. */
+  /** Replaces jobs in progress by new ones, so that no attempt is counted. */
   const insertAgain = async (queue: string, jobs: readonly JobWithMetadata<IngestJob>[]): Promise<void> => {
     if (jobs.length === 0) return;
     const copies = jobs.map(({ data, priority }) => ({ data, priority }));
@@ -183,7 +186,8 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       await boss.insert(SMALL_INGEST_QUEUE, inserts, { db: fromDrizzle(transaction, sql) });
     },
     async work({ concurrency, pollIntervalMs }, handler) {
-      // One at a time: a job that kills its worker must not use up the attempts of others that were fetched with it.
+      // One at a time, because a job that kills its worker must not use up the attempts of others that were fetched
+      // with it.
       const options = toFetchOptions(1, pollIntervalMs);
       for (let loop = 0; loop < concurrency; loop++) {
         let workerId: string | undefined;
@@ -192,7 +196,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
           const { id, data, priority, retryLimit } = job;
           const handBacksLeft = Math.max(0, MAX_ATTEMPTS - 1 + MAX_OUTAGE_HAND_BACKS - retryLimit);
           const outcome: JobOutcome = isStopping ? { status: 'handed-back' } : await handler(data, { handBacksLeft });
-          // Sent as a new job: failing this one would count as an attempt.
+          // Sent as a new job, because failing this one would count as an attempt.
           if (outcome.status === 'handed-back') await write(() => boss.send(INGEST_QUEUE, data, { priority }));
           if (outcome.status === 'outage') await grantAttempt(boss.getDb(), { ...job, ...outcome }, () => isStopping);
           // There may be more jobs; otherwise pg-boss would wait for the next poll.
@@ -211,11 +215,11 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
         let workerId: string | undefined;
         workerId = await boss.work<IngestJob, unknown, typeof options>(SMALL_INGEST_QUEUE, options, async (jobs) => {
           const firsts = jobs.filter(({ retryCount }) => retryCount === 0);
-          // Before any work: other jobs must not suffer from it.
+          // Before any work, because other jobs must not suffer from it.
           const others = jobs.filter(({ retryCount }) => retryCount > 0);
           if (others.length > 0) {
             await insertAgain(INGEST_QUEUE, others);
-            // At once: if this group kills its worker too, they would lose an attempt here.
+            // At once, because if this group kills its worker too, they would lose an attempt here.
             const ids = others.map(({ id }) => id);
             await write(() => boss.complete(SMALL_INGEST_QUEUE, ids));
           }

@@ -15,7 +15,7 @@ import {
 import { createTestQueues, type TestQueues, toJob } from './testing/create-test-queues.ts';
 
 describe('migrate queue', () => {
-  it('creates the queues once, however many call it at once, and updates changed options', async () => {
+  it('creates the queues once, however many call it concurrently, and updates changed options', async () => {
     const { serverUrl } = inject('postgres');
     const name = `test_${randomBytes(8).toString('hex')}`;
     const connectionString = await createDatabase(serverUrl, name);
@@ -88,7 +88,7 @@ describe('delete jobs', () => {
     expect(await readJobs()).toEqual(before.filter((job) => job.includes(' w2 ') || job.startsWith(FOREIGN_QUEUE)));
   });
 
-  it('deletes those of some of its transcripts, and no others', async () => {
+  it('deletes jobs of some of its transcripts, and no others', async () => {
     await insertJobs();
     const before = await readJobs();
     await deleteJobs(queues.pool.database, { workspaceId: 'w1', transcriptIds: ['t2', 't3'] });
@@ -110,7 +110,7 @@ describe('read backlog', () => {
   });
   afterEach(() => queues.close());
 
-  it('tells dead letters from jobs, and counts neither blocked nor finished jobs nor those of other queues', async () => {
+  it('tells dead letters from jobs, and counts neither blocked nor finished jobs nor other queues’ jobs', async () => {
     const { database, pool } = queues.pool;
     const insert = (name: string, ageMinutes: number, { state = 'created', isBlocked = false } = {}) =>
       pool.query(

@@ -9,19 +9,19 @@ export const DEAD_LETTER_QUEUE = 'ingest-transcript-dead';
 /** Every job of a transcript is in one of these. */
 export const INGEST_QUEUES = [INGEST_QUEUE, SMALL_INGEST_QUEUE];
 
-/** Jobs of small transcripts that a worker takes at once. */
+/** Jobs of small transcripts that a worker takes together. */
 export const MAX_GROUP_JOBS = 128;
 
 /** A worker silent for this long counts as dead, and its jobs are retried. pg-boss requires at least 10. */
 const HEARTBEAT_SECONDS = 10;
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** Attempts before a transcript becomes a dead letter: about 2, 4, 8, 16 seconds apart, with jitter. */
+/** Attempts before a transcript becomes a dead letter, about 2, 4, 8, 16 seconds apart, with jitter. */
 export const MAX_ATTEMPTS = 5;
 
 /**
- * How often a job may be handed back because the store or database was unavailable (which its transcript may have
- * caused) before that counts as an attempt: about an hour, because the pauses grow to five minutes.
+ * The number of times that a job may be handed back because the store or database was unavailable (which its transcript
+ * may have caused) before that counts as an attempt. It lasts about an hour, because the pauses grow to five minutes.
  */
 export const MAX_OUTAGE_HAND_BACKS = 20;
 
@@ -52,7 +52,7 @@ const deadLetterQueueOptions = {
   notify: true,
 } satisfies Omit<Queue, 'name'>;
 
-/** Creates or upgrades the queue's tables and queues. Many processes may call it at once. */
+/** Creates or upgrades the queue's tables and queues. Many processes may call it concurrently. */
 export async function migrateQueue(connectionString: string): Promise<void> {
   const boss = new PgBoss({
     ...sessionOptions,
@@ -108,7 +108,9 @@ export interface Backlog {
   deadLetterCount: number;
 }
 
-/** Reads the partial index of waiting jobs, whose size is the backlog's: takes a few milliseconds for ten thousand. */
+/**
+ * Reads the partial index of waiting jobs, whose size is the backlog's. It takes a few milliseconds for ten thousand.
+ */
 export async function readBacklog(database: Database): Promise<Backlog> {
   const { rows } = await database.execute<{ waiting: number; dead: number; age: number }>(sql`
     SELECT count(*) FILTER (WHERE name <> ${DEAD_LETTER_QUEUE})::int AS waiting,

@@ -24,9 +24,9 @@ export interface RequeueAudit {
 }
 
 /**
- * Requeues a transcript: sets its status and enqueues a new job, in one transaction. Its rows stay until the new ones
- * replace them. Returns false if there is no such transcript in one of the statuses `from`, or retention has deleted
- * its raw object. Without `audit`, nobody requested it and no audit entry is written.
+ * Requeues a transcript. It sets its status and enqueues a new job, in one transaction. Its rows stay until the new
+ * ones replace them. Returns false if there is no such transcript in one of the statuses `from`, or retention has
+ * deleted its raw object. Without `audit`, no one requested it and no audit entry is written.
  */
 export async function requeueTranscript(
   deps: RequeueDependencies,

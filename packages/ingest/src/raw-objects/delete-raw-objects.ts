@@ -23,7 +23,7 @@ type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
 /**
  * Deletes raw objects that a committed transaction has recorded for deletion. If the store is unavailable they stay
- * recorded for `finishDeletions`: what was committed is not undone.
+ * recorded for `finishDeletions`. What was committed is not undone.
  */
 export async function deleteRecordedObjects(
   deps: Deps,
@@ -43,7 +43,7 @@ export async function deleteRecordedObjects(
   }
 }
 
-/** Whether an object without a row was deleted by someone, rather than being a lost upload. */
+/** True if an object without a row was deleted by someone, rather than being a lost upload. */
 export async function isToBeDeleted({ database }: Deps, workspaceId: string, key: string): Promise<boolean> {
   return await isRawObjectDeletionRecorded(database.database, workspaceId, [key, workspacePrefix(workspaceId)]);
 }

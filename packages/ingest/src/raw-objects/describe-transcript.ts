@@ -3,8 +3,8 @@ import type { LiveStreamRow, NewTranscript, TranscriptRow } from '@recount/db';
 import type { ObjectDescription } from '@recount/storage';
 
 /**
- * What is stored beside a transcript's bytes, so that its row can be rebuilt from the raw store alone: what the upload
- * stated, what was made of it, and a hash that reveals later damage.
+ * The data beside a transcript's bytes, so that its row can be rebuilt from the raw store alone. They are the upload's
+ * facts, the derived ones, and a hash that reveals later damage.
  */
 interface TranscriptDescription extends Omit<NewTranscript, 'object_key' | 'grown_from' | 'tail_sha256'> {
   /** SHA-256 (hex) of the object if it is a redacted copy of the upload. */

@@ -4,7 +4,7 @@ import { type RawStore, RawStoreError } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { requeueWithin } from '../queue/requeue-transcript.ts';
 
-/** `unreadable`: the store has it, but fails to return it. */
+/** `unreadable` means that the store has it, but fails to return it. */
 export type RawObjectState = 'whole' | 'wrong-size' | 'wrong-content' | 'missing' | 'unreadable';
 
 /** Determines whether an object is intact. */
@@ -43,12 +43,12 @@ export async function hashRawObject(
 }
 
 /**
- * Requeues a transcript whose raw object was lost or damaged and is intact now: shorter versions of its session that
- * came in the meantime could not be compared with it, and count beside it. Does nothing if there are none, or if
- * retention has deleted its rows, which must not come back.
+ * Requeues a transcript whose raw object was lost or damaged and is intact now. Shorter versions of its session that
+ * came before then could not be compared with it, and count beside it. Does nothing if there are none, or if retention
+ * has deleted its rows, which must not come back.
  *
- * It requeues the longer one, because the transaction already holds its row: ingesting any version of the session locks
- * several rows.
+ * It requeues the longer one, because the transaction already holds its row, because ingesting any version of the
+ * session locks several rows.
  */
 export async function compareVersionsAgain(
   transaction: Database,

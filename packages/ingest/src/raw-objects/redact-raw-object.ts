@@ -16,9 +16,9 @@ const newCopyId = monotonicFactory();
 
 /**
  * Stores a redacted copy of a transcript's raw object and makes its row name the copy. Returns the previous object's
- * key, which is recorded for deletion: the caller deletes the object after the transaction. Undefined if there was
+ * key, which is recorded for deletion. The caller deletes the object after the transaction. Undefined if there was
  * nothing to redact. If the transaction fails, `recount doctor` finds the copy that no row names. Throws
- * RawObjectMismatchError if the object is not what was stored: the original is not given up for a copy of damaged
+ * RawObjectMismatchError if the object is not what was stored. The original is not given up for a copy of damaged
  * bytes.
  */
 export async function redactRawObject(

@@ -8,9 +8,9 @@ import { compareVersionsAgain, examineRawObject, markRawWhole } from './examine-
 /**
  * The outcome for bytes that a transcript already has.
  *
- * - `duplicate`: its raw object was read and is intact; the copy is not needed
- * - `healed`: its raw object was lost or damaged; the copy has replaced it
- * - `expired`: retention has deleted its raw object, which stays deleted
+ * - `duplicate` means that its raw object was read and is intact; the copy is not needed
+ * - `healed` means that its raw object was lost or damaged; the copy has replaced it
+ * - `expired` means that retention has deleted its raw object, which stays deleted
  */
 export type DuplicateOutcome = 'duplicate' | 'healed' | 'expired';
 
@@ -37,7 +37,7 @@ export async function settleDuplicate(
   const isWhole = !isSame && (await isObjectWhole(deps, row));
   if (!isSame && !isWhole && !(await replaceObject(deps, row, copyKey))) {
     const now = await findTranscript(database, row.workspace_id, row.id);
-    // Deleted in the meantime; or another process was faster and has named an object that must be compared in turn.
+    // Deleted since then; or another process was faster and has named an object that must be compared in turn.
     return now === undefined ? { transcript: row, outcome: 'duplicate' } : await settleDuplicate(deps, now, copyKey);
   }
   const outcome = isSame || isWhole ? 'duplicate' : 'healed';
@@ -56,13 +56,13 @@ export async function settleDuplicate(
 
 async function isObjectWhole({ rawStore }: IngestDependencies, row: TranscriptRow): Promise<boolean> {
   const state = await examineRawObject(rawStore, row);
-  // Checked twice: the connection to the store may have broken.
+  // Checked twice, because the connection to the store may have broken.
   return (state === 'unreadable' ? await examineRawObject(rawStore, row) : state) === 'whole';
 }
 
-/** Returns false if the transcript names another object by now. Deletes the object that it named before. */
+/** Returns false if the transcript now names another object. Deletes the object that it named before. */
 async function replaceObject(deps: IngestDependencies, row: TranscriptRow, copyKey: string): Promise<boolean> {
-  // The copy arrived as a transcript of its own; from now on it is this one's.
+  // The copy arrived as a separate transcript; from now on it is this one's.
   const earlier = await deps.rawStore.readDescription(row.object_key);
   const described = toTranscriptDescription({ ...row, stored_sha256: null }, row.created_at);
   await deps.rawStore.describe(copyKey, { ...earlier, ...described });

@@ -2,7 +2,8 @@ import type { ObjectDescription, RawStore } from '@recount/storage';
 
 /**
  * Describes an object that this upload has just made. If that fails, as on a full disk, the upload is refused, and the
- * object is deleted: without a description and a row it would be an orphan of bytes that the client sends again.
+ * object is deleted, because without a description and a row it would be an orphan of bytes that the client sends
+ * again.
  */
 export async function describeNewObject(
   rawStore: Pick<RawStore, 'delete' | 'describe'>,

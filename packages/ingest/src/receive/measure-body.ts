@@ -12,7 +12,7 @@ import { cutAtLengths } from '../raw-objects/hash-prefixes.ts';
 
 export type ReceiveErrorCode = 'too-large' | 'empty' | 'unidentified' | 'unsupported-format' | 'invalid-session-id';
 
-/** The upload cannot be accepted as it is; sending it again will not help. Nothing of it was kept. */
+/** The upload cannot be accepted as it is; sending it again will not help. Nothing of it was stored. */
 export class ReceiveError extends Error {
   override name = 'ReceiveError';
   readonly code: ReceiveErrorCode;
@@ -24,8 +24,8 @@ export class ReceiveError extends Error {
 }
 
 /**
- * The format in which a transcript is ingested: the caller's if given, else the one that its lines show, else the
- * session format of the agent that its uploader names. Throws TypeError for an unknown agent.
+ * The format of a transcript's ingestion. It is the caller's if given, else the format of its lines, else the session
+ * format of the agent that its uploader names. Throws TypeError for an unknown agent.
  */
 export function chooseFormat(
   identity: Pick<TranscriptIdentity, 'format'>,
@@ -49,15 +49,15 @@ interface VersionComparison {
    * SHA-256 (hex) of all bytes, and the longest version that they begin with; to be called once, after the last chunk.
    */
   toResult(): { sha256: string; prefix: ComparedPrefix | undefined };
-  /** Adds versions to compare with, as far as they are no shorter than the bytes seen so far. */
+  /** Adds versions to compare with, if they are no shorter than the bytes seen so far. */
   add(versions: readonly StoredVersion[]): void;
 }
 
-/** If the hash is given, up to this many bytes are held until it is clear that they need no hashing. */
+/** With a given hash, up to this many bytes wait until it is clear that they need no hashing. */
 const MAX_UNHASHED_BYTES = 1024 * 1024;
 
 /**
- * Hashes a transcript as it passes, and compares it with shorter ones by their hashes. If its hash is given and there
+ * Hashes a transcript as it passes, and compares it with shorter ones by their hashes. With a given hash, and if there
  * are no shorter ones, it is not hashed again.
  */
 function createVersionComparison(knownSha256: string | undefined): VersionComparison {
@@ -118,9 +118,9 @@ function createVersionComparison(knownSha256: string | undefined): VersionCompar
 interface MeasureOptions {
   sessionId?: string | undefined;
   path?: string | undefined;
-  /** Whose transcript it is, if the uploader says so. */
+  /** The session of the transcript, if the uploader names it. */
   agent?: string | undefined;
-  /** Undefined unless the caller knows it: transcripts whose lines look like an unreadable format are then rejected. */
+  /** Undefined unless the caller knows it. Transcripts whose lines look like an unreadable format are then rejected. */
   format?: string | undefined;
   /** SHA-256 (hex) of the bytes, if the caller has hashed them and guarantees that they are unchanged. */
   sha256?: string | undefined;
@@ -132,7 +132,7 @@ interface MeasureOptions {
 interface MeasuredBody {
   /** The body's bytes, unchanged; fails with a ReceiveError if they cannot be accepted. */
   chunks: AsyncIterable<Uint8Array>;
-  /** To be called once, after the last chunk. */
+  /** Call it once, after the last chunk. */
   toResult(): {
     sha256: string;
     sizeBytes: number;

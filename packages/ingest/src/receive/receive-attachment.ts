@@ -31,7 +31,7 @@ export interface AttachmentRequest {
   agent: string;
   /** Path in the session's folder, with `/` as separator. */
   path: string;
-  /** When the file was written, milliseconds since 1970. Default now, and never later. */
+  /** The modification time of the file, milliseconds since 1970. Default now, and never later. */
   modifiedAtMs?: number | undefined;
   /** Decoded bytes. */
   body: AsyncIterable<Uint8Array>;
@@ -39,7 +39,7 @@ export interface AttachmentRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** `healed`: the stored bytes were lost or damaged, and these replaced them. */
+/** `healed` means that the stored bytes were lost or damaged, and these replaced them. */
 export type ReceivedAttachmentOutcome = AttachmentOutcome | 'healed';
 
 export interface ReceivedAttachment {
@@ -56,8 +56,8 @@ const newId = monotonicFactory();
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
 /**
- * Accepts a file that an agent keeps with a session's transcript: streams it to the raw store, redacted if the
- * workspace keeps no raw secrets, describes it there, then inserts its row. When this resolves, it is durable. May be
+ * Accepts a file that an agent keeps with a session's transcript. Streams it to the raw store, redacted if the
+ * workspace keeps no raw secrets, described there, then its row is inserted. When this resolves, it is durable. May be
  * repeated.
  *
  * Throws ReceiveError for what can never be accepted, the body's own errors, and RawStoreError or database errors;
@@ -98,7 +98,7 @@ export async function recordAttachment(deps: Deps, attachment: AttachmentRow): P
   const inserted = await deps.database
     .withTransaction((transaction) => insertAttachment(transaction, attachment))
     .catch(async (error: unknown) => {
-      // Nothing was committed. Clients will retry, and nobody looks for objects of a deleted workspace.
+      // Nothing was committed. Clients will retry, and no one looks for objects of a deleted workspace.
       if (isDatabaseExhausted(error) || !(await hasWorkspace(deps.database.database, workspaceId))) {
         await deps.rawStore.delete(objectKey);
       }
@@ -166,7 +166,7 @@ async function measureAttachment({ body, maxBytes }: AttachmentRequest, isRedact
   };
 }
 
-/** What is stored beside the bytes: the row, without fields that follow from its place. */
+/** The data beside the bytes, which are the row, without fields that follow from its place. */
 type AttachmentDescription = Omit<AttachmentRow, 'workspace_id' | 'object_key'>;
 
 function describeAttachment({ workspace_id: _, object_key: _key, ...described }: AttachmentRow): AttachmentDescription {

@@ -32,7 +32,7 @@ describe('receiveTranscript', () => {
     expect(Buffer.concat(stored).toString()).toBe(text);
   });
 
-  it('keeps one copy and one job for the same bytes, however many arrive at once', async () => {
+  it('keeps one copy and one job for the same bytes, however many arrive concurrently', async () => {
     const text = toTranscript(session, 4);
     const before = await installation.listObjectKeys();
     const results = await Promise.all(Array.from({ length: 12 }, () => installation.receive(text)));
@@ -72,7 +72,7 @@ describe('receiveTranscript', () => {
     ['of an unrecognised agent', { sessionId: 's' }, 'unsupported-format', '{"type":"note"}\n'],
     ['of a non-existent agent', { agent: 'heron' }, 'unsupported-format', toTranscript('s', 2)],
     ['with a bad session id', { sessionId: 'a\nb' }, 'invalid-session-id', '{}\n'],
-  ])('refuses a transcript %s and keeps nothing of it', async (_name, request, code, text) => {
+  ])('refuses a transcript %s and keeps no part of it', async (_name, request, code, text) => {
     const before = await installation.listObjectKeys();
     await expect(installation.receive(text, request)).rejects.toMatchObject({ name: 'ReceiveError', code });
     expect(await installation.listObjectKeys()).toEqual(before);
@@ -164,7 +164,7 @@ describe('uploading the same bytes again', () => {
     expect((await installation.receive(text)).rawObject).toBe('duplicate');
   });
 
-  it('ingests a transcript that was given up for its damaged object', async () => {
+  it('ingests a transcript that failed for its damaged object', async () => {
     const text = toTranscript(session, 6);
     const { transcript } = await installation.receive(text);
     await flipByte(`${installation.storeDirectory}/${transcript.object_key}`);
@@ -177,7 +177,7 @@ describe('uploading the same bytes again', () => {
     expect(await installation.find(transcript.id)).toMatchObject({ status: 'ingested', total_messages: 6 });
   });
 
-  it('leaves one intact object however many requests repair it at once', async () => {
+  it('leaves one intact object however many requests repair it concurrently', async () => {
     const text = toTranscript(session, 6);
     const { transcript } = await installation.receive(text);
     const before = await installation.listObjectKeys();

@@ -21,7 +21,7 @@ import { createUploadRecorder, type RecordUpload } from './record-uploads.ts';
 
 export interface ReceiveRequest {
   workspaceId: string;
-  /** Id of the uploading API key, or OPERATOR; null if unknown. For a duplicate, the first uploader is kept. */
+  /** Id of the uploading API key, or OPERATOR; null if unknown. For a duplicate, the first uploader stays. */
   uploaderKeyId: string | null;
   /** The machine that it comes from, and whose work it is, if known. */
   machine?: string | undefined;
@@ -29,23 +29,24 @@ export interface ReceiveRequest {
   /** Decoded bytes of the transcript. */
   body: AsyncIterable<Uint8Array>;
   /**
-   * SHA-256 (hex) of the body, if the caller has hashed it and guarantees that it is unchanged. Default: it is hashed.
+   * SHA-256 (hex) of the body, if the caller has hashed it and guarantees that it is unchanged. By default it is
+   * hashed.
    */
   sha256?: string | undefined;
   /** Overrides path and content. */
   sessionId?: string | undefined;
   /** Original path; decides between main session and sub-agent. */
   path?: string | undefined;
-  /** Whose transcript it is if the lines do not tell. Default: DEFAULT_AGENT_ID. */
+  /** The agent of the transcript if the lines do not show it. Default: DEFAULT_AGENT_ID. */
   agent?: string | undefined;
-  /** Id of a readable format, if the caller knows it for certain. Default: the format that the lines look like. */
+  /** Id of a readable format, if the caller knows it for certain. Defaults to the format that the lines look like. */
   format?: string | undefined;
-  /** Default: a new one. A request with the same id may be repeated. */
+  /** Defaults to a new one. A request with the same id may be repeated. */
   transcriptId?: string | undefined;
   /** Further fields to store beside the object. */
   description?: ObjectDescription | undefined;
   maxBytes: number;
-  /** Jobs of higher priority are taken first. Default 0. */
+  /** Jobs of higher priority go first. Default 0. */
   priority?: number | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -65,9 +66,9 @@ const AGENT_LABELS = AGENTS.map(({ id, label }) => `${label} (${id})`).join(', '
 const newTranscriptId = monotonicFactory();
 
 /**
- * Accepts a transcript: streams it to the raw store, describes it there, then inserts its row and its job in one
+ * Accepts a transcript. It streams it to the raw store, describes it there, then inserts its row and its job in one
  * transaction, by default its own. When this resolves, the transcript is durable and will be ingested. Uploading the
- * same bytes for the same session again is a duplicate: the stored copy is read and compared; if it is intact, the
+ * same bytes for the same session again is a duplicate. The stored copy is read and compared; if it is intact, the
  * second one is discarded, otherwise it replaces the stored one.
  *
  * Throws ReceiveError for what can never be accepted, the body's own errors, and RawStoreError or database errors;
@@ -96,7 +97,7 @@ export async function receiveTranscript(
   });
   const transcript = {
     id,
-    // What the uploader names is the address of the session; other ids come from the path and the lines.
+    // The id that the uploader names is the address of the session; other ids come from the path and the lines.
     session_id: request.sessionId === undefined ? await toName(sessionId) : sessionId,
     ...chooseFormat(identity, request),
     path: await toText(path),
@@ -114,13 +115,13 @@ export async function receiveTranscript(
   };
   const description = toTranscriptDescription(transcript, new Date().toISOString());
   const described = { ...request.description, ...description };
-  // An id of the caller's may be that of an object that was there before.
+  // An id of the caller's may belong to an object that was there before.
   if (request.transcriptId === undefined) await describeNewObject(deps.rawStore, objectKey, described);
   else await deps.rawStore.describe(objectKey, described);
   const upload = { workspaceId: request.workspaceId, transcript, priority: request.priority ?? 0 };
   const { row, isDuplicate } = await record(upload).catch(async (error: unknown) => {
     // Nothing was committed. Either clients will retry until there is space, and would fill the store with copies; or
-    // the workspace was deleted during the upload, and nobody would look for the object.
+    // the workspace was deleted during the upload, and no one would look for the object.
     const isRefused = isDatabaseExhausted(error);
     if (isRefused || !(await hasWorkspace(deps.database.database, request.workspaceId)))
       await deps.rawStore.delete(objectKey);
@@ -136,7 +137,7 @@ export async function receiveTranscript(
 
 /**
  * Completes a transcript's machine and person from a duplicate, if it lacks them because it came before the machine was
- * connected. Only its own uploader may do so, or anyone if the operator or an unknown uploader brought it.
+ * connected. Only its own uploader may do so, or anyone if the operator or an unknown uploader uploaded it.
  */
 async function addOrigin(
   deps: IngestDependencies,
@@ -160,7 +161,7 @@ async function addOrigin(
   return completed;
 }
 
-/** For bytes that are a transcript: if the caller knows the format for certain, the lines need not show it. */
+/** For bytes that are a transcript. If the caller knows the format for certain, the lines need not show it. */
 async function requireSessionId(
   { agent, format, sessionId }: ReceiveRequest,
   identity: TranscriptIdentity,

@@ -7,7 +7,7 @@ import { MAX_GROUPED_BYTES } from '../limits.ts';
 interface Upload {
   workspaceId: string;
   transcript: NewTranscript;
-  /** Jobs of higher priority are taken first. */
+  /** Jobs of higher priority go first. */
   priority: number;
 }
 
@@ -29,7 +29,7 @@ export function createUploadRecorder(deps: Deps, { delayMs }: { delayMs?: number
 
 /**
  * Inserts rows and jobs of uploads of one workspace and priority in one transaction. If a session already has the same
- * bytes, its row and job are kept.
+ * bytes, its row and job stay.
  */
 async function recordUploads(deps: Deps, uploads: readonly Upload[]): Promise<readonly InsertedTranscript[]> {
   const [first] = uploads;

@@ -62,7 +62,7 @@ describe('an ingested session', () => {
     expect(await countWaiting()).toBe(0);
   });
 
-  it('is indexed in batches, any of which may be interrupted', async () => {
+  it('is indexed in batches, and any batch may be interrupted', async () => {
     await installation.receive(toLongTranscript('long', 300), path('long'));
     await installation.work();
     const batch = await indexSearchBatch(installation.database);
@@ -102,7 +102,7 @@ describe('an ingested session', () => {
     expect(await readDocuments()).toHaveLength(360);
   });
 
-  it('gets the same index whoever builds it', async () => {
+  it('gets the same index from any builder', async () => {
     for (const session of ['a', 'b', 'c', 'd']) {
       await installation.receive(toLongTranscript(session, 30), path(session));
     }

@@ -5,15 +5,15 @@ import type { OutageGate } from '../process/outage-gate.ts';
 
 export interface SearchIndexerDeps {
   database: DatabasePool;
-  /** Transcripts are being ingested in this process: they go first. */
+  /** Transcripts are being ingested in this process, which go first. */
   isBusy: () => boolean;
   /**
-   * Workspaces in which this process has ingested something: they are checked next, and removed from the set. Default:
+   * Workspaces with something ingested by this process. They are checked next, and removed from the set. Defaults to
    * none.
    */
   workspaces?: Set<string>;
   onBatch?: (batch: SearchBatch & { durationMs: number }) => void;
-  /** Default: none. */
+  /** Defaults to none. */
   outages?: OutageGate;
   /** Why a batch failed, without anything of the transcript. The session is tried again later. */
   onFailure: (reason: string) => void;
@@ -24,7 +24,7 @@ export interface SearchIndexerOptions {
   signal: AbortSignal;
   /**
    * Pause between checks for waiting sessions when there are none; all workspaces are checked ten times less often.
-   * Default: one second.
+   * Defaults to one second.
    */
   idleMs?: number;
   /** While transcripts are being ingested, the pause after a batch is this many times its duration. Default 4. */
@@ -32,17 +32,19 @@ export interface SearchIndexerOptions {
 }
 
 const DEFAULT_IDLE_MS = 1000;
-/** Work left by other processes, e.g. after a crash, may wait: looking for it queries all nodes of a cluster. */
+/**
+ * Work left by other processes, e.g. after a crash, may wait, because looking for it queries all nodes of a cluster.
+ */
 const IDLE_PERIODS_BETWEEN_ROUNDS = 10;
 const FAILURE_PAUSE_MS = 1000;
 const DEFAULT_BUSY_REST_FACTOR = 4;
-/** How soon the end of ingestion, or of what the other loop has locked, is noticed. */
+/** The time until the end of ingestion, or of the other loop's locks, is noticed. */
 const REST_STEP_MS = 50;
 
 /**
  * Indexes waiting sessions for search, a small batch at a time, until aborted. During ingestion it uses at most a fifth
- * of the time; otherwise it runs two batches at once, so that one makes documents while Postgres writes those of the
- * other. Any number of processes may run it; batches take different sessions. Never rejects.
+ * of the time; otherwise it runs two batches concurrently, so that one makes documents while Postgres writes the
+ * other's. Any number of processes may run it; batches take different sessions. Never rejects.
  */
 export async function runSearchIndexer(deps: SearchIndexerDeps, options: SearchIndexerOptions): Promise<void> {
   const first: Loop = { worksBesideIngestion: true, hasWork: false };

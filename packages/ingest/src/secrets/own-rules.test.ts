@@ -11,7 +11,7 @@ async function redactLine(line: string): Promise<string> {
   return redacted.toString().trimEnd();
 }
 
-/** What stands around a secret in files and in the output of programs. */
+/** The text around a secret in files and in the output of programs. */
 const SURROUNDINGS: readonly (readonly [string, (secret: string) => string])[] = [
   ['nothing', (secret) => secret],
   ['a sentence', (secret) => `Use ${secret}, or ask.`],

@@ -8,17 +8,21 @@ export interface SecretMatch {
   continues?: boolean;
 }
 
-/** Finds what the library's rules do not: tokens of more programs, and forms that they are too strict for. */
+/**
+ * Finds secrets that the library's rules do not, such as tokens of more programs, and forms that they are too strict
+ * for.
+ */
 export interface OwnRule {
   /** Stands in the mark and in `secret_counts`. */
   name: string;
-  /** Only texts that contain one of these are searched, which saves time. Default: every text is. */
+  /** Only texts that contain one of these are searched, which saves time. By default every text is searched. */
   hints?: readonly string[];
   /**
-   * With the flag `g`, and in time linear in any text: no repetition is without a bound. If it has a group `secret`, only that is the secret.
+   * With the flag `g`, and in time linear in any text. No repetition is without a bound. If it has a group `secret`,
+   * only that is the secret.
    */
   pattern: RegExp;
-  /** What matches is no secret if this matches it, or its group `password`: a placeholder. */
+  /** A match is no secret if this matches it, or its group `password`, such as a placeholder. */
   except?: RegExp;
   /** Made up. In parts, so that secret scanners do not report this repository. */
   example: readonly string[];
@@ -51,7 +55,7 @@ export const OWN_RULES: readonly OwnRule[] = [
     pattern: token('rk_[A-Za-z0-9_-]{43}(?!-)'),
     example: ['rk_', repeat(WORD, 43)],
   },
-  // A signed-in browser: its cookie, and the secret of its page.
+  // A signed-in browser, with its cookie, and the secret of its page.
   {
     name: 'recount-sign-in',
     hints: ['rks_'],
@@ -82,10 +86,10 @@ export const OWN_RULES: readonly OwnRule[] = [
     pattern: /device_code["'`]?\s{0,4}[:=]\s{0,4}["'`]?(?<secret>[A-Za-z0-9_-]{43})(?![A-Za-z0-9_-])/g,
     example: ['device_code=', repeat(WORD, 43)],
   },
-  // Of any scheme: the library knows four, and of the web only passwords of letters and digits.
+  // Of any scheme. The library knows four, and of the web only passwords of letters and digits.
   {
     name: 'url-password',
-    // User and password are the same in what everybody tries: `guest:guest`.
+    // User and password are the same in the common default `guest:guest`.
     pattern:
       /:\/\/(?!\[REDACTED|(?<same>[^\s:@/]{1,256}):\k<same>@)(?<secret>[^\s"'`<>/\\@:,;()|]{0,256}:(?<password>[^\s"'`<>/\\()|]{3,256}))@(?=[A-Za-z0-9_[])/g,
     except: PLACEHOLDER,
@@ -97,7 +101,7 @@ export const OWN_RULES: readonly OwnRule[] = [
     except: PLACEHOLDER,
     example: ['jdbc:postgresql://db.internal/app?user=ada&password=', 'h4rd-2.guess'],
   },
-  // The id: the library finds the secret that belongs to it.
+  // The id. The library finds the secret that belongs to it.
   {
     name: 'aws',
     hints: ['AKIA', 'ASIA', 'ABIA', 'ACCA'],

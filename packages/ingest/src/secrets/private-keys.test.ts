@@ -122,7 +122,7 @@ describe('findPrivateKeys', () => {
     it.each(KEYS)('finds %s', async (_key, pem) => {
       const written = write(pem);
       const body = toBody(pem);
-      // In the line of a transcript, in a file of its own, and in a result that a line has twice.
+      // In the line of a transcript, in a separate file, and in a result that a line has twice.
       const line = await redact(`${JSON.stringify({ type: 'user', result: { content: written, is_error: false } })}\n`);
       const file = await redact(written);
       for (const secret of body) {
@@ -148,7 +148,7 @@ describe('findPrivateKeys', () => {
     });
   });
 
-  it('keeps valid JSON valid in which each line of a key is a string', async () => {
+  it('keeps JSON valid where each line of a key is a string', async () => {
     const [, pem = ''] = KEYS[0] ?? [];
     const patch = { structuredPatch: [{ oldStart: 1, lines: pem.split('\n').map((line) => `+${line}`) }], after: 'x' };
     const { text } = await redact(JSON.stringify(patch));

@@ -1,9 +1,10 @@
 import type { SecretMatch } from './own-rules.ts';
 
 /**
- * Finds private keys in PEM (RFC 7468) and PGP armour, in the forms in which agents see them: with line numbers, as
- * `grep -n` and diffs print them, quoted, indented, as an array of lines, on one line, in HTML and in URLs, and with their
- * beginning or end cut off. A key is its marks and each run of base64 in it; whatever introduces its lines is not part of it.
+ * Finds private keys in PEM (RFC 7468) and PGP armour, in the forms where agents see them, such as with line numbers,
+ * as `grep -n` and diffs print them, quoted, indented, as an array of lines, on one line, in HTML and in URLs, and with
+ * their beginning or end cut off. A key is its marks and each run of base64 in it; whatever introduces its lines is not
+ * included.
  */
 export const PRIVATE_KEY_RULE = 'privatekey';
 
@@ -15,7 +16,7 @@ const DASHES = '-----';
 
 /** The longest key, with what introduces its lines: RSA of 16,384 bits has 13 kB. */
 const MAX_KEY_CHARACTERS = 32 * 1024;
-/** What stands between the lines of a key: quotes and spaces. Escaped tabs and line feeds are line feeds here. */
+/** Text between the lines of a key, such as quotes and spaces. Escaped tabs and line feeds are line feeds here. */
 const TOKEN = /[^\s"'`]+/g;
 /** Introduction, base64 (the last line of PGP begins with `=`), and what may follow it in source code. */
 const BODY =
@@ -23,7 +24,7 @@ const BODY =
 const MAX_BODY_INTRODUCTION = 300;
 /** Tokens without letters, like line numbers, comment marks and brackets. */
 const FILLER = /^[^A-Za-z+/=]{0,40}\+?$/;
-/** What `openssl` writes before the first line of an encrypted key. */
+/** Lines that `openssl` writes before the first line of an encrypted key. */
 const HEADER =
   /(?:Proc-Type(?::|%3A)|4(?:,|%2C)ENCRYPTED|DEK-Info(?::|%3A)|[A-Z0-9-]{3,20}(?:,|%2C)[0-9A-Fa-f]{8,64})$/;
 /** DER begins with a SEQUENCE, whose base64 is `M`; OpenSSH with its name. */
@@ -123,7 +124,7 @@ function findBefore(before: string, end: RegExpExecArray): Piece[] {
   return [...pieces, { start: end.index, end: end.index + end[0].length }];
 }
 
-/** Whether a word is one that stands before the key's mark on its line, apart from numbers, or has no letters. */
+/** True if a word belongs before the key's mark on its line, apart from numbers, or has no letters. */
 function introductionOf(before: string): (word: string) => boolean {
   const line = before.slice(Math.max(before.lastIndexOf('\n'), before.lastIndexOf('"')) + 1);
   const shapes = new Set(line.split(/[\s"'`]+/).map(toShape));

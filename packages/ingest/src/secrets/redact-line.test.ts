@@ -71,7 +71,7 @@ describe('redact line', () => {
       );
     });
 
-    it('ends at the end of the string in which a secret begins', () => {
+    it('ends at the end of the string where a secret begins', () => {
       const line = '{"a":"BEGIN 0123456789","b":"9876543210 END"}';
       expect(redact(line, 'BEGIN 0123456789","b":"9876543210 END')).toBe('{"a":"[REDACTED:npm]","b":"9876543210 END"}');
     });

@@ -4,7 +4,7 @@ interface UnescapedPlaces {
   toEnd(index: number): number;
 }
 
-/** Backslashes with what they escape, at any level of escaping: tools print JSON that contains JSON. */
+/** Backslashes with what they escape, at any level of escaping, because tools print JSON that contains JSON. */
 const ESCAPES = /\\+(?:u[0-9a-fA-F]{4}|[bfnrt])?/g;
 // Matches only from the first backslash of a run; otherwise a long run would be tried from each backslash.
 const CONTROLS = /(?<!\\)\\+[bfnrt]/g;
@@ -12,7 +12,7 @@ const CODES = /(?<!\\)\\+u([0-9a-fA-F]{4})/g;
 const OTHERS = /\\+/g;
 
 /**
- * JSON text as people would read it, for finding secrets: some contain escapes, like key files, and the `n` of
+ * JSON text as people would read it, for finding secrets, because some contain escapes, like key files, and the `n` of
  * `\nsecret` would hide the secret. Invalid JSON becomes something similar.
  */
 export function unescapeJson(json: string): string {
@@ -24,7 +24,7 @@ export function unescapeJson(json: string): string {
 
 /** The positions of the characters of `unescapeJson(json)`; needed only if something was found. */
 export function locateUnescaped(json: string): UnescapedPlaces {
-  // Alternating pieces: unescaped text, then an escape.
+  // Alternating pieces of unescaped text and escapes.
   const textStarts = [0];
   const jsonStarts = [0];
   for (const { 0: sequence, index } of json.matchAll(ESCAPES)) {
@@ -72,9 +72,9 @@ const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 
 /**
- * Replaces a line's secrets by `[REDACTED:<rule>]` without changing its length: spaces at its end, which JSON allows,
+ * Replaces a line's secrets by `[REDACTED:<rule>]` without changing its length. Spaces at its end, which JSON allows,
  * make up the difference, so every line keeps its offset. A secret shorter than the mark becomes `[REDACTED]` or
- * asterisks. Valid JSON stays valid: no replacement reaches beyond the string in which it begins.
+ * asterisks. Valid JSON stays valid. No replacement reaches beyond the string where it begins.
  */
 export function redactLine(line: Buffer, secrets: readonly LineSecret[]): Buffer {
   const redacted = Buffer.alloc(line.length, SPACE);

@@ -2,13 +2,13 @@ import { scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { type Database, readWorkspaceSettings } from '@recount/db';
 
-/** Removes secrets from what an upload says about itself: it stands in rows, exports and answers as it is received. */
+/** Removes secrets from what an upload says about itself, which is in rows, exports and answers as it is received. */
 export interface ParameterRedaction {
   /** Texts that people read, like a machine's name. */
   toText(text: string | undefined): Promise<string | null>;
   /**
-   * Names by which rows are found, like paths of attachments. The same secret becomes the same mark, and two secrets
-   * become two: what has different names stays apart.
+   * Names that rows are found by, like paths of attachments. The same secret becomes the same mark, and two secrets
+   * become two. What has different names stays apart.
    */
   toName<Name extends string | null>(name: Name): Promise<Name | string>;
 }
@@ -19,14 +19,14 @@ const UNCHANGED: ParameterRedaction = {
 };
 
 const DIGEST_BYTES = 4;
-/** Slow on purpose: a digest that is computed quickly would let a weak password be guessed. */
+/** Slow on purpose, because a digest that is computed quickly would let a weak password be guessed. */
 const digest = promisify(scrypt) as (secret: string, salt: string, bytes: number) => Promise<Buffer>;
 
-/** What the workspace wants now. Earlier rows are not changed. */
+/** The workspace's current choice. Earlier rows are not changed. */
 export async function createParameterRedaction(database: Database, workspaceId: string): Promise<ParameterRedaction> {
   const settings = await readWorkspaceSettings(database, workspaceId);
   if ((settings?.redaction ?? 'off') === 'off') return UNCHANGED;
-  // Loaded on demand: the rules take 0.1 s to load.
+  // Loaded on demand, because the rules take 0.1 s to load.
   const { redactText } = await import('./index.ts');
   const toDistinctMark = async (rule: string, secret: string): Promise<string> =>
     `[REDACTED:${rule}:${(await digest(secret, workspaceId, DIGEST_BYTES)).toString('hex')}]`;

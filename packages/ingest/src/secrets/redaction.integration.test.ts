@@ -265,7 +265,7 @@ describe('redaction', () => {
     const longer = `${text}${toLine('s', 8)}`;
     await ingest(longer);
     await set('rows-and-raw');
-    // A beginning of another version: its object is read only for the copy.
+    // A beginning of another version, whose object is read only for the copy.
     const { transcript } = await installation.receive(text);
     const { rawStore } = installation;
     const get: typeof rawStore.get = async (key, options) => {

@@ -3,7 +3,7 @@ import { type Database, listIssues, type RedactionMode, type TranscriptRow } fro
 import type { ObjectDescription, RawStore } from '@recount/storage';
 import { RULE_SET_VERSION } from './rule-set-version.ts';
 
-/** Part of a transcript's parser version: rows without it, or with another one, must be made again. */
+/** Part of a transcript's parser version. Rows without it, or with another one, must be made again. */
 export function toRowsVersion(parserVersion: string, redaction: RedactionMode): string {
   return redaction === 'off' ? parserVersion : `${parserVersion}+${RULE_SET_VERSION}`;
 }
@@ -43,7 +43,7 @@ export async function readEarlierSecrets(
   return { counts: transcript.secret_counts as Record<string, number>, issues };
 }
 
-/** The description of the secrets removed from an object: those that an earlier copy lacked, and these. */
+/** The description of the secrets removed from an object, which are those that an earlier copy lacked, and these. */
 export function describeSecrets(earlier: ObjectDescription | undefined, found: EarlierSecrets): object {
   const { counts, issues } = parseDescribedSecrets(earlier);
   const sums = { ...counts };
@@ -69,20 +69,20 @@ export interface Redaction {
   toCounts(): Record<string, number>;
   /** The issues that `withIssues` has not emitted. */
   takeIssues(): Issue[];
-  /** Whether the workspace wants redaction. */
+  /** True if the workspace wants redaction. */
   readonly isOn: boolean;
-  /** Whether any byte has been changed so far. */
+  /** True if any byte has been changed so far. */
   readonly hasChanged: boolean;
 }
 
-/** `earlier`: secrets that are no longer in the raw object, because a redacted copy replaced it. */
+/** `earlier` are secrets that are no longer in the raw object, because a redacted copy replaced it. */
 export async function createRedaction(
   mode: RedactionMode,
   { maxLineBytes, earlier }: { maxLineBytes: number; earlier: EarlierSecrets },
 ): Promise<Redaction> {
   const counts = { ...earlier.counts };
   let issues = [...earlier.issues];
-  // Loaded on demand: the rules take 0.1 s to load.
+  // Loaded on demand, because the rules take 0.1 s to load.
   const redactor =
     mode === 'off'
       ? undefined

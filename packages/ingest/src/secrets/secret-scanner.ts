@@ -25,7 +25,7 @@ const WINDOW_CHARACTERS = 256 * 1024;
 const OVERLAP_CHARACTERS = 16 * 1024;
 
 /**
- * The library's recommended rules, recount's own, and private keys: regular expressions with bounded repetitions; no
+ * The library's recommended rules, recount's own, and private keys, by regular expressions with bounded repetitions; no
  * network access.
  */
 export function createSecretScanner(): SecretScanner {
@@ -73,7 +73,7 @@ function withoutColours(text: string): string {
 type Place = Pick<SecretMatch, 'start' | 'end'>;
 
 /**
- * The positions of a match's secrets. The rule's own range is not usable: for `KEY=secret` some return the start of the
+ * The positions of a match's secrets. The rule's own range is not usable. For `KEY=secret` some return the start of the
  * whole with the length of the secret, which would leave its end in place, and some extend to the end of the line, over
  * further secrets.
  */

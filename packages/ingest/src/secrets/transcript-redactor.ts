@@ -23,13 +23,13 @@ export interface TranscriptRedactor {
   /** The bytes with all secrets replaced, without changing any offset. To be called once. */
   redact(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array>;
   /**
-   * Alternative to `redact` for bytes that arrive over time: returns the lines that the chunk completes; a partial line
-   * is kept.
+   * Alternative to `redact` for bytes that arrive over time. Returns the lines that the chunk completes; a partial line
+   * waits.
    */
   push(chunk: Uint8Array): Promise<Uint8Array>;
-  /** After `push`: returns a last line without a line feed. */
+  /** After `push`, returns a last line without a line feed. */
   finish(): Promise<Uint8Array>;
-  /** Whether any byte has been changed so far. */
+  /** True if any byte has been changed so far. */
   readonly hasChanged: boolean;
 }
 
@@ -96,7 +96,7 @@ class LineRedactor implements TranscriptRedactor {
   }
 
   async #findSecrets(bytes: Buffer): Promise<LineSecret[]> {
-    // One character for each byte: indexes are byte offsets, and invalid UTF-8 is preserved.
+    // One character for each byte, so indexes are byte offsets, and invalid UTF-8 is preserved.
     const json = bytes.toString('latin1');
     const matches = await this.#scanner.scan(unescapeJson(json));
     const { toStart, toEnd } = locateUnescaped(matches.length > 0 ? json : '');
@@ -179,7 +179,7 @@ class LineRedactor implements TranscriptRedactor {
 
 /** The state of a line that comes in parts. */
 function createLongLine() {
-  /** `missingBytes`: by how much the marks are shorter than the secrets. */
+  /** `missingBytes` is the number of bytes that the marks are shorter than the secrets. */
   return { held: NOTHING as Buffer, byteLength: 0, missingBytes: 0, counts: new Map<string, number>() };
 }
 
@@ -211,7 +211,10 @@ function toWhole(secrets: readonly LineSecret[]): LineSecret[] {
   return whole;
 }
 
-/** Up to where a window can be emitted: before the overlap, and not within a secret or an escape. */
+/**
+ * The end of the part of a window that can be emitted, which is before the overlap, and not within a secret or an
+ * escape.
+ */
 function toWindowEnd(window: Buffer, secrets: readonly LineSecret[]): number {
   const wanted = window.length - OVERLAP_BYTES;
   const torn = toWhole(secrets).find(({ start, end }) => start < wanted && end > wanted);
@@ -229,7 +232,7 @@ function toWindowEnd(window: Buffer, secrets: readonly LineSecret[]): number {
 interface LineGroup {
   bytes: Buffer;
   isPart: boolean;
-  /** For a part: the line ends with it. */
+  /** For a part, the line ends with it. */
   isEnd: boolean;
 }
 

@@ -1,6 +1,6 @@
 import type { DatabasePool } from '@recount/db';
 
-/** All contents of the database as text: every row of every table of every schema, in a fixed order. */
+/** All contents of the database as text, with every row of every table of every schema, in a fixed order. */
 export async function dumpTables({ pool }: Pick<DatabasePool, 'pool'>): Promise<string> {
   const { rows: tables } = await pool.query<{ name: string }>(`
     SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables

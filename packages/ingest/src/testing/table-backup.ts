@@ -8,7 +8,9 @@ const ACCIDENTAL = ['created_at', 'updated_at', 'ingested_at', 'attempt_count', 
   ...['entry_number', 'call_number', 'event_number', 'superseded_by', 'grown_from', 'tail_sha256'],
   ...['writer_id', 'has_events', 'last_event_id', 'checkpoints'],
 ]);
-/** Not rebuilt: keys, sign-ins, audit log, and events of running streams. Checkpoints depend on the order of arrival. */
+/**
+ * Not rebuilt are keys, sign-ins, audit log, and events of running streams. Checkpoints depend on the order of arrival.
+ */
 const NOT_COMPARED = [
   'api_keys',
   'sign_ins',
@@ -27,7 +29,7 @@ async function listTables({ pool }: Deps): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** One hash of all rows of each table, without what depends on when and in which order they came. */
+/** One hash of all rows of each table, independent of the time and order of their arrival. */
 export async function hashTables(deps: Deps): Promise<Record<string, { rows: number; hash: string }>> {
   const hashes: Record<string, { rows: number; hash: string }> = {};
   for (const table of await listTables(deps)) {
@@ -58,7 +60,7 @@ export async function backUpDatabase(deps: Deps): Promise<() => Promise<void>> {
   for (const table of tables) await deps.pool.query(`CREATE TABLE backup.${table} AS TABLE recount.${table}`);
   return async () => {
     await emptyDatabase(deps);
-    // Workspaces first: others refer to them.
+    // Workspaces first, because others refer to them.
     for (const table of tables.toSorted((a) => (a === 'workspaces' ? -1 : 1))) {
       await deps.pool.query(`INSERT INTO recount.${table} SELECT * FROM backup.${table}`);
     }

@@ -34,8 +34,8 @@ export interface TestInstallation extends IngestDependencies {
 }
 
 /**
- * A database, a folder store and an in-memory queue: everything except the queue is real. Sessions that grew are always
- * parsed incrementally, however small they are.
+ * A database, a folder store and an in-memory queue, where everything except the queue is real. Sessions that grew are
+ * always parsed incrementally, however small they are.
  */
 export async function createTestInstallation(): Promise<TestInstallation> {
   const testDatabase = await createTestDatabase();
@@ -96,7 +96,7 @@ async function* toBody(text: string | Uint8Array): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += 1000) yield bytes.subarray(start, start + 1000);
 }
 
-/** A line of a transcript: a prompt, or an answer with usage. */
+/** A line of a transcript, either a prompt, or an answer with usage. */
 export function toLine(session: string, index: number, fields: Record<string, unknown> = {}): string {
   const timestamp = new Date(Date.UTC(2026, 0, 1, 0, 0, index)).toISOString();
   const envelope = { sessionId: session, uuid: `uuid-${index}`, parentUuid: null, timestamp, cwd: '/home/ada/app' };

@@ -14,7 +14,9 @@ interface SendStreamOptions {
   growth: GrowingStream;
   /** The current note, with the session to send it under. */
   readNote(): NamedNote;
-  /** Restarts the stream under another name: the API closed the old one, or does not move it to another session. */
+  /**
+   * Restarts the stream under another name, because the API closed the old one, or does not move it to another session.
+   */
   rename(): Promise<void>;
   /** The currently available API; undefined if there is none. */
   findPlace(): Promise<ApiPlace | undefined>;
@@ -23,7 +25,7 @@ interface SendStreamOptions {
   signal: AbortSignal;
 }
 
-/** The stream is new: the API need not be asked for its state. */
+/** The stream is new, so the API need not be asked for its state. */
 export const FRESH = 0;
 
 const PAUSES = { firstMs: 500, longestMs: 30_000, isRandom: true };
@@ -106,7 +108,7 @@ async function sendOnce(
   return isLast && receipt.stored_bytes === growth.size ? 'complete' : receipt.stored_bytes;
 }
 
-/** Where to continue; undefined if the API must be asked. Rethrows permanent errors. */
+/** The place to continue; undefined if the API must be asked. Rethrows permanent errors. */
 function toRecoveryOffset(error: DeliveryError, offset: number | undefined): number | undefined {
   if (error.code === 'unavailable') return undefined;
   // The same answer again would be no progress.

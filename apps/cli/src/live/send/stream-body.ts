@@ -11,7 +11,7 @@ const IDLE_MS = 15_000;
 
 interface StreamBodyOptions {
   offset: number;
-  /** Whether the rest belongs in another body. */
+  /** True if the rest belongs in another body. */
   isOver(): boolean;
 }
 

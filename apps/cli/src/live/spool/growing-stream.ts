@@ -1,4 +1,4 @@
-/** A stream in the spool, as its sender sees it: it may still grow. */
+/** A stream in the spool, as its sender sees it. It may still grow. */
 export interface GrowingStream {
   /** Bytes that can be read. */
   readonly size: number;

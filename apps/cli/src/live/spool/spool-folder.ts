@@ -1,10 +1,10 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Where a stream is to be sent: to this user's installation, or to a server. Keys are not stored. */
+/** The target of a stream, which is this user's installationor a server. Keys are not stored. */
 export type SpoolTarget = { kind: 'local' } | { kind: 'server'; url: string };
 
-/** How the agent ended, as far as known. */
+/** The end of the agent, if known. */
 export interface StreamEnd {
   exitCode: number | null;
   signal: string | null;
@@ -14,7 +14,7 @@ export interface StreamEnd {
 export interface SpoolNote {
   /** A ULID, the name of its files. */
   streamId: string;
-  /** The id by which the server knows it; changes only if the server closed a stream that continued. */
+  /** Its id on the server; changes only if the server closed a stream that continued. */
   sentAs: string;
   /** Id of the agent. */
   agent: string;
@@ -93,7 +93,7 @@ export async function writeSpoolNote({ note }: SpoolPlace, value: SpoolNote): Pr
 }
 
 export async function removeFromSpool({ bytes, note }: SpoolPlace): Promise<void> {
-  // The note last: bytes without a note cannot be assigned.
+  // The note last, because bytes without a note cannot be assigned.
   await rm(bytes, { force: true });
   await rm(note, { force: true });
   await rm(toTemporaryPath(note), { force: true });

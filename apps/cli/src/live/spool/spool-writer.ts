@@ -19,7 +19,7 @@ export interface SpoolWriter {
   /** Appends; durable within a second. Rejects if that fails, or with SpoolFullError. */
   append(chunk: Uint8Array): Promise<void>;
   name(sessionId: string): Promise<void>;
-  /** Sets the id by which it is sent from now on. */
+  /** Sets the id for sending from now on. */
   rename(sentAs: string): Promise<void>;
   /** Makes the last bytes durable. To be called once; nothing can be appended afterwards. */
   end(end: StreamEnd | null): Promise<void>;
@@ -31,7 +31,7 @@ export class SpoolFullError extends Error {
   override name = 'SpoolFullError';
 }
 
-/** How long bytes may remain unsynced. */
+/** The time that bytes may remain unsynced. */
 const SYNC_MS = 500;
 
 /** Creates a stream in the spool, which holds at most `maxSpoolBytes` in total. Accessible only to the owner. */
@@ -55,7 +55,7 @@ export async function createSpoolWriter(
   const update = async (change: Partial<SpoolNote>): Promise<void> => {
     note = { ...note, ...change };
     growth.notify();
-    // In sequence: the last update wins, even if an earlier one has failed.
+    // In sequence. The last update wins, even if an earlier one has failed.
     updating = updating.then(
       () => writeSpoolNote(place, note),
       () => writeSpoolNote(place, note),
@@ -74,7 +74,7 @@ export async function createSpoolWriter(
       try {
         await file.appendFile(chunk);
       } catch (error) {
-        // A full disk may accept part of it, which counts.
+        // A full disk may accept a part, which counts.
         growth.grow((await file.stat()).size - growth.size);
         throw error;
       }
