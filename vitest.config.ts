@@ -7,7 +7,7 @@ const stage = readStage(process.env);
 /** Of property tests, and of the order of shuffled tests. */
 const seed = Number(process.env.RECOUNT_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-/** Only for tests that hang: none comes near it, also where ten times as much goes on as the machine can do at once. */
+/** Only for tests that hang: none comes near it, also under ten times the load that the machine can take. */
 const testTimeout = stage === 'night' ? 7_200_000 : 600_000;
 
 const common = {
@@ -28,7 +28,7 @@ const integration = {
   globalSetup: ['./test/src/postgres-global-setup.ts'],
   provide: { propertyTests: withDatabase },
 };
-/** They put modules of their own in the place of others, which files that share a worker would get as well. */
+/** They put separate modules in the place of others, which files that share a worker would get as well. */
 const replacingModules = [
   'apps/cli/src/made-up-agent.integration.test.ts',
   'packages/storage/src/folder-raw-store-syncs.integration.test.ts',
@@ -43,7 +43,7 @@ function files(suffix: string, except: string[] = []) {
 
 export default defineConfig({
   test: {
-    // Tests of whole programs wait half of the time: four at once also on two cores.
+    // Tests of whole programs wait half of the time: four together, also on two cores.
     maxWorkers: Math.max(4, availableParallelism() - 1),
     sequence: { sequencer: LongestFirst, seed },
     projects: [

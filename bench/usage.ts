@@ -14,7 +14,7 @@ import { generateTranscript } from './generate-transcript.ts';
  *
  *   --projects <folder>   Claude Code's `projects`; default: a generated history
  *   --size <MB>           of the generated history (default 1000)
- *   --recount <program>   default: the one of this checkout; that of the package starts faster
+ *   --recount <program>   default: the one of this checkout; the package starts faster
  *   --ccusage <program>   its native program, such as node_modules/@ccusage/ccusage-linux-x64/bin/ccusage
  *   --runs <n>            default 5
  */

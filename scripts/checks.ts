@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { auditDependencies } from './audit.ts';
 import type { Check, CheckDeps, CheckResult } from './check-result.ts';
+import { checkEnglish } from './english.ts';
 import { findUpwardImports, listSources } from './folder-order.ts';
 import { type Kind, runVitest, type TestRun, toVitestArguments } from './run-vitest.ts';
 import type { Stage } from './stages.ts';
@@ -40,6 +41,11 @@ async function checkFolderOrder({ root }: CheckDeps): Promise<CheckResult> {
   return { ...toResult(offences.length === 0), output: offences.map((line) => `${line}\n`).join('') };
 }
 
+async function checkWording({ root }: CheckDeps): Promise<CheckResult> {
+  const offences = await checkEnglish(root);
+  return { ...toResult(offences.length === 0), output: offences.map((line) => `${line}\n`).join('') };
+}
+
 async function checkAdvisories({ root }: CheckDeps): Promise<CheckResult> {
   const { passes, output } = await auditDependencies(root);
   return { ...toResult(passes), output };
@@ -53,6 +59,7 @@ const STATIC: readonly Check[] = [
   command('types', 'turbo', 'run', 'check-types', '--output-logs=errors-only'),
   command('boundaries', 'turbo', 'boundaries'),
   { name: 'folders', title: 'folders import in order', isStatic: true, run: checkFolderOrder },
+  { name: 'english', title: 'texts avoid the wordings of scripts/english.ts', isStatic: true, run: checkWording },
   // Its hints concern configuration patterns that match only in other workspaces.
   command('unused', 'knip', '--no-config-hints'),
 ];

@@ -38,7 +38,10 @@ export async function* measureSessions(database: DatabasePool, sessionCount: num
   const session = await findSession(database.database, FLEET_WORKSPACE, middle);
   const after = { sortKey: session?.last_timestamp ?? '', sessionId: middle };
   yield { question: 'sessions, page in the middle', cost: await list({}, { ...FIRST_PAGE, after }) };
-  yield { question: 'sessions, the dearest', cost: await list({}, { ...FIRST_PAGE, sort: 'cost_estimate_usd' }) };
+  yield {
+    question: 'sessions, the most expensive',
+    cost: await list({}, { ...FIRST_PAGE, sort: 'cost_estimate_usd' }),
+  };
   yield { question: 'sessions, the longest', cost: await list({}, { ...FIRST_PAGE, sort: 'duration_ms' }) };
   for (const [name, filter] of Object.entries(FILTERS)) {
     yield { question: `sessions ${name}`, cost: await list(filter, FIRST_PAGE) };

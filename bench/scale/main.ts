@@ -56,7 +56,7 @@ async function runAll(server: LocalPostgres, rawStoreFolder: string, fleet: Rece
     runs.push(run.figures);
     sizes = run.sizes;
     first ??= run.check;
-    const differences = findDifferences(first, run.check).map((table) => `${table} differs from that of the first run`);
+    const differences = findDifferences(first, run.check).map((table) => `${table} differs from the first run's`);
     const found = [...run.check.faults, ...differences].map((fault) => `run ${index + 1}: ${fault}`);
     faults.push(...found);
     console.error(`Run ${index + 1}, ${workers} workers: ${run.figures.seconds.toFixed(1)} s, ${found.length} faults`);

@@ -69,7 +69,7 @@ describe('the Node that runs recount', () => {
     ['22.17.9', false],
     ['20.20.2', false],
     ['100.0.0', true],
-  ])('of version %s', (version, isEnough) => expect(isNewEnough(version)).toBe(isEnough));
+  ])('may have version %s', (version, isEnough) => expect(isNewEnough(version)).toBe(isEnough));
 
   it('must have the version in package.json', async () => {
     const { engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
@@ -80,13 +80,13 @@ describe('the Node that runs recount', () => {
   it('is this one, or the remembered one if this one is too old', async () => {
     const memory = join(folder, 'cache', 'recount-node');
     expect(findNode(memory)).toBe(process.execPath);
-    const brought = join(folder, 'node');
-    await writeFile(brought, '');
-    rememberNode(memory, '/usr/bin/node', brought);
-    expect(await readFile(memory, 'utf8')).toBe(`/usr/bin/node\n${brought}\n`);
-    expect(findNode(memory, { version: '20.19.0', bring: () => 'brought anew' })).toBe(brought);
-    await rm(brought);
-    expect(findNode(memory, { version: '20.19.0', bring: () => 'brought again' })).toBe('brought again');
+    const installed = join(folder, 'node');
+    await writeFile(installed, '');
+    rememberNode(memory, '/usr/bin/node', installed);
+    expect(await readFile(memory, 'utf8')).toBe(`/usr/bin/node\n${installed}\n`);
+    expect(findNode(memory, { version: '20.19.0', install: () => 'installed anew' })).toBe(installed);
+    await rm(installed);
+    expect(findNode(memory, { version: '20.19.0', install: () => 'installed again' })).toBe('installed again');
   });
 
   it('is not remembered if nothing can be written', () => {

@@ -40,16 +40,16 @@ function quoteForCmd(word) {
 /**
  * The Node that runs recount, which is this one if it is new enough, else npm's, which is remembered.
  * @param {string} memoryPath a file of two lines, which are the Node on PATH when it was written, and the one to use
- * @param {{ version: string, bring: () => string }} deps
+ * @param {{ version: string, install: () => string }} deps
  * @returns {string} the path of the program
  */
-export function findNode(memoryPath, { version, bring } = { version: process.versions.node, bring: bringNode }) {
+export function findNode(memoryPath, { version, install } = { version: process.versions.node, install: installNode }) {
   if (isNewEnough(version)) return process.execPath;
   const remembered = readChosen(memoryPath);
-  return remembered !== undefined && remembered !== process.execPath && existsSync(remembered) ? remembered : bring();
+  return remembered !== undefined && remembered !== process.execPath && existsSync(remembered) ? remembered : install();
 }
 
-function bringNode() {
+function installNode() {
   const { file, words, shell } = toCommand('npx', ['-y', '-p', NODE_PACKAGE, 'node', '-p', 'process.execPath']);
   return execFileSync(file, words, { shell, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim();
 }

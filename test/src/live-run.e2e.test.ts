@@ -240,7 +240,7 @@ describe('a recorded run', () => {
     expect(await start(home, flush, environment()).ended).toMatchObject({ exitCode: 0, stdout: 'Nothing waits.\n' });
   });
 
-  it('of a recount that was killed is sent by the next one, up to the recorded end', async () => {
+  it('is sent by the next one if recount was killed, up to the recorded end', async () => {
     const hold = await holdAgents(home);
     const first = start(home, recordTo(server.url), environment(hold.environment));
     await waitUntil(() => first.stdout().includes('Zeile 4'), 'the fourth line');
@@ -306,7 +306,7 @@ describe('a recorded run', () => {
     expect(stderr).toMatch(/^recount: not recorded: /);
   });
 
-  it('of an agent that is killed has all of the agent’s output', async () => {
+  it('has all of the agent’s output if the agent is killed', async () => {
     const killed = environment({ FAKE_KILLED_AFTER: '7' });
     expect(await start(home, recordTo(server.url), killed).ended).toMatchObject({ exitCode: 137 });
     expect(onlyStream()?.bytes.toString()).toBe(

@@ -1,4 +1,4 @@
-/** A stream of numbers determined by the seed. The measured transcripts of bench/ come from a generator of its own. */
+/** A stream of numbers determined by the seed. The measured transcripts of bench/ come from a separate generator. */
 export interface Random {
   /** From 0 up to, but not including, 1. */
   next(): number;

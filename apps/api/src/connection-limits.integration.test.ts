@@ -42,7 +42,7 @@ describe('a connection', () => {
   it.each([
     ['says nothing', ''],
     ['begins its headers and stops', 'GET /healthz HTTP/1.1\r\nhost: test\r\nx-slow: '],
-  ])('that %s is closed', async (_what, beginning) => {
+  ])('is closed if it %s', async (_what, beginning) => {
     const { answer } = await open(beginning);
     const text = await answer;
     expect(text).toMatch(/^HTTP\/1.1 408 /);
@@ -50,7 +50,7 @@ describe('a connection', () => {
     expect(text).toMatch(/x-request-id: \S+/);
   });
 
-  it('that sends one header now and then is closed', async () => {
+  it('is closed if it sends one header now and then', async () => {
     const { socket, answer } = await open('GET /healthz HTTP/1.1\r\nhost: test\r\n');
     const timer = setInterval(() => socket.write('x-slow: 1\r\n'), 50);
     expect(await answer).toMatch(/^HTTP\/1.1 408 /);
@@ -119,7 +119,7 @@ describe('a connection', () => {
     ['two lengths', 'content-length: 1\r\ncontent-length: 2\r\n', 400],
     ['a length and chunks', 'content-length: 1\r\ntransfer-encoding: chunked\r\n', 400],
     ['a folded header', 'x: a\r\n b\r\n', 400],
-  ])('with %s is refused', async (_what, headers, status) => {
+  ])('is refused with %s', async (_what, headers, status) => {
     const { answer } = await open(`POST /v1/transcripts HTTP/1.1\r\nhost: test\r\n${headers}\r\n`);
     const text = await answer;
     expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `));

@@ -14,7 +14,7 @@ if (major > 22 || (major === 22 && minor >= 18)) {
   await import('../src/main.ts');
 } else {
   console.error(
-    `recount needs Node 22.18 or newer; this is ${process.version}. In its folder, npm start brings its own.`,
+    `recount needs Node 22.18 or newer; this is ${process.version}. In its folder, npm start installs its own.`,
   );
   process.exitCode = 1;
 }

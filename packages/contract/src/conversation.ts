@@ -20,12 +20,12 @@ type TokenCounts = Pick<Message, 'tokens_in' | 'cache_read' | 'cache_write'>;
 export type ConversationMessage = Pick<Message, 'message_type' | 'metadata'> &
   TokenCounts & { content_blocks: readonly ConversationBlock[] };
 
-/** What it takes to draw a block. One of a running agent has no place in a transcript yet. */
+/** The parts for drawing a block. A running agent's has no place in a transcript yet. */
 export type ShownBlock = ConversationBlock &
   Pick<ContentBlock, 'id' | 'tool_input' | 'result_text' | 'metadata'> &
   Partial<Pick<ContentBlock, 'attachment' | 'line_number' | 'byte_offset' | 'byte_length'>>;
 
-/** What it takes to draw a message. */
+/** The parts for drawing a message. */
 export type ShownMessage = Omit<ConversationMessage, 'content_blocks'> &
   Pick<Message, 'id' | 'timestamp'> & { content_blocks: readonly ShownBlock[] };
 

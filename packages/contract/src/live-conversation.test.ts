@@ -39,7 +39,7 @@ describe('the conversation of a running agent', () => {
     expect(textsOf(piece('main'), piece('sub', { parentToolUseId: 't' }), whole)).toEqual(['sub', 'I look.']);
   });
 
-  it('is that of a stored one: calls have their results, prompts and answers are turns', () => {
+  it('equals a stored one, where calls have their results, and prompts and answers are turns', () => {
     const turns = read(
       progress('user', 'List it'),
       progress('thinking', 'Hm'),

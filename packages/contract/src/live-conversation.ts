@@ -2,7 +2,7 @@ import type { Prompt } from '@recount/core/live';
 import type { ShownBlock, ShownMessage } from './conversation.ts';
 import type { FollowedEvent } from './live-events.ts';
 
-/** What a running agent said or did: a message of one block, which has no place in a transcript yet. */
+/** The words or the action of a running agent, as a message of one block, which has no place in a transcript yet. */
 export interface LiveMessage extends ShownMessage {
   streamId: string;
   /** The beginning of a text: further pieces, and then the whole, will come. */
@@ -11,13 +11,13 @@ export interface LiveMessage extends ShownMessage {
   parentToolUseId: string | undefined;
 }
 
-/** What the streams of a session have reported so far. */
+/** The reports of a session's streams so far. */
 export interface LiveConversation {
   /** Newest last; for `toConversation`. */
   messages: readonly LiveMessage[];
   /** Number of earlier messages that were dropped: the transcript will have them when the run has ended. */
   droppedCount: number;
-  /** What the agent is doing right now, in its own words; empty if it does not say. */
+  /** The agent's current activity, in its own words; empty if it does not say. */
   status: string;
   endedStreamIds: readonly string[];
 }
@@ -88,7 +88,7 @@ export function addLiveEvent(conversation: LiveConversation, id: string, event: 
 
 const REASONS = { permission_request: 'ASKS', plan_approval: 'PLAN', permission_denied: 'DENIED' } as const;
 
-/** What an agent asks, or was refused, in a line or more. */
+/** An agent's question, or a refusal, in a line or more. */
 export function describePrompt(prompt: Prompt): string {
   if (prompt.kind === 'question') {
     const [first] = prompt.questions;

@@ -49,9 +49,7 @@ export const transcriptSchema = z
     id: transcriptIdField,
     session_id: sessionIdField,
     agent: z.string(),
-    format: z
-      .string()
-      .describe('In which of its agent’s forms the transcript is, e.g. a session file or the output of a run'),
+    format: z.string().describe('Form of the transcript among its agent’s, e.g. a session file or the output of a run'),
     path: z.string().nullable().describe('The file’s path, as the uploader gave it'),
     is_subagent: z.boolean(),
     parent_session_id: z.string().nullable(),

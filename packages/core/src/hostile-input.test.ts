@@ -81,7 +81,7 @@ describe('nesting of 100,000 levels', () => {
     expect(JSON.stringify([messages, contentBlocks]).length).toBeLessThan(5000);
   });
 
-  it('as a line, or of truncated objects', async () => {
+  it('is survived as a line, and in truncated objects', async () => {
     const { errors } = await parseTranscript('s', toJsonl(deep, '{"a":'.repeat(100_000)));
     expect(errors.map(({ error }) => error)).toEqual(['Missing type field', 'Invalid JSON']);
   });
@@ -97,7 +97,7 @@ describe('numbers', () => {
     expect(warnings.map(({ code }) => code)).toEqual(['invalid_timestamp', 'invalid_usage', 'invalid_usage']);
   });
 
-  it('of tokens give exact costs up to the largest count', async () => {
+  it('give exact costs up to the largest token count', async () => {
     const usage = {
       input_tokens: 1e8,
       output_tokens: 1e8,
@@ -112,7 +112,7 @@ describe('numbers', () => {
 });
 
 describe('floods', () => {
-  it('of faults on one line are one issue each', async () => {
+  it('become one issue each if they are faults on one line', async () => {
     const elements = JSON.stringify(Array(200_000).fill(5));
     const { errors, warnings, contentBlocks } = await parseTranscript(
       's',
@@ -122,14 +122,14 @@ describe('floods', () => {
     expect(errors.length + warnings.length).toBeLessThan(10);
   });
 
-  it('of blocks are cut, and reported', async () => {
+  it('are cut, and reported, if they are blocks', async () => {
     const content = Array(25_000).fill({ type: 'text', text: 'x' });
     const { contentBlocks, errors } = await parseTranscript('s', toJsonl(userLine(content)));
     expect(contentBlocks).toHaveLength(10_000);
     expect(errors.map(({ code, count }) => [code, count])).toEqual([['too_many_blocks', 15_000]]);
   });
 
-  it('of tiny lines arrive in bounded batches', async () => {
+  it('arrive in bounded batches if they are tiny lines', async () => {
     let lines = 0;
     for await (const { messages, issues } of streamTranscript('s', '0\n'.repeat(300_000))) {
       expect(messages.length + issues.length).toBeLessThan(150_000);

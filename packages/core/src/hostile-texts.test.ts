@@ -55,7 +55,7 @@ describe('a long text in place of any other', () => {
     expect(process.threadCpuUsage(before).user).toBeLessThan(MAX_CPU_US_PER_TEXT);
   });
 
-  it('as a line', async () => {
+  it('is survived as a line', async () => {
     const lines = [...texts.map(([, text]) => text), repeat('{"a":'), repeat('{"type":"user"}'), repeat('{"')];
     // Except for line feeds, which would split the line.
     const input = lines.map((line) => line.replaceAll('\n', ' ')).join('\n');
@@ -89,7 +89,7 @@ describe('an array nested 100,000 levels deep', () => {
     expect(parser?.toSummary()).toMatchObject({ lineCount: 2 });
   });
 
-  it('in place of a flag counts as absent', () => {
+  it('counts as absent in place of a flag', () => {
     const events = parserFor('claude', { now: () => 0 })?.push(
       `{"type":"result","subtype":"success","is_error":${deep}}\n`,
     );
@@ -126,7 +126,7 @@ describe('an object that cannot be converted to a text', () => {
 });
 
 describe('counts of an API response', () => {
-  it('that are impossible are dropped, so that sums of millions stay in range', async () => {
+  it('are dropped if they are impossible, so that sums of millions stay in range', async () => {
     const usage = { input_tokens: 1e8 + 1, output_tokens: 5, server_tool_use: { web_search_requests: 1001 } };
     const { stats, warnings } = await parseTranscript('s', toJsonl(assistantLine('m', 'x', { usage })));
     expect(stats).toMatchObject({ tokens_in: 0, tokens_out: 5, web_search_count: 0 });

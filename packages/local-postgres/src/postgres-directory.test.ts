@@ -99,7 +99,7 @@ describe('a data directory that was moved', () => {
     expect(await prepare()).not.toBe(place);
   });
 
-  test('of recount 0.3 keeps its cluster as well, and a copy of it does not', async () => {
+  test('keeps its cluster if it is from recount 0.3, and a copy of it does not', async () => {
     const place = await install();
     await rm(join(place, 'installation.json'));
     await writeFile(join(asked, 'where-the-data-are.txt'), `PostgreSQL cannot reach this.\nIts data are in ${place}\n`);
@@ -127,7 +127,7 @@ describe('refuses', () => {
     expect(await prepare(join(home, 'copy', 'postgres'))).toBe(place);
   });
 
-  test('if the cluster that the note points to is gone, and leaves the note', async () => {
+  test('refuses if the cluster that the note points to is gone, and leaves the note', async () => {
     const place = await install();
     await rename(system, join(home, 'lost'));
     await expectRefusal(asked, new RegExp(`was in ${place}.*recount doctor --rebuild`, 's'));
@@ -135,13 +135,13 @@ describe('refuses', () => {
     expect(await prepare()).toBe(place);
   });
 
-  test('to choose between a cluster in place and one that a note points to', async () => {
+  test('refuses to choose between a cluster in place and one that a note points to', async () => {
     await install();
     await mkdir(join(asked, 'cluster'));
     await expectRefusal(asked, 'There are two databases');
   });
 
-  test('to start an empty database if a cluster was moved out of its account’s reach', async () => {
+  test('refuses to start an empty database if a cluster was moved out of its account’s reach', async () => {
     await mkdir(join(asked, 'cluster'), { recursive: true });
     await expectRefusal(asked, /out of reach for user 4000000.*Move it back/s);
   });

@@ -112,7 +112,7 @@ async function choosePostgresDirectory(
   if (note !== undefined) {
     if (!holdsCluster) return await follow(note, requestedDirectory);
     throw new LocalPostgresError(
-      `There are two databases: one in ${requestedDirectory}, and one in ${note.directory}, to which ` +
+      `There are two databases: one in ${requestedDirectory}, and one in ${note.directory}, where ` +
         `${join(requestedDirectory, noteName)} points. Remove that note to use the first one, or move ` +
         `${join(requestedDirectory, 'cluster')} away to use the second one.`,
     );
@@ -146,7 +146,7 @@ async function follow(note: InstallationNote, requestedDirectory: string): Promi
     const isSame = note.installationId === record.installationId;
     if (!isSame || (await isCopy(record, requestedDirectory))) {
       throw new LocalPostgresError(
-        `${notePath} points to the database in ${directory}, which is that of ${owner}. Two directories cannot share ` +
+        `${notePath} points to the database in ${directory}, which belongs to ${owner}. Two directories cannot share ` +
           `a database: use ${owner}, remove that one if ${requestedDirectory} is to take its place, ${rebuildAdvice}.`,
       );
     }
@@ -243,7 +243,7 @@ export async function preparePostgresDirectory(
     await rmdir(requested);
     throw new LocalPostgresError(
       `${directory} holds the database of an earlier ${requested}, which was removed, the raw transcripts maybe with it. ` +
-        `Remove ${directory} as well to start with an empty database. To go on with the one that is there, make the ` +
+        `Remove ${directory} as well to start with an empty database. To continue with the existing one, make the ` +
         `directory ${requested} yourself.`,
     );
   }

@@ -63,7 +63,7 @@ describe('provideServerAccount', () => {
   });
 });
 
-test('initdb, which requires a name, runs as the user nobody if the account has none', async () => {
+test('initdb, which requires a name, runs as another user if the account has none', async () => {
   const { system } = createSystem({ passwd: root + server });
   expect(await chooseInitdbAccount({ uid: 998, gid: 997 }, system)).toEqual({ uid: 998, gid: 997 });
   expect(await chooseInitdbAccount({ uid: 60_790, gid: 60_790 }, system)).toEqual({ uid: 65_534, gid: 65_534 });

@@ -387,7 +387,7 @@ describe.runIf(isRoot)('as root', () => {
     expect(await readValue(moved.connectionString, 'SELECT value FROM kept')).toBe(42);
   });
 
-  test('takes over a cluster of 0.3 from the user nobody, and runs it as a separate user', async () => {
+  test('takes over a cluster of 0.3, and runs it as a separate user', async () => {
     const directory = await createClusterDirectory();
     const first = await start(directory);
     onTestFinished(() => rm(first.directory, removal));

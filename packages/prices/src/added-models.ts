@@ -15,7 +15,7 @@ export interface AddedModel {
 }
 
 const CLAUDE_CODE =
-  'model catalogue of @anthropic-ai/claude-code 2.1.332, equal to that of @earendil-works/pi-ai 1.5.2';
+  'model catalogue of @anthropic-ai/claude-code 2.1.332, equal to the one of @earendil-works/pi-ai 1.5.2';
 const CLAUDE_CODE_ALONE = 'model catalogue of @anthropic-ai/claude-code 2.1.332';
 const PI_AI = 'model catalogue of @earendil-works/pi-ai 1.5.2';
 const TOKEN_METER = "github.com/iyulab/TokenMeter 0.17.0, from the vendor's page";

@@ -152,7 +152,7 @@ describe('a file with faults', () => {
       '{"gpt-9":{"litellm_provider":"openai","input_cost_per_token":"1","output_cost_per_token":1}}',
       'none of its prices is valid: gpt-9.input',
     ],
-  ])('of another format, %j, is refused', (text, reason) => {
+  ])('is refused in another format, %j', (text, reason) => {
     const parsed = parsePriceFile(text, FILE);
     expect('refused' in parsed && parsed.refused).toContain(reason);
   });

@@ -47,7 +47,7 @@ describe('retry', () => {
     expect(await run(createCall(9), { maxAttempts: 3 })).toEqual({ result: 'away', waited: [1, 2] });
   });
 
-  it('rejects at once with an error that does not pass', async () => {
+  it('rejects immediately with an error that does not pass', async () => {
     expect(await run(createCall(9), { toPassing: () => undefined })).toEqual({ result: 'away', waited: [] });
   });
 

@@ -30,18 +30,18 @@ export function createBackoff({ firstMs, longestMs, isRandom = false }: Pauses):
   };
 }
 
-/** How to treat a failure that may pass. */
+/** The treatment of a failure that may pass. */
 export interface Passing {
-  /** How long the other side asks to wait, instead of the next pause. */
+  /** The time that the other side asks to wait, instead of the next pause. */
   afterMs?: number | undefined;
-  /** Nothing is wrong, the other side only has as much to do as it takes at once: it counts as no attempt. */
+  /** Nothing is wrong, the other side only has as much to do as it takes: it counts as no attempt. */
   isBusy?: boolean;
 }
 
 export interface RetryOptions extends Pauses {
   /** Including the first one. Default: no limit. */
   maxAttempts?: number;
-  /** How long to wait for a busy other side in all. Default: no limit. */
+  /** The time to wait for a busy other side in all. Default: no limit. */
   maxBusyMs?: number;
   /** Returns undefined for an error that ends the attempts. Default: every error may pass. */
   toPassing?(error: unknown): Passing | undefined;

@@ -203,7 +203,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await printable.locator('article').first().waitFor();
     await printable.emulateMedia({ media: 'print' });
     const { turns } = await ask<Outline>(`/v1/sessions/${SESSION}/outline`);
-    // Those of sub-agents are in separate sections.
+    // Turns of sub-agents are in separate sections.
     expect(await printable.locator('main > article:visible').count()).toBe(turns.length);
     await page.emulateMedia({ media: 'print' });
     await page.locator('.print-note').waitFor();

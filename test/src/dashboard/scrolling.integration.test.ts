@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterEach(() => dashboard?.closePages());
 afterAll(() => dashboard?.close());
 
-/** CPU milliseconds of the page's thread for each frame of a scroll trace: of the best of some, as what else goes on slows caches down. */
+/** CPU milliseconds of the page's thread for each frame of a scroll trace: of the best of some, because other work slows caches down. */
 async function measureFrames(page: Page, scroller: string, stepPx: number): Promise<number> {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });

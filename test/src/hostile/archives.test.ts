@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { checkBombs, checkManyMembers, checkTooManyMembers } from './check-archives.ts';
 
 describe.each(['tar', 'zip'] as const)('a %s archive', (kind) => {
-  it('of 1,000 members is read through, including links, devices and foreign names', async () => {
+  it('is read through with 1,000 members, including links, devices and foreign names', async () => {
     const { outcomes, violations } = await checkManyMembers(kind, 1_000);
     expect(violations).toEqual([]);
     expect(outcomes).toEqual({
@@ -14,7 +14,7 @@ describe.each(['tar', 'zip'] as const)('a %s archive', (kind) => {
     });
   });
 
-  it('of more members than permitted yields those before, and an error', async () => {
+  it('yields the members up to the permitted number, and an error', async () => {
     const { outcomes, violations } = await checkTooManyMembers(kind, 1000);
     expect(violations).toEqual([]);
     expect(outcomes).toMatchObject({ transcript: 300, 'failed limit-exceeded': 1 });

@@ -10,7 +10,7 @@ describe('client connections', () => {
     [1024, 940],
     [256, 172],
     [10, 1],
-  ])('of %d file descriptors, leaves enough for the database and the store', (maxFiles, expected) => {
+  ])('leave enough of %d file descriptors for the database and the store', (maxFiles, expected) => {
     expect(toMaxClientConnections(CONFIG, maxFiles)).toBe(expected);
   });
 

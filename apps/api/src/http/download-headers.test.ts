@@ -10,7 +10,7 @@ describe('attachment name', () => {
       ['../../etc/passwd', 'attachment; filename="_.._etc_passwd.jsonl"'],
       ['..', 'attachment; filename="transcript.jsonl"'],
       ['a"; x="b\r\nset-cookie: c', 'attachment; filename="a_x_b_set-cookie_c.jsonl"'],
-    ])('of %j', (name, header) => {
+    ])('names the file %j', (name, header) => {
       expect(toAttachment(name, '.jsonl')).toBe(header);
     });
 

@@ -1,5 +1,5 @@
 /**
- * Checkpoints in order of time, each once. These are those of the transcripts, `stored`, and those that streams have
+ * Checkpoints in order of time, each once. They come from the transcripts, `stored`, and from streams that have
  * shown. The latter have no times. One that is not stored yet comes before the next one of its list that is, or else
  * last.
  */

@@ -133,7 +133,7 @@ describe('very many concurrent uploads', () => {
     expect((await api.upload(text)).status).toBe(200);
   });
 
-  it('of one key leave the other slots to other keys', async () => {
+  it('leave the other slots to other keys if they are from one key', async () => {
     const KEY_SHARE = MAX_UPLOADS / 2;
     const greedy = Array.from({ length: 60 }, () =>
       openUpload(

@@ -230,7 +230,7 @@ describe('a live stream', () => {
   it.each([
     ['codex', 'codex', toCodexLines('thread-1')],
     ['amp', 'amp', toStreamLines('T-1')],
-  ])('of %s is shown and stored unchanged', async (agent, command, lines) => {
+  ])('is shown and stored unchanged for %s', async (agent, command, lines) => {
     const session = `of-${agent}`;
     const isTranscript = findAgentFormat(agent, 'stream') !== undefined;
     const transcript_id = isTranscript ? expect.any(String) : null;
@@ -314,7 +314,7 @@ describe('bytes of a stream', () => {
     ['claude-code', 'open'],
     ['claude-code', 'closed'],
     ['codex', 'closed'],
-  ])('of %s that differ from the stored ones are refused if the stream is %s', async (agent, state) => {
+  ])('are refused for %s if they differ from the stored ones and the stream is %s', async (agent, state) => {
     const name = newName();
     const session = `differing-${agent}-${state}`;
     const lines = agent === 'codex' ? toCodexLines(session) : toStreamLines(session);
@@ -531,7 +531,7 @@ describe('a reader', () => {
     expect(follower.events).toEqual(await readStory(reader, 'deaf'));
   });
 
-  it('and a sender are redirected when the process stops, which stores what it has', async () => {
+  it('is redirected like a sender when the process stops, which stores what it has', async () => {
     const stopping = await startOther();
     const [line = '', next = ''] = toStreamLines('stopping');
     const streamId = newTestStreamId();

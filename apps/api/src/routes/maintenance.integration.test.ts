@@ -40,7 +40,7 @@ const waitForEnd = (kind: MaintenanceCheck['kind'], scope: MaintenanceCheck['sco
   }, WAITING);
 
 describe('a maintenance check', () => {
-  it('of figures covers all tables, and keeps its findings when another check fails', async () => {
+  it('covers all tables for figures, and keeps its findings when another check fails', async () => {
     const started = await start({ kind: 'verify' });
     expect(started.status).toBe(202);
     expect(((await started.json()) as MaintenanceCheckList).checks).toMatchObject([{ kind: 'verify', doctor: null }]);

@@ -17,7 +17,7 @@ const LIST_CHECKS = {
     operationId: 'listChecks',
     summary: 'Read the state of checks',
     description:
-      'The last one of each kind, and the findings of the last one that finished. Those of the installation only for keys with the scope operator.',
+      'The last one of each kind, and the findings of the last one that finished. Checks of the installation are only for keys with the scope operator.',
     tags: ['operations'],
     response: { 200: maintenanceCheckListSchema },
   },

@@ -125,7 +125,7 @@ describe('a multipart upload', () => {
     expect(await send(11)).toBe(400);
   });
 
-  it('that ends within a file is malformed, and stores no part of that file', async () => {
+  it('is malformed if it ends within a file, and stores no part of that file', async () => {
     const whole = { filename: '1.jsonl', content: toTranscript(`${session}-1`, 3) };
     const cut = { filename: '2.jsonl', content: toTranscript(`${session}-2`, 300) };
     const problem = await readProblem(await post(toMultipart([whole, cut], '')));

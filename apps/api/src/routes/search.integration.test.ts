@@ -160,7 +160,7 @@ describe('an invalid query', () => {
     { sort: 'text relevance', rank: 1, timestamp: '0000-01-01T00:00:00Z', sessionId: '', messageId: '', blockOrder: 0 },
     { sort: 'text relevance', rank: 1, timestamp: null, sessionId: '\0', messageId: '', blockOrder: 0 },
     [],
-  ])('with a made-up cursor is refused: %j', async (value) => {
+  ])('is refused with a made-up cursor: %j', async (value) => {
     const cursor = Buffer.from(JSON.stringify(value)).toString('base64url');
     const { status, body } = await search({ q: 'needle', cursor });
     expect([status, body.type]).toEqual([400, 'urn:recount:problem:invalid-cursor']);

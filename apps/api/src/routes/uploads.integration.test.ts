@@ -215,7 +215,7 @@ describe('a refused upload leaves nothing behind', () => {
     await expectNothingBehind();
   });
 
-  it('of another multipart type', async () => {
+  it('refuses another multipart type', async () => {
     const response = await api.upload('--x--', {}, { headers: { 'content-type': 'multipart/mixed; boundary=x' } });
     await expectProblem(response, 415, 'unsupported-media-type');
     await expectNothingBehind();
@@ -230,7 +230,7 @@ describe('a refused upload leaves nothing behind', () => {
     await expectNothingBehind();
   });
 
-  it('of an unknown agent', async () => {
+  it('refuses an unknown agent', async () => {
     for (const query of [{ session_id: session }, { agent: 'claude-code', path: 'notes.jsonl' }]) {
       const { detail } = await expectProblem(await api.upload('{"type":"note"}\n', query), 422, 'unsupported-format');
       expect(detail).toContain('not recognised as a transcript of any agent that recount reads: Claude Code (claude-');
@@ -244,7 +244,7 @@ describe('a refused upload leaves nothing behind', () => {
     await expectNothingBehind();
   });
 
-  it('with an unknown parameter', async () => {
+  it('refuses an unknown parameter', async () => {
     const response = await api.upload(toTranscript(session, 2), { sesion_id: 'misspelt' });
     const problem = await expectProblem(response, 400, 'invalid-request');
     expect(problem.errors).toEqual([expect.objectContaining({ location: 'query', field: 'sesion_id' })]);
@@ -271,7 +271,7 @@ describe('a refused upload leaves nothing behind', () => {
     await vi.waitFor(expectNothingBehind);
   });
 
-  it('with malformed chunks', async () => {
+  it('refuses malformed chunks', async () => {
     const chunk = toTranscript(session, 1);
     const upload = open({ 'transfer-encoding': 'chunked' }, `${chunk.length.toString(16)}\r\n${chunk}\r\n`);
     await waitUntilStoring(api.storeDirectory);
@@ -290,7 +290,7 @@ describe('a refused upload leaves nothing behind', () => {
     await expectNothingBehind();
   });
 
-  it('that is refused early is answered while the client still sends', async () => {
+  it('answers an early refusal while the client still sends', async () => {
     const body = Buffer.alloc(3 * MAX_BYTES, 'x');
     const results = await Promise.all(
       Array.from({ length: 8 }, () =>
@@ -446,13 +446,13 @@ describe('a digest', () => {
     expect((await send(right)).status).toBe(202);
   });
 
-  it('that is malformed is refused before the body is read', async () => {
+  it('is refused before the body is read if it is malformed', async () => {
     const headers = { 'content-digest': 'sha-256=deadbeef' };
     await expectProblem(await api.upload(toTranscript(session, 2), {}, { headers }), 400, 'invalid-digest');
     await expectNothingBehind();
   });
 
-  it('of a multipart body is refused rather than ignored', async () => {
+  it('is refused rather than ignored for a multipart body', async () => {
     const form = new FormData();
     form.append('file', new Blob([toTranscript(session, 2)]), `${session}.jsonl`);
     const response = await api.fetch('/v1/transcripts', {

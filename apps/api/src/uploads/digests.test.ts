@@ -29,7 +29,7 @@ describe('digests of headers', () => {
     expect(parseDigests({ 'content-type': 'x' })).toEqual({ sent: [], decoded: [] });
   });
 
-  it('of unknown algorithms are ignored beside a known one', () => {
+  it('are ignored for unknown algorithms beside a known one', () => {
     const value = `md5=:${hash('md5', 'x').toString('base64')}:, ${field('sha-256', 'sha256', 'x')}`;
     expect(parseDigests({ 'content-digest': value }).sent).toHaveLength(1);
   });

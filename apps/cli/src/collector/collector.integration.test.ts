@@ -340,7 +340,7 @@ describe('a machine that loses its network', () => {
     await held;
     const pid = Number(await readFile(join(home, '.recount/collector/sender.pid'), 'utf8'));
     process.kill(pid, 'SIGSTOP');
-    // In the meantime the server has given up the connection.
+    // By then the server has given up the connection.
     network.takeAway();
     network.restore();
     process.kill(pid, 'SIGCONT');

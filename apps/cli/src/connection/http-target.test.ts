@@ -75,7 +75,7 @@ describe('an upload', () => {
     ['http://localhost:7878', false],
     ['http://[::1]:7878', false],
     ['https://recount.example.com', true],
-  ])('to %s is compressed: %s', async (url, isCompressed) => {
+  ])('is compressed for %s: %s', async (url, isCompressed) => {
     const { client, asked } = createFakeClient([], url);
     let sent = Buffer.alloc(0);
     const request = client.request;
@@ -102,7 +102,7 @@ describe('an upload', () => {
   it.each([
     ['http://127.0.0.1:7878', 'content-digest'],
     ['https://recount.example.com', 'unencoded-digest'],
-  ])('to %s has its digest as a trailer if it is not known before', async (url, field) => {
+  ])('has its digest as a trailer for %s if it is not known before', async (url, field) => {
     const { client } = createFakeClient([], url);
     let trailers: Record<string, string> | undefined;
     client.request = async <Answer>(_path: string, request: ApiRequest = {}) => {
@@ -126,7 +126,7 @@ describe('an upload', () => {
     expect(await find()).toBeUndefined();
   });
 
-  it('that cannot be read is not sent as a shorter one', async () => {
+  it('is not sent as a shorter one if it cannot be read', async () => {
     const { client } = createFakeClient([], 'https://recount.example.com');
     client.request = async (_path, { body } = {}) => {
       await buffer(body ?? Readable.from([]));

@@ -94,7 +94,7 @@ export function addFilterOptions(command: Command): Command {
   );
 }
 
-export const TIME_ZONE_HELP = 'time zone of dates and times, such as Europe/Berlin; default: that of this machine';
+export const TIME_ZONE_HELP = 'time zone of dates and times, such as Europe/Berlin; default: the zone of this machine';
 
 export function addTimeZoneOptions(command: Command): Command {
   return command.option('--tz <zone>', TIME_ZONE_HELP).option('--utc', 'the same as --tz UTC');

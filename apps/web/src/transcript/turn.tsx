@@ -72,7 +72,7 @@ export const TurnView = memo(function TurnView({ turn, isSelected }: { turn: Tur
 
 type ShownTurn = Turn<ShownMessage>;
 
-/** What was said and done. `isRunning`: results of its calls may still come. */
+/** The words and actions of a turn. `isRunning`: results of its calls may still come. */
 export function TurnContent({ turn, isRunning = false }: { turn: ShownTurn; isRunning?: boolean }): ReactNode {
   if (turn.kind === 'context') return <ContextText turn={turn} />;
   return (

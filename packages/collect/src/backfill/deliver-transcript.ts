@@ -6,7 +6,7 @@ import type { SourceContent } from './read-content.ts';
 
 export interface DeliverOptions {
   isDryRun: boolean;
-  /** Whether to first ask the target if it has the bytes already. */
+  /** True to first ask the target if it has the bytes already. */
   asksFirst: boolean;
   retry: DeliveryRetry;
   signal: AbortSignal;

@@ -85,7 +85,7 @@ export function followIngestion(target: DeliveryTarget, options: FollowOptions):
     intervalMs = Math.min(intervalMs * SLOWDOWN, SLOWEST_POLL_INTERVAL_MS);
   };
 
-  /** Only one loop polls at a time, whoever waits for it. */
+  /** Only one loop polls at a time, for all that wait. */
   let polling: Promise<void> | undefined;
   return {
     follow(transcriptId, followed) {

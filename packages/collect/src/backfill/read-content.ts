@@ -5,7 +5,7 @@ import { peekChunks } from '@recount/storage';
 import { SourceError, type TranscriptSource } from '@recount/storage/sources';
 import type { BackfillSkipReason } from './backfill-report.ts';
 
-/** A transcript, read as far as necessary before delivery. */
+/** A transcript, read enough for its delivery. */
 export interface SourceContent {
   sessionId: string | undefined;
   /** For all bytes; undefined for a transcript that is too long to hold and can be opened only once. */

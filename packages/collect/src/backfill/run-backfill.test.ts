@@ -34,7 +34,7 @@ describe('runBackfill', () => {
     expect(target.stored).toHaveLength(30);
   });
 
-  it('delivers as many at once as permitted, and no more', async () => {
+  it('delivers as many concurrently as permitted, and no more', async () => {
     const target = createMemoryTarget({ beforeSend: () => sleep(5) });
     await runBackfill({ target }, many(20), { ...fast, concurrency: 3 });
     expect(target.maxUnderWay).toBe(3);

@@ -16,13 +16,13 @@ export interface BackfillDeps {
 }
 
 export interface BackfillOptions {
-  /** Number of transcripts read and delivered at once. Default 4, at most 16. */
+  /** Number of transcripts read and delivered concurrently. Default 4, at most 16. */
   concurrency?: number | undefined;
   /** Reads, identifies and hashes, but stores nothing. */
   isDryRun?: boolean | undefined;
-  /** Whether to first ask the target if it has the bytes already. Default true. */
+  /** True to first ask the target if it has the bytes already. Default true. */
   asksFirst?: boolean | undefined;
-  /** Whether to wait until everything stored is ingested. Default true. */
+  /** True to wait until everything stored is ingested. Default true. */
   waitsForIngestion?: boolean | undefined;
   /** Aborting ends the run; the report covers what was done. */
   signal?: AbortSignal | undefined;

@@ -10,7 +10,7 @@ interface SettleOptions extends Pick<FollowOptions, 'retry' | 'pollIntervalMs' |
 }
 
 export interface IngestionSettler {
-  /** The target has the transcript: counts it now if its state is final or nobody waits, otherwise when it is final. */
+  /** The target has the transcript: counts it now if its state is final or no one waits, otherwise when it is final. */
   accept(location: string, stored: StoredTranscript, arrival: Arrival): void;
   /** Resolves when few enough transcripts are waiting for ingestion. */
   waitForRoom(): Promise<void>;

@@ -8,9 +8,9 @@
 export type DeliveryErrorCode = 'rejected' | 'unavailable' | 'denied' | 'mismatch' | 'closed';
 
 interface DeliveryErrorOptions extends ErrorOptions {
-  /** How long the target asks to wait. */
+  /** The time that the target asks to wait. */
   retryAfterMs?: number | undefined;
-  /** Nothing is wrong: the target has as much to do as it takes at once. */
+  /** Nothing is wrong: the target has as much to do as it takes. */
   isBusy?: boolean;
   /** The number of bytes that the target has of a stream. */
   storedBytes?: number | undefined;

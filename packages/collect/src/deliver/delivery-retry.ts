@@ -1,11 +1,11 @@
 import { type Pauses, retry } from '@recount/service/retry';
 import { DeliveryError } from './delivery-error.ts';
 
-/** When a delivery is tried again. */
+/** The rules for another attempt of a delivery. */
 export interface RetryPolicy extends Pauses {
   /** Including the first one. */
   maxAttempts: number;
-  /** How long to wait for a busy target in all. */
+  /** The time to wait for a busy target in all. */
   maxBusyMs: number;
 }
 

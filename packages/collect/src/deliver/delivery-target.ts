@@ -28,7 +28,7 @@ export interface TranscriptReceipt {
   isDuplicate: boolean;
   /** The target's copy was lost or damaged, and these bytes replaced it. */
   isHealed: boolean;
-  /** Where the bytes begin that were sent: 0, or the end of the delivery's base. */
+  /** The beginning of the sent bytes, which is 0, or the end of the delivery's base. */
   sentFromByte: number;
 }
 
@@ -52,11 +52,11 @@ export interface AttachmentReceipt {
 }
 
 /**
- * Where transcripts and attachments are delivered: to an API, or directly to raw store and database. Every method
+ * The target of transcripts and attachments, which is an API, or raw store and database directly. Every method
  * rejects with a DeliveryError.
  */
 export interface DeliveryTarget {
-  /** How many small transcripts may be delivered at once, in addition to those in progress. Default: none. */
+  /** The number of small transcripts that may be delivered together, in addition to those in progress. Default: none. */
   readonly maxSmallDeliveries?: number;
   /**
    * The transcript with these bytes in this session, if the target has it and its copy is not known to be lost or

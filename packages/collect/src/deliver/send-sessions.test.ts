@@ -467,7 +467,7 @@ describe('attachments', () => {
     expect(attachmentCount).toBe(5);
   });
 
-  it('of two sessions with the same name and bytes are both sent', async () => {
+  it('are both sent for two sessions with the same name and bytes', async () => {
     await write('t/tool-results/toolu_01.txt', 'a large result with a secret');
     await send({ sweeps: true });
     expect(attached.get('t/tool-results/toolu_01.txt')).toBe(attached.get('s/tool-results/toolu_01.txt'));

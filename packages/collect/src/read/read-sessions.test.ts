@@ -241,7 +241,7 @@ describe('a database', () => {
     expect(await readdir(dirname(file))).toEqual(['memory.json']);
   });
 
-  it('of no agent is an error, in a folder not a transcript; a damaged one is an error', async () => {
+  it('is an error if no agent has it, in a folder not a transcript; a damaged one is an error', async () => {
     const other = join(folder, 'share/other.db');
     const database = new DatabaseSync(other);
     database.exec('CREATE TABLE session (id TEXT)');
@@ -265,7 +265,7 @@ describe('a database', () => {
     expect(row).toMatchObject({ big: '9007199254740993', bytes: { base64: 'AQI=' } });
   });
 
-  it('that changed before a date is skipped by --since', async () => {
+  it('is skipped by --since if it changed before the date', async () => {
     addSession('ses_heron');
     expect(await read([path], { sinceMs: START + 1 })).toEqual({ [HERON]: 'older-than-since' });
   });

@@ -9,7 +9,7 @@ export interface MemoryTarget extends DeliveryTarget {
   maxUnderWay: number;
   /** Called before each delivery is read; may throw. */
   beforeSend: (delivery: TranscriptDelivery) => void | Promise<void>;
-  /** The state in which a transcript is stored, and the one reported when it is polled. */
+  /** The state of a stored transcript, and the one reported when it is polled. */
   firstStatus: StoredTranscript['status'];
   laterStatus: StoredTranscript['status'];
   askedIds: number;

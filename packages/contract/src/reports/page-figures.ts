@@ -2,7 +2,7 @@ import type { PageFigure } from './report-entry.ts';
 
 export const figure = (kind: PageFigure['kind'], label: string, path: string): PageFigure => ({ kind, label, path });
 
-/** What reports of usage count as sessions: see docs/accuracy.md#counts-of-sessions. */
+/** The definition of sessions in reports of usage, see docs/accuracy.md#counts-of-sessions. */
 export const SESSIONS_OF_USAGE =
   'Sessions that contain an API response of this time. One with responses in several rows is in each row, and once in the total. The list of sessions also shows sessions that were active without a response.';
 

@@ -18,7 +18,7 @@ export interface ReportColumn {
   format: ValueFormat;
   /** Not shown in the line of totals. */
   isOfRowsOnly?: boolean;
-  /** Order in which columns are left out on a narrow terminal, lowest first. */
+  /** Order of leaving columns out on a narrow terminal, lowest first. */
   rank?: number;
   /** For texts: they are not cut to less. Default 12. */
   minWidth?: number;

@@ -10,9 +10,9 @@ export type Fields = typeof ReportFields;
 export interface ReportEntry {
   /** For the documentation of its route. */
   description: string;
-  /** What its rows can be grouped by, and what they are grouped by if a request does not say. */
+  /** The possible groups of its rows, and the default ones. */
   groupBy?: { keys: readonly GroupKey[]; fallback: readonly GroupKey[] };
-  /** Whether its filters are about the parents of sub-agents, so that no filter of sub-agents applies. */
+  /** True if its filters are about the parents of sub-agents, so that no filter of sub-agents applies. */
   isOfParents?: true;
   /** A function, so that only those who validate load the schemas. */
   shapes(fields: Fields): ReportShapes;
@@ -26,7 +26,7 @@ export interface ReportShapes {
   query?: z.ZodRawShape;
   row: z.ZodRawShape;
   totals: z.ZodRawShape;
-  /** What the answer contains besides rows and totals. */
+  /** The content of the answer besides rows and totals. */
   rest?: z.ZodRawShape;
 }
 
@@ -37,13 +37,13 @@ export interface ReportCommand {
   alias?: string;
   help: string;
   title: string;
-  /** Columns after those of the groups. */
+  /** Columns after the groups' columns. */
   columns: readonly ReportColumn[];
-  /** The groups without `--by`, if they are not those of the route. */
+  /** The groups without `--by`, if they differ from the route's. */
   by?: GroupKey;
-  /** Whether it is always grouped by `by`, to which `--by` adds groups. */
+  /** True if it is always grouped by `by`, and `--by` adds groups. */
   isByTime?: true;
-  /** Whether rows may be split by model. */
+  /** True if rows may be split by model. */
   hasBreakdown?: true;
   options?: readonly ReportOption[];
 }
@@ -62,16 +62,16 @@ export interface ReportPage {
   /** Name in the URL. */
   id: string;
   label: string;
-  /** What a row is about, as the heading of the first column. */
+  /** The subject of a row, as the heading of the first column. */
   noun: string;
   query?: Readonly<Record<string, string>>;
   /** Field of the row's name. */
   name: string;
-  /** How a long name is shortened. */
+  /** The way to shorten a long name. */
   shortens?: 'path' | 'model';
   /** Field whose text follows the name. */
   detail?: string;
-  /** Marks rows of which some responses have no price. */
+  /** Marks rows with responses without a price. */
   marksUnpriced?: true;
   /** Filters of the sessions page that find the sessions of a row, with their fields in the row. */
   filters: Readonly<Record<string, string>>;
@@ -82,12 +82,12 @@ export interface ReportPage {
 
 export interface PageFigure {
   label: string;
-  /** What is counted, if the label does not say all of it. */
+  /** An explanation of the count, if the label is not enough. */
   hint?: string;
   kind: 'money' | 'tokens' | 'count' | 'percent' | 'duration' | 'bytes';
   /** Path of the value in a row and in the totals. */
   path: string;
-  /** Whether totals have none. */
+  /** True if totals have none. */
   isOfRowsOnly?: true;
 }
 

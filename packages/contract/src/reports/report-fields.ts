@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { countField } from '../fields.ts';
 import { costField } from '../usage-figures.ts';
 
-// Fields of which the entries of reports make their shapes.
+// Fields for the shapes in the entries of reports.
 
 export { z } from 'zod';
 export { countField, sessionIdField, timestampField, transcriptIdField, uploaderField } from '../fields.ts';

@@ -183,7 +183,7 @@ export const TOOL_REPORTS = {
         denied: countField,
         calls: countField.describe('All calls of the kind'),
         denial_rate: rate,
-        sessions: countField.describe('In which one was denied'),
+        sessions: countField.describe('Sessions with a denied call'),
       };
       return {
         row: { tool: z.string(), program: name.describe('The program that a shell command runs'), ...figures },

@@ -276,7 +276,7 @@ describe('progress lines', () => {
     expect(metadata.models).toEqual([model]);
   });
 
-  it('of a message’s response provide its figures if they are more complete, whichever comes first', async () => {
+  it('provide the figures of a message’s response if they are more complete, whichever comes first', async () => {
     const figures = async (ofProgress: JsonObject, ofMessage: JsonObject) => {
       const progress = progressLine(id('1'), 'x', ofProgress);
       const message = assistantLine(id('1'), 'x', ofMessage, { isSidechain: true });
@@ -423,7 +423,7 @@ describe('requests billed apart', () => {
     expect(errors).toEqual([]);
   });
 
-  it('of a paused answer are its parts before the pause', async () => {
+  it('include the parts of a paused answer before the pause', async () => {
     const pausedResponses = [{ limit: 'tokens', usage: toUsageFields(50, 7) }];
     const message = { model: 'claude-x', usage: toUsageFields(60, 9), pausedResponses };
     const line = assistantLine(id('1'), 'x', message);
@@ -434,7 +434,7 @@ describe('requests billed apart', () => {
     ]);
   });
 
-  it('of one response are bounded', async () => {
+  it('are bounded for one response', async () => {
     const iterations = Array.from({ length: 1000 }, () => advisor('a', 1));
     const { apiResponses } = await parse([assistantLine(id('1'), 'x', { usage: { iterations } })]);
     expect(apiResponses).toHaveLength(129);

@@ -92,7 +92,7 @@ describe('tokens and cost', () => {
     expect(summary.stopReason).toBe('tool_use');
   });
 
-  it('of a result cover the stream so far', () => {
+  it('cover the stream so far in a result', () => {
     const { events } = read(
       assistantLine('m1', [text('a')], { usage: toUsageFields(1, 2) }),
       resultLine({ usage: toUsageFields(100, 200) }),
@@ -432,7 +432,7 @@ describe('results', () => {
 });
 
 describe('odd lines', () => {
-  it('of an unknown type stay whole', () => {
+  it('stay whole if their type is unknown', () => {
     const original = { type: 'novel', subtype: 'x', payload: { deep: [1] } };
     const { events } = read(original, { type: 'rate_limit_event' }, { type: 'queue-operation' });
     expect(events).toMatchObject([
@@ -460,7 +460,7 @@ describe('odd lines', () => {
     expect(warnings(events)).toEqual(['missing_field', 'invalid_content']);
   });
 
-  it('of a flat stream are messages, tool uses and tool results', () => {
+  it('are messages, tool uses and tool results in a flat stream', () => {
     const { events } = read(
       { type: 'message', role: 'user', content: 'hi' },
       { type: 'message', role: 'assistant', content: 'ho' },
@@ -489,7 +489,7 @@ describe('odd lines', () => {
     expect(warnings(events)).toEqual(['invalid_timestamp']);
   });
 
-  it('that begin a run may lack its details, and are then each emitted', () => {
+  it('are each emitted if they begin a run, even without its details', () => {
     const bare = { type: 'system', subtype: 'init' };
     const { events, summary } = read(bare, bare, { ...bare, tools: 'Read' }, { ...bare, tools: [['x'], 'Bash', null] });
     const nothing = { type: 'session-start', sessionId: '', model: null, cwd: null, version: null };
@@ -502,7 +502,7 @@ describe('odd lines', () => {
     expect(summary).toMatchObject({ agentSessionId: null, model: null });
   });
 
-  it('that end a turn may lack its details', () => {
+  it('may lack the details of a turn that they end', () => {
     const { events, summary } = read({ type: 'result' });
     expect(only(ofType(events, 'result'))).toMatchObject({
       success: true,
@@ -515,7 +515,7 @@ describe('odd lines', () => {
     expect(summary.lastResult).toEqual({ success: true, error: null });
   });
 
-  it('that end a turn are emitted with its details', () => {
+  it('are emitted with the details of a turn that they end', () => {
     const { events } = read(
       resultLine({ duration_ms: 1200, errors: ['not asked for'] }),
       resultLine({ result: null, errors: ['one', 5, 'two'] }),
@@ -526,7 +526,7 @@ describe('odd lines', () => {
     expect(ofType(events, 'result')[0]).toMatchObject({ durationMs: 1200 });
   });
 
-  it('that call a failure a success have only the code of the API', () => {
+  it('have only the code of the API if they call a failure a success', () => {
     const errorOf = (fields: JsonObject) => read(resultLine({ is_error: true, ...fields })).summary.lastResult?.error;
     expect(errorOf({})).toBeNull();
     expect(errorOf({ api_error_status: '529' })).toBeNull();
@@ -535,7 +535,7 @@ describe('odd lines', () => {
     expect(errorOf({ api_error_status: 529, subtype: null })).toBe('API error 529');
   });
 
-  it('of bookkeeping are summarised, cut to 200 characters', () => {
+  it('are summarised, cut to 200 characters, if they are bookkeeping', () => {
     const status = (fields: JsonObject): JsonObject => ({ type: 'system', subtype: 'status', ...fields });
     const { events } = read(
       status({ tool_name: 'tool', hook_name: 'hook' }),
@@ -553,7 +553,7 @@ describe('odd lines', () => {
     ]);
   });
 
-  it('of streamed pieces that are not text emit nothing', () => {
+  it('emit nothing if they are streamed pieces other than text', () => {
     const delta = (fields: JsonObject) => streamEvent({ type: 'content_block_delta', ...fields });
     const { events } = read(
       messageStart('m1'),
@@ -567,7 +567,7 @@ describe('odd lines', () => {
     expect(events).toEqual([]);
   });
 
-  it('of a piece without an index belong to the first text, and late ones to none', () => {
+  it('belong to the first text if they are pieces without an index, and late ones to none', () => {
     const piece = streamEvent({ type: 'content_block_delta', delta: { type: 'text_delta', text: 'a' } });
     const { events } = read(messageStart('m1'), piece, assistantLine('m1', [text('a')]), textDelta('a'));
     expect(events).toMatchObject([
@@ -577,7 +577,7 @@ describe('odd lines', () => {
     expect(events).toHaveLength(2);
   });
 
-  it('of pieces of another response are emitted whole', () => {
+  it('are emitted whole if they are pieces of another response', () => {
     const { events } = read(messageStart('m1'), textDelta('a'), assistantLine('m2', [text('a')]));
     expect(events).toMatchObject([
       { type: 'progress', name: 'text' },
@@ -604,7 +604,7 @@ describe('odd lines', () => {
     expect(events).toHaveLength(2);
   });
 
-  it('of tools without ids are not paired', () => {
+  it('are not paired for tools without ids', () => {
     const { events } = read(
       userLine([{ type: 'tool_result', content: 'orphan' }]),
       assistantLine('m1', [{ type: 'tool_use', name: 'Bash', input: {} }]),
@@ -618,7 +618,7 @@ describe('odd lines', () => {
     ]);
   });
 
-  it('of results are paired, and have no duration if call and result are on the same line', () => {
+  it('are paired as results, and have no duration if call and result are on the same line', () => {
     const { events } = read(
       assistantLine('m1', [
         { type: 'server_tool_use', id: 's1', name: 'web_search', input: {} },

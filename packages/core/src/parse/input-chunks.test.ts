@@ -111,7 +111,7 @@ describe('the end of a source', () => {
 });
 
 describe('an abort', () => {
-  it('before the start reads nothing and closes the source', async () => {
+  it('reads nothing and closes the source if it comes before the start', async () => {
     const next = vi.fn();
     const source = Readable.from([Buffer.from('a')]);
     expect(await read(source, AbortSignal.abort())).toHaveLength(0);
@@ -157,7 +157,7 @@ describe('an abort', () => {
   it.each([
     ['bytes', Buffer.alloc(4 * 1024 * 1024)],
     ['text', 'a'.repeat(4 * 1024 * 1024)],
-  ])('by a timer also stops in the middle of %s that are in memory', async (_name, input) => {
+  ])('stops in the middle of %s in memory, even by a timer', async (_name, input) => {
     for (const source of [input, toSource(input)]) {
       const controller = new AbortController();
       setImmediate(() => controller.abort());
@@ -175,7 +175,7 @@ describe('an abort', () => {
     expect(remove).toHaveBeenCalledTimes(4);
   });
 
-  it('that never comes keeps no chunk in memory', async () => {
+  it('keeps no chunk in memory if it never comes', async () => {
     const chunks: WeakRef<Uint8Array>[] = [];
     async function* source(): AsyncGenerator<Uint8Array> {
       for (let index = 0; index < 20; index++) {

@@ -154,7 +154,7 @@ describe('any lines', () => {
     );
   });
 
-  it('of JSON never throw, whatever they contain', async () => {
+  it('never throw if they are JSON, whatever they contain', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.oneof(anyJson, anyMessage, anyMetadata), { maxLength: 8 }), async (values) => {
         const input = toJsonl(...values.map((value) => JSON.stringify(value)));

@@ -155,7 +155,7 @@ describe('an abort of the stream', () => {
     expect(rest.reduce((sum, count) => sum + count, 0)).toBeLessThan(2000);
   });
 
-  it('after the end changes nothing', async () => {
+  it('changes nothing after the end', async () => {
     const controller = new AbortController();
     const result = await parseTranscript('s', longTranscript, { signal: controller.signal });
     controller.abort();
@@ -163,7 +163,7 @@ describe('an abort of the stream', () => {
     expectSame(result, await parseTranscript('s', longTranscript));
   });
 
-  it('from onLineError takes effect soon', async () => {
+  it('takes effect soon from onLineError', async () => {
     const controller = new AbortController();
     const input = `bad\n${toJsonl(userLine('x'.repeat(1000))).repeat(2000)}`;
     const { messages, errors } = await parseTranscript('s', input, {

@@ -46,7 +46,7 @@ describe('toNumber', () => {
     [true, undefined],
     [Number.NaN, undefined],
     [undefined, undefined],
-  ])('of %j', (value, expected) => {
+  ])('reads %j', (value, expected) => {
     expect(toNumber(value)).toBe(expected);
   });
 });
@@ -60,7 +60,7 @@ describe('toFlag', () => {
     [2, undefined],
     [['true'], undefined],
     [null, undefined],
-  ])('of %j', (value, expected) => {
+  ])('reads %j', (value, expected) => {
     expect(toFlag(value)).toBe(expected);
   });
 });

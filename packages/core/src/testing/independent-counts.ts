@@ -1,5 +1,5 @@
 /** A JSON value of a transcript, unchecked. The counters below are for made-up ones alone. */
-// biome-ignore lint/suspicious/noExplicitAny: the shapes are those of the formats' descriptions.
+// biome-ignore lint/suspicious/noExplicitAny: the shapes come from the formats' descriptions.
 type Json = any;
 
 /**

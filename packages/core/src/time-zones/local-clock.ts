@@ -12,7 +12,7 @@ const STEP_DAYS = 6;
  */
 const FIRST_REGULAR_YEAR = 2100;
 const REGULAR_STEP_DAYS = 28;
-/** After which dates fall on the same days of the week again. */
+/** The period until dates fall on the same days of the week again. */
 const CYCLE_YEARS = 400;
 const CYCLE_MS = 146_097 * DAY_MS;
 

@@ -46,7 +46,7 @@ it.each([
     PAIRS.flatMap(([[one], [other]]) => (/april|may/.test(one + other) ? [`${one} and ${other}`] : [])),
   ],
   [undefined, undefined, PAIRS.map(([[one], [other]]) => `${one} and ${other}`)],
-])('from %s to %s, an event is counted once, at the time of its first copy', async (from, to, expected) => {
+])('counts an event once from %s to %s, at the time of its first copy', async (from, to, expected) => {
   const request = { timeZone: 'UTC', subagents: 'include', from, to } as const;
   const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, request);
   const names = expected.toSorted();

@@ -272,7 +272,7 @@ it.each([
   { groupBy: ['agent', 'model'] as const, limit: 100 },
   { groupBy: ['person', 'project', 'day'] as const, limit: 100 },
   { groupBy: ['project', 'hour'] as const, limit: 5 },
-])('by $groupBy, a short time range has the figures of a long one with the same rows', async (page) => {
+])('a short time range by $groupBy has the figures of a long one with the same rows', async (page) => {
   for (const only of [{}, { project: 'two' }, { model: 'model-1' }, { subagents: 'exclude' as const }]) {
     const request = { to: '2005-04-10', timeZone: 'Asia/Kathmandu', subagents: 'include' as const, ...only };
     const [short, long] = await Promise.all(

@@ -97,7 +97,7 @@ async function readTokens(
 const sumOf = (...indexes: number[]) => indexes.reduce((sum, index) => sum + 2 ** index, 0);
 
 describe('days', () => {
-  it('of 23 and 25 hours in Berlin', async () => {
+  it('have 23 and 25 hours in Berlin', async () => {
     expect(await readTokens('day', { timeZone: 'Europe/Berlin', project: 'fixed', from: '2026-03-28' })).toEqual({
       '2026-03-28': sumOf(4),
       '2026-03-29': sumOf(5, 6),
@@ -109,12 +109,12 @@ describe('days', () => {
     });
   });
 
-  it('that begin at a quarter past in UTC', async () => {
+  it('may begin at a quarter past in UTC', async () => {
     const request = { timeZone: 'Asia/Kathmandu', project: 'fixed', from: '2026-06-01', to: '2026-06-03' };
     expect(await readTokens('day', request)).toEqual({ '2026-06-01': sumOf(8), '2026-06-02': sumOf(9) });
   });
 
-  it('of half-hour zones with daylight saving', async () => {
+  it('follow half-hour zones with daylight saving', async () => {
     const request = { timeZone: 'America/St_Johns', project: 'fixed', to: '2026-03-10' };
     expect(await readTokens('day', request)).toEqual({
       '2026-03-07': sumOf(0),
@@ -125,7 +125,7 @@ describe('days', () => {
 });
 
 describe('hours', () => {
-  it('that clocks repeat are two', async () => {
+  it('are two if clocks repeat them', async () => {
     const request = { timeZone: 'Europe/Berlin', project: 'fixed', from: '2026-10-25', to: '2026-10-26' };
     expect(await readTokens('hour', request)).toEqual({
       '2026-10-25T00:00:00+02:00': sumOf(11),

@@ -37,7 +37,7 @@ interface Rollup {
   buckets?: PgTable;
   /** The same by UTC days. */
   days: PgTable;
-  /** Sums of them over sessions. Those of files have none. */
+  /** Sums of them over sessions. Roll-ups of files have none. */
   totals?: Partial<Record<TotalsKind, Totals>>;
   /** Keys of rows in addition to session and time. */
   keys: readonly string[];

@@ -23,7 +23,7 @@ describe('toWordSnippet', () => {
     ['GRÖSSE und Größe', 'größe', '[GRÖSSE] und [Größe]'],
     ['<b>&amp;</b>', 'amp', '<b>&[amp];</b>'],
     ['a b c', 'a "b c" "a b"', '[a][ b][ c]'],
-  ])('of %j for %j is %j', (text, query, expected) => {
+  ])('makes of %j for %j the snippet %j', (text, query, expected) => {
     expect(snippet(text, query)).toBe(expected);
   });
 

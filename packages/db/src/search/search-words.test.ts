@@ -24,7 +24,7 @@ describe('search words', () => {
       ['ไทย', 'ไ ท ย'],
       ['👍 => {} ...', ''],
       ['', ''],
-    ])('of %j are %j', (text, lexemes) => {
+    ])('makes of %j the words %j', (text, lexemes) => {
       expect(toLexemes(text)).toBe(lexemes);
     });
 
@@ -64,7 +64,7 @@ describe('search grams', () => {
       expect(toGrams('zzz')).not.toEqual(toGrams('000'));
     });
 
-    it('of ASCII are those that the same text has among other letters', () => {
+    it('makes the same grams of ASCII as among other letters', () => {
       fc.assert(
         fc.property(fc.string({ unit: 'binary-ascii', maxLength: 60 }), (text) => {
           expect(toGrams(`${text} é`)).toEqual(toGrams(text));
@@ -72,7 +72,7 @@ describe('search grams', () => {
       );
     });
 
-    it('of a substring are among the whole’s', () => {
+    it('makes grams of a substring that are among the whole’s', () => {
       fc.assert(
         fc.property(fc.string({ unit: 'binary', maxLength: 60 }), fc.nat(), fc.nat(), (text, a, b) => {
           const [start, end] = [a % (text.length + 1), b % (text.length + 1)].sort((x, y) => x - y);

@@ -43,7 +43,7 @@ interface UnpricedTerms {
 
 export interface SessionCosts {
   parts: CostPart[];
-  /** Those of most responses first, at most `MAX_UNPRICED`. */
+  /** The ones with most responses first, at most `MAX_UNPRICED`. */
   unpriced: UnpricedTerms[];
   dearest: DearResponse[];
   /** The additional cost of unfinalised responses, by their estimated output. */

@@ -197,7 +197,7 @@ export type GroupableTranscript = Pick<
 >;
 
 /**
- * Those of the transcripts that wait for their first ingestion, have at most `maxBytes`, and are alone in their
+ * Returns the transcripts that wait for their first ingestion, have at most `maxBytes`, and are alone in their
  * session. No part of it is ingested, and no other of `ids` belongs to it. In the order of their upload.
  */
 export async function listGroupableTranscripts(

@@ -45,7 +45,7 @@ describe.skipIf(isOnCitus())('a reader', () => {
     await client.end().catch(() => undefined);
   });
 
-  it('of a killed process is valid for minutes only, and dropped once it has expired', async () => {
+  it('is valid for minutes only after its process was killed, and dropped once it has expired', async () => {
     const reader = await createDatabaseReader(pool, OTHER_WORKSPACE);
     const { rows } = await pool.pool.query<{ seconds: number }>(
       `SELECT extract(epoch FROM rolvaliduntil - now())::int AS seconds FROM pg_roles WHERE rolname = $1`,

@@ -219,7 +219,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
           const others = jobs.filter(({ retryCount }) => retryCount > 0);
           if (others.length > 0) {
             await insertAgain(INGEST_QUEUE, others);
-            // At once, because if this group kills its worker too, they would lose an attempt here.
+            // Immediately, because if this group kills its worker too, they would lose an attempt here.
             const ids = others.map(({ id }) => id);
             await write(() => boss.complete(SMALL_INGEST_QUEUE, ids));
           }

@@ -184,7 +184,7 @@ describe('a workspace', () => {
 });
 
 describe('a session that changes', () => {
-  it('and grows is indexed from where it grew, with the same result as if uploaded whole', async () => {
+  it('is indexed from where it grew, with the same result as if uploaded whole', async () => {
     const whole = toTranscript('a', 'first needle', 'second needle', 'third needle');
     const lines = whole.split(/(?<=\n)/);
     await installation.receive(lines.slice(0, 2).join(''), path('a'));
@@ -235,7 +235,7 @@ describe('a session that changes', () => {
     expect(await readDocuments()).toEqual(grown);
   });
 
-  it('and is parsed differently the second time is not found by its old texts', async () => {
+  it('is not found by its old texts if it is parsed differently the second time', async () => {
     const { transcript } = await installation.receive(toTranscript('a', 'a needle'), path('a'));
     await installation.work();
     await indexWaitingSessions(installation.database);
@@ -250,7 +250,7 @@ describe('a session that changes', () => {
     expect(await search('needle')).toMatchObject([{ snippet: [{ text: 'a ' }, { text: 'needle', is_match: true }] }]);
   });
 
-  it('and diverges shows its primary version only', async () => {
+  it('shows its primary version only if it diverges', async () => {
     await installation.receive(toTranscript('a', 'needle short'), path('a'));
     await installation.work();
     await indexWaitingSessions(installation.database);
@@ -265,7 +265,7 @@ describe('a session that changes', () => {
     expect(await countWaiting()).toBe(0);
   });
 
-  it('and is deleted leaves nothing, in the same transaction', async () => {
+  it('leaves nothing if it is deleted, in the same transaction', async () => {
     await installation.receive(toTranscript('a', 'needle'), path('a'));
     await installation.receive(toTranscript('b', 'needle'), path('b'));
     await installation.work();

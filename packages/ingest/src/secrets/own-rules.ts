@@ -13,7 +13,7 @@ export interface SecretMatch {
  * for.
  */
 export interface OwnRule {
-  /** Stands in the mark and in `secret_counts`. */
+  /** Appears in the mark and in `secret_counts`. */
   name: string;
   /** Only texts that contain one of these are searched, which saves time. By default every text is searched. */
   hints?: readonly string[];

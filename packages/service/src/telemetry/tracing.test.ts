@@ -20,7 +20,7 @@ describe('isTracingWanted', () => {
     [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://collector:4318/v1/traces' }, true],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318', OTEL_SDK_DISABLED: 'true' }, false],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318', OTEL_TRACES_EXPORTER: 'none' }, false],
-  ])('of %j is %s', (environment, isWanted) => {
+  ])('answers for %j with %s', (environment, isWanted) => {
     expect(isTracingWanted(environment)).toBe(isWanted);
   });
 });

@@ -85,7 +85,7 @@ describe('a transcript', () => {
     await expectNoOpenFiles(folder);
   });
 
-  test('that grew since it was listed is read to its end', async () => {
+  test('is read to its end if it grew since it was listed', async () => {
     const folder = await createTemporaryFolder({ 'a.jsonl': 'one\n' });
     for await (const item of readSources([folder])) {
       await appendFile(join(folder, 'a.jsonl'), 'two\n');
@@ -93,7 +93,7 @@ describe('a transcript', () => {
     }
   });
 
-  test('that grew since it was listed, or was compressed, is read as what it is, of any length', async () => {
+  test('is read as what it is, of any length, if it grew since it was listed, or was compressed', async () => {
     for (const content of [
       Buffer.alloc(0),
       Buffer.from('x'),
@@ -126,7 +126,7 @@ describe('a transcript', () => {
     );
   });
 
-  test('that is a bomb is stopped within a chunk of its limit', async () => {
+  test('is stopped within a chunk of its limit if it is a bomb', async () => {
     const folder = await createTemporaryFolder({ 'a.jsonl.gz': gzipSync(Buffer.alloc(100 * 1024 ** 2)) });
     for (const [limits, maxBytes] of [
       [{ maxTranscriptBytes: 5_000_000 }, 5_000_000],
@@ -196,7 +196,7 @@ describe('aborting', () => {
     }
   });
 
-  test('before the start reads nothing', async () => {
+  test('reads nothing before the start', async () => {
     const items = readSources(['/'], { signal: AbortSignal.abort(new Error('never')) });
     await expect(items.next()).rejects.toThrow('never');
   });

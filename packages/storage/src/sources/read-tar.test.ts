@@ -281,7 +281,7 @@ describe('a member stream', () => {
 });
 
 describe('limits', () => {
-  test('on members and on decoded bytes end the archive, after what came before', async () => {
+  test('end the archive after what came before, for members and decoded bytes', async () => {
     const archive = await createTar(MEMBERS);
     expect(await summarizeTar(archive, { limits: { maxArchiveEntries: 2 } })).toEqual([
       ...MEMBER_LINES.slice(0, 2),
@@ -298,7 +298,7 @@ describe('limits', () => {
     ]);
   });
 
-  test('on one transcript do not affect the others', async () => {
+  test('leave the others unaffected if one transcript exceeds them', async () => {
     const archive = await createTar([
       { name: 'declared.jsonl', content: 'x'.repeat(10_001) },
       { name: 'bomb.jsonl.gz', content: gzipSync(Buffer.alloc(5_000_000)) },
@@ -311,7 +311,7 @@ describe('limits', () => {
     ]);
   });
 
-  test('on expansion stop a bomb', async () => {
+  test('stop a bomb by its expansion', async () => {
     const bomb = await createTar([{ name: 'a.jsonl', content: Buffer.alloc(100 * 1024 ** 2, 'a') }]);
     expect(await summarizeTar(gzipSync(bomb))).toEqual(['!a.jsonl ! limit-exceeded', 'failed archive limit-exceeded']);
   });

@@ -65,7 +65,7 @@ describe('a zip archive', () => {
     expect(await summarizeZip(archive)).toEqual(['!a.jsonl = a', 'failed archive corrupt']);
   });
 
-  test('as the zip command writes it', async ({ skip }) => {
+  test('is read as the zip command writes it', async ({ skip }) => {
     const folder = await createTemporaryFolder({ 'in/a.jsonl': 'a'.repeat(5000), 'in/b/c.jsonl': 'c' });
     try {
       execFileSync('zip', ['-q', '-r', join(folder, 'x.zip'), '.'], { cwd: join(folder, 'in') });
@@ -172,7 +172,7 @@ describe('limits', () => {
     ]);
   });
 
-  test('on expansion stop a bomb, whether it declares its size or not', async () => {
+  test('stop a bomb by its expansion, whether it declares its size or not', async () => {
     const zeros = Buffer.alloc(100 * 1024 ** 2);
     const archive = createZip([
       { name: 'honest.jsonl', content: zeros },

@@ -1,6 +1,6 @@
 import type { Outline, OutlineTurn } from '@recount/contract';
 
-/** Messages that are loaded together. They are those of consecutive turns, with the results between them. */
+/** Messages that are loaded together, from consecutive turns, with the results between them. */
 export interface TurnPage {
   index: number;
   /** Undefined means from the beginning. */

@@ -10,7 +10,7 @@ const EVENTS: readonly FollowedEvent['type'][] = [
 /** Events within this time are shown together. */
 const GATHERED_MS = 50;
 
-/** What the session's streams report while they run, by server-sent events; the browser reconnects by itself. */
+/** The reports of the session's streams while they run, by server-sent events; the browser reconnects by itself. */
 export function useLiveConversation(sessionId: string, isRunning: boolean): LiveConversation {
   const [conversation, setConversation] = useState(NO_LIVE_CONVERSATION);
   useEffect(() => {

@@ -4,7 +4,7 @@ import { isReadable, type OpenedFile } from './open-files.ts';
 
 export interface SendFailure {
   reason: string;
-  /** `a person`: nobody's file would be taken before someone has seen to it. */
+  /** `a person`: no file would be accepted before someone has seen to it. */
   helps: 'a pause' | 'a person' | 'choosing again' | 'nothing';
   retryAfterMs?: number | undefined;
 }

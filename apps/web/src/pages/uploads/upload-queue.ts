@@ -27,7 +27,7 @@ export interface UploadState {
 }
 
 const CONCURRENT_UPLOADS = 3;
-/** Pauses without a success in between, after which the files that wait are refused, and attempts for one file. */
+/** Pauses without a success in between, until the files that wait are refused, and attempts for one file. */
 const MAX_PAUSES = 6;
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 60_000;

@@ -110,7 +110,7 @@ function UploadProgress(): ReactNode {
           {refused.length > 0 && `, ${formatCount(refused.length)} not taken`}
           {leftOut.size > 0 && `; left out: ${toLeftOutText(leftOut)}`}
           {isOpening && '; reading more …'}
-          {pauseReason !== undefined && `; waiting to go on: ${pauseReason}`}
+          {pauseReason !== undefined && `; waiting to continue: ${pauseReason}`}
         </p>
         {refused.filter(({ opened }) => opened !== undefined).length > 1 && (
           <button type="button" onClick={() => sendAgain()}>

@@ -60,7 +60,7 @@ export function toContentBlocks(content: JsonValue | undefined, context: BlockCo
 /** Blocks that the model writes. Results of the API's own tools do not count as its output. */
 const WRITTEN_TYPES = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use', 'mcp_tool_use']);
 
-/** Blocks that are stored as they are, which are those of the API's own tools, and what agents add. */
+/** Blocks that are stored as they are. They come from the API's own tools and from agents. */
 const OTHER_TYPES = new Set(
   `redacted_thinking server_tool_use mcp_tool_use mcp_tool_result container_upload compaction fallback tool_reference
   web_search_tool_result web_fetch_tool_result code_execution_tool_result bash_code_execution_tool_result

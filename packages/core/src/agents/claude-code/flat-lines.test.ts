@@ -14,7 +14,7 @@ const stream: JsonObject[] = [
   { type: 'tool_result', tool_use_id: 'tool_3', content: '', is_error: true, error: 'Permission denied' },
 ];
 
-it('of a flat stream are stored as messages, blocks and tool calls', async () => {
+it('stores lines of a flat stream as messages, blocks and tool calls', async () => {
   const { messages, contentBlocks, toolCalls, errors, stats } = await parseTranscript('s', toJsonl(...stream));
   expect(errors).toEqual([]);
   expect(messages.map(({ message_type, role }) => [message_type, role])).toEqual([
@@ -47,7 +47,7 @@ it('of a flat stream are stored as messages, blocks and tool calls', async () =>
   expect(stats.initial_prompt).toBe('list the files');
 });
 
-it('of a flat stream are shown as they are stored', () => {
+it('shows lines of a flat stream as they are stored', () => {
   const parser = parserFor('claude', { now: () => 0 });
   const events = [...(parser?.push(toJsonl(...stream)) ?? []), ...(parser?.finish() ?? [])];
   const shown = events.flatMap((event) => {

@@ -19,7 +19,7 @@ describe('isStreamLine', () => {
     expect(isStreamLine(line, createState())).toBe(expected);
   });
 
-  it('also counts lines without an id, once the transcript is certainly a stream', () => {
+  it('counts lines without an id, once the transcript is certainly a stream', () => {
     const state = createState();
     expect(isStreamLine({ type: 'user' }, state)).toBe(false);
     expect(isStreamLine({ type: 'user', session_id: 's' }, state)).toBe(true);
@@ -226,7 +226,7 @@ describe('a recorded stream as a transcript', () => {
       });
     });
 
-    it('of up to a thousand sub-agents that began earlier stay', () => {
+    it('stay for up to a thousand sub-agents that began earlier', () => {
       const state = createState();
       for (let index = 0; index < 1000; index++) toTranscriptLine(start(`id-${index}`, `t${index}`), state);
       // It started again, so now it is the newest.
