@@ -121,7 +121,7 @@ describe('refuses', () => {
   test('a copy of a data directory, while the original exists', async () => {
     const place = await install();
     await cp(join(home, 'data'), join(home, 'copy'), { recursive: true });
-    await expectRefusal(join(home, 'copy', 'postgres'), `is that of ${asked}`);
+    await expectRefusal(join(home, 'copy', 'postgres'), `belongs to ${asked}`);
     expect(await prepare()).toBe(place);
     await rm(join(home, 'data'), { recursive: true });
     expect(await prepare(join(home, 'copy', 'postgres'))).toBe(place);

@@ -10,7 +10,7 @@ interface ToolAnswer {
   text: string;
 }
 
-/** Asks every tool about a session, the largest one many times at once. Returns what is not as it should be. */
+/** Asks every tool about a session, the largest one many times concurrently. Returns what is not as it should be. */
 export async function askMcp(api: ApiProcess, session: string): Promise<string[]> {
   const violations: string[] = [];
   const ask = async (tool: string, input: object): Promise<ToolAnswer> => {

@@ -25,7 +25,7 @@ export interface MemoryMeasure {
   apiPeakBytes: number;
   /** Of the program that sent an archive. */
   senderPeakBytes: number;
-  /** How many requests were refused for a while, by their answers. */
+  /** The number of requests refused for a while, by their answers. */
   refusals: Record<string, number>;
   violations: string[];
 }
@@ -114,7 +114,7 @@ async function measureCase(
     const sent = await way.send(installation, each, session);
     const violations = await waitForRows(database, session, each, () => worker.exitCode ?? worker.signalCode);
     if (way.read !== undefined) {
-      // The peak is to be that of the answers.
+      // The peak must come from the answers.
       await installation.restart();
       violations.push(...(await way.read(installation, session)));
     }

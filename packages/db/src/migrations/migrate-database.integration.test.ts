@@ -206,7 +206,7 @@ describe('migrateDatabase, from 0.3 to the baseline', () => {
     expect(await readCatalogs(pool)).toEqual(await readCatalogs((await createMigratedDatabase()).pool));
   });
 
-  it('upgrades a database of 0.3 once, however many processes call it at once', async () => {
+  it('upgrades a database of 0.3 once, however many processes call it concurrently', async () => {
     const { connectionString, pool, database } = await createDatabaseOf03();
     await Promise.all(Array.from({ length: 5 }, () => migrateDatabase(connectionString)));
     await checkSchemaVersion(database);

@@ -175,7 +175,7 @@ describe('the totals of a session', () => {
     });
   });
 
-  it('are those of the largest stream if the agent states totals of the whole session', async () => {
+  it('come from the largest stream if the agent states totals of the whole session', async () => {
     const toTurn = (input: number, output: number): string =>
       `${JSON.stringify({ type: 'turn.completed', usage: { input_tokens: input, output_tokens: output } })}\n`;
     await record('codex', toTurn(100, 5));

@@ -257,7 +257,7 @@ describe('repriceWorkspace, while a transcript is being ingested at the previous
 });
 
 describe('rebuildUsage', () => {
-  it('restores derived rows that were changed by hand to those of a full recount', async () => {
+  it('restores derived rows that were changed by hand to the rows of a full recount', async () => {
     const upload = { path: 'counted.jsonl', agent: 'claude-code', sessionId: 'counted' };
     await installation.receive(toAnswer(1, 'claude-haiku-4-5') + toAnswer(2, 'claude-haiku-4-5'), upload);
     await installation.work();
