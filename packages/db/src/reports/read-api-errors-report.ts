@@ -1,26 +1,19 @@
+import type { ReportBody, ReportTotals } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import { detailNumber, readEvents } from './event-source.ts';
-import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { type ReportPage, readGroups } from './report-groups.ts';
 
-interface ApiErrorFigures {
-  errors: number;
-  retries: number;
-  sessions: number;
-  /** Pauses before retries, if lines state them. */
-  retry_wait_ms: number;
-}
-
-type ApiErrorKeys = { error: string | null };
+type ApiErrorFigures = ReportTotals<'api-errors'>;
 
 /** API errors and retries, by the error's name. */
 export async function readApiErrorsReport(
   database: Database,
   filter: ReportFilter,
   page: ReportPage,
-): Promise<ReportRows<ApiErrorFigures & ApiErrorKeys & GroupValues, ApiErrorFigures>> {
-  return await readGroups<ApiErrorFigures, ApiErrorFigures, ApiErrorKeys>(database, filter, page, {
+): Promise<ReportBody<'api-errors'>> {
+  return await readGroups<ApiErrorFigures, ApiErrorFigures, { error: string | null }>(database, filter, page, {
     parts: [
       {
         ...readEvents(filter, ['api_error', 'api_retry']),

@@ -1,4 +1,5 @@
-import { toUsageFigures, type UsageFigures, type UsageSums } from '@recount/core';
+import type { ReportRow } from '@recount/contract';
+import { toUsageFigures, type UsageSums } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
@@ -14,16 +15,9 @@ export const BLOCK_MS = 5 * HOUR_MS;
 /** No transcript contains a later time. */
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-interface BlockFigures extends UsageFigures {
-  sessions: number;
-  models: string[];
-}
+type BlockFigures = Omit<Block, 'start' | 'end'>;
 
-export interface Block extends BlockFigures {
-  /** ISO 8601; five hours apart, except that none ends after 9999-12-31T23:59:59.999Z. */
-  start: string;
-  end: string;
-}
+type Block = Omit<ReportRow<'blocks'>, 'is_active'>;
 
 type Sums = UsageSums & { sessions: number; models: string[] };
 

@@ -1,26 +1,19 @@
+import type { ReportBody, ReportTotals } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import { detailNumber, readEvents } from './event-source.ts';
-import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { type ReportPage, readGroups } from './report-groups.ts';
 
-export interface CompactionFigures {
-  compactions: number;
-  sessions: number;
-  /** Tokens in the context before, if lines state them. */
-  pre_tokens_p50: number | null;
-  pre_tokens_max: number | null;
-}
-
-type CompactionKeys = { trigger: string | null };
+type CompactionFigures = ReportTotals<'compactions'>;
 
 /** Compactions of the context by their trigger. */
 export async function readCompactionsReport(
   database: Database,
   filter: ReportFilter,
   page: ReportPage,
-): Promise<ReportRows<CompactionFigures & CompactionKeys & GroupValues, CompactionFigures>> {
-  return await readGroups<CompactionFigures, CompactionFigures, CompactionKeys>(database, filter, page, {
+): Promise<ReportBody<'compactions'>> {
+  return await readGroups<CompactionFigures, CompactionFigures, { trigger: string | null }>(database, filter, page, {
     parts: [
       {
         ...readEvents(filter, ['compaction']),

@@ -1,14 +1,8 @@
+import type { DataRange } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import { toConditions, toReportSource } from './report-source.ts';
-
-/** Time range of the data; both null if no session has a time. */
-export interface DataRange {
-  sessions: number;
-  first_timestamp: string | null;
-  last_timestamp: string | null;
-}
 
 /**
  * Reads when the sessions that pass the filter, ignoring its `from` and `to`, began and ended. This suggests where to

@@ -1,45 +1,13 @@
+import type { ReportBody, ReportRow, ReportTotals } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
-import type { Disagreement } from '../schema/usage.ts';
 import { CREDIT_ORDER, FIGURE_ORDER } from '../usage/ledger-definition.ts';
-import type { ReportPage, ReportRows } from './report-groups.ts';
+import type { ReportPage } from './report-groups.ts';
 import { joinSessions, toConditions, toReportSource } from './report-source.ts';
 
-/** Responses whose copies disagree, with their alternative costs. */
-export interface DisagreementFigures {
-  responses: number;
-  /** As counted; costs are exact to 1e-10. */
-  cost_usd: number;
-  /** If the cheapest copy of each were right. */
-  lowest_cost_usd: number;
-  highest_cost_usd: number;
-}
-
-/** A copy of such a response. */
-export interface DisagreeingCopy {
-  response_id: string;
-  disagreements: Disagreement[];
-  /** Difference between the cheapest and the most expensive copy of the response. */
-  cost_range_usd: number;
-  session_id: string;
-  transcript_id: string;
-  line_number: number;
-  uploader_key_id: string | null;
-  is_credited: boolean;
-  /** True if this copy's figures count. */
-  has_figures: boolean;
-  model: string | null;
-  /** ISO 8601. */
-  timestamp: string | null;
-  is_unfinalised: boolean;
-  tokens_in: number;
-  tokens_out: number;
-  cache_read: number;
-  cache_write: number;
-  cost_usd: number | null;
-}
+export type DisagreementFigures = ReportTotals<'disagreements'>;
 
 const COPY_SOURCE = toReportSource('e', { time: 'timestamp', own: ['git_branch', 'agent_version', 'model'] });
 
@@ -70,10 +38,10 @@ export async function readDisagreementsReport(
   database: Database,
   filter: ReportFilter,
   { limit }: Pick<ReportPage, 'limit'>,
-): Promise<ReportRows<DisagreeingCopy, DisagreementFigures>> {
+): Promise<ReportBody<'disagreements'>> {
   const totals = await readDisagreements(database, filter);
   const range = sql.raw('coalesce(highest_cost_usd - lowest_cost_usd, 0)');
-  const { rows } = await database.execute<DisagreeingCopy & Record<string, unknown>>(sql`
+  const { rows } = await database.execute<ReportRow<'disagreements'> & Record<string, unknown>>(sql`
     WITH disputed AS MATERIALIZED (
       SELECT workspace_id, agent, response_key, disagreements, ${range} AS cost_range
       FROM (${selectDisputed(filter)}) AS disputed

@@ -1,22 +1,14 @@
+import type { ReportBody, ReportTotals } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import { type GroupPart, restrict } from './group-part.ts';
-import { type ReportPage, type ReportRows, readGroups, readSessionCounts } from './report-groups.ts';
+import { type ReportPage, readGroups, readSessionCounts } from './report-groups.ts';
 import { toReportSource } from './report-source.ts';
 import { fromRollup } from './rollup-source.ts';
 import { toRollupSums, toSum, toTokenEstimate } from './tool-call-figures.ts';
 
-interface FileFigures {
-  calls: number;
-  reads: number;
-  /** Edits and writes that did not fail. */
-  edits: number;
-  errors: number;
-  sessions: number;
-  output_bytes: number;
-  estimated_tokens: number;
-}
+type FileFigures = Omit<ReportTotals<'files'>, 'files'>;
 
 /** `projects` is the number of projects with the row's path. */
 type Sums = Omit<FileFigures, 'estimated_tokens'> & { projects: number };
@@ -41,7 +33,7 @@ export async function readFilesReport(
   database: Database,
   filter: ReportFilter,
   page: Pick<ReportPage, 'limit'> & { sort: FileSort },
-): Promise<ReportRows<FileFigures & FileKeys, FileFigures & { files: number }>> {
+): Promise<ReportBody<'files'>> {
   const { rows, totals, truncated, groupCount } = await readGroups<
     Sums,
     FileFigures & Pick<Sums, 'projects'>,

@@ -1,38 +1,17 @@
+import type { ReportBody, ReportRow } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import { FINDING_QUERIES, type FindingKind, type FindingThresholds } from './finding-kinds.ts';
 import { SESSION_TITLE } from './read-sessions-report.ts';
-import type { ReportPage, ReportRows } from './report-groups.ts';
+import type { ReportPage } from './report-groups.ts';
 import { toTokenEstimate } from './tool-call-figures.ts';
 
-interface FindingFigures {
-  kind: FindingKind;
-  times: number;
-  estimated_tokens: number;
-  tokens: number;
-  /** Null if there is no price, or the kind has none. */
-  cost_usd: number | null;
-}
+type FindingFigures = Omit<FindingKindFigures, 'findings' | 'sessions'>;
 
-export interface Finding extends FindingFigures {
-  session_id: string;
-  title: string | null;
-  project: string | null;
-  /** ISO 8601. */
-  timestamp: string | null;
-  message_id: string | null;
-  line_number: number | null;
-  tool: string | null;
-  subject: string | null;
-  pause_ms: number | null;
-}
+type Finding = ReportRow<'findings'>;
 
-/** Figures of all findings of a kind. */
-export interface FindingKindFigures extends FindingFigures {
-  findings: number;
-  sessions: number;
-}
+type FindingKindFigures = ReportBody<'findings'>['kinds'][number];
 
 export interface FindingsPage extends Pick<ReportPage, 'limit'>, FindingThresholds {
   /** Defaults to all kinds. */
@@ -64,7 +43,7 @@ export async function readFindingsReport(
   database: Database,
   filter: ReportFilter,
   { kind, limit, ...thresholds }: FindingsPage,
-): Promise<ReportRows<Finding, { findings: number }> & { kinds: FindingKindFigures[] }> {
+): Promise<ReportBody<'findings'>> {
   const rows: Finding[] = [];
   const kinds: FindingKindFigures[] = [];
   for (const each of kind === undefined ? ALL_KINDS : [kind]) {

@@ -1,14 +1,12 @@
+import type { ReportBody } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import type { GroupPart } from './group-part.ts';
-import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { type ReportPage, readGroups } from './report-groups.ts';
 import { CALL_SUMS, type CallFigures, type CallSums, ROLLED_UP_CALLS, toCallFigures } from './tool-call-figures.ts';
 
-interface McpServerFigures extends CallFigures {
-  /** Number of different tools called. */
-  tools: number;
-}
+type McpServerFigures = CallFigures & { tools: number };
 
 const CALLS: GroupPart = {
   ...ROLLED_UP_CALLS,
@@ -24,7 +22,7 @@ export async function readMcpServersReport(
   database: Database,
   filter: ReportFilter,
   page: Pick<ReportPage, 'limit'>,
-): Promise<ReportRows<McpServerFigures & { mcp_server: string }, CallFigures & { mcp_servers: number }>> {
+): Promise<ReportBody<'mcp-servers'>> {
   const { rows, totals, truncated, groupCount } = await readGroups<
     CallSums & { tools: number },
     McpServerFigures,

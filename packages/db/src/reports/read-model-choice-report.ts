@@ -1,24 +1,15 @@
+import type { ReportBody, ReportRow, ReportTotals } from '@recount/contract';
 import { COST_UNITS_PER_USD, type PriceTable, toUsd } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
-import { type ReportPage, type ReportRows, readSessionCounts } from './report-groups.ts';
+import { type ReportPage, readSessionCounts } from './report-groups.ts';
 import { joinSessions, toConditions, toReportSource } from './report-source.ts';
 
-export interface ModelChoiceFigures {
-  responses: number;
-  total_tokens: number;
-  cost_usd: number | null;
-  /** Cost of the same tokens with the cheapest model in use; null if none is cheaper. */
-  cheaper_cost_usd: number | null;
-}
+type ModelChoiceFigures = ReportTotals<'model-choice'>;
 
-export interface ModelChoice extends ModelChoiceFigures {
-  model: string;
-  cheaper_model: string | null;
-  sessions: number;
-}
+type ModelChoice = ReportRow<'model-choice'>;
 
 export interface ModelComparison {
   prices: PriceTable;
@@ -57,7 +48,7 @@ export async function readModelChoiceReport(
   filter: ReportFilter,
   { limit }: Pick<ReportPage, 'limit'>,
   comparison: ModelComparison,
-): Promise<ReportRows<ModelChoice, ModelChoiceFigures>> {
+): Promise<ReportBody<'model-choice'>> {
   const { rows: groups } = await database.execute<Group>(sql`
     SELECT u.model, to_char(u."timestamp" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"00:00:00.000"Z"') AS day, u.service_tier, u.speed,
       u.inference_geo, count(*)::float8 AS responses, sum(u.tokens_in)::float8 AS tokens_in,

@@ -1,19 +1,14 @@
-import { toUsageFigures, type UsageFigures, type UsageSums } from '@recount/core';
+import type { ReportBody, ReportRow } from '@recount/contract';
+import { toUsageFigures, type UsageSums } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import type { GroupPart } from './group-part.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
-import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { type ReportPage, readGroups } from './report-groups.ts';
 import { ROLLUP_SUMS, sumUsage } from './usage-figures.ts';
 
-interface ModelFigures extends UsageFigures {
-  is_priced: boolean;
-  sessions: number;
-  /** Starts of 15-minute buckets, ISO 8601; null if no response has a timestamp. */
-  first_used: string | null;
-  last_used: string | null;
-}
+type ModelFigures = Omit<ReportRow<'models'>, 'model'>;
 
 type Sums = UsageSums & { sessions: number; first_ms: number | null; last_ms: number | null };
 
@@ -44,7 +39,7 @@ export async function readModelsReport(
   database: Database,
   filter: ReportFilter,
   page: Pick<ReportPage, 'limit'>,
-): Promise<ReportRows<ModelFigures & { model: string | null }, UsageFigures & { models: number; sessions: number }>> {
+): Promise<ReportBody<'models'>> {
   const { rows, totals, truncated, groupCount } = await readGroups<Sums, ModelFigures, { model: string | null }>(
     database,
     filter,

@@ -1,18 +1,12 @@
+import type { ReportBody, ReportTotals } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import type { GroupPart } from './group-part.ts';
-import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { type ReportPage, readGroups } from './report-groups.ts';
 import { ROLLED_UP_CALLS, toRate, toRollupSums, toSum } from './tool-call-figures.ts';
 
-interface DenialFigures {
-  denied: number;
-  /** All calls of the kind. */
-  calls: number;
-  denial_rate: number | null;
-  /** Sessions with a denial. */
-  sessions: number;
-}
+type DenialFigures = ReportTotals<'permission-denials'>;
 
 type DenialKeys = { tool: string; program: string | null };
 
@@ -23,7 +17,7 @@ export async function readPermissionDenialsReport(
   database: Database,
   filter: ReportFilter,
   page: Pick<ReportPage, 'limit'>,
-): Promise<ReportRows<DenialFigures & DenialKeys, DenialFigures>> {
+): Promise<ReportBody<'permission-denials'>> {
   return await readGroups<Omit<DenialFigures, 'denial_rate'>, DenialFigures, DenialKeys>(database, filter, page, {
     parts: [{ ...CALLS, columns: toRollupSums(['denied', 'calls']) }],
     countsSessions: { ...CALLS, where: sql`r.denied > 0` },

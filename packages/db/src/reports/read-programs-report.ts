@@ -1,9 +1,10 @@
+import type { ReportBody } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import type { GroupPart } from './group-part.ts';
-import { type DurationFigures, readDurations } from './read-durations.ts';
-import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { readDurations } from './read-durations.ts';
+import { type ReportPage, readGroups } from './report-groups.ts';
 import {
   CALL_SUMS,
   type CallFigures,
@@ -13,8 +14,6 @@ import {
   toRollupSums,
   toSum,
 } from './tool-call-figures.ts';
-
-type ProgramFigures = CallFigures & DurationFigures;
 
 const CALLS: GroupPart = {
   ...ROLLED_UP_CALLS,
@@ -29,7 +28,7 @@ export async function readProgramsReport(
   database: Database,
   filter: ReportFilter,
   page: Pick<ReportPage, 'limit'>,
-): Promise<ReportRows<ProgramFigures & { program: string }, ProgramFigures & { programs: number }>> {
+): Promise<ReportBody<'programs'>> {
   const { rows, totals, truncated, groupCount } = await readGroups<
     CallSums & { timed_calls: number },
     CallFigures & { timed_calls: number },

@@ -1,29 +1,14 @@
+import type { ReportBody, ReportTotals } from '@recount/contract';
 import { toKnownCost, toUsd } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import { sumOfTokens } from '../schema/usage-columns.ts';
 import { detailNumber, readEvents } from './event-source.ts';
-import type { ReportPage, ReportRows } from './report-groups.ts';
+import type { ReportPage } from './report-groups.ts';
 import { joinSessions, lookUpIfShort, toConditions } from './report-source.ts';
 
-interface PullRequestFigures {
-  sessions: number;
-  responses: number;
-  total_tokens: number;
-  /** Total cost of the sessions and their sub-agents, each response once; null if none has a price. */
-  cost_usd: number | null;
-  unpriced_responses: number;
-}
-
-interface PullRequest extends PullRequestFigures {
-  url: string;
-  repository: string | null;
-  number: number | null;
-  /** ISO 8601. */
-  first_linked: string | null;
-  last_linked: string | null;
-}
+type PullRequestFigures = Omit<ReportTotals<'pull-requests'>, 'pull_requests' | 'mean_cost_usd'>;
 
 interface Row extends Record<string, unknown> {
   url: string | null;
@@ -47,7 +32,7 @@ export async function readPullRequestsReport(
   database: Database,
   filter: ReportFilter,
   { limit }: Pick<ReportPage, 'limit'>,
-): Promise<ReportRows<PullRequest, PullRequestFigures & { pull_requests: number; mean_cost_usd: number | null }>> {
+): Promise<ReportBody<'pull-requests'>> {
   const links = readEvents(filter, ['pull_request']);
   const { rows } = await database.execute<Row>(sql`
     WITH link AS MATERIALIZED (

@@ -1,28 +1,13 @@
+import type { ReportBody, ReportTotals } from '@recount/contract';
 import { COST_UNITS_PER_USD, toUsd } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import { SESSION_SOURCE, SESSION_TITLE } from './read-sessions-report.ts';
-import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { type ReportPage, readGroups } from './report-groups.ts';
 
-interface ReconciliationFigures {
-  /** The agent's own last total. */
-  reported_cost_usd: number;
-  /**
-   * Computed by recount for the session and its sub-agents, each response once. Null if there are responses but none
-   * has a price.
-   */
-  computed_cost_usd: number | null;
-  /** The share of sub-agents' own transcripts in to the session's. */
-  subagent_cost_usd: number | null;
-  /** Computed minus reported; for several sessions, over those that have both. */
-  difference_usd: number | null;
-  /** Relative to what those sessions report. */
-  difference_ratio: number | null;
-  unfinalised_responses: number;
-  unpriced_responses: number;
-}
+type ReconciliationFigures = Omit<ReportTotals<'reconciliation'>, 'sessions' | 'sessions_within_one_percent'>;
 
 type SessionKeys = {
   session_id: string;
@@ -73,12 +58,7 @@ export async function readReconciliationReport(
   database: Database,
   filter: ReportFilter,
   page: Pick<ReportPage, 'limit'>,
-): Promise<
-  ReportRows<
-    ReconciliationFigures & SessionKeys,
-    ReconciliationFigures & { sessions: number; sessions_within_one_percent: number }
-  >
-> {
+): Promise<ReportBody<'reconciliation'>> {
   const workspace = opaqueWorkspaceId(filter.workspaceId);
   const { rows, totals, truncated, groupCount } = await readGroups<
     Sums,

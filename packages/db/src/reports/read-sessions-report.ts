@@ -1,3 +1,4 @@
+import type { ReportBody, ReportTotals } from '@recount/contract';
 import { MAX_ACTIVE_GAP_MS, toKnownCost } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { opaqueWorkspaceId } from '../database/planner.ts';
@@ -11,56 +12,13 @@ import { toLocalTime } from './report-calendar.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { isShort, joinSessions, type ReportSource, toConditions, toReportSource } from './report-source.ts';
 
-interface Distribution {
-  p50: number;
-  p90: number;
-  p99: number;
-  max: number;
-  mean: number;
-}
+type Distribution = NonNullable<SessionFigures['distribution']['cost_usd']>;
 
 const DISTRIBUTED = ['total_tokens', 'cost_usd', 'duration_ms', 'active_ms'] as const;
 
-export interface SessionFigures {
-  sessions: number;
-  prompts: number;
-  turns: number;
-  messages: number;
-  tool_uses: number;
-  duration_ms: number;
-  active_ms: number;
-  /** Total cost of all sessions except `unpriced_sessions`; shared responses count in each of their sessions. */
-  cost_usd: number | null;
-  /** Responses that `cost_usd` does not include. */
-  unpriced_responses: number;
-  /** Sessions without a cost, which distributions of costs leave out too. */
-  unpriced_sessions: number;
-  /** The same with every response counted once. */
-  own_cost_usd: number | null;
-  own_unpriced_responses: number;
-  distribution: Record<(typeof DISTRIBUTED)[number], Distribution | null>;
-}
+type SessionFigures = ReportTotals<'sessions'>;
 
-export interface ExpensiveSession extends Record<string, unknown> {
-  session_id: string;
-  title: string | null;
-  project: string | null;
-  git_branch: string | null;
-  agent: string;
-  is_subagent: boolean;
-  /** ISO 8601. */
-  first_timestamp: string | null;
-  duration_ms: number;
-  active_ms: number;
-  prompts: number;
-  total_tokens: number;
-  /** Null if there are responses but none has a price. */
-  cost_usd: number | null;
-  own_cost_usd: number | null;
-  shared_cost_usd: number | null;
-  /** Counts the session's responses, own and shared. */
-  unpriced_responses: number;
-}
+type ExpensiveSession = ReportBody<'sessions'>['most_expensive'][number];
 
 export interface SessionsPage extends ReportPage {
   /**
@@ -235,7 +193,7 @@ export async function listExpensiveSessions(
     SELECT CASE WHEN count(*) = 0 THEN 0 WHEN sum(u.responses) > sum(u.unpriced_responses) THEN sum(u.cost_units) / 1e10 END
     FROM recount.usage_day_rollup AS u
     WHERE u.workspace_id = ${opaqueWorkspaceId(filter.workspaceId)} AND u.session_id = f.session_id AND ${condition})::float8`;
-  const { rows } = await database.execute<ExpensiveSession & { first_ms: number | null }>(sql`
+  const { rows } = await database.execute<ExpensiveSession & { first_ms: number | null } & Record<string, unknown>>(sql`
     SELECT f.session_id, ${SESSION_TITLE} AS title, f.project, f.git_branch, f.agent, f.is_subagent,
       extract(epoch FROM f.first_timestamp)::float8 * 1000 AS first_ms, f.duration_ms::float8 AS duration_ms,
       ${toActiveTime(filter.workspaceId, idleThresholdMs)}::float8 AS active_ms, f.prompt_count AS prompts,
@@ -251,19 +209,12 @@ export async function listExpensiveSessions(
   }));
 }
 
-/** The relation of the own cost of sessions to the usage report with the same filters; see the contract. */
-export interface SessionsAgainstUsage {
-  cost_usd: number | null;
-  left_out_cost_usd: number | null;
-  beyond_filters_cost_usd: number | null;
-}
-
 /** `ownCost` is own cost of the sessions that pass the filter. */
 export async function compareSessionsWithUsage(
   database: Database,
   filter: ReportFilter,
   ownCost: number | null,
-): Promise<SessionsAgainstUsage> {
+): Promise<ReportBody<'sessions'>['usage']> {
   const { totals } = await readUsageReport(database, { ...filter, subagents: 'include' }, { limit: 1 });
   const others = { exclude: 'only', only: 'exclude', include: undefined } as const;
   const subagents = others[filter.subagents];

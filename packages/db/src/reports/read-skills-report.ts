@@ -1,8 +1,9 @@
+import type { ReportBody } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import type { GroupPart } from './group-part.ts';
-import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { type ReportPage, readGroups } from './report-groups.ts';
 import { CALL_SUMS, type CallFigures, type CallSums, ROLLED_UP_CALLS, toCallFigures } from './tool-call-figures.ts';
 
 const CALLS: GroupPart = {
@@ -16,7 +17,7 @@ export async function readSkillsReport(
   database: Database,
   filter: ReportFilter,
   page: Pick<ReportPage, 'limit'>,
-): Promise<ReportRows<CallFigures & { skill_name: string }, CallFigures & { skills: number }>> {
+): Promise<ReportBody<'skills'>> {
   const { rows, totals, truncated, groupCount } = await readGroups<CallSums, CallFigures, { skill_name: string }>(
     database,
     filter,

@@ -1,25 +1,16 @@
-import { toUsageFigures, toUsd, type UsageFigures, type UsageSums } from '@recount/core';
+import type { ReportBody, ReportRow, ReportTotals } from '@recount/contract';
+import { toUsageFigures, toUsd, type UsageSums } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import { type GroupPart, withSessions } from './group-part.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
-import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { type ReportPage, readGroups } from './report-groups.ts';
 import { isShort, lookUpIfShort } from './report-source.ts';
 import { ROLLED_UP_CALLS, toRollupSums, toSum } from './tool-call-figures.ts';
 import { NO_USAGE, ROLLUP_SUMS, sumUsage } from './usage-figures.ts';
 
-interface SubagentFigures extends UsageFigures {
-  calls: number;
-  errors: number;
-  denied: number;
-  /** Sessions that started one. */
-  parents: number;
-  /** Sub-agents that made a response. */
-  subagents: number;
-  /** Mean over the sub-agents that have a cost. */
-  mean_cost_usd: number | null;
-}
+type SubagentFigures = ReportTotals<'subagents'> & Pick<ReportRow<'subagents'>, 'mean_cost_usd'>;
 
 type SubagentKeys = { subagent_type: string | null };
 type Sums = UsageSums & Record<'calls' | 'errors' | 'denied' | 'sessions' | 'subagents' | 'priced_subagents', number>;
@@ -85,7 +76,7 @@ export async function readSubagentsReport(
   database: Database,
   filter: ReportFilter,
   page: ReportPage,
-): Promise<ReportRows<SubagentFigures & SubagentKeys & GroupValues, SubagentFigures>> {
+): Promise<ReportBody<'subagents'>> {
   // A sub-agent has one type, and so one row without further keys.
   const count = page.groupBy?.length ? sql`count(DISTINCT (parent, subagent))` : sql`count(*)`;
   return await readGroups<Sums, SubagentFigures, SubagentKeys>(database, { ...filter, subagents: 'include' }, page, {

@@ -1,12 +1,12 @@
+import type { ReportBody, ReportTotals } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import type { GroupPart } from './group-part.ts';
-import { type DurationFigures, readDurations } from './read-durations.ts';
-import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { readDurations } from './read-durations.ts';
+import { type ReportPage, readGroups } from './report-groups.ts';
 import {
   CALL_SUMS,
-  type CallFigures,
   type CallSums,
   ROLLED_UP_CALLS,
   toCallFigures,
@@ -15,11 +15,7 @@ import {
   toSum,
 } from './tool-call-figures.ts';
 
-interface ToolFigures extends CallFigures, DurationFigures {
-  input_bytes: number;
-  duration_mean_ms: number | null;
-  timed_calls: number;
-}
+type ToolFigures = ReportTotals<'tools'>;
 
 type Sums = CallSums & Record<'input_bytes' | 'total_ms' | 'timed_calls', number>;
 
@@ -34,7 +30,7 @@ export async function readToolsReport(
   database: Database,
   filter: ReportFilter,
   page: ReportPage & { percentiles: boolean },
-): Promise<ReportRows<ToolFigures & GroupValues, ToolFigures>> {
+): Promise<ReportBody<'tools'>> {
   const report = await readGroups<Sums, ToolFigures>(database, filter, page, {
     parts: [CALLS],
     countsSessions: true,

@@ -1,24 +1,15 @@
-import type { UsageFigures, UsageSums } from '@recount/core';
+import type { ReportBody, ReportTotals } from '@recount/contract';
+import type { UsageSums } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import type { GroupPart } from './group-part.ts';
-import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { type ReportPage, readGroups } from './report-groups.ts';
 import { toReportSource } from './report-source.ts';
 import { fromTotals } from './totals-source.ts';
 import { ROLLUP_SUMS, sumUsage, toPrefixedFigures } from './usage-figures.ts';
 
-export interface UsageReportFigures {
-  /** Sessions that hold a response. */
-  sessions: number;
-  /** Null if usage is split or filtered by something that not every message has, such as model, branch, version. */
-  messages: number | null;
-  user_messages: number | null;
-  /** Credited to the sessions. Over all sessions, each response once. */
-  own: UsageFigures;
-  /** Copies of responses that are credited to another session. */
-  shared: UsageFigures;
-}
+type UsageReportFigures = ReportTotals<'usage'>;
 
 type Sums = Record<
   'sessions' | 'messages' | 'user_messages' | `own_${keyof UsageSums}` | `shared_${keyof UsageSums}`,
@@ -58,7 +49,7 @@ export async function readUsageReport(
   database: Database,
   filter: ReportFilter,
   page: ReportPage,
-): Promise<ReportRows<UsageReportFigures & GroupValues, UsageReportFigures>> {
+): Promise<ReportBody<'usage'>> {
   const isOfMessages =
     filter.model === undefined &&
     filter.gitBranch === undefined &&
