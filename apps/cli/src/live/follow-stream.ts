@@ -3,10 +3,10 @@ import {
   type AgentExit,
   type AgentParser,
   type CloseEvent,
+  createTextTail,
   isComplete,
   toCloseEvent,
 } from '@recount/core/live';
-import { createByteTail } from './byte-tail.ts';
 import type { Recording } from './recording.ts';
 import type { StreamView } from './stream-view.ts';
 
@@ -40,7 +40,7 @@ const ANSWER_BYTES = 16 * 1024 * 1024;
 /** Records and shows a stream as it arrives. Every byte is in the spool before it is shown. */
 export async function followStream(options: FollowOptions): Promise<FollowedStream> {
   const { chunks, shown, parser, view, recording, expectedAnswer, onActivity, waitForExit } = options;
-  const answer = expectedAnswer === undefined ? undefined : createByteTail(ANSWER_BYTES);
+  const answer = expectedAnswer === undefined ? undefined : createTextTail(ANSWER_BYTES);
   const showAll = async (events: readonly AgentEvent[]): Promise<void> => {
     for (const event of events) {
       if (event.type === 'session-start' && event.sessionId !== '') recording?.nameSession(event.sessionId);

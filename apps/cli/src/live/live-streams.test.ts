@@ -1,5 +1,4 @@
 import { describe, expect, it, vi } from 'vitest';
-import { createByteTail } from './byte-tail.ts';
 import { detectAgent } from './detect-agent.ts';
 import { createStallWatch } from './stall-watch.ts';
 
@@ -72,14 +71,6 @@ describe('a stream whose agent is not recognised at once', () => {
       rest: `Loading…\n${init}`,
     });
   });
-});
-
-it('keeps the end of an output, and little more', () => {
-  const tail = createByteTail(10);
-  for (const text of ['begin', 'some', 'more', 'words']) tail.push(Buffer.from(text));
-  expect(tail.toString()).toBe('somemorewords');
-  tail.push(Buffer.alloc(30, 'x'));
-  expect(tail.toString()).toBe('x'.repeat(30));
 });
 
 it('warns once of each silence', () => {

@@ -98,15 +98,22 @@ export interface TextTail {
 
 /** Keeps the last `maxBytes` of UTF-8, starting at a character boundary. */
 export function createTextTail(maxBytes = 4096): TextTail {
-  let tail: Buffer = Buffer.alloc(0);
+  const chunks: Buffer[] = [];
+  let length = 0;
   return {
     push(chunk) {
-      const added =
-        typeof chunk === 'string' ? Buffer.from(chunk) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
       // Copied, so that it does not keep a larger buffer alive.
-      tail = Buffer.concat([tail, added.subarray(-maxBytes)]).subarray(-maxBytes);
+      const copy = Buffer.from(bytes.subarray(-maxBytes));
+      chunks.push(copy);
+      length += copy.length;
+      for (let first = chunks[0]; first !== undefined && length - first.length >= maxBytes; first = chunks[0]) {
+        chunks.shift();
+        length -= first.length;
+      }
     },
     toString() {
+      const tail = Buffer.concat(chunks).subarray(-maxBytes);
       let start = 0;
       while (start < Math.min(tail.length, 3) && ((tail[start] ?? 0) & 0xc0) === 0x80) start++;
       return tail.toString('utf8', start);

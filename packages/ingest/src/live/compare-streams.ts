@@ -1,14 +1,7 @@
-import { createHash } from 'node:crypto';
-import {
-  type Database,
-  findLiveStream,
-  findTranscript,
-  type LiveStreamRow,
-  listEndedStreams,
-  readLiveChunks,
-} from '@recount/db';
+import { type Database, findLiveStream, type LiveStreamRow, listEndedStreams } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { hashPrefixes } from '../raw-objects/hash-prefixes.ts';
+import { findTranscriptOf, readStreamBytes } from './stream-bytes.ts';
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
@@ -33,15 +26,6 @@ const MAX_CANDIDATES = 10;
 
 /** A stream that is ending, or whose row is being restored. */
 export type ComparedStream = Parameters<typeof listEndedStreams>[1];
-
-/** The bytes of a stream that is not in the raw store yet. */
-export async function* readStreamBytes(
-  { database }: Pick<Deps, 'database'>,
-  stream: Pick<LiveStreamRow, 'workspace_id' | 'id'>,
-): AsyncGenerator<Uint8Array> {
-  const key = { workspaceId: stream.workspace_id, streamId: stream.id };
-  for await (const { bytes } of readLiveChunks(database.database, key)) yield bytes;
-}
 
 /**
  * Compares a stream of `storedBytes` with the ended streams of its session, whether stored yet or not, by hash, not by
@@ -101,30 +85,15 @@ async function listCandidates(
 
 /** SHA-256 (hex) of the first `length` bytes of an ended stream; undefined if they no longer exist. */
 async function hashPrefix(deps: Deps, stream: LiveStreamRow, length: number): Promise<string | undefined> {
-  if (stream.state === 'closing') {
-    const prefix = hashPrefixes(readStreamBytes(deps, stream), [length]);
-    for await (const _chunk of prefix.chunks) if (prefix.byLength.has(length)) break;
-    const sha256 = prefix.byLength.get(length);
-    if (sha256 !== undefined) return sha256;
-    // It was stored since then, which removes its bytes from the database.
-    const key = { workspaceId: stream.workspace_id, streamId: stream.id };
-    const stored = await findLiveStream(deps.database.database, key);
-    return stored?.state === 'closed' ? await hashStored(deps, stored, length) : undefined;
-  }
-  return await hashStored(deps, stream, length);
-}
-
-async function hashStored(deps: Deps, stream: LiveStreamRow, length: number): Promise<string | undefined> {
-  const { workspace_id: workspaceId, transcript_id: transcriptId } = stream;
-  const transcript =
-    transcriptId === null ? undefined : await findTranscript(deps.database.database, workspaceId, transcriptId);
+  const transcript = await findTranscriptOf(deps, stream);
   // The hash of the upload, even if secrets were removed from the object since.
   if (transcript?.size_bytes === length) return transcript.sha256;
-  const objectKey = transcript?.object_key ?? stream.object_key;
-  if (objectKey === null || (await deps.rawStore.stat(objectKey)) === undefined) return undefined;
-  const hash = createHash('sha256');
-  for await (const chunk of await deps.rawStore.get(objectKey, { range: { startByte: 0, endByteExclusive: length } })) {
-    hash.update(chunk);
-  }
-  return hash.digest('hex');
+  const prefix = hashPrefixes(readStreamBytes(deps, stream), [length]);
+  for await (const _chunk of prefix.chunks) if (prefix.byLength.has(length)) break;
+  const sha256 = prefix.byLength.get(length);
+  if (sha256 !== undefined || stream.state === 'closed') return sha256;
+  // It may have been stored since then, which removes its bytes from the database.
+  const { workspace_id: workspaceId, id: streamId } = stream;
+  const stored = await findLiveStream(deps.database.database, { workspaceId, streamId });
+  return stored?.state === 'closed' ? await hashPrefix(deps, stored, length) : undefined;
 }

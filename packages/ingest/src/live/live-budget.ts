@@ -1,3 +1,5 @@
+import pLimit from 'p-limit';
+
 /** Memory that the streams of a process share, whatever their number. */
 export interface LiveBudget {
   open(): LiveShare;
@@ -21,18 +23,7 @@ const MAX_STEPS_AT_ONCE = 8;
  */
 export function createLiveBudget(maxBytes: number): LiveBudget {
   let heldBytes = 0;
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  const enter = async (): Promise<void> => {
-    if (running < MAX_STEPS_AT_ONCE) running++;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-  };
-  /** Hands its place on, so that no later step overtakes the waiting one. */
-  const leave = (): void => {
-    const next = waiting.shift();
-    if (next === undefined) running--;
-    else next();
-  };
+  const limit = pLimit(MAX_STEPS_AT_ONCE);
   return {
     open() {
       let ownBytes = 0;
@@ -46,14 +37,7 @@ export function createLiveBudget(maxBytes: number): LiveBudget {
           ownBytes = bytes;
           return true;
         },
-        async run(step) {
-          await enter();
-          try {
-            return await step();
-          } finally {
-            leave();
-          }
-        },
+        run: limit,
         release() {
           heldBytes -= ownBytes;
           ownBytes = 0;

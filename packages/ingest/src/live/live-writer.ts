@@ -23,11 +23,12 @@ import {
 } from '@recount/db';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { compareStreams, isOutdated, readStreamBytes, type StreamComparison } from './compare-streams.ts';
+import { compareStreams, isOutdated, type StreamComparison } from './compare-streams.ts';
 import { cutName, toEventRow } from './cut-event.ts';
 import { createLiveBudget, type LiveShare } from './live-budget.ts';
 import { LiveError } from './live-error.ts';
 import { settleLiveStream } from './settle-live-stream.ts';
+import { readStreamBytes } from './stream-bytes.ts';
 import { createStreamReader, type StreamReader, toFigures } from './stream-reader.ts';
 
 /** An offset, and when the bytes before it had arrived, in milliseconds since 1970. */

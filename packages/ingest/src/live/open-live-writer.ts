@@ -1,4 +1,4 @@
-import { findTranscript, type LiveStreamRow, nameLiveStream, openLiveStream, readLiveChunks } from '@recount/db';
+import { type LiveStreamRow, nameLiveStream, openLiveStream } from '@recount/db';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { toKeyShare } from '../key-share.ts';
@@ -6,6 +6,7 @@ import { createParameterRedaction } from '../secrets/redact-parameters.ts';
 import type { LiveShare } from './live-budget.ts';
 import { LiveError } from './live-error.ts';
 import { createLiveWriter, type LiveDependencies, type LiveWriter } from './live-writer.ts';
+import { findTranscriptOf, readStreamBytes } from './stream-bytes.ts';
 
 /** The part of a stream that a request sends again. */
 export interface Overlap {
@@ -49,29 +50,16 @@ export function createOverlap(stored: AsyncIterable<Uint8Array>, lengthBytes: nu
   };
 }
 
-/**
- * The bytes of a stream from an offset on, wherever they are stored now. Empty if they are gone, or if secrets were
- * removed from them, because then the sent bytes are unknown.
- */
+/** The bytes that were sent, from an offset on. Empty if they are gone, or if secrets were removed from them. */
 export async function* readStoredStream(
-  { database, rawStore }: Pick<IngestDependencies, 'database' | 'rawStore'>,
+  deps: Pick<IngestDependencies, 'database' | 'rawStore'>,
   stream: LiveStreamRow,
   offset: number,
 ): AsyncGenerator<Uint8Array> {
-  const { workspace_id: workspaceId, id: streamId, transcript_id: transcriptId } = stream;
-  if (stream.state !== 'closed') {
-    for await (const { byteOffset, bytes } of readLiveChunks(database.database, { workspaceId, streamId }, offset)) {
-      yield bytes.subarray(Math.max(0, offset - byteOffset));
-    }
-    return;
-  }
-  const transcript =
-    transcriptId === null ? undefined : await findTranscript(database.database, workspaceId, transcriptId);
+  const transcript = await findTranscriptOf(deps, stream);
   const isAsSent =
     transcript === undefined || (transcript.stored_sha256 === null && transcript.raw_deleted_at === null);
-  const objectKey = transcript?.object_key ?? stream.object_key;
-  if (objectKey === null || !isAsSent) return;
-  yield* await rawStore.get(objectKey, { range: { startByte: offset } });
+  if (isAsSent) yield* readStreamBytes(deps, stream, offset);
 }
 
 /** For streams that the client did not name. */

@@ -1,5 +1,5 @@
 import { findAgentFormat } from '@recount/core';
-import { closeLiveStream, findLiveStream, type LiveStreamRow, readLiveChunks } from '@recount/db';
+import { closeLiveStream, findLiveStream, type LiveStreamRow } from '@recount/db';
 import { streamObjectKey } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
@@ -7,6 +7,7 @@ import { toStoredLiveStream } from '../raw-objects/describe-transcript.ts';
 import { hashPrefixes } from '../raw-objects/hash-prefixes.ts';
 import { receiveTranscript } from '../receive/receive-transcript.ts';
 import { LiveError } from './live-error.ts';
+import { readStreamBytes } from './stream-bytes.ts';
 
 /**
  * Moves the bytes of an ended stream to the raw store, as a transcript, which will be ingested, or unchanged if its
@@ -67,13 +68,9 @@ async function storeBytes(deps: IngestDependencies, stream: LiveStreamRow): Prom
 }
 
 /** Fails if bytes are missing, because another process has moved them to the store already. */
-async function* readWhole(
-  { database }: Pick<IngestDependencies, 'database'>,
-  stream: LiveStreamRow,
-): AsyncGenerator<Uint8Array> {
-  const key = { workspaceId: stream.workspace_id, streamId: stream.id };
+async function* readWhole(deps: IngestDependencies, stream: LiveStreamRow): AsyncGenerator<Uint8Array> {
   let length = 0;
-  for await (const { bytes } of readLiveChunks(database.database, key)) {
+  for await (const bytes of readStreamBytes(deps, stream)) {
     length += bytes.length;
     yield bytes;
   }
