@@ -1,3 +1,9 @@
+export {
+  type AttachmentBackfillOptions,
+  type AttachmentReport,
+  backfillAttachments,
+  isAttachmentPath,
+} from './backfill/backfill-attachments.ts';
 export type {
   BackfillFailure,
   BackfillOutcome,

@@ -76,8 +76,9 @@ const collect = (value: string, values: string[]): string[] => [...values, value
 async function backfill(context: CliContext, given: string[], options: BackfillCommandOptions): Promise<void> {
   const paths = given.length > 0 ? checkGiven(given, options) : await choosePaths(context, options);
   if (paths === undefined) return;
-  const [{ backfillWithProgress }, { formatReport }, { bringAttachments, isAttachmentPath, showAttachments }] =
+  const [{ isAttachmentPath }, { backfillWithProgress }, { formatReport }, { bringAttachments, showAttachments }] =
     await Promise.all([
+      import('@recount/collect'),
       import('../backfill/backfill-with-progress.ts'),
       import('../backfill/format-report.ts'),
       import('../backfill/bring-attachments.ts'),

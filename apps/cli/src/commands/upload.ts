@@ -33,13 +33,15 @@ Examples:
 
 async function upload(context: CliContext, paths: string[], options: UploadOptions): Promise<void> {
   const [
+    { isAttachmentPath },
     { backfillWithProgress },
     { describeSkip },
-    { bringAttachments, isAttachmentPath, showAttachments },
+    { bringAttachments, showAttachments },
     { createApiClient },
     { createHttpTarget },
     { findApi, NO_API_MESSAGE },
   ] = await Promise.all([
+    import('@recount/collect'),
     import('../backfill/backfill-with-progress.ts'),
     import('../backfill/format-report.ts'),
     import('../backfill/bring-attachments.ts'),

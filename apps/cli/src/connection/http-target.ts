@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream';
 import { constants, createZstdCompress } from 'node:zlib';
-import type { AttachmentReceipt, DeliveryTarget, StoredTranscript, TranscriptDelivery } from '@recount/collect';
+import type {
+  AttachmentDelivery,
+  AttachmentReceipt,
+  DeliveryTarget,
+  StoredTranscript,
+  TranscriptDelivery,
+  TranscriptReceipt,
+} from '@recount/collect';
 import { DeliveryError } from '@recount/collect/delivery-error';
 import {
   type AttachmentList,
@@ -31,106 +38,126 @@ export interface UploadOrigin {
 }
 
 /** Uploads transcripts and attachments to a recount API. */
-export function createHttpTarget(client: ApiClient, { machine, person }: UploadOrigin = {}): DeliveryTarget {
-  const origin = { machine, person };
-  const isNear = LOOPBACK_HOSTS.has(new URL(client.place.url).hostname);
-  // The end of a path identifies the transcript.
-  const toQuery = ({ path, agent }: TranscriptDelivery) => ({ ...origin, agent, path: path.slice(-MAX_PATH_LENGTH) });
+export function createHttpTarget(client: ApiClient, origin: UploadOrigin = {}): DeliveryTarget {
+  return new HttpTarget(client, origin);
+}
 
-  const sendWhole = async (delivery: TranscriptDelivery, signal: AbortSignal | undefined): Promise<UploadReceipt> => {
-    const receipt = await client.request<UploadReceipt>('/v1/transcripts', {
+class HttpTarget implements DeliveryTarget {
+  readonly #client: ApiClient;
+  readonly #origin: UploadOrigin;
+  readonly #isNear: boolean;
+
+  constructor(client: ApiClient, { machine, person }: UploadOrigin) {
+    this.#client = client;
+    this.#origin = { machine, person };
+    this.#isNear = LOOPBACK_HOSTS.has(new URL(client.place.url).hostname);
+  }
+
+  async find({ sessionId, sha256 }: { sessionId: string; sha256: string }, signal: AbortSignal | undefined) {
+    const query = { session_id: sessionId, sha256, limit: 1 };
+    const list = await this.#client.request<TranscriptList>('/v1/transcripts', { query, signal });
+    const transcript = list?.transcripts[0];
+    // Older servers do not report it.
+    const isDamaged = (transcript?.raw_damaged_at ?? null) !== null;
+    return transcript === undefined || isDamaged ? undefined : toStoredTranscript(transcript);
+  }
+
+  async send(delivery: TranscriptDelivery, signal: AbortSignal | undefined): Promise<TranscriptReceipt> {
+    const added = delivery.base && (await this.#sendAdded(delivery, delivery.base, signal));
+    const receipt = added ?? (await this.#sendWhole(delivery, signal));
+    const { transcript_id: transcriptId, session_id: sessionId, status, duplicate: isDuplicate } = receipt;
+    return {
+      transcript: { transcriptId, sessionId, status, failureReason: null },
+      isDuplicate,
+      isHealed: receipt.raw_object === 'healed',
+      sentFromByte: added === undefined ? 0 : (delivery.base?.sizeBytes ?? 0),
+    };
+  }
+
+  async #sendWhole(delivery: TranscriptDelivery, signal: AbortSignal | undefined): Promise<UploadReceipt> {
+    const receipt = await this.#client.request<UploadReceipt>('/v1/transcripts', {
       method: 'POST',
-      query: toQuery(delivery),
-      ...toBody(delivery.open(0), { ...delivery, contentType: CONTENT_TYPE, isNear }),
+      query: this.#toQuery(delivery),
+      ...toBody(delivery.open(0), { ...delivery, contentType: CONTENT_TYPE, isNear: this.#isNear }),
       signal,
     });
-    if (receipt === undefined) throw new DeliveryError('denied', `${client.place.url} accepts no uploads`);
+    if (receipt === undefined) throw new DeliveryError('denied', `${this.#client.place.url} accepts no uploads`);
     return receipt;
-  };
+  }
 
   /** Undefined if the server has different bytes, or cannot continue the transcript. */
-  const sendAdded = async (
+  async #sendAdded(
     delivery: TranscriptDelivery,
     { transcriptId, sizeBytes }: NonNullable<TranscriptDelivery['base']>,
     signal: AbortSignal | undefined,
-  ): Promise<UploadReceipt | undefined> => {
+  ): Promise<UploadReceipt | undefined> {
     try {
-      return await client.request<UploadReceipt>(`/v1/transcripts/${transcriptId}`, {
+      return await this.#client.request<UploadReceipt>(`/v1/transcripts/${transcriptId}`, {
         method: 'PATCH',
-        query: toQuery(delivery),
+        query: this.#toQuery(delivery),
         headers: {
           'content-type': CONTENT_TYPE,
-          ...(!isNear && { 'content-encoding': 'zstd' }),
+          ...(!this.#isNear && { 'content-encoding': 'zstd' }),
           'recount-offset': String(sizeBytes),
           'recount-sha256': delivery.sha256 ?? '',
         },
-        body: isNear ? delivery.open(sizeBytes) : compress(delivery.open(sizeBytes)),
+        body: this.#isNear ? delivery.open(sizeBytes) : compress(delivery.open(sizeBytes)),
         signal,
       });
     } catch (error) {
       if (error instanceof DeliveryError && mayAcceptWhole(error)) return undefined;
       throw error;
     }
-  };
+  }
 
-  return {
-    async find({ sessionId, sha256 }, signal) {
-      const query = { session_id: sessionId, sha256, limit: 1 };
-      const list = await client.request<TranscriptList>('/v1/transcripts', { query, signal });
-      const transcript = list?.transcripts[0];
-      // Older servers do not report it.
-      const isDamaged = (transcript?.raw_damaged_at ?? null) !== null;
-      return transcript === undefined || isDamaged ? undefined : toStoredTranscript(transcript);
-    },
-    async send(delivery, signal) {
-      const added = delivery.base && (await sendAdded(delivery, delivery.base, signal));
-      const receipt = added ?? (await sendWhole(delivery, signal));
-      const { transcript_id: transcriptId, session_id: sessionId, status, duplicate: isDuplicate } = receipt;
-      return {
-        transcript: { transcriptId, sessionId, status, failureReason: null },
-        isDuplicate,
-        isHealed: receipt.raw_object === 'healed',
-        sentFromByte: added === undefined ? 0 : (delivery.base?.sizeBytes ?? 0),
-      };
-    },
-    async readStatuses(ids, signal) {
-      const findPending = await readPending(client, signal);
-      const found: StoredTranscript[] = [];
-      for (const id of ids) {
-        const pending = findPending(id);
-        if (pending !== undefined) {
-          found.push(pending);
-          continue;
-        }
-        const transcript = await client.request<Transcript>(`/v1/transcripts/${id}`, { signal });
-        if (transcript !== undefined) found.push(toStoredTranscript(transcript));
+  // The end of a path identifies the transcript.
+  #toQuery({ path, agent }: TranscriptDelivery) {
+    return { ...this.#origin, agent, path: path.slice(-MAX_PATH_LENGTH) };
+  }
+
+  async readStatuses(ids: readonly string[], signal: AbortSignal | undefined): Promise<StoredTranscript[]> {
+    const findPending = await readPending(this.#client, signal);
+    const found: StoredTranscript[] = [];
+    for (const id of ids) {
+      const pending = findPending(id);
+      if (pending !== undefined) {
+        found.push(pending);
+        continue;
       }
-      return found;
-    },
-    async countUnindexed(signal) {
-      const list = await client.request<SearchResultList>('/v1/search', { query: ANY_SEARCH, signal });
-      return list?.waiting_sessions ?? 0;
-    },
-    async listAttachments(sessionId, signal) {
-      const contents = new Set<string>();
-      for (let cursor: string | undefined; ; ) {
-        const page = await listPage(client, sessionId, cursor, signal);
-        for (const { path, sha256 } of page?.attachments ?? []) contents.add(`${path}/${sha256}`);
-        cursor = page?.next_cursor ?? undefined;
-        if (cursor === undefined) return contents;
-      }
-    },
-    async sendAttachment({ agent, sessionId, path, modifiedAtMs, sha256, open }, signal): Promise<AttachmentReceipt> {
-      const receipt = await client.request<AttachmentUploadReceipt>(toAttachmentsPath(sessionId), {
-        method: 'PUT',
-        query: { ...origin, agent, path, modified_at: new Date(modifiedAtMs).toISOString() },
-        ...toBody(open(), { sha256, contentType: 'application/octet-stream', isNear }),
-        signal,
-      });
-      if (receipt === undefined) throw new DeliveryError('rejected', 'The server is too old for attachments');
-      return { attachmentId: receipt.attachment.id, outcome: receipt.outcome };
-    },
-  };
+      const transcript = await this.#client.request<Transcript>(`/v1/transcripts/${id}`, { signal });
+      if (transcript !== undefined) found.push(toStoredTranscript(transcript));
+    }
+    return found;
+  }
+
+  async countUnindexed(signal: AbortSignal | undefined): Promise<number> {
+    const list = await this.#client.request<SearchResultList>('/v1/search', { query: ANY_SEARCH, signal });
+    return list?.waiting_sessions ?? 0;
+  }
+
+  async listAttachments(sessionId: string, signal: AbortSignal | undefined): Promise<ReadonlySet<string>> {
+    const contents = new Set<string>();
+    for (let cursor: string | undefined; ; ) {
+      const page = await listPage(this.#client, sessionId, cursor, signal);
+      for (const { path, sha256 } of page?.attachments ?? []) contents.add(`${path}/${sha256}`);
+      cursor = page?.next_cursor ?? undefined;
+      if (cursor === undefined) return contents;
+    }
+  }
+
+  async sendAttachment(
+    { agent, sessionId, path, modifiedAtMs, sha256, open }: AttachmentDelivery,
+    signal: AbortSignal | undefined,
+  ): Promise<AttachmentReceipt> {
+    const receipt = await this.#client.request<AttachmentUploadReceipt>(toAttachmentsPath(sessionId), {
+      method: 'PUT',
+      query: { ...this.#origin, agent, path, modified_at: new Date(modifiedAtMs).toISOString() },
+      ...toBody(open(), { sha256, contentType: 'application/octet-stream', isNear: this.#isNear }),
+      signal,
+    });
+    if (receipt === undefined) throw new DeliveryError('rejected', 'The server is too old for attachments');
+    return { attachmentId: receipt.attachment.id, outcome: receipt.outcome };
+  }
 }
 
 /** Without a cause, the error is the server's answer, and it may accept the whole file, but not while it is busy. */
