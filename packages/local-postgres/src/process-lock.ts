@@ -50,7 +50,7 @@ interface FileLocks {
 }
 
 /**
- * On Windows, locked bytes cannot be read, not even to see who holds the lock, so so a byte after the note is locked.
+ * On Windows, locked bytes cannot be read, not even to see who holds the lock, so a byte after the note is locked.
  */
 const LOCKED_PART =
   process.platform === 'win32' ? { offset: 1024 * 1024, lengthBytes: 1 } : { offset: 0, lengthBytes: 0 };

@@ -37,7 +37,7 @@ describe('with DATABASE_URL alone', () => {
     });
     expect(await run('report', 'daily', '--from', 'someday')).toMatchObject({
       exitCode: 2,
-      err: expect.stringContaining('from: Not a date'),
+      err: expect.stringContaining('from: Must be a date'),
     });
     expect(await run('report', 'daily', '--workspace', 'elsewhere')).toMatchObject({ exitCode: 1 });
   });
@@ -50,7 +50,7 @@ describe('with DATABASE_URL alone', () => {
     expect((await readFile(join(directory, 'sessions.parquet'))).subarray(0, 4).toString()).toBe('PAR1');
     expect(await run('export', 'usage', '--from', 'someday')).toMatchObject({
       exitCode: 2,
-      err: expect.stringContaining('from: Not a date'),
+      err: expect.stringContaining('from: Must be a date'),
     });
   });
 

@@ -6,7 +6,7 @@ export type LongLines = 'skip' | 'cut';
 /** Kept bytes of a line that is cut. A worker holds them as bytes, as text and as values at the same time. */
 const MAX_CUT_LINE_BYTES = 32 * 1024 * 1024;
 /**
- * More than a row holds of a text (256 KiB), even if every character is escaped, so so rows of a cut line hold no less
+ * More than a row holds of a text (256 KiB), even if every character is escaped, so rows of a cut line hold no less
  * text.
  */
 const MAX_CUT_TEXT_BYTES = 2 * 1024 * 1024;

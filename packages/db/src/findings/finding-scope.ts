@@ -32,8 +32,8 @@ interface TouchedCalls {
   firstMainLine: number;
   firstSubagentLine: number;
   /**
-   * For each file that these calls use, which is the line where the next examination of its reads begins, which is its
-   * last edit before them, or 0.
+   * For each file that these calls use, the line where the next examination of its reads begins. This is its last edit
+   * before them, or 0.
    */
   firstLineByFile: Readonly<Record<string, number>>;
 }

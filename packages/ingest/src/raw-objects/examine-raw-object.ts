@@ -47,8 +47,8 @@ export async function hashRawObject(
  * came before then could not be compared with it, and count beside it. Does nothing if there are none, or if retention
  * has deleted its rows, which must not come back.
  *
- * It requeues the longer one, because the transaction already holds its row, because ingesting any version of the
- * session locks several rows.
+ * It requeues the longer one, whose row the transaction already holds, because ingesting any version of the session
+ * locks several rows.
  */
 export async function compareVersionsAgain(
   transaction: Database,

@@ -78,7 +78,7 @@ describe('a tar archive', () => {
       ...['/results/a.zip', 'p/notes.txt', 'p/s/results/packed.jsonl.gz'],
     ]);
     expect(contents).toEqual([archive, Buffer.from('no'), packed]);
-    // The members have no time , but the archive has.
+    // The members have no time, but the archive has.
     for (const { modifiedAtMs } of items) expect(modifiedAtMs).toBeGreaterThan(0);
     expect(await summarize([join(folder, 'a.jsonl')], { wants })).toEqual(['skipped  not-a-transcript']);
     const tooLong = { wants, limits: { maxTranscriptBytes: 3 } };
