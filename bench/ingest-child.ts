@@ -48,7 +48,7 @@ async function parse(path: string): Promise<TranscriptBatch[]> {
   return batches;
 }
 
-/** Writes rows that are already in memory to the database, which is only the insert stage. */
+/** Writes rows that are already in memory to the database (only the insert stage). */
 async function insert({ database }: Deps, transcriptId: string, batches: readonly TranscriptBatch[]): Promise<void> {
   await database.withTransaction(async (transaction, client) => {
     const rowSet = toNewRowSet({ workspaceId: WORKSPACE, rowSetId: transcriptId });

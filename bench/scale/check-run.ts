@@ -9,8 +9,8 @@ export interface RunCheck {
 }
 
 /**
- * Each table with the columns where two runs may differ, which are times, and which of several longer versions
- * superseded a transcript.
+ * Each table with the columns where two runs may differ (times, and which of several longer versions superseded a
+ * transcript).
  */
 const TABLES: Readonly<Record<string, readonly string[]>> = {
   transcripts: ['ingested_at', 'superseded_by'],

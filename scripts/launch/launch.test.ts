@@ -7,7 +7,7 @@ import { findStarter } from './starter.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** The manifests of the workspace, which are the root's, and those in the folders named in pnpm-workspace.yaml. */
+/** The manifests of the workspace (the root's, and those in the folders named in pnpm-workspace.yaml). */
 async function listManifests(): Promise<string[]> {
   const parents = ['apps', 'packages'];
   const folders = await Promise.all(

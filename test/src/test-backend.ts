@@ -19,8 +19,8 @@ import { createCitusDatabase } from './citus-test-server.ts';
 export type Program = 'api' | 'worker';
 
 /**
- * The backend of programs, which is a PostgreSQL, or a database on a cluster, and a separate folder store, in a
- * temporary folder.
+ * The backend of programs (a PostgreSQL, or a database on a cluster, and a separate folder store, in a temporary
+ * folder).
  */
 export interface TestBackend {
   directory: string;

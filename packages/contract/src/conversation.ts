@@ -110,7 +110,7 @@ function toStep<M extends ConversationMessage>(block: BlockOf<M>): Step<M> | und
 
 const isBlank = (text: string | null): boolean => text === null || text.trim() === '';
 
-/** True if a part failed, which is a call or a request to the model's API. */
+/** True if a part failed (a call or a request to the model's API). */
 export const hasError = <M extends ConversationMessage>({ message, steps }: Turn<M>): boolean =>
   message.metadata.error !== undefined ||
   message.metadata.level === 'error' ||
@@ -148,8 +148,7 @@ function toTurnKind<M extends ConversationMessage>(
 export const isOfSubagent = ({ message }: Turn): boolean => message.is_sidechain;
 
 /**
- * A call's subject in one line, which is its command, file, pattern, address or prompt. Empty if the input has no such
- * member.
+ * A call's subject in one line (its command, file, pattern, address or prompt). Empty if the input has no such member.
  */
 export function describeToolInput(input: unknown): string {
   if (typeof input === 'string') return input;

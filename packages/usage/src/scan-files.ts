@@ -42,7 +42,7 @@ export interface ScannedFile extends FoundFile {
   isStream: boolean;
   project: string | null;
   firstTimestampMs: number | null;
-  /** The missing part of its usage, which is everything, or the input of some responses. */
+  /** The missing part of its usage (everything, or the input of some responses). */
   lacks: 'usage' | 'input' | null;
   /** Its copies are the next ones in the columns, in the order of the files. */
   responseCount: number;

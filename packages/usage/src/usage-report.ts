@@ -114,7 +114,7 @@ export function reportUsage(
 /** Further ones are left out. */
 const MAX_TERMS = 100;
 
-/** Names what has no price, which is the tier, the speed or the searches, and not the rest. */
+/** Names what has no price (the tier, the speed or the searches, and not the rest). */
 function addTerms(terms: Map<string, UnpricedTerms>, { model }: LedgerRow, reason: UnpricedReason): void {
   const named = {
     model: model ?? 'no model',

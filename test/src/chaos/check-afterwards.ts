@@ -140,7 +140,7 @@ export async function checkAfterwards(installation: Installation, context: Conte
   }
 }
 
-/** Does what an operator would, which is to upload again what is damaged, and to repair the rest. */
+/** Does what an operator would (to upload again what is damaged, and to repair the rest). */
 async function repair(
   installation: Installation,
   { damaged, source, key }: Context,
@@ -256,8 +256,7 @@ async function compareObjects({ rawStore }: Installation, stored: readonly Store
 }
 
 /**
- * Sends the same transcripts to another workspace, which are those acknowledged, and those stored although their client
- * gave up.
+ * Sends the same transcripts to another workspace (those acknowledged, and those stored although their client gave up).
  */
 async function runQuietly(
   installation: Installation,

@@ -143,7 +143,7 @@ async function expectOverview(page: Page, timeZone: string, text: LocaleText): P
   const days = listDays(rows);
   const expectedBars = toParts(days.map((day) => toCost(byDay.get(day))));
   await expect.poll(() => readBars(page)).toEqual(expectedBars);
-  // The day to read, which is the most expensive one.
+  // The day to read (the most expensive one).
   const [dearest] = rows.toSorted((a, b) => toCost(b) - toCost(a));
   const chart = page.locator('.usage-chart svg');
   const { width = 0, height = 0 } = (await chart.boundingBox()) ?? {};

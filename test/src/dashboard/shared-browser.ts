@@ -11,7 +11,7 @@ const BLANK_PATH = '/favicon.svg';
 /** Events that tests listen to. */
 const EVENTS = ['console', 'dialog', 'download', 'pageerror', 'popup', 'request', 'response'] as const;
 
-/** The appearance of a page, and the state of its browser, which is nothing by default. */
+/** The appearance of a page, and the state of its browser (nothing by default). */
 export interface PageOptions {
   locale?: string;
   timezoneId?: string;

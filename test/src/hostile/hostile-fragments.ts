@@ -1,9 +1,6 @@
 const NESTING = 100_000;
 
-/**
- * JSON to replace any value, which is out of range, of the wrong type, named like a prototype, as large as is
- * plausible.
- */
+/** JSON to replace any value (out of range, of the wrong type, named like a prototype, as large as is plausible). */
 export const HOSTILE_VALUES: readonly Buffer[] = [
   '1e400',
   '-1e400',

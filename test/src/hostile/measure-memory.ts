@@ -214,7 +214,7 @@ async function sendRest(
   return { status, problem: answered['retry-after'] === undefined ? `${problem} without Retry-After` : problem, bytes };
 }
 
-/** Bytes of a stream that are stored, which is none if it was refused before it began. */
+/** Bytes of a stream that are stored (none if it was refused before it began). */
 async function readOffset(api: ApiProcess, session: string, name: string): Promise<number> {
   const response = await fetch(`${api.url}/v1/sessions/${session}/live?stream=${name}`, {
     method: 'HEAD',

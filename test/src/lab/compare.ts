@@ -107,9 +107,7 @@ const isBegun = ({ outcome, tokens }: Exchange, response: FoundResponse): boolea
     (name) => response[name] === tokens[name] || response[name] === 0,
   );
 
-/**
- * Facts that do not change the sums, which are the model, and parts of the classes where the transcript states them.
- */
+/** Facts that do not change the sums (the model, and parts of the classes where the transcript states them). */
 function compareParts(exchange: Exchange, response: FoundResponse): string[] {
   const { number, model, tokens, serviceTier, speed } = exchange;
   const texts: string[] = [];

@@ -115,8 +115,8 @@ export async function redactDocument(
 }
 
 /**
- * Only the document's structure, which is who spoke when, tools by name, sizes, models and figures, without texts,
- * paths and names.
+ * Only the document's structure (who spoke when, tools by name, sizes, models and figures, without texts, paths and
+ * names).
  */
 export function sanitizeDocument({ session, messages, isCut, subagents }: SessionDocument): SessionDocument {
   return {

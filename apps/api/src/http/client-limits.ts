@@ -5,9 +5,9 @@ const OTHER_FILES = 48;
 const MIN_CONNECTIONS = 1;
 
 /**
- * The number of clients that may be connected at a time, which is the configured number, or fewer if the process would
- * otherwise lack file descriptors for the database's connections and a raw object for every upload. `maxFiles` defaults
- * to the process's own limit.
+ * The number of clients that may be connected at a time (the configured number, or fewer if the process would otherwise
+ * lack file descriptors for the database's connections and a raw object for every upload). `maxFiles` defaults to the
+ * process's own limit.
  */
 export function toMaxClientConnections(
   config: { maxClientConnections: number; maxConnections: number; maxConcurrentUploads: number },

@@ -48,7 +48,7 @@ const PUBLIC_PATHS =
   /^\/(healthz|readyz|openapi\.json|docs(\/.*)?|v1\/sign-in\/link|v1\/sign-out|v1\/device\/(code|token)|shared\/:token)$/;
 const CHALLENGE = 'Bearer realm="recount"';
 
-/** The workspace that a request may access, which is its key's. */
+/** The workspace that a request may access (its key's). */
 export function workspaceOf(request: FastifyRequest): string {
   if (request.keyHolder === null) throw new Error('The route has no scope');
   return request.keyHolder.workspaceId;
@@ -60,7 +60,7 @@ export function uploaderOf(request: FastifyRequest): string {
   return request.keyHolder.keyId;
 }
 
-/** The person of a request's work, which is the key's person if it has one, else the person named in the request. */
+/** The person of a request's work (the key's person if it has one, else the person named in the request). */
 export function personOf({ keyHolder }: FastifyRequest, named: string | undefined): string | undefined {
   return keyHolder?.person ?? named;
 }

@@ -191,9 +191,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** A signed-in browser asks again after this time, and is refused if it was signed out. */
 const SIGNED_IN_READER_MS = 5 * 60_000;
 
-/**
- * The time that a reader may stay, which is until its key expires. The sign-in of a browser is checked again before.
- */
+/** The time that a reader may stay (until its key expires). The sign-in of a browser is checked again before. */
 export function toReaderMs(holder: { expiresAt?: string | null; signInId?: string }, nowMs: number): number {
   const keyMs = holder.expiresAt == null ? Number.POSITIVE_INFINITY : Math.max(0, Date.parse(holder.expiresAt) - nowMs);
   return holder.signInId === undefined ? keyMs : Math.min(keyMs, SIGNED_IN_READER_MS);

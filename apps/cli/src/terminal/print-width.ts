@@ -5,7 +5,7 @@ const UNLIMITED_WIDTH = 10_000;
 /** For people who read it in a file. */
 export const PAGE_WIDTH = 80;
 
-/** Maximum width of a table, which is the terminal's, or else COLUMNS. */
+/** Maximum width of a table (the terminal's, or else COLUMNS). */
 export function toPrintWidth(
   { stdout, environment }: Pick<CliContext, 'stdout' | 'environment'>,
   fallback = UNLIMITED_WIDTH,

@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFakeContext } from '../testing/fake-context.ts';
 import { findHistory } from './find-history.ts';
 
-/** A vector of docs/conformance, which is a made history of one agent. */
+/** A vector of docs/conformance (a made history of one agent). */
 interface Vector {
   id: string;
   agent: string;

@@ -4,8 +4,8 @@ import { TIME_ZONE } from '../format/values.ts';
 import type { UrlState } from './use-url-state.ts';
 
 /**
- * The period of a page whose URL names none, which is the last month, or all time where nothing was used in it, which
- * would leave the page empty. `isKnown` is false until that is decided.
+ * The period of a page whose URL names none (the last month, or all time where nothing was used in it, which would
+ * leave the page empty). `isKnown` is false until that is decided.
  */
 export function useDefaultPeriod({ period, from, to }: UrlState): { fallback: string; isKnown: boolean } {
   const isChosen = period !== undefined || from !== undefined || to !== undefined;

@@ -22,7 +22,7 @@ interface HandledTranscript {
   isHeld: Promise<void>;
 }
 
-/** More of these stay in memory than may be read together, which is 32 MiB for 128. */
+/** More of these stay in memory than may be read together (32 MiB for 128). */
 const MAX_SMALL_BYTES = 256 * 1024;
 
 /** Reads and delivers transcripts, and counts the outcomes. */

@@ -28,7 +28,7 @@ export interface TranscriptReceipt {
   isDuplicate: boolean;
   /** The target's copy was lost or damaged, and these bytes replaced it. */
   isHealed: boolean;
-  /** The beginning of the sent bytes, which is 0, or the end of the delivery's base. */
+  /** The beginning of the sent bytes (0, or the end of the delivery's base). */
   sentFromByte: number;
 }
 
@@ -52,8 +52,8 @@ export interface AttachmentReceipt {
 }
 
 /**
- * The target of transcripts and attachments, which is an API, or raw store and database directly. Every method
- * rejects with a DeliveryError.
+ * The target of transcripts and attachments (an API, or raw store and database directly). Every method rejects with a
+ * DeliveryError.
  */
 export interface DeliveryTarget {
   /** The number of small transcripts that may be delivered together, in addition to those in progress. Default: none. */

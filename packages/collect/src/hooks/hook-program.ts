@@ -65,7 +65,7 @@ const toAsciiJson = (value: unknown): string =>
 const toHookPath = (folder: SpoolFolder, platform: string): string =>
   join(folder.path, platform === 'win32' ? 'hook.cmd' : 'hook');
 
-/** The command for settings files, which is the path, quoted if a shell would split it. */
+/** The command for settings files (the path, quoted if a shell would split it). */
 export function toHookCommand(folder: SpoolFolder, platform: string): string {
   const path = toHookPath(folder, platform);
   if (platform === 'win32') return path.includes(' ') ? `"${path}"` : path;

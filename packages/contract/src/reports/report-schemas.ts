@@ -109,7 +109,7 @@ export type ReportQuery<Name extends ReportName> = Output<QueryShape<Name>>;
 export type ReportRow<Name extends ReportName> = Output<Shapes<Name>['row']>;
 export type ReportTotals<Name extends ReportName> = Output<Shapes<Name>['totals']>;
 
-/** The result of a report's statement, which is the answer without the parts of every report. */
+/** The result of a report's statement (the answer without the parts of every report). */
 export type ReportBody<Name extends ReportName> = {
   rows: ReportRow<Name>[];
   totals: ReportTotals<Name>;

@@ -81,7 +81,7 @@ describe('detectFormat', () => {
   });
 });
 
-/** The facts in an agent's paths, which are the session, and for a sub-agent also its parent and its own name. */
+/** The facts in an agent's paths (the session, and for a sub-agent also its parent and its own name). */
 const paths: [agent: string, path: string, session?: string, parent?: string, own?: string][] = [
   ['cursor', '/p/agent-transcripts/s-1/s-1.jsonl', 's-1'],
   ['cursor', '/p/agent-transcripts/s-1/subagents/a-1.jsonl', 's-1:a-1', 's-1', 'a-1'],

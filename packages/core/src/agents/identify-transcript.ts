@@ -185,7 +185,7 @@ function closeTornLine(bytes: Buffer): Buffer {
   return cutter.finish(true).bytes;
 }
 
-/** True if the bytes may be one JSON document, which is an array, or an object that is not followed by more lines. */
+/** True if the bytes may be one JSON document (an array, or an object that is not followed by more lines). */
 function mayBeDocument(head: Uint8Array, maxBytes = FIRST_LOOK_BYTES): boolean {
   const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, maxBytes)).toString('utf8');
   const start = /[^\s\uFEFF]/.exec(text)?.index ?? 0;

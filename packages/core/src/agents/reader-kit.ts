@@ -204,7 +204,7 @@ export function toReportedCost(dollars: number | null): number | null {
   return dollars === null || dollars === 0 ? null : dollars;
 }
 
-/** Providers that sell models of many makers at their own prices, which are opencode's Zen, and its plan. */
+/** Providers that sell models of many makers at their own prices (opencode's Zen, and its plan). */
 const SELLERS = new Set(['opencode', 'opencode-go']);
 
 /**

@@ -4,7 +4,7 @@ const MAX_PROGRAM_LENGTH = 512;
 /** Scripts of shells within scripts of shells. */
 const MAX_NESTED_SCRIPTS = 8;
 
-/** The beginning of most commands, which is a bare word. */
+/** The beginning of most commands (a bare word). */
 const PLAIN_PROGRAM = /^[\w.-]+(?= |$)/;
 const COMMENT_LINE = /^[ \t]*#.*$/gm;
 const ASSIGNMENT = /^[A-Za-z_]\w*=/;

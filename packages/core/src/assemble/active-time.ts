@@ -24,8 +24,8 @@ export interface ActiveTime {
   /** A later line gave a message an earlier time. */
   move(fromMs: number | undefined, toMs: number): void;
   /**
-   * The active time of the session, which is the sum of the gaps between its messages in order of time, without gaps of
-   * more than five minutes. Null if messages were so far out of order that only sorting them all would tell.
+   * The active time of the session (the sum of the gaps between its messages in order of time, without gaps of more
+   * than five minutes). Null if messages were so far out of order that only sorting them all would tell.
    */
   toActiveMs(): number | null;
 }

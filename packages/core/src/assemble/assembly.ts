@@ -41,8 +41,8 @@ export interface MessageAssembler {
   /** Takes in a response's usage. Its messages came before, or it has none here. */
   addUsage(record: UsageRecord, place: LinePlace): void;
   /**
-   * Emits what has been open longest, which is a tool call without its result, or a message. Call it after the last
-   * line until it returns false, when nothing is open any more.
+   * Emits what has been open longest (a tool call without its result, or a message). Call it after the last line until
+   * it returns false, when nothing is open any more.
    */
   closeOldest(): boolean;
   /** True if tool results may still add searches to a response. */

@@ -14,8 +14,8 @@ interface EmissionContext {
 }
 
 /**
- * Emits an item that no later line can change, which is its message with its usage, and its API responses, priced and
- * added to the totals.
+ * Emits an item that no later line can change (its message with its usage, and its API responses, priced and added to
+ * the totals).
  */
 export function emitItem(
   { message, progress }: HeldItem,

@@ -109,7 +109,7 @@ export function createOpenResponse(origin: ResponseOrigin): OpenResponse {
   };
 }
 
-/** Takes in the usage of a line, which is the final figures, or those on the first line that has any. */
+/** Takes in the usage of a line (the final figures, or those on the first line that has any). */
 export function observeUsage(response: OpenResponse, line: UsageLine, usageFrom: 'first' | 'final'): void {
   response.reportedCostUsd ??= line.reportedCostUsd;
   if (line.usage === undefined || (response.usage !== undefined && usageFrom === 'first')) return;

@@ -46,7 +46,7 @@ export function createResponseWindowState(): ResponseWindowState {
   return { held: [], itemCount: 0, closedKeys: new Set(), closedEarly: [] };
 }
 
-/** The place of a record, which is a held item, a new one, or a response that has left the window. */
+/** The place of a record (a held item, a new one, or a response that has left the window). */
 export interface Grouping {
   groupKey: string | null;
   item: HeldItem | undefined;

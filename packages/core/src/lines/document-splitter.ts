@@ -42,8 +42,8 @@ class Splitter implements LineSplitter {
   readonly #buffer: ReturnType<typeof createLineBuffer>;
   #place: Place = 'root';
   /**
-   * Flags for a top level that is an object, and for a place inside an array, which is the top-level one, or a member
-   * that is one.
+   * Flags for a top level that is an object, and for a place inside an array (the top-level one, or a member that is
+   * one).
    */
   #isObject = false;
   #isInArray = false;
@@ -210,8 +210,8 @@ class Splitter implements LineSplitter {
 }
 
 /**
- * An entry as readers get it, which is an element of the top-level array unchanged, a member as an object with only
- * that member.
+ * An entry as readers get it (an element of the top-level array unchanged, a member as an object with only that
+ * member).
  */
 export function toEntryObject(value: JsonValue, key: string | undefined): JsonValue {
   return key === undefined || key === '' ? value : { [key]: value };

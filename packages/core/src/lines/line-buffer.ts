@@ -1,6 +1,6 @@
 import { createLineCutter, type LineCut, type LineCutter } from './line-cutter.ts';
 
-/** The treatment of lines longer than `maxLineBytes`, which is to skip them, or read them with their long texts cut. */
+/** The treatment of lines longer than `maxLineBytes` (skip them, or read them with their long texts cut). */
 export type LongLines = 'skip' | 'cut';
 
 /** Kept bytes of a line that is cut. A worker holds them as bytes, as text and as values at the same time. */

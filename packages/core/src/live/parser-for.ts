@@ -9,7 +9,7 @@ import type { StreamSummary } from './stream-summary.ts';
 export interface AgentParser {
   /** Id of the agent, e.g. `claude-code`. */
   readonly agent: string;
-  /** The events of the lines that the bytes complete, which are none or several. A partial line stays for later. */
+  /** The events of the lines that the bytes complete (none or several). A partial line stays for later. */
   push(bytes: Uint8Array | string): AgentEvent[];
   /** The events of a last line without a line feed, and those still waiting. To be called once. */
   finish(): AgentEvent[];

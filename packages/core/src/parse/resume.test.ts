@@ -15,7 +15,7 @@ import { sessionLine } from '../testing/session-lines.ts';
 import { assistantLine, toJsonl, toUsageFields, userLine } from '../testing/transcript-lines.ts';
 import { parseTranscript } from './parse-transcript.ts';
 
-/** The stored state of a transcript, which is its rows, and the checkpoint with the rows that will be emitted again. */
+/** The stored state of a transcript (its rows, and the checkpoint with the rows that will be emitted again). */
 interface Stored {
   result: ParseResult;
   activeMs: number | null;

@@ -16,7 +16,7 @@ export interface UsageScan {
   /** See `TranscriptStats`. */
   outputOnlyCount: number;
   agentVersion: string | null;
-  /** Doubts about the counts, which are usage that is not read or not known, and stated totals that differ. */
+  /** Doubts about the counts (usage that is not read or not known, and stated totals that differ). */
   doubts: Pick<Issue, 'code' | 'error' | 'count'>[];
 }
 

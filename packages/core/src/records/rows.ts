@@ -2,10 +2,7 @@ import type { JsonObject, JsonValue } from '../lines/json.ts';
 
 export type MessageType = 'user' | 'assistant' | 'system' | 'summary';
 
-/**
- * One message of a transcript, which is a user, system or summary line, or all assistant lines that share a
- * `message.id`.
- */
+/** One message of a transcript (a user, system or summary line, or all assistant lines that share a `message.id`). */
 export interface TranscriptMessage {
   /** ULID, the same for every parse of the same session; ascending with `ordinal`. */
   id: string;
@@ -83,8 +80,7 @@ export interface ParsedContentBlock {
 export type BilledApart = 'advisor' | 'fallback' | 'compaction' | 'paused' | 'unknown';
 
 /**
- * The place of an API response in a transcript, which is its own message, a sub-agent's progress line, or within
- * another one.
+ * The place of an API response in a transcript (its own message, a sub-agent's progress line, or within another one).
  */
 export type UsageSource = 'message' | 'progress' | BilledApart;
 
@@ -241,8 +237,8 @@ export interface SessionEvent {
   timestamp: string | null;
   is_subagent: boolean;
   /**
-   * The key of its groups in counts, which is a compaction's trigger, an error's type or status, a pull request's URL,
-   * a command's name.
+   * The key of its groups in counts (a compaction's trigger, an error's type or status, a pull request's URL, a
+   * command's name).
    */
   name: string | null;
   /** Scalars: `preTokens`, `postTokens`, `retryInMs`, `retryAttempt`, `number`, `repository`, … */
@@ -253,7 +249,7 @@ export interface SessionEvent {
 /** Tokens by class, as rows and answers of the API name them. These four add up to all tokens. */
 export type TokenSums = Pick<ApiResponse, 'tokens_in' | 'tokens_out' | 'cache_read' | 'cache_write'>;
 
-/** The agent's own cumulative figures for the session, which are the last ones in its transcript. */
+/** The agent's own cumulative figures for the session (the last ones in its transcript). */
 export interface ReportedTotals extends Record<keyof TokenSums, number | null> {
   source: 'cost-state' | 'result';
   cost_usd: number | null;

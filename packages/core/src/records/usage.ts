@@ -54,8 +54,8 @@ export const MAX_TOKENS_PER_SESSION = 2e9;
 export const MAX_REQUESTS_PER_RESPONSE = 1000;
 
 /**
- * The final figure of a response whose lines each carry usage, which is the maximum of every field. Returns `earlier`
- * itself if `later` adds nothing.
+ * The final figure of a response whose lines each carry usage (the maximum of every field). Returns `earlier` itself if
+ * `later` adds nothing.
  */
 export function toFinalUsage(earlier: Usage, later: Usage): Usage {
   if (isSameUsage(earlier, later)) return earlier;

@@ -108,8 +108,8 @@ function selectRecountedFigures(workspaceId: string): SQL {
 }
 
 /**
- * Number of tables that `verifyUsage` recounts, which are transcripts, sessions, tool calls, the ledger, findings,
- * counts of sessions, and the roll-ups with their totals.
+ * Number of tables that `verifyUsage` recounts (transcripts, sessions, tool calls, the ledger, findings, counts of
+ * sessions, and the roll-ups with their totals).
  */
 export const VERIFIED_TABLE_COUNT =
   6 +

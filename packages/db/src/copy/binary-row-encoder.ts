@@ -128,8 +128,8 @@ export interface BinaryRowEncoder<Row> {
   /** Number of bytes waiting for `take`; 0 if there are none. */
   readonly byteLength: number;
   /**
-   * The content of one COPY, which is the rows since the last take, with header and trailer. Once sent, it may go back
-   * to the pool.
+   * The content of one COPY (the rows since the last take, with header and trailer). Once sent, it may go back to the
+   * pool.
    */
   take(): Buffer[];
 }

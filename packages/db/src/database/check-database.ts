@@ -74,10 +74,10 @@ const LIST_RELATIONS = `
   ORDER BY c.relkind = 'i', n.nspname, c.relname`;
 
 /**
- * Reads every table and every B-tree index of the database, and yields what is damaged, which are unreadable pages,
- * rows and out-of-line values, rows missing in an index, keys out of order, and duplicates of unique keys. Takes as
- * long as reading everything; concurrent reads and writes are allowed. Creates the extension amcheck if necessary, and
- * then drops it again. On a Citus cluster that is only the coordinator's own part, see `describeUnreadShards`.
+ * Reads every table and every B-tree index of the database, and yields what is damaged (unreadable pages, rows and
+ * out-of-line values, rows missing in an index, keys out of order, and duplicates of unique keys). Takes as long as
+ * reading everything; concurrent reads and writes are allowed. Creates the extension amcheck if necessary, and then
+ * drops it again. On a Citus cluster that is only the coordinator's own part, see `describeUnreadShards`.
  * @throws RelationCheckError if the server has no amcheck, or the user may not use it
  */
 export async function* checkRelations({ pool }: DatabasePool, signal?: AbortSignal): AsyncGenerator<RelationFault> {

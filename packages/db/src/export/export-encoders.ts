@@ -1,6 +1,6 @@
 import type { ExportColumn } from './export-columns.ts';
 
-/** A column's value, which is a string for text, cost and time; a number; a boolean; any JSON; or null. */
+/** A column's value (a string for text, cost and time; a number; a boolean; any JSON; or null). */
 export type ExportValue = unknown;
 
 /** Encodes a file of rows, batch by batch. Each row has a value for each column. */
@@ -50,8 +50,8 @@ export function createCsvRows(names: readonly string[], rows: readonly (readonly
 }
 
 /**
- * One JSON object on each line, with every column in order. Costs are numbers, which is the double nearest to the exact
- * decimal.
+ * One JSON object on each line, with every column in order. Costs are numbers (the double nearest to the exact
+ * decimal).
  */
 export function createNdjsonEncoder(columns: readonly ExportColumn[]): ExportEncoder {
   const keys = columns.map(({ name }) => `${JSON.stringify(name)}:`);

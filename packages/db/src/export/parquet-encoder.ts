@@ -9,7 +9,7 @@ const TYPES: Readonly<Record<ExportColumnType, Omit<SchemaElement, 'name'>>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   json: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   count: { type: 'INT64' },
-  // 64 bits hold 18 digits, which is costs of up to 99 million dollars.
+  // 64 bits hold 18 digits, enough for costs of up to 99 million dollars.
   cost: { type: 'INT64', converted_type: 'DECIMAL', precision: 18, scale: COST_DECIMALS },
   time: { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' },
   flag: { type: 'BOOLEAN' },

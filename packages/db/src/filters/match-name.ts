@@ -1,4 +1,4 @@
-/** The meaning of a typed name, which is one name, several equally good ones, or none. */
+/** The meaning of a typed name (one name, several equally good ones, or none). */
 type NameMatch =
   | { kind: 'one'; name: string }
   | { kind: 'several'; names: string[] }
@@ -10,9 +10,9 @@ const MAX_OFFERED = 5;
 const MIN_SIMILARITY = 0.35;
 
 /**
- * Finds which of `names` `wanted` means, which is the same name, the same ignoring case, the last folders of a path, a
- * prefix of a name, a part of a name. The first rule that matches any name decides. An ellipsis, the abbreviation in
- * tables, stands for any text.
+ * Finds which of `names` `wanted` means (the same name, the same ignoring case, the last folders of a path, a prefix of
+ * a name, a part of a name). The first rule that matches any name decides. An ellipsis, the abbreviation in tables,
+ * stands for any text.
  */
 export function matchName(wanted: string, names: readonly string[]): NameMatch {
   if (names.includes(wanted)) return { kind: 'one', name: wanted };

@@ -20,8 +20,7 @@ export const selectSessionsWithRepeats = (scope: FindingScope): SQL => sql`
   ) AS c WHERE may_be_found`;
 
 /**
- * Columns that are equal in a run of calls or errors, before their texts are compared, which is the basis of comparing
- * neighbours.
+ * Columns that are equal in a run of calls or errors, before their texts are compared. Neighbours are compared by them.
  */
 const CALL_COLUMNS = 'tool_name, input_bytes, file_path, program';
 const ERROR_COLUMNS = 'tool_name, output_bytes';

@@ -74,10 +74,10 @@ export async function listLiveEvents(
 }
 
 /**
- * Points that a session can be rewound to, in order of time, oldest first, which are uuids of the messages of all its
- * transcripts where the user addressed the main agent; the newest `limit`, and those in `known` whatever their age. A
- * repeated one keeps its first place. A message without a time follows the one before it in its transcript; a
- * transcript without any has the time of its upload.
+ * Points that a session can be rewound to, in order of time, oldest first (uuids of the messages of all its transcripts
+ * where the user addressed the main agent; the newest `limit`, and those in `known` whatever their age). A repeated one
+ * keeps its first place. A message without a time follows the one before it in its transcript; a transcript without any
+ * has the time of its upload.
  */
 export async function listCheckpoints(
   database: Database,

@@ -6,7 +6,7 @@ import { SET_SESSION } from '../database/session-settings.ts';
 import { drizzle, migrate, sql } from '../drizzle.cjs';
 import { distributeTables, isDistributed } from './distribute-tables.ts';
 
-/** The baseline, which is the whole schema of a new database, and the migrations after it. */
+/** The baseline (the whole schema of a new database, and the migrations after it). */
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../drizzle', import.meta.url));
 
 /** The steps from 0.3 to the baseline. The time of the last one is the baseline's, which drizzle then skips. */

@@ -26,8 +26,7 @@ export function readEvents(filter: ReportFilter, kinds: readonly SessionEventKin
 }
 
 /**
- * All copies of the events that have one in the filter's time. The time of an event, which is its first copy's, is
- * among them.
+ * All copies of the events that have one in the filter's time. The time of an event (its first copy's) is among them.
  */
 const selectCopies = ({ workspaceId, from, to }: ReportFilter, isOfKind: SQL) => sql`
   SELECT c.* FROM (

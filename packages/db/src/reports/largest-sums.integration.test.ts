@@ -27,7 +27,7 @@ const RESPONSES = 100_000;
 const TOKENS = 1e8;
 const SEARCHES = 2 ** 31 - 1;
 const DURATION_MS = 30 * 86_400_000;
-/** The highest cost that rates allow, which is the largest override, in all classes and in fast mode. */
+/** The highest cost that rates allow (the largest override, in all classes and in fast mode). */
 const COST_USD = 26_400_000;
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;

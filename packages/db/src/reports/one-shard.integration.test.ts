@@ -104,7 +104,7 @@ async function observeStatements(
   });
 }
 
-/** The nodes in the plan, which are a single task on one shard, and no intermediate results. */
+/** The nodes in the plan (a single task on one shard, and no intermediate results). */
 const ONE_SHARD = { tasks: ['Task Count: 1'], gathered: [] };
 
 it.runIf(isOnCitus()).each(Object.entries(REPORTS))('%s is routed to one shard', async (_, read) => {

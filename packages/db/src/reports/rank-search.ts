@@ -63,7 +63,7 @@ function countValues({ low, step, counts }: Range, values: Float64Array): void {
   }
 }
 
-/** The result of a pass, which is the value if each part was a single one, or else the range of the next pass. */
+/** The result of a pass (the value if each part was a single one, or else the range of the next pass). */
 function narrow({ rank, range: { low, step, counts } }: { rank: number; range: Range }, highest: number): Wanted {
   const toRange = (from: number, size: number): Range =>
     createRange(from, Math.ceil(size / counts.length), counts.length);

@@ -59,10 +59,7 @@ export async function readFindingsReport(
 const compareFindings = (a: Finding, b: Finding): number =>
   (b.cost_usd ?? -1) - (a.cost_usd ?? -1) || b.tokens + b.estimated_tokens - (a.tokens + a.estimated_tokens);
 
-/**
- * One statement, which is a row with the totals of all findings, where each response counts once, then the first
- * findings.
- */
+/** One statement (a row with the totals of all findings, where each response counts once, then the first findings). */
 async function readKind(
   database: Database,
   filter: ReportFilter,

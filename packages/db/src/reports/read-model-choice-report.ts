@@ -130,7 +130,7 @@ function sumGroups(groups: readonly Group[]): Omit<ModelChoiceFigures, 'cheaper_
 
 const toRounded = (usd: number): number => Math.round(usd * COST_UNITS_PER_USD) / COST_UNITS_PER_USD;
 
-/** US dollars, which is the cost of the group's mean response, which has their size, times their number. */
+/** US dollars (the cost of the group's mean response, which has their size, times their number). */
 function priceAs(model: string, group: Group, prices: PriceTable): number | null {
   const { responses } = group;
   const { costUsd } = prices.price({

@@ -27,7 +27,7 @@ const CALLS: GroupPart = {
   where: sql`r.tool_kind = 'agent'`,
 };
 
-/** The parent of a response's sub-agent, which is its own session's parent, or the session that contains it inline. */
+/** The parent of a response's sub-agent (its own session's parent, or the session that contains it inline). */
 const PARENT = sql.raw(`coalesce(child.parent_session_id, u.session_id)`);
 
 /** Calls state a sub-agent's type by its id, which is unique only within its parent. */

@@ -17,7 +17,7 @@ export interface ScopedTable {
   query?: SQL;
   /** Rows have no sessions. */
   hasTotals?: true;
-  /** In place of a join with the sessions, as `s`, which is the rows' own copy. */
+  /** In place of a join with the sessions, as `s` (the rows' own copy). */
   sessions?: SQL;
 }
 

@@ -14,7 +14,7 @@ export interface CallFigures {
   error_rate: number | null;
   denied: number;
   output_bytes: number;
-  /** Estimate of the context tokens that results took, which is a quarter of their bytes. */
+  /** Estimate of the context tokens that results took (a quarter of their bytes). */
   estimated_tokens: number;
 }
 

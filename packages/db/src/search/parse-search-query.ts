@@ -14,7 +14,7 @@ export type SearchQuery = SearchTerm[][];
 /** Maximum number of words in a query, including words of phrases. */
 export const MAX_QUERY_WORDS = 64;
 
-/** The search terms, which are words anywhere, or a literal part of the text, ignoring case. */
+/** The search terms (words anywhere, or a literal part of the text, ignoring case). */
 export type SearchTarget = { mode: 'text'; query: SearchQuery } | { mode: 'substring'; part: string };
 
 /** Why a query has nothing to search for. The texts are shown to the user. */

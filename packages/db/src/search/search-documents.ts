@@ -13,7 +13,7 @@ export interface SearchRequest extends ReportRequest {
   kinds?: readonly SearchKind[] | undefined;
 }
 
-/** The end of a page, which is the sort key of its last result. */
+/** The end of a page (the sort key of its last result). */
 interface SearchCursor {
   rank: number;
   timestamp: string | null;
@@ -202,7 +202,7 @@ function toIndexConditions(workspaceId: string, target: SearchTarget): SQL[] {
   return [ofWorkspace, wordCondition, sql`d.grams @> ${grams}::smallint[]`];
 }
 
-/** Reads the texts one by one until there are enough results, which is the slow part. */
+/** Reads the texts one by one until there are enough results (the slow part). */
 function toTextCondition(workspaceId: string, target: SearchTarget): SQL {
   if (target.mode === 'text') return sql`true`;
   const pattern = `%${target.part.replace(/[\\%_]/g, '\\$&')}%`;

@@ -29,10 +29,10 @@ export async function deleteSession(transaction: Database, workspaceId: string, 
 }
 
 /**
- * Deletes the texts of a session whose last activity is before that time, which are messages, content blocks, search
- * documents, issues, its title and first prompt, links to it. Its figures, usage, tool calls and events remain, so that
- * no past total changes. Returns false if there is nothing to delete (any more). Fails with SQLSTATE 55P03 if the
- * session is busy for 5 s.
+ * Deletes the texts of a session whose last activity is before that time (messages, content blocks, search documents,
+ * issues, its title and first prompt, links to it). Its figures, usage, tool calls and events remain, so that no past
+ * total changes. Returns false if there is nothing to delete (any more). Fails with SQLSTATE 55P03 if the session is
+ * busy for 5 s.
  */
 export async function deleteSessionTexts(
   transaction: Database,

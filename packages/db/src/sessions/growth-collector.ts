@@ -9,8 +9,8 @@ export const MAX_TOUCHED_BUCKETS = 200;
 const MAX_TOOL_IDS = 10_000;
 
 /**
- * Collects what `findTouchedRows` must know about the rows that a growing transcript adds, which are the 15-minute
- * buckets of its messages, and the tool calls whose texts may be among its content blocks.
+ * Collects what `findTouchedRows` must know about the rows that a growing transcript adds (the 15-minute buckets of its
+ * messages, and the tool calls whose texts may be among its content blocks).
  */
 export function createGrowthCollector(): GrowthCollector {
   const buckets = new Set<number>();

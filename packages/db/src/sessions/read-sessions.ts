@@ -63,7 +63,7 @@ const SORT_KEYS = {
 export type SessionSort = keyof typeof SORT_KEYS;
 export const SESSION_SORTS = Object.keys(SORT_KEYS) as SessionSort[];
 
-/** The end of a page, which is the sort key of its last row, as Postgres prints it, and that row's session. */
+/** The end of a page (the sort key of its last row, as Postgres prints it, and that row's session). */
 export interface SessionCursor {
   sortKey: string;
   sessionId: string;

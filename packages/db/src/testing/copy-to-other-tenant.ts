@@ -1,9 +1,7 @@
 import type { DatabasePool } from '../database/database.ts';
 import { OTHER_WORKSPACE, TEST_WORKSPACE } from './create-test-pool.ts';
 
-/**
- * Columns that the copies share with the originals, which are ids, times, and flags that decide what is counted at all.
- */
+/** Columns that the copies share with the originals (ids, times, and flags that decide what is counted at all). */
 const SHARED_COLUMNS =
   /(^|_)(id|key|number|sha256)$|^(agent|source|status|format|kind|tool_name|price_basis|is_subagent|is_own|is_shared|is_diverged)$/;
 

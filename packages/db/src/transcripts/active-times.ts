@@ -3,8 +3,8 @@ import { type SQL, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../schema/messages.ts';
 
 /**
- * The active time of the sessions of the transcripts with the messages `m`, which is the sum of the gaps between a
- * transcript's messages, without long ones. Rows have row_set_id and active_ms; none for a transcript without messages.
+ * The active time of the sessions of the transcripts with the messages `m` (the sum of the gaps between a transcript's
+ * messages, without long ones). Rows have row_set_id and active_ms; none for a transcript without messages.
  */
 export function selectActiveTimes(ofTranscripts: SQL): SQL {
   return sql`

@@ -74,7 +74,7 @@ function isNumbered(alias: string, kind: keyof UsageNumbers, rowSetId: string, f
   return sql`(${sql.raw(alias)}.row_set_id = ${rowSetId} AND ${number} >= ${from}::int AND ${number} < ${to}::int)`;
 }
 
-/** Deletes the rows that the change replaces, which is nothing for most transcripts, which are ingested once. */
+/** Deletes the rows that the change replaces (none for most transcripts, which are ingested once). */
 export async function deleteReplacedUsage(transaction: Database, change: UsageChange): Promise<void> {
   const isFirst = change.written.every(
     ({ firstNewNumbers }) => firstNewNumbers.entry === 0 && firstNewNumbers.call === 0,

@@ -34,8 +34,8 @@ export const CALLS: Readonly<Partial<Record<RollupName, SQL>>> = {
 };
 
 /**
- * The source rows of roll-ups, which are the rows of some sessions, or of these only in some 15-minute buckets and
- * without a time.
+ * The source rows of roll-ups (the rows of some sessions, or of these only in some 15-minute buckets and without a
+ * time).
  */
 export interface RollupScope {
   sessionIds: readonly string[];
@@ -146,7 +146,7 @@ export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL
 }
 
 /**
- * The source rows of daily sums of tools or files, which is one row for each call, in the days of a scope, or all of a
+ * The source rows of daily sums of tools or files (one row for each call), in the days of a scope, or all of a
  * workspace.
  */
 export function selectCalls(name: 'tool' | 'file', workspaceId: string, scope?: RollupScope): SQL {

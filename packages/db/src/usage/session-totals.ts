@@ -44,8 +44,8 @@ export function selectSessionTotals(rollup: CountedRollup, workspaceId: string, 
 }
 
 /**
- * VALUES of the names that a roll-up's row `r` counts its session for, which is the name of the count, the key's value,
- * and a flag if it counts.
+ * VALUES of the names that a roll-up's row `r` counts its session for (the name of the count, the key's value, and a
+ * flag if it counts).
  */
 function listCounted(rollup: CountedRollup): string {
   const names = (Object.keys(SESSION_TOTALS) as SessionTotalName[]).filter(

@@ -24,7 +24,7 @@ export interface RetentionResult {
   /** Raw objects of transcripts and attachments. */
   rawObjects: number;
   rawBytes: number;
-  /** Sessions and raw objects that were in use, which are left to the next run. */
+  /** Sessions and raw objects that were in use (left to the next run). */
   busy: number;
 }
 
@@ -33,7 +33,7 @@ export interface RetentionOptions {
   settings: Pick<WorkspaceSettings, 'rowsMaxAgeDays' | 'rawMaxAgeDays'>;
   /** Milliseconds since 1970. */
   nowMs: number;
-  /** Who requested it. Default `system`, which is a worker, every hour. */
+  /** Who requested it. Default `system` (a worker, every hour). */
   actor?: Actor;
   /** Only counts. */
   dryRun?: boolean;
@@ -47,9 +47,8 @@ const LOCK_NOT_AVAILABLE = '55P03';
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
 /**
- * Deletes data that have exceeded a workspace's retention, which are messages and texts of sessions, and raw objects,
- * each with its own limit. Every session and object is a separate transaction, so that it can be interrupted and
- * repeated.
+ * Deletes data that have exceeded a workspace's retention (messages and texts of sessions, and raw objects, each with
+ * its own limit). Every session and object is a separate transaction, so that it can be interrupted and repeated.
  */
 export async function retainWorkspace(deps: Deps, options: RetentionOptions): Promise<RetentionResult> {
   const result: RetentionResult = { sessions: 0, rawObjects: 0, rawBytes: 0, busy: 0 };

@@ -16,8 +16,8 @@ import type { ModelPriceTable, PriceFile, PriceOverride } from '@recount/prices'
 let shared: { file: PriceFile | undefined; prices: ModelPriceTable } | undefined;
 
 /**
- * The price table, which is the list, preceded by a price file, preceded by the workspace's own rates. Throws if a
- * stored rate is invalid.
+ * The price table (the list, preceded by a price file, preceded by the workspace's own rates). Throws if a stored rate
+ * is invalid.
  */
 export async function readWorkspacePrices(
   database: Database,

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => installation.close());
 
 interface MadeLine {
-  /** A note is an answer without usage, which is a message, but no API response. */
+  /** A note is an answer without usage (a message, but no API response). */
   kind: 'prompt' | 'answer' | 'note' | 'call' | 'result' | 'progress';
   /** Number of the API response or tool call. Other lines and other sessions may have the same. */
   index: number;

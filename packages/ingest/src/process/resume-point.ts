@@ -55,8 +55,8 @@ export function findUsablePrefix(
 }
 
 /**
- * The place where parsing can continue, which is after a usable beginning with a checkpoint at its end. If the
- * transcript was not compared with it when received, reading its bytes will show whether it begins with them.
+ * The place where parsing can continue (after a usable beginning with a checkpoint at its end). If the transcript was
+ * not compared with it when received, reading its bytes will show whether it begins with them.
  */
 export async function findResumePoint(
   transaction: Database,

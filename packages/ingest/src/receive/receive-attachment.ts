@@ -166,7 +166,7 @@ async function measureAttachment({ body, maxBytes }: AttachmentRequest, isRedact
   };
 }
 
-/** The data beside the bytes, which are the row, without fields that follow from its place. */
+/** The data beside the bytes (the row, without fields that follow from its place). */
 type AttachmentDescription = Omit<AttachmentRow, 'workspace_id' | 'object_key'>;
 
 function describeAttachment({ workspace_id: _, object_key: _key, ...described }: AttachmentRow): AttachmentDescription {

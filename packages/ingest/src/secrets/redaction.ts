@@ -43,7 +43,7 @@ export async function readEarlierSecrets(
   return { counts: transcript.secret_counts as Record<string, number>, issues };
 }
 
-/** The description of the secrets removed from an object, which are those that an earlier copy lacked, and these. */
+/** The description of the secrets removed from an object (those that an earlier copy lacked, and these). */
 export function describeSecrets(earlier: ObjectDescription | undefined, found: EarlierSecrets): object {
   const { counts, issues } = parseDescribedSecrets(earlier);
   const sums = { ...counts };

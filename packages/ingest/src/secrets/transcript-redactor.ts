@@ -211,10 +211,7 @@ function toWhole(secrets: readonly LineSecret[]): LineSecret[] {
   return whole;
 }
 
-/**
- * The end of the part of a window that can be emitted, which is before the overlap, and not within a secret or an
- * escape.
- */
+/** The end of the part of a window that can be emitted (before the overlap, and not within a secret or an escape). */
 function toWindowEnd(window: Buffer, secrets: readonly LineSecret[]): number {
   const wanted = window.length - OVERLAP_BYTES;
   const torn = toWhole(secrets).find(({ start, end }) => start < wanted && end > wanted);

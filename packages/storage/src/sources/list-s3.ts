@@ -21,8 +21,8 @@ interface S3Deps {
 }
 
 /**
- * Lists `s3://bucket/prefix`, which is the object with exactly that key, and everything below `prefix/`, in S3's order.
- * A prefix names a folder, not the beginning of a name: `s3://bucket/team` does not include `team-secret/`.
+ * Lists `s3://bucket/prefix` (the object with exactly that key, and everything below `prefix/`), in S3's order. A
+ * prefix names a folder, not the beginning of a name: `s3://bucket/team` does not include `team-secret/`.
  */
 export async function* listS3(location: string, context: ListContext): AsyncGenerator<ListedItem> {
   let isThere = false;

@@ -19,7 +19,7 @@ export interface ToolUse {
   input: Record<string, unknown> | string;
 }
 
-/** The fault of an answer, which is an error status, a closed connection, or silence after the first words. */
+/** The fault of an answer (an error status, a closed connection, or silence after the first words). */
 export type Fault = 'rate-limit' | 'overloaded' | 'cut' | 'hang';
 
 /** The model's answer to one request. */

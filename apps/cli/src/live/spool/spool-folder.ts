@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The target of a stream, which is this user's installationor a server. Keys are not stored. */
+/** The target of a stream, either this user's installation or a server. Keys are not stored. */
 export type SpoolTarget = { kind: 'local' } | { kind: 'server'; url: string };
 
 /** The end of the agent, if known. */

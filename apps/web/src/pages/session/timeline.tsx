@@ -54,7 +54,7 @@ export const Timeline = memo(function Timeline({
   );
 });
 
-/** The subject of one stroke, which is a turn, or, if there are very many, the highest of all turns on a pixel. */
+/** The subject of one stroke (a turn, or, if there are very many, the highest of all turns on a pixel). */
 interface Stroke {
   tokens: number;
   cost: number;

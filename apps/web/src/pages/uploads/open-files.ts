@@ -16,7 +16,7 @@ export interface ChosenFile {
   file: File;
 }
 
-/** A file to send, which is one transcript. */
+/** A file to send (one transcript). */
 export interface OpenedFile {
   path: string;
   body: Blob;

@@ -83,8 +83,8 @@ export function readIterations(source: JsonObject, top: Usage, reports: Iteratio
 }
 
 /**
- * Reads `pausedResponses` of a message, which are the parts of an answer that the API paused at a limit and resumed.
- * Their usage is not in the message's (Claude Code 2.1.332 adds it).
+ * Reads `pausedResponses` of a message (the parts of an answer that the API paused at a limit and resumed). Their usage
+ * is not in the message's (Claude Code 2.1.332 adds it).
  */
 export function readPausedResponses(
   value: JsonValue | undefined,

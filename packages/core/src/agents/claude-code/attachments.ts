@@ -43,8 +43,7 @@ export function toClaudeCodeAttachmentKind(path: string): AttachmentKind | undef
 }
 
 /**
- * The path in a tool result where its full text was saved. It may name another session, which is the parent, or the
- * forked one.
+ * The path in a tool result where its full text was saved. It may name another session (the parent, or the forked one).
  */
 export function findClaudeCodeAttachment(text: string): AttachmentReference | undefined {
   const parts = toPathParts(SAVED_TO.exec(text.slice(0, MAX_LOOKED_AT))?.[1] ?? '');

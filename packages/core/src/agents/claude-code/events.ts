@@ -112,7 +112,7 @@ function toSystemEvents(record: MessageFields, line: JsonObject, onImplausible: 
   }
 }
 
-/** The error as the API client reported it, which is a status, the API's own error object, or a network error. */
+/** The error as the API client reported it (a status, the API's own error object, or a network error). */
 function toRetryEvent(line: JsonObject, onImplausible: OnImplausible): EventContent {
   const error = readObject(line.error);
   const cause = readObject(error?.cause) ?? readObject(line.cause);

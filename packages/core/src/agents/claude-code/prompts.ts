@@ -6,7 +6,7 @@ import type { BlockContent, ConfirmationPrompt, Prompt, PromptRecord, Question }
 const MAX_QUESTIONS = 20;
 const MAX_OPTIONS = 50;
 
-/** The prompts to the user on this line, which are tool uses that ask, permission requests, and denials. */
+/** The prompts to the user on this line (tool uses that ask, permission requests, and denials). */
 export function* toPromptRecords(line: JsonObject, blocks: readonly BlockContent[]): Generator<PromptRecord> {
   for (const block of blocks) {
     const prompt = toBlockPrompt(block);

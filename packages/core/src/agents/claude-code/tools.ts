@@ -10,7 +10,7 @@ import type { MessageFields } from './message-fields.ts';
 
 const TOOL_USE_TYPES = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use']);
 
-/** The facts about a tool, which are its kind, and which input fields name its object. */
+/** The facts about a tool (its kind, and which input fields name its object). */
 interface Tool {
   kind: ToolKind;
   /** Input fields that may name the file read or edited; the first one present is used. */

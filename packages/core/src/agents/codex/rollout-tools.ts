@@ -112,8 +112,8 @@ export interface ToolOutput {
 }
 
 /**
- * Reads an output, which is a text, parts, `{content, success}`, or, in old versions, JSON text that wraps the
- * program's output.
+ * Reads an output (a text, parts, `{content, success}`, or, in old versions, JSON text that wraps the program's
+ * output).
  */
 export function readToolOutput(value: JsonValue | undefined): ToolOutput {
   const parsed = toToolInput(value);

@@ -84,8 +84,8 @@ export function observeHistory(state: UsageState, text: string): void {
 }
 
 /**
- * Sets the thread that the history belongs to, which is the last one named before the history begins, because forks
- * name themselves first.
+ * Sets the thread that the history belongs to (the last one named before the history begins, because forks name
+ * themselves first).
  */
 export function observeRoot(state: UsageState, threadId: string): void {
   if (!state.hasHistory) state.chain = createHash('sha256').update(threadId).digest('hex').slice(0, 32);

@@ -222,7 +222,7 @@ export class CliMessages {
   }
 }
 
-/** The result of a tool, which is its output, or else the program's words about it. */
+/** The result of a tool (its output, or else the program's words about it). */
 export function toOutput(...values: (JsonValue | undefined)[]): JsonValue {
   const found = values.find((value) => (typeof value === 'string' || Array.isArray(value)) && value.length > 0);
   return found ?? (values.some((value) => typeof value === 'string') ? '' : null);

@@ -20,7 +20,7 @@ export interface KimiMirrors {
   endedSteps: OpenMirror[];
 }
 
-/** The role of a usage, which is a separate response, or the mirror of one that is counted. */
+/** The role of a usage (a separate response, or the mirror of one that is counted). */
 export interface MirrorMatch {
   /** Null if it is of no step. */
   responseId: string | null;

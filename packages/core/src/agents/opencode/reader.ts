@@ -92,7 +92,7 @@ class OpencodeReader implements Reader {
   }
 
   read(line: JsonObject, place: ReaderLine): ReadLine {
-    // Rows of the store of 2025, which are Crush's.
+    // Rows of the store of 2025 (Crush's).
     if (line.table === 'sessions' || line.table === 'messages') return this.#go.read(line, place);
     const { type, records } = this.#readLine(line);
     const isMessage = type === 'message' || type === 'part' || type === 'file';

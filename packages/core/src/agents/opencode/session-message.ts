@@ -143,7 +143,7 @@ class SessionMessageReader implements RowReader {
     });
   }
 
-  /** A command that the user ran, which is no prompt, as no model answers. */
+  /** A command that the user ran. It is no prompt, as no model answers. */
   #readShell({ id, timestampMs, data }: Entry): TranscriptRecord[] {
     const output = readText(data.output) ?? readText(readObject(data.output)?.output) ?? '';
     const text = `! ${readText(data.command) ?? ''}\n${output}`;
