@@ -109,177 +109,238 @@ export async function createLiveWriter(
   stream: LiveStreamRow,
   { maxBytes, share = createLiveBudget(Number.MAX_SAFE_INTEGER).open() }: { maxBytes: number; share?: LiveShare },
 ): Promise<LiveWriter> {
-  const { now = Date.now } = deps;
-  const key = { workspaceId: stream.workspace_id, streamId: stream.id };
-  const sessionKey = { workspaceId: stream.workspace_id, sessionId: stream.session_id };
-  let receivedMs = Date.parse(stream.started_at);
+  const writer = new StreamWriter(deps, stream, maxBytes, share);
+  await writer.replay();
+  return writer;
+}
+
+interface EventRows {
+  rows: NewLiveEvent[];
+  checkpoints: string[];
+}
+
+class StreamWriter implements LiveWriter {
+  readonly failed: Promise<never>;
+  readonly #deps: LiveDependencies;
+  readonly #stream: LiveStreamRow;
+  readonly #maxBytes: number;
+  readonly #share: LiveShare;
+  readonly #fail: (error: unknown) => void;
+  #reader: StreamReader | undefined;
+  #receivedMs: number;
+  #storedBytes: number;
   /** Bytes of the last line so far, which the reader holds. */
-  let lineBytes = 0;
-  const measureLine = (bytes: Uint8Array): void => {
-    const feed = bytes.lastIndexOf(LINE_FEED);
-    const length = feed === -1 ? lineBytes + bytes.length : bytes.length - feed - 1;
-    lineBytes = Math.min(length, DEFAULT_MAX_BUFFER_BYTES);
-  };
-  const toNoMemory = (): LiveError =>
-    new LiveError('no-memory', 'The streams of the server hold as much as they may. Continue later', storedBytes);
-  let storedBytes = stream.stored_bytes;
-  const reader = await replay(
-    deps,
-    stream,
-    (timeMs, bytes) => {
-      receivedMs = timeMs;
-      measureLine(bytes);
-      if (!share.hold(lineBytes)) throw toNoMemory();
-    },
-    () => receivedMs,
-  );
-  let waiting: Uint8Array[] = [];
-  let waitingBytes = 0;
+  #lineBytes = 0;
+  #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
   /** Bytes that no longer wait, but are not stored yet. */
-  let storingBytes = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let pollTimer: NodeJS.Timeout | undefined;
-  let storing: Promise<void> = Promise.resolve();
-  const failure = Promise.withResolvers<never>();
-  // Callers may observe it or not; without this, Node would report an unhandled rejection.
-  failure.promise.catch(() => undefined);
+  #storingBytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #pollTimer: NodeJS.Timeout | undefined;
+  #storing: Promise<void> = Promise.resolve();
 
-  const position = () => ({ ...key, writerId: stream.writer_id, storedBytes });
-  const toRows = (events: readonly AgentEvent[]): { rows: NewLiveEvent[]; checkpoints: string[] } => {
-    const checkpoints = events.flatMap((event) =>
-      event.type === 'progress' && event.checkpoint !== undefined ? cutName(event.checkpoint) : [],
+  constructor(deps: LiveDependencies, stream: LiveStreamRow, maxBytes: number, share: LiveShare) {
+    this.#deps = deps;
+    this.#stream = stream;
+    this.#maxBytes = maxBytes;
+    this.#share = share;
+    this.#receivedMs = Date.parse(stream.started_at);
+    this.#storedBytes = stream.stored_bytes;
+    const failure = Promise.withResolvers<never>();
+    // Callers may observe it or not; without this, Node would report an unhandled rejection.
+    failure.promise.catch(() => undefined);
+    this.failed = failure.promise;
+    this.#fail = failure.reject;
+  }
+
+  get storedBytes(): number {
+    return this.#storedBytes;
+  }
+
+  /** To be called once, before anything else. */
+  async replay(): Promise<void> {
+    this.#reader = await replay(
+      this.#deps,
+      this.#stream,
+      (timeMs, bytes) => {
+        this.#receivedMs = timeMs;
+        this.#measureLine(bytes);
+        if (!this.#share.hold(this.#lineBytes)) throw this.#toNoMemory();
+      },
+      () => this.#receivedMs,
     );
-    return { rows: events.map(toEventRow), checkpoints };
-  };
+  }
 
-  const store = async (bytes: Uint8Array, { rows, checkpoints }: ReturnType<typeof toRows>): Promise<void> => {
-    await deps.database.withTransaction(async (transaction) => {
-      const receivedAt = new Date(receivedMs).toISOString();
-      const figures = toFigures(reader.toSummary());
-      const isStored = await appendLiveBytes(transaction, position(), { bytes, receivedAt, figures });
-      if (!isStored) throw toTakenOver();
-      if (rows.length === 0) return;
-      await addLiveEvents(transaction, sessionKey, stream.id, rows, toCheckpoints(checkpoints));
-    });
-    storedBytes += bytes.length;
-  };
+  async append(bytes: Uint8Array): Promise<void> {
+    if (this.#storedBytes + this.#waitingBytes + bytes.length > this.#maxBytes) {
+      await this.flush();
+      throw new LiveError('too-large', `A stream has ${this.#maxBytes} bytes at most`, this.#storedBytes);
+    }
+    if (!this.#share.hold(this.#lineBytes + this.#storingBytes + this.#waitingBytes + bytes.length)) {
+      await this.flush();
+      if (!this.#share.hold(this.#lineBytes + bytes.length)) throw this.#toNoMemory();
+    }
+    // Copied, because the caller's buffer may be reused.
+    this.#waiting.push(Uint8Array.from(bytes));
+    this.#waitingBytes += bytes.length;
+    this.#timer ??= setTimeout(() => void this.flush().catch(() => undefined), FLUSH_DELAY_MS);
+    if (this.#waitingBytes >= FLUSH_BYTES) await this.flush();
+  }
+
+  flush(): Promise<void> {
+    this.#storing = this.#storing.then(() => this.#storeWaiting());
+    this.#storing.catch(this.#fail);
+    return this.#storing;
+  }
+
+  async end(ending: LiveEnding): Promise<LiveStreamRow> {
+    await this.flush();
+    clearTimeout(this.#pollTimer);
+    return await settleLiveStream(this.#deps, await this.#endStream(ending));
+  }
+
+  get #openReader(): StreamReader {
+    if (this.#reader === undefined) throw new Error('The stream was not replayed');
+    return this.#reader;
+  }
+
+  get #key() {
+    return { workspaceId: this.#stream.workspace_id, streamId: this.#stream.id };
+  }
+
+  get #sessionKey() {
+    return { workspaceId: this.#stream.workspace_id, sessionId: this.#stream.session_id };
+  }
+
+  get #position() {
+    return { ...this.#key, writerId: this.#stream.writer_id, storedBytes: this.#storedBytes };
+  }
+
+  get #now(): number {
+    return (this.#deps.now ?? Date.now)();
+  }
+
+  #measureLine(bytes: Uint8Array): void {
+    const feed = bytes.lastIndexOf(LINE_FEED);
+    const length = feed === -1 ? this.#lineBytes + bytes.length : bytes.length - feed - 1;
+    this.#lineBytes = Math.min(length, DEFAULT_MAX_BUFFER_BYTES);
+  }
+
+  #toNoMemory(): LiveError {
+    const message = 'The streams of the server hold as much as they may. Continue later';
+    return new LiveError('no-memory', message, this.#storedBytes);
+  }
+
+  async #storeWaiting(): Promise<void> {
+    clearTimeout(this.#timer);
+    clearTimeout(this.#pollTimer);
+    this.#timer = undefined;
+    const bytes = Buffer.concat(this.#waiting);
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    // A clock that is set back must not reorder lines.
+    this.#receivedMs = Math.max(this.#receivedMs, this.#now);
+    this.#storingBytes = bytes.length;
+    if (bytes.length === 0) {
+      const events = toRows(await this.#openReader.poll());
+      if (events.rows.length === 0) return;
+      await this.#store(bytes, events);
+    }
+    while (this.#storingBytes > 0) {
+      const left = bytes.subarray(bytes.length - this.#storingBytes);
+      const length = await this.#share.run(async () => await this.#storePieces(left));
+      this.#storingBytes -= length;
+      this.#share.hold(this.#lineBytes + this.#storingBytes + this.#waitingBytes);
+    }
+    this.#pollTimer = setTimeout(() => void this.flush().catch(() => undefined), POLL_DELAY_MS);
+    this.#pollTimer.unref();
+  }
 
   /** Stores the first bytes, until they make very many events. Returns their number. */
-  const storePieces = async (bytes: Uint8Array): Promise<number> => {
+  async #storePieces(bytes: Uint8Array): Promise<number> {
     const read: AgentEvent[][] = [];
     let length = 0;
     let eventCount = 0;
     for (const piece of toPieces(bytes)) {
-      const events = await reader.push(piece);
+      const events = await this.#openReader.push(piece);
       read.push(events);
       length += piece.length;
       eventCount += events.length;
       if (eventCount >= MAX_EVENTS_AT_ONCE) break;
     }
     const stored = bytes.subarray(0, length);
-    await store(stored, toRows(read.flat()));
-    measureLine(stored);
+    await this.#store(stored, toRows(read.flat()));
+    this.#measureLine(stored);
     return length;
-  };
+  }
 
-  const storeWaiting = async (): Promise<void> => {
-    clearTimeout(timer);
-    clearTimeout(pollTimer);
-    timer = undefined;
-    const bytes = Buffer.concat(waiting);
-    waiting = [];
-    waitingBytes = 0;
-    // A clock that is set back must not reorder lines.
-    receivedMs = Math.max(receivedMs, now());
-    storingBytes = bytes.length;
-    if (bytes.length === 0) {
-      const events = toRows(await reader.poll());
-      if (events.rows.length === 0) return;
-      await store(bytes, events);
-    }
-    while (storingBytes > 0) {
-      storingBytes -= await share.run(async () => await storePieces(bytes.subarray(bytes.length - storingBytes)));
-      share.hold(lineBytes + storingBytes + waitingBytes);
-    }
-    pollTimer = setTimeout(() => void flush().catch(() => undefined), POLL_DELAY_MS);
-    pollTimer.unref();
-  };
+  async #store(bytes: Uint8Array, { rows, checkpoints }: EventRows): Promise<void> {
+    await this.#deps.database.withTransaction(async (transaction) => {
+      const receivedAt = new Date(this.#receivedMs).toISOString();
+      const figures = toFigures(this.#openReader.toSummary());
+      const isStored = await appendLiveBytes(transaction, this.#position, { bytes, receivedAt, figures });
+      if (!isStored) throw toTakenOver();
+      if (rows.length === 0) return;
+      await addLiveEvents(transaction, this.#sessionKey, this.#stream.id, rows, toCheckpoints(checkpoints));
+    });
+    this.#storedBytes += bytes.length;
+  }
 
-  const flush = (): Promise<void> => {
-    storing = storing.then(storeWaiting);
-    storing.catch(failure.reject);
-    return storing;
-  };
-
-  const endStream = async (ending: LiveEnding): Promise<LiveStreamRow> => {
-    const { rows, checkpoints } = toRows(await reader.finish());
-    const summary = reader.toSummary();
+  async #endStream(ending: LiveEnding): Promise<LiveStreamRow> {
+    const { rows, checkpoints } = toRows(await this.#openReader.finish());
+    const summary = this.#openReader.toSummary();
     const outcome = toOutcome(summary, ending);
-    const endedMs = now();
+    const { success, aborted, error } = outcome;
+    const endedMs = this.#now;
     const exit = 'silentMs' in ending ? undefined : ending.exit;
     const close = toEventRow({ type: 'close', timestampMs: endedMs, ...outcome, exit, summary });
-    const isTranscript = findAgentFormat(stream.agent, 'stream') !== undefined && storedBytes > 0;
-    const arrivals = isTranscript ? thinOutArrivals(await listLiveArrivals(deps.database.database, key)) : null;
-    const comparedEnding = { storedBytes, aborted: outcome.aborted };
-    const endCompared = async (comparison: StreamComparison) =>
-      await deps.database.withTransaction(async (transaction) => {
-        const ended = await endLiveStream(transaction, position(), {
-          ...toFigures(summary),
-          ended_at: new Date(endedMs).toISOString(),
-          success: outcome.success,
-          aborted: outcome.aborted,
-          is_counted: !comparison.isContained,
-          error: outcome.error,
-          transcript_id: isTranscript ? newTranscriptId() : null,
-          arrivals,
-        });
-        if (ended === undefined) throw toTakenOver();
-        // From here on no other stream of the session can end.
-        await lockLiveSession(transaction, sessionKey);
-        if (await isOutdated(transaction, stream, comparedEnding, comparison)) throw new OutdatedComparison();
-        await uncountLiveStreams(transaction, stream.workspace_id, comparison.contains);
-        await addLiveEvents(transaction, sessionKey, stream.id, [...rows, close], toCheckpoints(checkpoints));
-        return ended;
-      });
+    const isTranscript = findAgentFormat(this.#stream.agent, 'stream') !== undefined && this.#storedBytes > 0;
+    const arrivals = isTranscript ? await listLiveArrivals(this.#deps.database.database, this.#key) : undefined;
+    const end = {
+      ...toFigures(summary),
+      ...{ ended_at: new Date(endedMs).toISOString(), success, aborted, error },
+      transcript_id: isTranscript ? newTranscriptId() : null,
+      arrivals: arrivals === undefined ? null : thinOutArrivals(arrivals),
+    };
     // Each further round means that another stream of the session ended during the previous one.
     for (;;) {
-      const read = () => readStreamBytes(deps, stream);
-      const comparison = await compareStreams(deps, stream, { ...comparedEnding, read });
+      const comparison = await compareStreams(this.#deps, this.#stream, {
+        ...{ storedBytes: this.#storedBytes, aborted },
+        read: () => readStreamBytes(this.#deps, this.#stream),
+      });
       try {
-        return await endCompared(comparison);
+        return await this.#endCompared(comparison, end, { rows: [...rows, close], checkpoints });
       } catch (error) {
         if (!(error instanceof OutdatedComparison)) throw error;
       }
     }
-  };
+  }
 
-  return {
-    get storedBytes() {
-      return storedBytes;
-    },
-    failed: failure.promise,
-    async append(bytes) {
-      if (storedBytes + waitingBytes + bytes.length > maxBytes) {
-        await flush();
-        throw new LiveError('too-large', `A stream has ${maxBytes} bytes at most`, storedBytes);
-      }
-      if (!share.hold(lineBytes + storingBytes + waitingBytes + bytes.length)) {
-        await flush();
-        if (!share.hold(lineBytes + bytes.length)) throw toNoMemory();
-      }
-      // Copied, because the caller's buffer may be reused.
-      waiting.push(Uint8Array.from(bytes));
-      waitingBytes += bytes.length;
-      timer ??= setTimeout(() => void flush().catch(() => undefined), FLUSH_DELAY_MS);
-      if (waitingBytes >= FLUSH_BYTES) await flush();
-    },
-    flush,
-    async end(ending) {
-      await flush();
-      clearTimeout(pollTimer);
-      return await settleLiveStream(deps, await endStream(ending));
-    },
-  };
+  async #endCompared(
+    comparison: StreamComparison,
+    end: Omit<Parameters<typeof endLiveStream>[2], 'is_counted'> & { aborted: boolean },
+    { rows, checkpoints }: EventRows,
+  ): Promise<LiveStreamRow> {
+    return await this.#deps.database.withTransaction(async (transaction) => {
+      const is_counted = !comparison.isContained;
+      const ended = await endLiveStream(transaction, this.#position, { ...end, is_counted });
+      if (ended === undefined) throw toTakenOver();
+      // From here on no other stream of the session can end.
+      await lockLiveSession(transaction, this.#sessionKey);
+      const ending = { storedBytes: this.#storedBytes, aborted: end.aborted };
+      if (await isOutdated(transaction, this.#stream, ending, comparison)) throw new OutdatedComparison();
+      await uncountLiveStreams(transaction, this.#stream.workspace_id, comparison.contains);
+      await addLiveEvents(transaction, this.#sessionKey, this.#stream.id, rows, toCheckpoints(checkpoints));
+      return ended;
+    });
+  }
+}
+
+function toRows(events: readonly AgentEvent[]): EventRows {
+  const checkpoints = events.flatMap((event) =>
+    event.type === 'progress' && event.checkpoint !== undefined ? cutName(event.checkpoint) : [],
+  );
+  return { rows: events.map(toEventRow), checkpoints };
 }
 
 /**

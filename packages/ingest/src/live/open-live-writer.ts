@@ -141,8 +141,8 @@ export async function openLiveWriter(
       return writer.storedBytes;
     },
     failed: writer.failed,
-    flush: writer.flush,
-    end: writer.end,
+    flush: () => writer.flush(),
+    end: (ending) => writer.end(ending),
     async append(bytes) {
       const rest = await overlap.take(bytes);
       if (rest.length > 0) await writer.append(rest);
