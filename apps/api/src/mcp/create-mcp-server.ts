@@ -1,6 +1,6 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import type { SearchResultList, SessionList } from '@recount/contract';
+import { type SearchResultList, type SessionList, USAGE_KEYS } from '@recount/contract';
 import { AGENTS } from '@recount/core';
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -145,7 +145,7 @@ function addUsageTool(server: McpServer, ask: AskApi): void {
           .string()
           .max(200)
           .default('day')
-          .describe('Some of day, week, month, model, project, agent, person, machine, separated by commas'),
+          .describe(`Some of ${USAGE_KEYS.join(', ')}, separated by commas`),
         time_zone: z.string().max(64).default('UTC').describe('IANA time zone of days'),
         limit: z.number().int().min(1).max(200).default(50).describe('Rows at most'),
       },

@@ -1,7 +1,7 @@
 import type { Session, SessionList } from '@recount/contract';
 import type { ApiClient, ApiRequest } from '../connection/api-client.ts';
 
-/** The fields of a session that a table may show. */
+/** The fields of a session that a table may show. Older servers may lack the optional ones. */
 export type SessionFigures = Pick<
   Session,
   | 'session_id'
@@ -29,7 +29,7 @@ export type SessionFigures = Pick<
   | 'tool_error_count'
   | 'api_error_count'
 > &
-  Partial<Pick<Session, 'output_only_count' | 'machine' | 'person' | 'repository' | 'commit_hash'>>;
+  Partial<Session>;
 
 /** A page of sessions, and whether there are more. */
 export interface LatestSessions {

@@ -1,5 +1,12 @@
-import type { EventRecord, SessionConstant, SessionRecord, SessionVariable } from '../records/records.ts';
-import type { PullRequestLink, ReportedTotals, SessionEvent, TranscriptMetadata } from '../records/rows.ts';
+import type { EventRecord, SessionRecord, SessionVariable } from '../records/records.ts';
+import {
+  type PullRequestLink,
+  type ReportedTotals,
+  SESSION_CONSTANTS,
+  type SessionConstant,
+  type SessionEvent,
+  type TranscriptMetadata,
+} from '../records/rows.ts';
 import { toIsoTimestamp } from '../records/timestamps.ts';
 import { createRecentKeys } from './recent-keys.ts';
 
@@ -24,17 +31,10 @@ export interface SessionFacts {
 export type SessionFactsState = ReturnType<typeof createSessionFactsState>;
 
 export function createSessionFactsState() {
-  const first: Record<SessionConstant, string | null> = {
-    sessionId: null,
-    cwd: null,
-    version: null,
-    gitBranch: null,
-    repository: null,
-    commitHash: null,
-    entrypoint: null,
-    agentId: null,
-    forkedFromSessionId: null,
-  };
+  const first = Object.fromEntries(SESSION_CONSTANTS.map((name) => [name, null])) as Record<
+    SessionConstant,
+    string | null
+  >;
   const last: Record<SessionVariable, string | null> = { permissionMode: null, agentName: null };
   const titles: Record<'custom' | 'generated' | 'summary', string | null> = {
     custom: null,

@@ -5,6 +5,7 @@ import type {
   ParsedContentBlock,
   PullRequestLink,
   ReportedTotals,
+  SessionConstant,
   SessionEvent,
   ToolCall,
 } from './rows.ts';
@@ -160,16 +161,6 @@ export interface SessionRecord {
   outputOnlyCount?: number;
 }
 
-export type SessionConstant =
-  | 'sessionId'
-  | 'cwd'
-  | 'version'
-  | 'gitBranch'
-  | 'repository'
-  | 'commitHash'
-  | 'entrypoint'
-  | 'agentId'
-  | 'forkedFromSessionId';
 export type SessionVariable = 'permissionMode' | 'agentName';
 
 /** A line, or a part of one, of a type that the reader does not know. */

@@ -302,21 +302,27 @@ export interface PullRequestLink {
   repository: string | null;
 }
 
+/** Facts about a session as a whole whose first value counts. */
+export const SESSION_CONSTANTS = [
+  'sessionId',
+  'cwd',
+  'version',
+  'gitBranch',
+  // The remote as the agent records it, usually a URL, without user name, password and query.
+  'repository',
+  // The commit that was checked out when the session began.
+  'commitHash',
+  'entrypoint',
+  'agentId',
+  'forkedFromSessionId',
+] as const;
+export type SessionConstant = (typeof SESSION_CONSTANTS)[number];
+
 /** The facts of the lines about the session as a whole. Each field is null (or empty) if no line has it. */
-export interface TranscriptMetadata {
-  sessionId: string | null;
-  cwd: string | null;
-  version: string | null;
-  gitBranch: string | null;
-  /** The remote as the agent records it, usually a URL, without user name, password and query. */
-  repository: string | null;
-  /** The commit that was checked out when the session began. */
-  commitHash: string | null;
+export interface TranscriptMetadata extends Record<SessionConstant, string | null> {
   /** Earliest and latest timestamp of any line, ISO 8601 in UTC. */
   firstTimestamp: string | null;
   lastTimestamp: string | null;
-  entrypoint: string | null;
-  agentId: string | null;
   /** Set by the user, else generated, else the transcript's first summary. */
   title: string | null;
   titleSource: 'custom' | 'generated' | 'summary' | null;
@@ -325,7 +331,6 @@ export interface TranscriptMetadata {
   /** Distinct model names in order of appearance, without `<synthetic>`. */
   models: string[];
   pullRequests: PullRequestLink[];
-  forkedFromSessionId: string | null;
   reportedTotals: ReportedTotals | null;
   /** Lines in the file, empty ones included. */
   lineCount: number;

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, readIdentifier, readObject, readText } from '../../records/fields.ts';
-import type { SessionConstant, SessionRecord } from '../../records/records.ts';
-import type { PullRequestLink, ReportedTotals } from '../../records/rows.ts';
+import type { SessionRecord } from '../../records/records.ts';
+import type { PullRequestLink, ReportedTotals, SessionConstant } from '../../records/rows.ts';
 import { addResult, toReportedTotals } from './reported-totals.ts';
 
 const MAX_TITLE_LENGTH = 512;
