@@ -1,7 +1,7 @@
+export type { IngestJob } from './ingest-job.ts';
 export {
   createJobQueue,
   type GroupedOutcome,
-  type IngestJob,
   type JobHandler,
   type JobOutcome,
   type JobQueue,

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { GroupedOutcome, IngestJob, JobHandler, JobOutcome, JobQueue } from './job-queue.ts';
+import type { IngestJob } from './ingest-job.ts';
+import type { GroupedOutcome, JobHandler, JobOutcome, JobQueue } from './job-queue.ts';
 import { INGEST_QUEUE, MAX_ATTEMPTS, MAX_GROUP_JOBS, MAX_OUTAGE_HAND_BACKS, SMALL_INGEST_QUEUE } from './queues.ts';
 import { createTestQueues, type TestQueues, toJob } from './testing/create-test-queues.ts';
 
@@ -167,11 +168,12 @@ describe('work', () => {
     expect(await isPending('t1')).toBe(false);
   });
 
+  const useUpOutages = (count: number) =>
+    queues.pool.pool.query(`UPDATE pgboss.job SET data = data || jsonb_build_object('outageCount', $1::int)`, [count]);
+
   it('counts no outage as an attempt, up to the limit', async () => {
     await queues.enqueue(sender, toJob('t1'));
-    // As if all but three had been used up.
-    const handBackMost = 'UPDATE pgboss.job SET retry_count = $1, retry_limit = retry_limit + $1';
-    await queues.pool.pool.query(handBackMost, [MAX_OUTAGE_HAND_BACKS - 3]);
+    await useUpOutages(MAX_OUTAGE_HAND_BACKS - 3);
     const handBacksLeft: number[] = [];
     await startWorker((_job, attempt) => {
       handBacksLeft.push(attempt.handBacksLeft);
@@ -186,9 +188,7 @@ describe('work', () => {
 
   it('counts a general outage neither as an attempt nor as one of a job’s own outages', async () => {
     await queues.enqueue(sender, toJob('t1'));
-    // As if all but one had been used up.
-    const handBackMost = 'UPDATE pgboss.job SET retry_count = $1, retry_limit = retry_limit + $1';
-    await queues.pool.pool.query(handBackMost, [MAX_OUTAGE_HAND_BACKS - 1]);
+    await useUpOutages(MAX_OUTAGE_HAND_BACKS - 1);
     const outageCount = 4;
     const handBacksLeft: number[] = [];
     await startWorker((_job, attempt) => {
@@ -198,9 +198,26 @@ describe('work', () => {
     });
     await vi.waitFor(async () => {
       await queues.endPauses();
-      expect(await queues.readJobs()).toMatchObject([{ state: 'completed', retry_count: MAX_OUTAGE_HAND_BACKS - 1 }]);
+      expect(await queues.readJobs()).toMatchObject([{ state: 'completed' }]);
     });
     expect(handBacksLeft).toEqual(Array.from({ length: outageCount + 1 }, () => 1));
+  });
+
+  it('counts no outage at the last attempt either, and makes no dead letter of it', async () => {
+    await queues.enqueue(sender, toJob('t1'), 7);
+    const outcomes: JobOutcome[] = Array.from({ length: MAX_ATTEMPTS - 1 }, () => FAILED);
+    outcomes.push(...Array.from({ length: 2 }, () => ({ ...FAILED, status: 'outage', isShared: false }) as JobOutcome));
+    const { worker, taken } = await startWorker(() => outcomes.shift() ?? DONE);
+    const deadLetters: IngestJob[] = [];
+    await worker.workDeadLetters(async (job) => void deadLetters.push(job));
+    await vi.waitFor(async () => {
+      await queues.endPauses();
+      expect(taken).toHaveLength(MAX_ATTEMPTS + 2);
+    });
+    await vi.waitFor(async () => expect(await isPending('t1')).toBe(false));
+    expect(deadLetters).toEqual([]);
+    const jobs = await queues.readJobs();
+    expect(jobs).toMatchObject(jobs.map(() => ({ state: 'completed', priority: 7 })));
   });
 
   it('does not count an attempt that an outage of the queue’s own database ended', async () => {
@@ -211,8 +228,8 @@ describe('work', () => {
       handBacksLeft.push(attempt.handBacksLeft);
       const outcome = outcomes.shift() ?? DONE;
       if (outcome.status === 'outage') {
-        await queues.pool.pool.query('ALTER TABLE pgboss.job RENAME TO job_away');
-        setTimeout(() => queues.pool.pool.query('ALTER TABLE pgboss.job_away RENAME TO job'), 2000);
+        await queues.pool.pool.query('ALTER TABLE pgboss.job_common RENAME TO job_away');
+        setTimeout(() => queues.pool.pool.query('ALTER TABLE pgboss.job_away RENAME TO job_common'), 2000);
       }
       return outcome;
     });

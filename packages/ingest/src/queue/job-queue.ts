@@ -1,63 +1,16 @@
 import { type Database, sessionOptions, sql } from '@recount/db';
-import { retry } from '@recount/service/retry';
-import { type Db, fromDrizzle, type JobWithMetadata, PgBoss } from 'pg-boss';
+import { fromDrizzle, type JobWithMetadata, PgBoss } from 'pg-boss';
+import type { IngestJob, StoredJob } from './ingest-job.ts';
+import { persist } from './persist.ts';
+import { putOff } from './put-off.ts';
 import {
   DEAD_LETTER_QUEUE,
   INGEST_QUEUE,
   INGEST_QUEUES,
-  MAX_ATTEMPTS,
   MAX_GROUP_JOBS,
   MAX_OUTAGE_HAND_BACKS,
   SMALL_INGEST_QUEUE,
 } from './queues.ts';
-
-/** Shorter than the pause before another worker starts the next attempt of a job. */
-const PAUSES = { firstMs: 250, longestMs: 1000 };
-
-/**
- * Updates a job, and retries without a time limit, because while the queue's database accepts no writes, no other jobs
- * can be taken either. Rejects with the last error once `isStopping`.
- */
-async function persist<Result>(write: () => Promise<Result>, isStopping: () => boolean): Promise<Result> {
-  return await retry(write, { ...PAUSES, toPassing: () => (isStopping() ? undefined : {}) });
-}
-
-interface JobAttempt {
-  id: string;
-  /** Attempts before this one. */
-  retryCount: number;
-  /** True if the outage affects every client. It then does not count against the job's limit of outages. */
-  isShared: boolean;
-}
-
-/**
- * Grants a job one more attempt, so that the current one does not count if it fails. Works even if the queue has
- * declared the worker dead since then, but not if another worker has started the next attempt. Waits for a database
- * that is unavailable or read-only, until `isStopping`; then throws.
- */
-export async function grantAttempt(
-  database: Db,
-  { id, retryCount, isShared }: JobAttempt,
-  isStopping: () => boolean,
-): Promise<void> {
-  // A raised retry_limit records what has been granted; a withdrawn attempt leaves no trace.
-  const grant = isShared ? 'retry_count = retry_count - 1' : 'retry_limit = retry_limit + 1';
-  await persist(
-    () =>
-      database.executeSql(
-        `UPDATE pgboss.job SET ${grant}
-         WHERE name = $1 AND id = $2 AND retry_count = $3 AND state IN ('active', 'retry')`,
-        [INGEST_QUEUE, id, retryCount],
-      ),
-    isStopping,
-  );
-}
-
-/** Names the transcript to ingest; everything else is read from its row. */
-export interface IngestJob {
-  workspaceId: string;
-  transcriptId: string;
-}
 
 /**
  * The outcome of a job, either done; to be retried later, either counting as an attempt or, after an outage, not; or to
@@ -191,21 +144,21 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       const options = toFetchOptions(1, pollIntervalMs);
       for (let loop = 0; loop < concurrency; loop++) {
         let workerId: string | undefined;
-        workerId = await boss.work<IngestJob, unknown, typeof options>(INGEST_QUEUE, options, async ([job]) => {
+        workerId = await boss.work<StoredJob, unknown, typeof options>(INGEST_QUEUE, options, async ([job]) => {
           if (job === undefined) return [];
-          const { id, data, priority, retryLimit } = job;
-          const handBacksLeft = Math.max(0, MAX_ATTEMPTS - 1 + MAX_OUTAGE_HAND_BACKS - retryLimit);
+          const { workspaceId, transcriptId, outageCount = 0 } = job.data;
+          const data = { workspaceId, transcriptId };
+          const handBacksLeft = Math.max(0, MAX_OUTAGE_HAND_BACKS - outageCount);
           const outcome: JobOutcome = isStopping ? { status: 'handed-back' } : await handler(data, { handBacksLeft });
           // Sent as a new job, because failing this one would count as an attempt.
-          if (outcome.status === 'handed-back') await write(() => boss.send(INGEST_QUEUE, data, { priority }));
-          if (outcome.status === 'outage') await grantAttempt(boss.getDb(), { ...job, ...outcome }, () => isStopping);
+          if (outcome.status === 'handed-back') {
+            await write(() => boss.send(INGEST_QUEUE, data, { priority: job.priority }));
+          }
+          const status =
+            outcome.status === 'outage' ? await putOff(boss, job, outcome, () => isStopping) : toStatus(outcome);
           // There may be more jobs; otherwise pg-boss would wait for the next poll.
           if (workerId !== undefined) boss.notifyWorker(workerId);
-          return [
-            outcome.status === 'failed' || outcome.status === 'outage'
-              ? { id, status: 'failed', output: { reason: outcome.reason } }
-              : { id, status: 'completed' },
-          ];
+          return [{ id: job.id, status, ...('reason' in outcome && { output: { reason: outcome.reason } }) }];
         });
       }
     },
@@ -240,7 +193,10 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       await boss.work<IngestJob>(DEAD_LETTER_QUEUE, options, async (jobs) => {
         const ids = jobs.map(({ data }) => data.transcriptId);
         const waiting = await findIn(INGEST_QUEUES, ids);
-        for (const { data } of jobs) if (!waiting.has(data.transcriptId)) await handler(data);
+        for (const { data } of jobs) {
+          const { workspaceId, transcriptId } = data;
+          if (!waiting.has(transcriptId)) await handler({ workspaceId, transcriptId });
+        }
       });
     },
     findPending: (transcriptIds) => findIn([...INGEST_QUEUES, DEAD_LETTER_QUEUE], transcriptIds),
@@ -250,6 +206,8 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     },
   };
 }
+
+const toStatus = ({ status }: JobOutcome): 'completed' | 'failed' => (status === 'failed' ? 'failed' : 'completed');
 
 const toFetchOptions = (batchSize: number, pollIntervalMs = DEFAULT_POLL_INTERVAL_MS) =>
   ({

@@ -7,7 +7,8 @@ import {
   setTranscriptStatus,
   type TranscriptStatus,
 } from '@recount/db';
-import type { IngestJob, JobQueue } from './job-queue.ts';
+import type { IngestJob } from './ingest-job.ts';
+import type { JobQueue } from './job-queue.ts';
 
 interface RequeueDependencies {
   database: Pick<DatabasePool, 'withTransaction'>;

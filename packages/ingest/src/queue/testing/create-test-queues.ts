@@ -1,6 +1,7 @@
 import { createDatabasePool, type DatabasePool } from '@recount/db';
 import { createTestDatabase } from '@recount/local-postgres/testing';
-import { createJobQueue, type IngestJob, type JobQueue } from '../job-queue.ts';
+import type { IngestJob } from '../ingest-job.ts';
+import { createJobQueue, type JobQueue } from '../job-queue.ts';
 
 export interface TestQueues {
   connectionString: string;
@@ -52,7 +53,7 @@ export async function createTestQueues(): Promise<TestQueues> {
       await pool.pool.query('SELECT pgboss.create_queue($1, $2)', [name, { policy: 'standard' }]);
     },
     async endPauses() {
-      await pool.pool.query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`);
+      await pool.pool.query(`UPDATE pgboss.job SET start_after = now() WHERE state IN ('created', 'retry')`);
     },
     async close() {
       for (const queue of queues) await queue.stop(1000);
