@@ -8,12 +8,10 @@ export {
   type JobQueueOptions,
   type WorkOptions,
 } from './job-queue.ts';
+export { type Backlog, deleteJobs, readBacklog } from './job-table.ts';
 export {
-  type Backlog,
-  deleteJobs,
   INGEST_QUEUE,
   MAX_ATTEMPTS,
   migrateQueue,
-  readBacklog,
   SMALL_INGEST_QUEUE,
 } from './queues.ts';

@@ -1,6 +1,7 @@
 import { type Database, sessionOptions, sql } from '@recount/db';
 import { fromDrizzle, type JobWithMetadata, PgBoss } from 'pg-boss';
 import type { IngestJob, StoredJob } from './ingest-job.ts';
+import { findPendingIn } from './job-table.ts';
 import { persist } from './persist.ts';
 import { putOff } from './put-off.ts';
 import {
@@ -105,15 +106,6 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
 
   let isStopping = false;
 
-  const findIn = async (queues: readonly string[], transcriptIds: Iterable<string>): Promise<Set<string>> => {
-    const { rows } = await boss.getDb().executeSql(
-      `SELECT DISTINCT data->>'transcriptId' AS id FROM pgboss.job
-       WHERE name = ANY($1) AND state IN ('created', 'retry', 'active') AND data->>'transcriptId' = ANY($2)`,
-      [[...queues], [...transcriptIds]],
-    );
-    return new Set(rows.map(({ id }: { id: string }) => id));
-  };
-
   const write = <Result>(operation: () => Promise<Result>): Promise<Result> => persist(operation, () => isStopping);
 
   /** Replaces jobs in progress by new ones, so that no attempt is counted. */
@@ -192,14 +184,14 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       const options = { pollingIntervalSeconds: 1, notifyPollingIntervalSeconds: 1 };
       await boss.work<IngestJob>(DEAD_LETTER_QUEUE, options, async (jobs) => {
         const ids = jobs.map(({ data }) => data.transcriptId);
-        const waiting = await findIn(INGEST_QUEUES, ids);
+        const waiting = await findPendingIn(boss.getDb(), INGEST_QUEUES, ids);
         for (const { data } of jobs) {
           const { workspaceId, transcriptId } = data;
           if (!waiting.has(transcriptId)) await handler({ workspaceId, transcriptId });
         }
       });
     },
-    findPending: (transcriptIds) => findIn([...INGEST_QUEUES, DEAD_LETTER_QUEUE], transcriptIds),
+    findPending: (transcriptIds) => findPendingIn(boss.getDb(), [...INGEST_QUEUES, DEAD_LETTER_QUEUE], transcriptIds),
     async stop(graceMs) {
       isStopping = true;
       await boss.stop({ graceful: graceMs > 0, timeout: Math.max(1000, graceMs), close: true });

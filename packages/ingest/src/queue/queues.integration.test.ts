@@ -3,15 +3,8 @@ import { createDatabasePool } from '@recount/db';
 import { createDatabase, dropDatabase } from '@recount/local-postgres';
 import type {} from '@recount/local-postgres/testing';
 import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
-import {
-  DEAD_LETTER_QUEUE,
-  deleteJobs,
-  INGEST_QUEUE,
-  ingestQueueOptions,
-  migrateQueue,
-  readBacklog,
-  SMALL_INGEST_QUEUE,
-} from './queues.ts';
+import { deleteJobs, readBacklog } from './job-table.ts';
+import { DEAD_LETTER_QUEUE, INGEST_QUEUE, ingestQueueOptions, migrateQueue, SMALL_INGEST_QUEUE } from './queues.ts';
 import { createTestQueues, type TestQueues, toJob } from './testing/create-test-queues.ts';
 
 describe('migrate queue', () => {

@@ -1,4 +1,4 @@
-import { type Database, sessionOptions, sql } from '@recount/db';
+import { sessionOptions } from '@recount/db';
 import { PgBoss, type Queue } from 'pg-boss';
 
 export const INGEST_QUEUE = 'ingest-transcript';
@@ -79,45 +79,4 @@ export async function migrateQueue(connectionString: string): Promise<void> {
     await boss.stop({ graceful: false });
   }
   if (failures[0] !== undefined) throw failures[0];
-}
-
-/**
- * Deletes all jobs and dead letters of a workspace, or of some transcripts, including finished ones that the queue
- * keeps for a while. A worker that has one finishes it and finds nothing to do.
- */
-export async function deleteJobs(
-  transaction: Database,
-  { workspaceId, transcriptIds }: { workspaceId: string; transcriptIds?: readonly string[] },
-): Promise<void> {
-  const ofTranscripts =
-    transcriptIds === undefined
-      ? sql`true`
-      : sql`data->>'transcriptId' = ANY(${sql.param([...transcriptIds])}::text[])`;
-  await transaction.execute(sql`
-    DELETE FROM pgboss.job
-    WHERE name = ANY(${sql.param([...INGEST_QUEUES, DEAD_LETTER_QUEUE])}::text[])
-      AND data->>'workspaceId' = ${workspaceId} AND ${ofTranscripts}`);
-}
-
-export interface Backlog {
-  /** Jobs that no worker has yet, including those pausing between attempts. */
-  waitingCount: number;
-  /** Time since the oldest of them was enqueued; 0 if none is waiting. */
-  oldestAgeMs: number;
-  /** Dead letters not yet recorded on their transcripts. */
-  deadLetterCount: number;
-}
-
-/**
- * Reads the partial index of waiting jobs, whose size is the backlog's. It takes a few milliseconds for ten thousand.
- */
-export async function readBacklog(database: Database): Promise<Backlog> {
-  const { rows } = await database.execute<{ waiting: number; dead: number; age: number }>(sql`
-    SELECT count(*) FILTER (WHERE name <> ${DEAD_LETTER_QUEUE})::int AS waiting,
-           count(*) FILTER (WHERE name = ${DEAD_LETTER_QUEUE})::int AS dead,
-           coalesce(extract(epoch FROM now() - min(created_on) FILTER (WHERE name <> ${DEAD_LETTER_QUEUE})), 0)::float8 AS age
-    FROM pgboss.job
-    WHERE name = ANY(${sql.param([...INGEST_QUEUES, DEAD_LETTER_QUEUE])}::text[]) AND state < 'active' AND NOT blocked`);
-  const { waiting = 0, dead = 0, age = 0 } = rows[0] ?? {};
-  return { waitingCount: waiting, oldestAgeMs: Math.max(0, Math.round(age * 1000)), deadLetterCount: dead };
 }
