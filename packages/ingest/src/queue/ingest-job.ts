@@ -6,6 +6,6 @@ export interface IngestJob {
 
 /** A job as the queue stores it. */
 export interface StoredJob extends IngestJob {
-  /** How often it was put off because of an outage of its own. Default 0. */
+  /** Number of outages that put it off while others continued. Default 0. */
   outageCount?: number;
 }

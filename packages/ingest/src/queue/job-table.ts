@@ -7,7 +7,7 @@ import { type Database, sql } from '@recount/db';
 import type { Db } from 'pg-boss';
 import { DEAD_LETTER_QUEUE, INGEST_QUEUES } from './queues.ts';
 
-/** Those of the transcripts that have a job waiting or in progress in one of the queues. */
+/** Finds which of the transcripts have a job waiting or in progress in one of the queues. */
 export async function findPendingIn(
   database: Db,
   queues: readonly string[],

@@ -33,6 +33,6 @@ export async function putOff(
   if (!isOwn) return 'failed';
   await write(() => boss.fail(INGEST_QUEUE, id, { reason }));
   await write(() => boss.update(INGEST_QUEUE, job, { id, retryLimit: retryLimit + 1 }));
-  // Not completed: if the update was late, another worker has the job by now. Failing a job that waits changes nothing.
+  // Not completed, because another worker has the job if the update was late. Failing a waiting job changes nothing.
   return 'failed';
 }
