@@ -377,8 +377,11 @@ describe('a machine that loses its network', () => {
     await revokeApiKey(api.database.database, HOME_WORKSPACE, id);
     await runTurn(home, 'revoked', 4);
     await waitForSender(home);
-    const failed = await runRecount(home, ['send']);
-    expect(failed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('The API key is not valid') });
+    // A sender in the background may still hold the lock for a moment.
+    await vi.waitFor(async () => {
+      const failed = await runRecount(home, ['send']);
+      expect(failed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('The API key is not valid') });
+    }, PATIENCE);
     expect((await runRecount(home, ['disconnect'])).stderr).toContain('not sent yet');
     await runRecount(home, ['connect', network.url, '--yes'], { environment: { RECOUNT_API_KEY: api.keys.ingest } });
     await expectStored('revoked', 4);
