@@ -84,7 +84,7 @@ describe('/mcp', () => {
   it('reports errors, and shows nothing of another workspace', async () => {
     expect(await call('get_messages', { session_id: 'none' })).toMatchObject({
       isError: true,
-      text: expect.stringContaining('no such session'),
+      text: expect.stringContaining('Session not found'),
     });
     expect(await call('get_usage_summary', { group_by: 'nonsense' })).toMatchObject({
       isError: true,
