@@ -85,7 +85,7 @@ export function TurnContent({ turn, isRunning = false }: { turn: ShownTurn; isRu
   );
 }
 
-export const toStepId = (step: Step<ShownMessage>): string => (step.kind === 'tool' ? step.use.id : step.block.id);
+const toStepId = (step: Step<ShownMessage>): string => (step.kind === 'tool' ? step.use.id : step.block.id);
 
 interface StepProps {
   step: Step<ShownMessage>;
