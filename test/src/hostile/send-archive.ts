@@ -29,15 +29,15 @@ export async function sendArchive(api: ApiProcess, kind: 'tar' | 'zip', each: Me
 async function backfill(api: ApiProcess, path: string): Promise<number> {
   const child = spawn(process.execPath, [CLI, 'backfill', path, '--server', api.url, '--no-wait', '--json'], {
     env: { ...api.environment, RECOUNT_API_KEY: api.key },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'pipe', 'ignore'],
   });
-  const ended = Promise.all([text(child.stderr), once(child, 'close')]);
+  const ended = Promise.all([text(child.stdout), once(child, 'close')]);
   let peakBytes = 0;
   while (child.exitCode === null && child.signalCode === null) {
     peakBytes = Math.max(peakBytes, (await readPeakOfProgram(child)) ?? 0);
     await sleep(SAMPLE_INTERVAL_MS);
   }
-  const [complaint] = await ended;
-  if (child.exitCode !== 0) throw new Error(`backfill ended with ${child.signalCode ?? child.exitCode}: ${complaint}`);
+  const [result] = await ended;
+  if (child.exitCode !== 0) throw new Error(`backfill ended with ${child.signalCode ?? child.exitCode}: ${result}`);
   return peakBytes;
 }

@@ -218,7 +218,8 @@ export async function writeTarGzOf(path: string, name: string, sizeBytes: number
 
 /** A zip with one member. */
 export async function writeZipOf(path: string, name: string, content: Buffer): Promise<void> {
-  await writeChunks(path, toZipBomb({ name, content }));
+  // Packed as well as possible, it would be refused as a bomb.
+  await writeChunks(path, toZipBomb({ name, content }, 1));
 }
 
 const MEBIBYTE = 1024 ** 2;
@@ -248,9 +249,9 @@ export function toBombs(decodedBytes: number): Record<string, () => Generator<Bu
   };
 }
 
-function* toZipBomb(entry: Pick<ZipEntry, 'name' | 'content' | 'declaredSizeBytes'>): Generator<Buffer> {
+function* toZipBomb(entry: Pick<ZipEntry, 'name' | 'content' | 'declaredSizeBytes'>, level = 6): Generator<Buffer> {
   const isCompressed = entry.name.endsWith('.gz');
-  const data = isCompressed ? entry.content : deflateRawSync(entry.content);
+  const data = isCompressed ? entry.content : deflateRawSync(entry.content, { level });
   const whole = { mode: 0o100644, offset: 0, data, ...entry };
   const [local, directory] = [toZipHeader(whole, false), toZipHeader(whole, true)];
   yield Buffer.concat([local, data, directory, toZipEnd(1, directory.length, local.length + data.length)]);
