@@ -208,12 +208,12 @@ describe('killing in the middle', () => {
     await waitUntil(async () => (await stored()) > 500, 'stored bytes');
     await killApi();
     await waitUntil(
-      () => run.stdout().includes('Zeile 15') && run.stderr().includes('kept'),
+      () => run.stdout().includes('Zeile 15') && run.stderr().includes('saved'),
       'the 15th line, the note',
     );
     await startApi();
     await hold.letGo();
-    expect(await run.ended).toMatchObject({ exitCode: 0, stderr: expect.stringMatching(/^recount: .*kept.*\n$/) });
+    expect(await run.ended).toMatchObject({ exitCode: 0, stderr: expect.stringMatching(/^recount: .*saved.*\n$/) });
     const stream = (await listStreams('all')).find(({ session_id }) => session_id === SESSION_ID);
     expect(stream).toMatchObject({ stored_bytes: (await readFile(path)).length, success: true, aborted: false });
     const texts = toStory((await readEvents(SESSION_ID)).map(({ data }) => data)).filter((text) =>
