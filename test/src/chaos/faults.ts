@@ -19,7 +19,7 @@ const STORE_FAULTS: readonly (readonly [name: string, probability: number])[] = 
   ['lost answer', 0.02],
   ['cut body', 0.03],
 ];
-/** Interval between outageswhere the store refuses everything for longer than its client retries. */
+/** Interval between outages where the store refuses everything for longer than its client retries. */
 const OUTAGE_EVERY_MS = 12_000;
 const MAX_OUTAGE_MS = 3000;
 const DATABASE_FAULTS = ['reset', 'cut', 'delay', 'delay'] as const;

@@ -11,7 +11,7 @@ import { readSignedInUrl } from './sign-in.ts';
 const executablePath = findBrowser();
 const WAIT_MS = 60_000;
 
-/** The requests of another program's page on this hostfrom its own serverand from recount. */
+/** The requests of another program's page on this host from its own server and from recount. */
 const PATHS = [
   '/',
   '/v1',

@@ -12,7 +12,7 @@ import { findFreePort } from '../find-free-port.ts';
 
 export const CLI = fileURLToPath(new URL('../../../apps/cli/bin/recount.mjs', import.meta.url));
 export const HOSTILE_WORKSPACE = '01J00000000000000000000001';
-/** As in a container of 1 GiB with the image's optionswhere V8 chooses half of it for the heap. */
+/** As in a container of 1 GiB with the image's options where V8 chooses half of it for the heap. */
 const CONTAINER_NODE_OPTIONS = '--max-semi-space-size=8 --max-old-space-size=512';
 const START_TIMEOUT_MS = 60_000;
 

@@ -5,7 +5,7 @@ export interface MemoryCase {
   name: string;
   /** Of the format; the default is Claude Code's. */
   agent?: string;
-  /** Beginning of a linebefore the part is repeated. */
+  /** Beginning of a line before the part is repeated. */
   before: string;
   /** `§` becomes another number each time. */
   part: string;

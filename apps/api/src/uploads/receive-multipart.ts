@@ -81,7 +81,7 @@ const PARSER_DETAILS: Readonly<Record<string, string>> = {
 };
 const ABORT_CODES = new Set(['FST_MP_PREMATURE_CLOSE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE']);
 
-/** The meaning of an error of the multipart parser, or of a file it was readingfor the request. */
+/** The meaning of an error of the multipart parser, or of a file it was reading for the request. */
 function toPartProblem(cause: unknown): ProblemError {
   const { code = '' } = cause as { code?: string };
   if (ABORT_CODES.has(code)) return toAborted(cause);

@@ -15,7 +15,7 @@ export interface Pages<R extends PagedRoute> {
   refetch: () => void;
 }
 
-/** The pages of a route's answerthat have been requested. */
+/** The pages of a route's answer that have been requested. */
 export function usePages<R extends PagedRoute>(route: R, query: Query<R>): Pages<R> {
   const list = useInfiniteQuery({
     queryKey: [route, 'pages', query],

@@ -75,7 +75,7 @@ export interface SessionTable {
 }
 
 /**
- * Tables that are not read on purpose, with the reasonfor people, such as `passwords`. A final `*` stands for any
+ * Tables that are not read on purpose, with the reason for people, such as `passwords`. A final `*` stands for any
  * ending.
  */
 type UnreadTables = Readonly<Record<string, string>>;

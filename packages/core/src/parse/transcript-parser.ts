@@ -72,7 +72,7 @@ const NO_LINE: RawLine = { lineNumber: 0, byteOffset: 0, byteLength: 0, bytes: u
 const LATE_LINE = 'The line belongs to an API response whose usage is final';
 
 /**
- * The core of recount. It takes the bytes of a transcript or of a recorded streamand emits rows and issues. Synchronous
+ * The core of recount. It takes the bytes of a transcript or of a recorded stream and emits rows and issues. Synchronous
  * and pure; memory is bounded by `maxLineBytes`, `maxOpenMessages` and `maxOpenToolCalls`.
  *
  * Throws ResumeError, also from `push`, if the parse cannot continue from `options.resumeFrom`.

@@ -45,7 +45,7 @@ export const isInScope = (alias: string, { workspaceId, sessionIds }: FindingSco
     : isInWorkspace(alias, 'session_id', workspaceId, sessionIds);
 
 /**
- * Condition on a row (`alias` of tool_calls or findings) that is within its conversationand not before the touched
+ * Condition on a row (`alias` of tool_calls or findings) that is within its conversation and not before the touched
  * runs.
  */
 export const isInTouchedRun = (alias: string, { firstMainLine, firstSubagentLine }: TouchedCalls): SQL => {
@@ -54,7 +54,7 @@ export const isInTouchedRun = (alias: string, { firstMainLine, firstSubagentLine
 };
 
 /**
- * Condition on a row (`alias` of tool_calls or findings) whose column `file` names a file of the touched callsand that
+ * Condition on a row (`alias` of tool_calls or findings) whose column `file` names a file of the touched calls and that
  * is not before that file's first line.
  */
 export const isOfTouchedFile = (alias: string, file: string, { firstLineByFile }: TouchedCalls): SQL => {

@@ -66,7 +66,7 @@ function followsInRun({ touched }: FindingScope): SQL {
 }
 
 /**
- * Condition on calls `c` that are in the scopeand, if that has touched calls, are in a run with them or of the same
+ * Condition on calls `c` that are in the scope and, if that has touched calls, are in a run with them or of the same
  * files.
  */
 function isTouchedCall(scope: FindingScope): SQL {

@@ -44,7 +44,7 @@ async function readArchive(
   return (await import('./read-zip.ts')).readZip(object, context);
 }
 
-/** The format of the stored bytesand of their decoded content. */
+/** The format of the stored bytes and of their decoded content. */
 async function sniff(object: StoredObject): Promise<{ stored: ContentFormat; decoded: ContentFormat }> {
   if (object.sizeBytes === 0) return { stored: 'other', decoded: 'other' };
   const stream = await object.open({ start: 0, end: Math.min(object.sizeBytes, SNIFF_BYTES) });

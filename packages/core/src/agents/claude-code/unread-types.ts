@@ -1,5 +1,7 @@
 import type { UnreadType, UnreadTypes } from '../unread-lines.ts';
 
+// The types of Claude Code's lines and attachments that recount does not read, each with the reason.
+
 /** Fields of every line, which the reader knows, such as ids, times, and paths and names that may look like a text. */
 export const ENVELOPE: ReadonlySet<string> = new Set([
   ...['type', 'uuid', 'parentUuid', 'sessionId', 'session_id', 'timestamp', 'version', 'userType', 'entrypoint'],

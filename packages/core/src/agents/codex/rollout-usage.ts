@@ -17,6 +17,7 @@ interface SameTokens {
   totals: string[];
 }
 
+/** Keeps a thread's `token_count` events and `token_usage_record` lines, so that each response counts once. */
 export interface UsageState {
   /** The thread's total as of the last `token_count`; null before the first. */
   total: CodexTokens | null;
@@ -34,7 +35,7 @@ export interface UsageState {
   chain: string;
   /** True if `chain` covers more than the thread's id. */
   hasHistory: boolean;
-  /** The totals of `token_count` linesand of the thread's own records. */
+  /** The totals of `token_count` lines and of the thread's own records. */
   checks: { counts: TotalCheck; records: TotalCheck };
   /** The thread's total as of its last record. */
   recordTotal: CodexTokens | null;
