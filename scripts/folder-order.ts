@@ -28,7 +28,7 @@ export const FOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
     ...['terminal', 'data-directory', 'connection', 'prices', 'report', 'usage', 'parse', 'sessions', 'search', 'show'],
     ...['backfill', 'collector', 'restore', 'live', 'installation', 'status', 'commands'],
   ],
-  'apps/web': ['format', 'api', 'ui', 'transcript', 'pages', 'shell'],
+  'apps/web': ['format', 'server-data', 'ui', 'transcript', 'pages', 'shell'],
 };
 
 const SOURCE = /^((?:packages|apps)\/[^/]+)\/src\/(.+\.tsx?)$/;

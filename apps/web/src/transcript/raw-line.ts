@@ -1,6 +1,6 @@
 import type { ShownBlock } from '@recount/contract/conversation';
 import { skipToken, useQuery } from '@tanstack/react-query';
-import { request, toUrl } from '../api/client.ts';
+import { request, toUrl } from '../server-data/client.ts';
 
 /** The place of a line in the raw bytes. */
 export interface LinePlace {

@@ -1,7 +1,7 @@
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
-import { ApiError } from '../api/client.ts';
+import { ApiError } from '../server-data/client.ts';
 import { Failure } from './states.tsx';
 
 const toTexts = (problem: ConstructorParameters<typeof ApiError>[1]): string[] =>

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { ApiError } from '../api/client.ts';
+import { ApiError } from '../server-data/client.ts';
 
 /** Shown while something is loading; delayed at first, so that fast answers do not flicker. */
 export const Loading = ({ what = 'Loading' }: { what?: string }): ReactNode => (

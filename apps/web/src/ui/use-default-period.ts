@@ -1,4 +1,4 @@
-import { useAnswer } from '../api/use-answer.ts';
+import { useAnswer } from '../server-data/use-answer.ts';
 import { DEFAULT_PERIOD, readPeriod } from '../format/period.ts';
 import { TIME_ZONE } from '../format/values.ts';
 import type { UrlState } from './use-url-state.ts';

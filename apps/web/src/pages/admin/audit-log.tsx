@@ -1,7 +1,7 @@
 import type { AuditList } from '@recount/contract';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { get } from '../../api/client.ts';
+import { get } from '../../server-data/client.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Answered } from '../../ui/states.tsx';
 import { WideTable } from './wide-table.tsx';

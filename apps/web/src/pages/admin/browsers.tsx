@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { type Answer, send, toUrl } from '../../api/client.ts';
-import { queryClient, useAnswer } from '../../api/use-answer.ts';
+import { type Answer, send, toUrl } from '../../server-data/client.ts';
+import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Answered, Failure } from '../../ui/states.tsx';
 import { WideTable } from './wide-table.tsx';

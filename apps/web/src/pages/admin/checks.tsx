@@ -2,8 +2,8 @@ import type { DoctorReport, MaintenanceCheck, MaintenanceCheckRequest, VerifyRep
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { send } from '../../api/client.ts';
-import { queryClient, useAnswer } from '../../api/use-answer.ts';
+import { send } from '../../server-data/client.ts';
+import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { formatCount } from '../../format/values.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';

@@ -1,8 +1,8 @@
 import type { ApiKeyList, ApiKeyRequest, ApiKeyRotation, ApiKeySecret } from '@recount/contract';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { send, toUrl } from '../../api/client.ts';
-import { queryClient, useAnswer } from '../../api/use-answer.ts';
+import { send, toUrl } from '../../server-data/client.ts';
+import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { ShownOnce } from '../../ui/shown-once.tsx';

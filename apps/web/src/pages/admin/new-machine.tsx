@@ -1,7 +1,7 @@
 import type { ApprovedDevice, DeviceApproval } from '@recount/contract';
 import { useMutation } from '@tanstack/react-query';
 import type { FormEvent, ReactNode } from 'react';
-import { send } from '../../api/client.ts';
+import { send } from '../../server-data/client.ts';
 import { Failure } from '../../ui/states.tsx';
 
 const approve = async (body: DeviceApproval): Promise<ApprovedDevice> =>

@@ -1,7 +1,7 @@
 import type { WorkspacePrices } from '@recount/contract';
 import { estimatePriceEffect } from '@recount/contract/price-effect';
 import { type ReactNode, useDeferredValue, useMemo } from 'react';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useAnswer } from '../../server-data/use-answer.ts';
 import { Count, Money } from '../../ui/figures.tsx';
 import { Answered } from '../../ui/states.tsx';
 

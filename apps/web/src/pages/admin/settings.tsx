@@ -1,8 +1,8 @@
 import type { WorkspaceSettings, WorkspaceSettingsChange } from '@recount/contract';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { request } from '../../api/client.ts';
-import { queryClient, useAnswer } from '../../api/use-answer.ts';
+import { request } from '../../server-data/client.ts';
+import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { Answered, Failure } from '../../ui/states.tsx';
 
 const REDACTIONS = [

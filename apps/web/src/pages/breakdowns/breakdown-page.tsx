@@ -3,7 +3,7 @@ import { toVisible } from '@recount/contract/conversation';
 import type { PageFigure } from '@recount/contract/reports/report-entry';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type MouseEvent, type ReactNode, useMemo } from 'react';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useAnswer } from '../../server-data/use-answer.ts';
 import { DEFAULT_PERIOD, readPeriod, toTimeSearch } from '../../format/period.ts';
 import { formatCount, formatMoney, TIME_ZONE, toShortModel, toShortPath } from '../../format/values.ts';
 import { Caveats } from '../../ui/caveats.tsx';

@@ -2,7 +2,7 @@ import './insights.css';
 import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useAnswer } from '../../server-data/use-answer.ts';
 import { addDays, readPeriod, toTimeSearch, toToday } from '../../format/period.ts';
 import { TIME_ZONE, toShortModel } from '../../format/values.ts';
 import { Caveats } from '../../ui/caveats.tsx';

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useAnswer } from '../../api/use-answer.ts';
-import { useRunning } from '../../api/use-running.ts';
+import { useAnswer } from '../../server-data/use-answer.ts';
+import { useRunning } from '../../server-data/use-running.ts';
 import { Count, Money, Time } from '../../ui/figures.tsx';
 import { Answered } from '../../ui/states.tsx';
 

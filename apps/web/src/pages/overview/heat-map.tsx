@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import type { MouseEvent, ReactNode } from 'react';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useAnswer } from '../../server-data/use-answer.ts';
 import { addDays, toToday } from '../../format/period.ts';
 import { formatCompact, formatMoney, TIME_ZONE } from '../../format/values.ts';
 import { Answered } from '../../ui/states.tsx';

@@ -3,7 +3,7 @@ import type { UsageReport } from '@recount/contract';
 import { SESSIONS_OF_USAGE } from '@recount/contract/reports/page-figures';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useAnswer } from '../../server-data/use-answer.ts';
 import { type Period, readPeriod, toPeriodBefore, toTimeSearch } from '../../format/period.ts';
 import { formatChange, TIME_ZONE } from '../../format/values.ts';
 import { Caveats } from '../../ui/caveats.tsx';

@@ -4,7 +4,7 @@ import { toVisible } from '@recount/contract/conversation';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
-import { get, type Query } from '../../api/client.ts';
+import { get, type Query } from '../../server-data/client.ts';
 import { readPeriod } from '../../format/period.ts';
 import { TIME_ZONE, toShortPath } from '../../format/values.ts';
 import { Choice } from '../../ui/choice.tsx';

@@ -2,7 +2,7 @@ import type { SessionChanges, SessionDetail } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useAnswer } from '../../server-data/use-answer.ts';
 import { formatCount } from '../../format/values.ts';
 import { Count } from '../../ui/figures.tsx';
 

@@ -1,6 +1,6 @@
 import type { SessionChanges, SessionDetail } from '@recount/contract';
 import type { ReactNode } from 'react';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useAnswer } from '../../server-data/use-answer.ts';
 import { Count, Duration, Money, Tokens } from '../../ui/figures.tsx';
 import { CHANGES_NOTE, ChangedLines } from './session-changes.tsx';
 

@@ -2,7 +2,7 @@ import type { Session, SessionDetail } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { toUrl } from '../../api/client.ts';
+import { toUrl } from '../../server-data/client.ts';
 import { formatBytes, toShortModel } from '../../format/values.ts';
 import { Count, Money, Time } from '../../ui/figures.tsx';
 import { toTitle } from '../sessions/to-title.ts';

@@ -1,5 +1,5 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useAnswer } from '../../server-data/use-answer.ts';
 
 const Sharing = lazy(async () => ({ default: (await import('./sharing.tsx')).Sharing }));
 

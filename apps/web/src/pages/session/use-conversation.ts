@@ -1,7 +1,7 @@
 import { type Turn, toConversation } from '@recount/contract/conversation';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { get } from '../../api/client.ts';
+import { get } from '../../server-data/client.ts';
 
 const PAGE_MESSAGES = 100;
 

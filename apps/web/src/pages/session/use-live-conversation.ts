@@ -1,7 +1,7 @@
 import type { FollowedEvent } from '@recount/contract';
 import { addLiveEvent, type LiveConversation, NO_LIVE_CONVERSATION } from '@recount/contract/live-conversation';
 import { useEffect, useState } from 'react';
-import { toUrl } from '../../api/client.ts';
+import { toUrl } from '../../server-data/client.ts';
 
 /** Names of the events that a conversation shows. */
 const EVENTS: readonly FollowedEvent['type'][] = [

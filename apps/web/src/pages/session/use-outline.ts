@@ -1,6 +1,6 @@
 import type { Outline } from '@recount/contract';
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query';
-import { get } from '../../api/client.ts';
+import { get } from '../../server-data/client.ts';
 
 /** Identifies a conversation. */
 export interface ConversationKey {

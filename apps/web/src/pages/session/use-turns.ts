@@ -2,7 +2,7 @@ import type { Message, Outline } from '@recount/contract';
 import { type Turn, toConversation } from '@recount/contract/conversation';
 import { type UseQueryOptions, type UseQueryResult, useQueries } from '@tanstack/react-query';
 import { useMemo, useRef } from 'react';
-import { get } from '../../api/client.ts';
+import { get } from '../../server-data/client.ts';
 import { type TurnPage, toPagesOfTurn, toWantedPages } from './turn-pages.ts';
 import type { ConversationKey } from './use-outline.ts';
 

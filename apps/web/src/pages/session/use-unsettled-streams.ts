@@ -1,6 +1,6 @@
 import type { LiveStream, SessionDetail } from '@recount/contract';
 import { useEffect } from 'react';
-import { queryClient, useAnswer } from '../../api/use-answer.ts';
+import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 
 /** Polling interval until an ended stream has become a transcript. */
 const SETTLING_MS = 1000;

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef } from 'react';
-import { queryClient } from '../../api/use-answer.ts';
-import { useRunning } from '../../api/use-running.ts';
+import { queryClient } from '../../server-data/use-answer.ts';
+import { useRunning } from '../../server-data/use-running.ts';
 import { formatCount } from '../../format/values.ts';
 
 const SHOWN_SESSIONS = 5;

@@ -1,8 +1,8 @@
 import type { Session } from '@recount/contract';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { send, toUrl } from '../../api/client.ts';
-import { queryClient } from '../../api/use-answer.ts';
+import { send, toUrl } from '../../server-data/client.ts';
+import { queryClient } from '../../server-data/use-answer.ts';
 import { formatCount, formatCounted } from '../../format/values.ts';
 import { Money, Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useId, useState, useSyncExternalStore } from 'react';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useAnswer } from '../../server-data/use-answer.ts';
 import { PERIODS, toDatesLabel } from '../../format/period.ts';
 import type { UrlChange, UrlState } from '../../ui/use-url-state.ts';
 import { COLUMNS } from './columns.tsx';

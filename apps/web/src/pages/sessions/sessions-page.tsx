@@ -2,7 +2,7 @@ import './sessions.css';
 import type { Session, SessionListQuery } from '@recount/contract';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
-import { usePages } from '../../api/use-pages.ts';
+import { usePages } from '../../server-data/use-pages.ts';
 import { readPeriod } from '../../format/period.ts';
 import { TIME_ZONE } from '../../format/values.ts';
 import { type Column, DataTable } from '../../ui/data-table.tsx';

@@ -1,7 +1,7 @@
 import type { SignedIn } from '@recount/contract';
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
-import { keepPageSecret, request } from '../../api/client.ts';
-import { queryClient } from '../../api/use-answer.ts';
+import { keepPageSecret, request } from '../../server-data/client.ts';
+import { queryClient } from '../../server-data/use-answer.ts';
 import { useUrlState } from '../../ui/use-url-state.ts';
 
 /** Only a path on this server, because a link must not redirect elsewhere. */

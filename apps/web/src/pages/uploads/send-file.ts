@@ -1,5 +1,5 @@
 import type { UploadReceipt } from '@recount/contract';
-import { ApiError, request, toUrl } from '../../api/client.ts';
+import { ApiError, request, toUrl } from '../../server-data/client.ts';
 import { isReadable, type OpenedFile } from './open-files.ts';
 
 export interface SendFailure {

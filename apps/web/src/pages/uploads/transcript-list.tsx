@@ -2,8 +2,8 @@ import type { Ingestion, Transcript, TranscriptStatus } from '@recount/contract'
 import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useMemo } from 'react';
-import { useAnswer } from '../../api/use-answer.ts';
-import { usePages } from '../../api/use-pages.ts';
+import { useAnswer } from '../../server-data/use-answer.ts';
+import { usePages } from '../../server-data/use-pages.ts';
 import { formatBytes, formatCount, toShortPath } from '../../format/values.ts';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Time } from '../../ui/figures.tsx';

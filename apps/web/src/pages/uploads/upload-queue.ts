@@ -1,6 +1,6 @@
 import type { UploadReceipt } from '@recount/contract';
 import { useSyncExternalStore } from 'react';
-import { queryClient } from '../../api/use-answer.ts';
+import { queryClient } from '../../server-data/use-answer.ts';
 import type { LeftOut, RefusedFile } from './archive-member.ts';
 import { type ChosenFile, type OpenedFile, openFiles } from './open-files.ts';
 import { type SendFailure, sendFile } from './send-file.ts';

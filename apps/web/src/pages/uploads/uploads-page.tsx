@@ -2,7 +2,7 @@ import './uploads.css';
 import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useId, useState } from 'react';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useAnswer } from '../../server-data/use-answer.ts';
 import { formatBytes, formatCount } from '../../format/values.ts';
 import { listDropped } from './open-files.ts';
 import { StatusTag } from './status-tag.tsx';
