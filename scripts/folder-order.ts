@@ -11,8 +11,19 @@ export const FOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
   'packages/contract': ['.', 'reports', 'price-effect.ts', 'index.ts'],
   'packages/collect': ['find', 'spool', 'hooks', 'read', 'deliver', 'backfill'],
   'packages/db': [
-    ...['schema', 'database', 'copy', 'migrations', 'workspaces', 'shares', 'transcripts', 'messages', 'usage'],
-    ...['findings', 'filters', 'search', 'sessions', 'attachments', 'live', 'reports', 'export', 'consistency'],
+    ...['schema', 'database', 'copy', 'migrations', 'workspaces', 'shares', 'transcripts', 'derive', 'messages'],
+    ...[
+      'usage',
+      'findings',
+      'filters',
+      'search',
+      'sessions',
+      'attachments',
+      'live',
+      'reports',
+      'export',
+      'consistency',
+    ],
   ],
   'packages/ingest': [
     ...['queue', '.', 'secrets', 'raw-objects', 'prices', 'receive', 'process', 'live', 'backfill', 'search'],

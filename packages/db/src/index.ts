@@ -31,6 +31,8 @@ export * from './database/locks.ts';
 export { preferIndexes } from './database/planner.ts';
 export * from './database/refresh-statistics.ts';
 export { sessionOptions } from './database/session-settings.ts';
+export type { DerivedOrigin, DerivedRows } from './derive/derived-rows.ts';
+export { TranscriptDeriver } from './derive/transcript-deriver.ts';
 export { sql } from './drizzle.cjs';
 export * from './export/export-queries.ts';
 export * from './filters/resolve-names.ts';

@@ -13,7 +13,7 @@ export interface BinaryBuffer {
   writeInt32(value: number): void;
   /** A safe integer or a bigint, as a signed 64-bit integer. */
   writeInt64(value: number | bigint): void;
-  writeBytes(bytes: Buffer): void;
+  writeBytes(bytes: Uint8Array): void;
   /** UTF-8 followed by a zero byte. For short texts, which must not contain zero bytes. */
   writeTerminatedText(text: string): void;
   /** UTF-8 preceded by its byte length and, if given, `firstByte`, which the length includes. */
@@ -68,9 +68,10 @@ class PooledBinaryBuffer implements BinaryBuffer {
     this.#length += 8;
   }
 
-  writeBytes(source: Buffer<ArrayBufferLike>): void {
+  writeBytes(source: Uint8Array): void {
     this.#ensure(source.length);
-    this.#length += source.copy(this.#bytes, this.#length);
+    this.#bytes.set(source, this.#length);
+    this.#length += source.length;
   }
 
   writeTerminatedText(text: string): void {

@@ -12,12 +12,21 @@ const POSITIVE = 0x0000;
 const NEGATIVE = 0x4000;
 
 /**
- * Writes a number as binary `numeric` with COST_SCALE decimals (src/backend/utils/adt/numeric.c, numeric_recv), which
- * is digits in base 10,000, the first one's weight, sign, scale.
+ * Writes binary `numeric` (src/backend/utils/adt/numeric.c, numeric_recv), which is digits in base 10,000, the first
+ * one's weight, sign, scale. A number has COST_SCALE decimals; a text is an integer, as drizzle reads and writes it.
  */
-export function writeNumeric(buffer: BinaryBuffer, value: number): void {
-  const units = BigInt(Math.round(Math.abs(value) * 10 ** COST_SCALE));
-  let rest = units * 10n ** BigInt(FRACTION_DIGITS * DECIMALS_PER_DIGIT - COST_SCALE);
+export function writeNumeric(buffer: BinaryBuffer, value: number | string): void {
+  if (typeof value === 'string') writeDecimal(buffer, BigInt(value), 0, 0);
+  else {
+    const units = Math.round(Math.abs(value) * 10 ** COST_SCALE);
+    const scaled = BigInt(units) * 10n ** BigInt(FRACTION_DIGITS * DECIMALS_PER_DIGIT - COST_SCALE);
+    writeDecimal(buffer, value < 0 ? -scaled : scaled, FRACTION_DIGITS, COST_SCALE);
+  }
+}
+
+/** Writes an integer that was multiplied by 10,000 as often as `fractionDigits` says. */
+function writeDecimal(buffer: BinaryBuffer, scaled: bigint, fractionDigits: number, scale: number): void {
+  let rest = scaled < 0n ? -scaled : scaled;
   const digits: number[] = [];
   while (rest > 0n) {
     digits.unshift(Number(rest % BigInt(DIGIT_BASE)));
@@ -25,9 +34,9 @@ export function writeNumeric(buffer: BinaryBuffer, value: number): void {
   }
   buffer.writeInt32(8 + digits.length * 2);
   buffer.writeInt16(digits.length);
-  buffer.writeInt16(digits.length - FRACTION_DIGITS - 1);
-  buffer.writeInt16(value < 0 ? NEGATIVE : POSITIVE);
-  buffer.writeInt16(COST_SCALE);
+  buffer.writeInt16(digits.length - fractionDigits - 1);
+  buffer.writeInt16(scaled < 0n ? NEGATIVE : POSITIVE);
+  buffer.writeInt16(scale);
   for (const digit of digits) buffer.writeInt16(digit);
 }
 
@@ -50,6 +59,22 @@ function writeWordVector(buffer: BinaryBuffer, { positions, weight }: WordVector
 }
 
 const SMALLINT_TYPE_ID = 21;
+const TEXT_TYPE_ID = 25;
+
+/** Writes a `text[]` (arrayfuncs.c as well), whose elements may be null. */
+function writeTexts(buffer: BinaryBuffer, values: readonly (string | null)[]): void {
+  const isEmpty = values.length === 0;
+  const hasNulls = values.includes(null) ? 1 : 0;
+  const elementBytes = values.reduce((sum, value) => sum + 4 + (value === null ? 0 : Buffer.byteLength(value)), 0);
+  buffer.writeInt32(isEmpty ? 12 : 20 + elementBytes);
+  for (const field of isEmpty ? [0, 0, TEXT_TYPE_ID] : [1, hasNulls, TEXT_TYPE_ID, values.length, 1]) {
+    buffer.writeInt32(field);
+  }
+  for (const value of values) {
+    if (value === null) buffer.writeInt32(NULL_LENGTH);
+    else buffer.writeSizedText(value);
+  }
+}
 
 /**
  * Writes a `smallint[]` (src/backend/utils/adt/arrayfuncs.c, array_recv), which is dimensions, no nulls, type, length,
@@ -79,8 +104,9 @@ const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 
 /** The wire form of each column type that bulk tables use, by the column's SQL type. */
 function toFieldWriter(sqlType: string): FieldWriter {
+  if (sqlType === 'text[]') return (buffer, value) => writeTexts(buffer, value as readonly (string | null)[]);
   if (sqlType.startsWith('text')) return (buffer, value) => buffer.writeSizedText(value as string);
-  if (sqlType.startsWith('numeric')) return (buffer, value) => writeNumeric(buffer, value as number);
+  if (sqlType.startsWith('numeric')) return (buffer, value) => writeNumeric(buffer, value as number | string);
   if (sqlType.startsWith('timestamp')) {
     return (buffer, value) => {
       buffer.writeInt32(8);
@@ -105,6 +131,12 @@ function toFieldWriter(sqlType: string): FieldWriter {
       };
     case 'jsonb':
       return (buffer, value) => buffer.writeSizedText(JSON.stringify(value), JSONB_VERSION);
+    case 'bytea':
+      return (buffer, value) => {
+        const bytes = value as Uint8Array;
+        buffer.writeInt32(bytes.length);
+        buffer.writeBytes(bytes);
+      };
     case 'tsvector':
       return (buffer, value) => writeWordVector(buffer, value as WordVector);
     case 'smallint[]':

@@ -5,7 +5,10 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DatabasePool } from '../database/database.ts';
 import { drizzle, getTableConfig, type PgTable } from '../drizzle.cjs';
+import { findings } from '../schema/findings.ts';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
+import { toolDayRollup, usageRollup } from '../schema/rollups.ts';
+import { COST_UNIT_COLUMNS, SUMMED_TOKENS } from '../schema/usage-columns.ts';
 import { createTestPool } from '../testing/create-test-pool.ts';
 import { createRowCopier } from './row-copier.ts';
 
@@ -121,6 +124,38 @@ const issueRow = fc.record({
   byte_offset: int64,
   occurrence_count: int32,
 });
+const findingRow = fc.record({
+  session_id: shortText,
+  kind: fc.constantFrom('repeated-call' as const, 'cold-cache' as const),
+  is_subagent: fc.boolean(),
+  times: int32,
+  output_bytes: int64,
+  tokens: int64,
+  response_keys: orNull(fc.array(orNull(text), { maxLength: 4 }) as fc.Arbitrary<string[]>),
+  cost_usd: orNull(cost),
+});
+const toolRow = fc.record({
+  session_id: shortText,
+  is_subagent: fc.boolean(),
+  tool_name: shortText,
+  tool_kind: fc.constantFrom(...TOOL_KINDS),
+  durations: fc.uint8Array({ maxLength: 30 }),
+});
+const unitsRow = fc.record({
+  session_id: shortText,
+  bucket_start: orNull(timestamp),
+  cost_units: fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }).map(String),
+});
+const NO_CALLS = { calls: 1, results: 0, errors: 0, denied: 0, timed_calls: 0 };
+const NO_RESPONSES = {
+  ...{ is_subagent: false, is_shared: false, responses: 0, web_search_requests: 0 },
+  ...{ unfinalised_responses: 0, unpriced_responses: 0, default_priced_responses: 0 },
+};
+const NO_TOKENS = Object.fromEntries(
+  [...SUMMED_TOKENS, 'unfinalised_tokens_out', 'estimated_tokens_out', 'unpriced_tokens'].map((name) => [name, 0]),
+);
+const NO_COSTS = Object.fromEntries(COST_UNIT_COLUMNS.map((name) => [name, '0']));
+const NO_BYTES = { input_bytes: 0, output_bytes: 0, duration_ms: 0 };
 const toIssues = (count: number, message = 'x'.repeat(100)) =>
   Array.from({ length: count }, (_, issue_number) => ({
     ...KEY,
@@ -202,6 +237,34 @@ describe('createRowCopier', () => {
           rows.map((row, index) => ({ ...KEY, issue_number: index - 3, ...row })),
         ),
       ),
+      withFewStatements(),
+    );
+  });
+
+  it('stores the same findings, whose lists of texts may have nulls', async () => {
+    await fc.assert(
+      fc.asyncProperty(manyOf(findingRow), (rows) =>
+        expectSameRows(
+          findings,
+          rows.map((row) => ({ ...KEY, ...row })),
+        ),
+      ),
+      withFewStatements(),
+    );
+  });
+
+  it('stores the same bytes, and the same integers of any size', async () => {
+    await fc.assert(
+      fc.asyncProperty(manyOf(toolRow), manyOf(unitsRow), async (tools, units) => {
+        await expectSameRows(
+          toolDayRollup,
+          tools.map((row) => ({ workspace_id: 'w', ...NO_CALLS, ...NO_BYTES, ...row })),
+        );
+        await expectSameRows(
+          usageRollup,
+          units.map((row) => ({ workspace_id: 'w', ...NO_RESPONSES, ...NO_TOKENS, ...NO_COSTS, ...row })),
+        );
+      }),
       withFewStatements(),
     );
   });
