@@ -10,6 +10,9 @@ import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messa
 import { toolDayRollup, usageRollup } from '../schema/rollups.ts';
 import { COST_UNIT_COLUMNS, SUMMED_TOKENS } from '../schema/usage-columns.ts';
 import { createTestPool } from '../testing/create-test-pool.ts';
+import { createBinaryRowEncoder } from './binary-row-encoder.ts';
+import { createChunkPool } from './chunk-pool.ts';
+import { runCopies } from './copy-query.ts';
 import { createRowCopier } from './row-copier.ts';
 
 let pool: DatabasePool & { connectionString: string };
@@ -323,6 +326,46 @@ describe('createRowCopier', () => {
 const DUPLICATE_KEY = isOnCitus()
   ? { message: expect.stringMatching(/duplicate key .*"ingest_issues_pk/) }
   : { code: '23505', constraint: expect.stringMatching(/^ingest_issues_pk/) };
+
+describe('runCopies', () => {
+  const toCopy = (rows: (typeof ingestIssues.$inferInsert)[]) => {
+    const encoder = createBinaryRowEncoder(ingestIssues, createChunkPool());
+    for (const row of rows) encoder.encode(row);
+    const statement = `COPY recount.ingest_issues (${encoder.columnList}) FROM STDIN (FORMAT binary)`;
+    return { statement, chunks: encoder.take() };
+  };
+  const numbered = (from: number, count: number) =>
+    toIssues(count).map((row) => ({ ...row, issue_number: row.issue_number + from }));
+
+  it('leaves the connection usable once one of several fails', async () => {
+    const connection = client as unknown as pg.PoolClient;
+    await client.query('BEGIN; SAVEPOINT before');
+    const [first, duplicate, last] = [toCopy(numbered(0, 2)), toCopy(numbered(1, 20_000)), toCopy(numbered(90_000, 2))];
+    await expect(runCopies(connection, [first, duplicate, last])).rejects.toMatchObject(DUPLICATE_KEY);
+    await client.query('ROLLBACK TO before');
+    await runCopies(connection, [toCopy(numbered(0, 2)), toCopy(numbered(2, 3))]);
+    const { rows } = await client.query('SELECT count(*)::int AS count FROM recount.ingest_issues');
+    await client.query('ROLLBACK');
+    expect(rows).toEqual([{ count: 5 }]);
+  });
+
+  it('ends when its transaction is aborted, though it waits for a lock', async () => {
+    await client.query('BEGIN; LOCK TABLE recount.ingest_issues');
+    const controller = new AbortController();
+    const copying = pool.withTransaction(
+      async (_transaction, connection) => {
+        const copies = [toCopy(numbered(0, 20_000)), toCopy(numbered(20_000, 1))];
+        setTimeout(() => controller.abort(), 100);
+        await runCopies(connection, copies);
+      },
+      { signal: controller.signal },
+    );
+    await expect(copying).rejects.toThrow();
+    await client.query('ROLLBACK');
+    const { rows } = await client.query('SELECT FROM recount.ingest_issues');
+    expect(rows).toEqual([]);
+  });
+});
 
 describe('createRowCopier in a transaction that fails', () => {
   const attempt = <Table extends PgTable>(table: Table, rows: Iterable<Table['$inferInsert']>) =>

@@ -9,20 +9,31 @@ const MIB = 1024 * 1024;
 const TEXT_BYTES = 4096;
 const TABLES = [transcriptMessages, contentBlocks, usageEntries, toolCalls, sessionEvents, ingestIssues];
 
-/** A connection that takes what is copied, and counts it. */
+/** A connection that takes what is copied a chunk at a time, and counts it. */
 function createCountingClient() {
-  const copies: { bytes: number }[] = [];
-  const query = (): Writable => {
-    const copy = { bytes: 0 };
+  const copies: { bytes: number; statements: number }[] = [];
+  const query = (submitted: CopyQuery): void => {
+    const copy = { bytes: 0, statements: 0 };
     copies.push(copy);
-    return new Writable({
+    const stream = new Writable({
       write(chunk: Buffer, _encoding, done) {
         copy.bytes += chunk.length;
         setImmediate(done);
       },
+      final: () => submitted.handleReadyForQuery(),
     });
+    const connection = { stream, query: (text: string) => (copy.statements = text.split('; ').length) };
+    submitted.submit(connection);
+    for (let each = 0; each < copy.statements; each++) submitted.handleCopyInResponse(connection);
+    stream.end();
   };
   return { client: { query } as unknown as pg.PoolClient, copies };
+}
+
+interface CopyQuery {
+  submit(connection: object): void;
+  handleCopyInResponse(connection: object): void;
+  handleReadyForQuery(): void;
 }
 
 it('buffers 2 MiB of rows and the chunk being sent, however many tables there are', async () => {
@@ -43,4 +54,6 @@ it('buffers 2 MiB of rows and the chunk being sent, however many tables there ar
   expect(copies.length).toBeLessThan((6 * added) / (2 * MIB));
   await copier.sendAll();
   expect(sumTaken()).toBeGreaterThan(added);
+  // What is left of all tables goes together.
+  expect(copies.at(-1)?.statements).toBeGreaterThan(1);
 });

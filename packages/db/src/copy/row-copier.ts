@@ -1,9 +1,8 @@
-import { pipeline } from 'node:stream/promises';
 import type { PoolClient } from 'pg';
-import { from as copyFrom } from 'pg-copy-streams';
 import { getTableConfig, type PgTable } from '../drizzle.cjs';
 import { type BinaryRowEncoder, createBinaryRowEncoder } from './binary-row-encoder.ts';
 import { createChunkPool } from './chunk-pool.ts';
+import { runCopies } from './copy-query.ts';
 
 /** Encoded rows are sent once all tables together have this many bytes, because every COPY costs two round trips. */
 const MAX_GATHERED_BYTES = 2 * 1024 * 1024;
@@ -21,7 +20,7 @@ interface RowCopier {
    * has arrived.
    */
   sendFull(): Promise<void>;
-  /** Sends the rest; resolves when Postgres has received everything. */
+  /** Sends the rest of all tables in one query; resolves when Postgres has received everything. */
   sendAll(): Promise<void>;
 }
 
@@ -40,15 +39,15 @@ export function createRowCopier(client: PoolClient, toTarget: (table: PgTable) =
   const tables: OpenTable[] = [];
   let sending: Promise<void> = Promise.resolve();
 
-  const copy = async (statement: string, encoder: BinaryRowEncoder<never>): Promise<void> => {
-    const chunks = encoder.take();
-    await pipeline(chunks, client.query(copyFrom(statement)));
-    chunkPool.giveBack(chunks);
+  const copy = async (full: readonly OpenTable[]): Promise<void> => {
+    const copies = full.map(({ statement, encoder }) => ({ statement, chunks: encoder.take() }));
+    await runCopies(client, copies);
+    for (const { chunks } of copies) chunkPool.giveBack(chunks);
   };
 
-  const send = async ({ statement, encoder }: OpenTable): Promise<void> => {
+  const send = async (full: readonly OpenTable[]): Promise<void> => {
     await sending;
-    sending = copy(statement, encoder);
+    sending = copy(full);
     // Awaited before the next one; until then a failure must not count as unhandled.
     sending.catch(() => undefined);
   };
@@ -63,13 +62,13 @@ export function createRowCopier(client: PoolClient, toTarget: (table: PgTable) =
     },
     async sendFull() {
       while (sumGathered() >= MAX_GATHERED_BYTES) {
-        await send(
+        await send([
           tables.reduce((fullest, table) => (table.encoder.byteLength > fullest.encoder.byteLength ? table : fullest)),
-        );
+        ]);
       }
     },
     async sendAll() {
-      for (const table of tables) if (table.encoder.byteLength > 0) await send(table);
+      await send(tables.filter(({ encoder }) => encoder.byteLength > 0));
       await sending;
     },
   };

@@ -68,6 +68,11 @@ export function restoreCode<Failure extends { code?: string; message?: string }>
   return error;
 }
 
+const citusClients = new WeakSet<pg.ClientBase>();
+
+/** True for a connection to Citus. */
+export const isOnCitus = (client: pg.ClientBase): boolean => citusClients.has(client);
+
 interface CopyQuery {
   handleError(error: { code?: string; message?: string }): void;
 }
@@ -81,6 +86,7 @@ const isCopy = (query: unknown): query is CopyQuery =>
  * values.
  */
 export function adaptToCitus(client: pg.ClientBase): void {
+  citusClients.add(client);
   const send = client.query.bind(client) as (...query: unknown[]) => unknown;
   const begin = async (...query: unknown[]): Promise<unknown> => {
     const result = await send(...query);
