@@ -9,6 +9,7 @@ import { PAGES } from '../pages/pages.ts';
 import { Failure, Loading } from '../ui/states.tsx';
 import { useKeys } from '../ui/use-keys.ts';
 import { usePageTitle } from '../ui/use-page-title.ts';
+import { Drops } from './drops.tsx';
 import { applyTheme, readTheme, THEMES, type Theme } from './theme.ts';
 
 const CommandPalette = lazy(async () => ({ default: (await import('./command-palette.tsx')).CommandPalette }));
@@ -19,12 +20,18 @@ type Dialog = 'palette' | 'help';
 /** The frame of every page, with the menu, the signed-in user, and global keyboard shortcuts. */
 export function Shell(): ReactNode {
   const { pathname } = useLocation();
-  return pathname === '/sign-in' ? (
-    <main className="bare">
-      <Outlet />
-    </main>
-  ) : (
-    <SignedInShell />
+  const isSignedIn = pathname !== '/sign-in';
+  return (
+    <>
+      <Drops isSignedIn={isSignedIn} />
+      {isSignedIn ? (
+        <SignedInShell />
+      ) : (
+        <main className="bare">
+          <Outlet />
+        </main>
+      )}
+    </>
   );
 }
 

@@ -1,7 +1,7 @@
 import { strToU8, zipSync } from 'fflate';
 import { createTar, createTarGzip } from 'nanotar';
-import { expect, it, onTestFinished, vi } from 'vitest';
-import { type ChosenFile, listDropped, openFiles } from './open-files.ts';
+import { expect, it } from 'vitest';
+import { type ChosenFile, listFiles, openFiles } from './open-files.ts';
 
 const choose = (path: string, bytes: Uint8Array | string): ChosenFile => ({
   path,
@@ -164,15 +164,17 @@ it('names members of a zip archive that are damaged or encrypted, and sends the 
 });
 
 it('names dropped files and folders that the browser cannot read, and keeps the others', async () => {
-  const { entries, restore } = fakeEntries();
-  onTestFinished(restore);
-  const items = [...entries.map((entry) => ({ webkitGetAsEntry: () => entry })), handOver('loose.jsonl')];
-  const listed = await listDropped({ items, files: [] } as unknown as DataTransfer);
-  expect(listed).toEqual([
+  const [a, locked] = [toFileEntry('/folder/a.jsonl', true), toFileEntry('/folder/locked.jsonl', false)];
+  const dropped = [
+    toFolderEntry('/folder', [a, locked]),
+    toFolderEntry('/shut', undefined),
+    new File(['x'], 'b.jsonl'),
+  ];
+  expect(await listFiles(dropped)).toEqual([
     { path: 'folder/a.jsonl', file: expect.any(File) },
     { path: 'folder/locked.jsonl', reason: expect.stringContaining('could not read') },
     { path: 'shut', reason: expect.stringContaining('could not read') },
-    { path: 'loose.jsonl', file: expect.any(File) },
+    { path: 'b.jsonl', file: expect.any(File) },
   ]);
 });
 
@@ -187,54 +189,32 @@ it('names an archive that changed or disappeared while it was being read', async
 });
 
 it('names a dropped folder that contains no file', async () => {
-  const { entries, restore } = fakeEntries();
-  onTestFinished(restore);
-  const [folder] = entries;
-  folder?.children?.splice(0);
-  const items = [{ webkitGetAsEntry: () => folder }];
-  const listed = await listDropped({ items, files: [] } as unknown as DataTransfer);
-  expect(listed).toEqual([{ path: 'folder', reason: 'It contains no file' }]);
+  expect(await listFiles([toFolderEntry('/folder', [])])).toEqual([{ path: 'folder', reason: 'It contains no file' }]);
 });
 
-/** A dropped item without an entry, as some browsers have it for files of other programs. */
-const handOver = (name: string) => ({ webkitGetAsEntry: () => null, getAsFile: () => new File(['x'], name) });
+const toEntry = (fullPath: string, members: object): FileSystemEntry =>
+  ({ fullPath, name: fullPath.slice(1), isFile: false, isDirectory: false, ...members }) as FileSystemEntry;
 
-function fakeEntries() {
-  class FileEntry {
-    readonly fullPath: string;
-    readonly isReadable: boolean;
-    constructor(fullPath: string, isReadable: boolean) {
-      this.fullPath = fullPath;
-      this.isReadable = isReadable;
-    }
-    file(resolve: (file: File) => void, reject: (error: Error) => void): void {
-      if (this.isReadable) resolve(new File(['x'], this.fullPath));
-      else reject(new Error('NotReadableError'));
-    }
-  }
-  class DirectoryEntry {
-    readonly fullPath: string;
-    readonly name: string;
-    readonly children: FileEntry[] | undefined;
-    constructor(fullPath: string, children: FileEntry[] | undefined) {
-      this.fullPath = fullPath;
-      this.name = fullPath.slice(1);
-      this.children = children;
-    }
-    createReader() {
-      const parts = [this.children, []];
-      return {
-        readEntries: (resolve: (part: FileEntry[]) => void, reject: (error: Error) => void): void => {
-          const part = parts.shift();
-          if (part === undefined) reject(new Error('NotReadableError'));
-          else resolve(part);
-        },
-      };
-    }
-  }
-  vi.stubGlobal('FileSystemFileEntry', FileEntry);
-  vi.stubGlobal('FileSystemDirectoryEntry', DirectoryEntry);
-  const children = [new FileEntry('/folder/a.jsonl', true), new FileEntry('/folder/locked.jsonl', false)];
-  const entries = [new DirectoryEntry('/folder', children), new DirectoryEntry('/shut', undefined)];
-  return { entries, restore: () => void vi.unstubAllGlobals() };
+type Fail = (error: Error) => void;
+const fail = (reject: Fail): void => reject(new DOMException('', 'NotReadableError'));
+
+const toFileEntry = (fullPath: string, isReadable: boolean): FileSystemEntry =>
+  toEntry(fullPath, {
+    isFile: true,
+    file: (resolve: (file: File) => void, reject: Fail) =>
+      isReadable ? resolve(new File(['x'], fullPath)) : fail(reject),
+  });
+
+function toFolderEntry(fullPath: string, children: FileSystemEntry[] | undefined): FileSystemEntry {
+  const parts = [children, []];
+  return toEntry(fullPath, {
+    isDirectory: true,
+    createReader: () => ({
+      readEntries(resolve: (part: FileSystemEntry[]) => void, reject: Fail) {
+        const part = parts.shift();
+        if (part === undefined) fail(reject);
+        else resolve(part);
+      },
+    }),
+  });
 }

@@ -31,16 +31,8 @@ const toOpened = (path: string, body: Blob): OpenedFile => {
   return ending === undefined ? { path, body } : { path, body, encoding: ENCODINGS[ending] };
 };
 
-/**
- * Dropped files, including those in folders, and those that the browser cannot read. Must be called while the event is
- * being handled.
- */
-export async function listDropped({ items, files }: DataTransfer): Promise<(ChosenFile | RefusedFile)[]> {
-  const dropped = [...items].flatMap((item) => {
-    const entry = item.webkitGetAsEntry();
-    return (entry?.isFile ? item.getAsFile() : undefined) ?? entry ?? item.getAsFile() ?? [];
-  });
-  if (dropped.length === 0) return [...files].map((file) => ({ path: file.name, file }));
+/** Dropped files, including those in folders, and those that the browser cannot read. */
+export async function listFiles(dropped: readonly (File | FileSystemEntry)[]): Promise<(ChosenFile | RefusedFile)[]> {
   const listed = dropped.map((each) => (each instanceof File ? [{ path: each.name, file: each }] : listFolder(each)));
   return (await Promise.all(listed)).flat();
 }
@@ -53,15 +45,19 @@ async function listFolder(entry: FileSystemEntry): Promise<(ChosenFile | Refused
 
 const UNREADABLE = 'The browser could not read it. Choose it again, or use recount backfill';
 
+// Chromium has no global classes of these names.
+const isFile = (entry: FileSystemEntry): entry is FileSystemFileEntry => entry.isFile;
+const isFolder = (entry: FileSystemEntry): entry is FileSystemDirectoryEntry => entry.isDirectory;
+
 async function listEntry(entry: FileSystemEntry): Promise<(ChosenFile | RefusedFile)[]> {
   const path = entry.fullPath.replace(/^\//, '');
   const found: (ChosenFile | RefusedFile)[] = [];
   try {
-    if (entry instanceof FileSystemFileEntry) {
+    if (isFile(entry)) {
       const file = await new Promise<File>((resolve, reject) => entry.file(resolve, reject));
       return [{ path, file }];
     }
-    if (!(entry instanceof FileSystemDirectoryEntry)) return [{ path, reason: UNREADABLE }];
+    if (!isFolder(entry)) return [{ path, reason: UNREADABLE }];
     const reader = entry.createReader();
     // It returns part of the folder at a time, and an empty list at its end.
     for (;;) {
@@ -113,7 +109,8 @@ async function* openArchive(path: string, file: File): AsyncGenerator<OpenedFile
 /** False for a file that changed or disappeared: errors of browsers do not tell it from other failures. */
 export async function isReadable(body: Blob): Promise<boolean> {
   try {
-    await body.slice(0, 1).arrayBuffer();
+    // A file that is gone seems to be empty, and a part of it can be read.
+    await (body.size === 0 ? body : body.slice(0, 1)).arrayBuffer();
     return true;
   } catch {
     return false;

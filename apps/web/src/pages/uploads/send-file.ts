@@ -13,6 +13,7 @@ export interface SendFailure {
 const TEMPORARY: ReadonlySet<number> = new Set([0, 429, 502, 503, 504]);
 const SIGNED_OUT = 401;
 const STORE_FULL = 507;
+const UNREADABLE: SendFailure = { reason: 'It changed or disappeared. Choose it again', helps: 'choosing again' };
 
 /** Sends a transcript. Never rejects. */
 export async function sendFile({
@@ -20,7 +21,7 @@ export async function sendFile({
   body,
   encoding,
 }: OpenedFile): Promise<{ receipt: UploadReceipt } | SendFailure> {
-  if (body.size === 0) return { reason: 'It is empty', helps: 'nothing' };
+  if (body.size === 0) return (await isReadable(body)) ? { reason: 'It is empty', helps: 'nothing' } : UNREADABLE;
   try {
     const response = await request(toUrl('/v1/transcripts', {}, { path }), {
       method: 'POST',
@@ -35,9 +36,7 @@ export async function sendFile({
 }
 
 async function explain({ status, message, retryAfterMs }: ApiError, body: Blob): Promise<SendFailure> {
-  if (status === 0 && !(await isReadable(body))) {
-    return { reason: 'It changed or disappeared. Choose it again', helps: 'choosing again' };
-  }
+  if (status === 0 && !(await isReadable(body))) return UNREADABLE;
   if (status === SIGNED_OUT) return { reason: 'You are signed out. Sign in, then send it again', helps: 'a person' };
   if (status === STORE_FULL) return { reason: message, helps: 'a person' };
   return { reason: message, helps: TEMPORARY.has(status) ? 'a pause' : 'nothing', retryAfterMs };

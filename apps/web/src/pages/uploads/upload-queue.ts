@@ -2,7 +2,7 @@ import type { UploadReceipt } from '@recount/contract';
 import { useSyncExternalStore } from 'react';
 import { queryClient } from '../../server-data/use-answer.ts';
 import type { LeftOut, RefusedFile } from './archive-member.ts';
-import { type ChosenFile, type OpenedFile, openFiles } from './open-files.ts';
+import { type ChosenFile, listFiles, type OpenedFile, openFiles } from './open-files.ts';
 import { type SendFailure, sendFile } from './send-file.ts';
 
 export interface Upload {
@@ -57,6 +57,9 @@ export const readUploads = (): UploadState => state;
 
 /** Uploads since the page was loaded. They continue while other pages of the dashboard are open. */
 export const useUploads = (): UploadState => useSyncExternalStore(subscribe, readUploads);
+
+/** Opens and sends what was dropped. */
+export const addDropped = (dropped: readonly (File | FileSystemEntry)[]): Promise<void> => addFiles(listFiles(dropped));
 
 /** Opens and sends the chosen files, once they are listed. */
 export async function addFiles(

@@ -1,10 +1,9 @@
 import './uploads.css';
 import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useId, useState } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { formatBytes, formatCount } from '../../format/values.ts';
-import { listDropped } from './open-files.ts';
 import { StatusTag } from './status-tag.tsx';
 import { TranscriptList } from './transcript-list.tsx';
 import { addFiles, sendAgain, type Upload, type UploadState, useUploads } from './upload-queue.ts';
@@ -24,46 +23,16 @@ export function UploadsPage(): ReactNode {
   );
 }
 
-/**
- * Takes files that are dropped anywhere on the page: beside the zone, the browser would open them instead. Returns
- * whether files are being dragged.
- */
-function useDrops(): boolean {
-  const [isOver, setOver] = useState(false);
-  useEffect(() => {
-    const listening = new AbortController();
-    const listen = (name: 'dragover' | 'dragleave' | 'drop', react: (transfer: DataTransfer) => void): void =>
-      addEventListener(
-        name,
-        (event) => {
-          if (!event.dataTransfer?.types.includes('Files')) return;
-          event.preventDefault();
-          react(event.dataTransfer);
-        },
-        listening,
-      );
-    listen('dragover', () => setOver(true));
-    listen('dragleave', () => setOver(false));
-    listen('drop', (transfer) => {
-      setOver(false);
-      void addFiles(listDropped(transfer));
-    });
-    return () => listening.abort();
-  }, []);
-  return isOver;
-}
-
 function DropZone(): ReactNode {
   const filesId = useId();
   const folderId = useId();
-  const isOver = useDrops();
   const take = (input: HTMLInputElement): void => {
     const files = [...(input.files ?? [])];
     void addFiles(files.map((file) => ({ path: file.webkitRelativePath || file.name, file })));
     input.value = '';
   };
   return (
-    <section className="drop-zone" aria-label="Choose what to upload" data-over={isOver}>
+    <section className="drop-zone" aria-label="Choose what to upload">
       <p>
         Drop transcripts, folders or archives on this page: <code>.jsonl</code>, <code>.json</code>,{' '}
         <code>.ndjson</code>, also with <code>.gz</code>, <code>.zst</code> or <code>.br</code>; <code>.zip</code>,{' '}
