@@ -38,6 +38,7 @@ export const SLOW_FILES: Readonly<Record<string, number>> = {
   'test/src/dashboard/coming-in.integration.test.ts': 10,
   'test/src/dashboard/corpus-in-browser.integration.test.ts': 22,
   'test/src/dashboard/dashboard.integration.test.ts': 46,
+  'test/src/dashboard/drops.integration.test.ts': 10,
   'test/src/dashboard/fleet-figures.integration.test.ts': 44,
   'test/src/dashboard/hostile.integration.test.ts': 34,
   'test/src/dashboard/running.integration.test.ts': 12,
