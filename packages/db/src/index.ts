@@ -69,6 +69,7 @@ export * from './search/parse-search-query.ts';
 export * from './search/read-search-backlog.ts';
 export * from './search/search-documents.ts';
 export type { SnippetPart } from './search/search-snippet.ts';
+export { settleSearchIndex } from './search/settle-search-index.ts';
 export * from './sessions/complete-origin.ts';
 export * from './sessions/delete-session.ts';
 export * from './sessions/delete-transcript.ts';
@@ -78,6 +79,7 @@ export * from './sessions/read-sessions.ts';
 export * from './sessions/reprice-transcript.ts';
 export { readSessionErrors, type SessionErrors } from './sessions/session-errors.ts';
 export * from './sessions/settle-sessions.ts';
+export * from './sessions/write-derived.ts';
 export * from './shares/shares.ts';
 export * from './transcripts/checkpoints.ts';
 export { deleteTranscriptRows } from './transcripts/delete-rows.ts';
@@ -92,7 +94,6 @@ export {
   countTranscriptsByStatus,
   findTranscript,
   findTranscriptByObject,
-  type GroupableTranscript,
   listAllTranscripts,
   listGroupableTranscripts,
   listTranscriptStates,

@@ -5,4 +5,4 @@
 export const DEFAULT_MIN_CHECKPOINT_BYTES = 256 * 1024;
 
 /** Larger transcripts are ingested separately, because sharing a transaction saves them little. */
-export const MAX_GROUPED_BYTES = 2 * 1024 * 1024;
+export const MAX_GROUPED_BYTES = 32 * 1024 * 1024;

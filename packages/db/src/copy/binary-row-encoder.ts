@@ -173,12 +173,11 @@ export interface BinaryRowEncoder<Row> {
 export function createBinaryRowEncoder<Table extends PgTable>(
   table: Table,
   pool: ChunkPool,
+  omitted: readonly string[] = [],
 ): BinaryRowEncoder<Table['$inferInsert']> {
-  const columns = Object.entries(getTableColumns(table)).map(([property, column]) => ({
-    property,
-    name: column.name,
-    write: toFieldWriter(column.getSQLType()),
-  }));
+  const columns = Object.entries(getTableColumns(table)).flatMap(([property, column]) =>
+    omitted.includes(property) ? [] : { property, name: column.name, write: toFieldWriter(column.getSQLType()) },
+  );
   const buffer = createBinaryBuffer(pool);
   return {
     columnList: columns.map(({ name }) => `"${name}"`).join(', '),

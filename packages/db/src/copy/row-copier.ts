@@ -13,13 +13,18 @@ const MAX_GATHERED_BYTES = 2 * 1024 * 1024;
 const chunkPool = createChunkPool();
 
 interface RowCopier {
-  /** Encodes rows of a table immediately; throws for a row that cannot be encoded. */
-  openTable<Table extends PgTable>(table: Table): (row: Table['$inferInsert']) => void;
+  /**
+   * Encodes rows of a table immediately; throws for a row that cannot be encoded. Postgres fills in the columns of
+   * `defaulted`.
+   */
+  openTable<Table extends PgTable>(table: Table, defaulted?: readonly string[]): (row: Table['$inferInsert']) => void;
   /**
    * Await it every few rows. Once the tables have gathered 2 MiB, sends the fullest, as soon as what was sent before
    * has arrived.
    */
   sendFull(): Promise<void>;
+  /** Resolves when Postgres has received what was sent so far; the connection is free for other queries then. */
+  received(): Promise<void>;
   /** Sends the rest of all tables in one query; resolves when Postgres has received everything. */
   sendAll(): Promise<void>;
 }
@@ -55,8 +60,8 @@ export function createRowCopier(client: PoolClient, toTarget: (table: PgTable) =
   const sumGathered = (): number => tables.reduce((sum, { encoder }) => sum + encoder.byteLength, 0);
 
   return {
-    openTable(table) {
-      const encoder = createBinaryRowEncoder(table, chunkPool);
+    openTable(table, defaulted) {
+      const encoder = createBinaryRowEncoder(table, chunkPool, defaulted);
       tables.push({ statement: `COPY ${toTarget(table)} (${encoder.columnList}) FROM STDIN (FORMAT binary)`, encoder });
       return encoder.encode;
     },
@@ -67,6 +72,7 @@ export function createRowCopier(client: PoolClient, toTarget: (table: PgTable) =
         ]);
       }
     },
+    received: () => sending,
     async sendAll() {
       await send(tables.filter(({ encoder }) => encoder.byteLength > 0));
       await sending;

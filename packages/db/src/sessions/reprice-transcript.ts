@@ -5,7 +5,7 @@ import { transcriptMessages } from '../schema/messages.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import { usageEntries } from '../schema/usage.ts';
 import { COST_COLUMNS } from '../schema/usage-columns.ts';
-import { replaceCheckpoint } from '../transcripts/checkpoints.ts';
+import { deleteCheckpoint } from '../transcripts/checkpoints.ts';
 import { toNewRowSet } from '../transcripts/transcript-rows.ts';
 import { COST_OF_ENTRIES } from '../transcripts/transcript-totals.ts';
 import { settleSessions } from './settle-sessions.ts';
@@ -37,7 +37,7 @@ export async function repriceTranscript(
     lastNumber = entries.at(-1)?.entry_number ?? lastNumber;
   }
   // Its state contains costs at the old rates.
-  await replaceCheckpoint(transaction, { workspaceId, rowSetId }, 0, undefined);
+  await deleteCheckpoint(transaction, { workspaceId, rowSetId });
   await transaction.execute(sql`
     UPDATE ${transcriptMessages} AS m SET cost_usd = e.cost_usd
     FROM ${usageEntries} AS e

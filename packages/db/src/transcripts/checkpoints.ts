@@ -29,30 +29,25 @@ function decompress(state: Uint8Array): Uint8Array | undefined {
   }
 }
 
-/** Replaces the row set's checkpoint, if it has one, by the checkpoint of a parse of the first `byteOffset` bytes. */
-export async function replaceCheckpoint(
-  transaction: Database,
+/** Deletes the checkpoint of a row set, before rows that were added to it make it stale. */
+export async function deleteCheckpoint(transaction: Database, { workspaceId, rowSetId }: RowSetKey): Promise<void> {
+  const { workspace_id, row_set_id } = transcriptCheckpoints;
+  await transaction.delete(transcriptCheckpoints).where(and(eq(workspace_id, workspaceId), eq(row_set_id, rowSetId)));
+}
+
+/** The row of the checkpoint of a parse of the first `byteOffset` bytes. */
+export const toCheckpointRow = (
   { workspaceId, rowSetId }: RowSetKey,
   byteOffset: number,
-  checkpoint: WrittenCheckpoint | undefined,
-): Promise<void> {
-  const { workspace_id, row_set_id } = transcriptCheckpoints;
-  if (checkpoint === undefined) {
-    await transaction.delete(transcriptCheckpoints).where(and(eq(workspace_id, workspaceId), eq(row_set_id, rowSetId)));
-    return;
-  }
-  const { state, numbers } = checkpoint;
-  const row = {
-    byte_offset: byteOffset,
-    entry_number: numbers.entry,
-    call_number: numbers.call,
-    event_number: numbers.event,
-    issue_number: numbers.issue,
-    // Faster than Postgres' own compression, which then finds nothing left to compress.
-    state: zstdCompressSync(state, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
-  };
-  await transaction
-    .insert(transcriptCheckpoints)
-    .values({ workspace_id: workspaceId, row_set_id: rowSetId, ...row })
-    .onConflictDoUpdate({ target: [workspace_id, row_set_id], set: row });
-}
+  { state, numbers }: WrittenCheckpoint,
+): typeof transcriptCheckpoints.$inferInsert => ({
+  workspace_id: workspaceId,
+  row_set_id: rowSetId,
+  byte_offset: byteOffset,
+  entry_number: numbers.entry,
+  call_number: numbers.call,
+  event_number: numbers.event,
+  issue_number: numbers.issue,
+  // Faster than Postgres' own compression, which then finds nothing left to compress.
+  state: zstdCompressSync(state, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
+});

@@ -191,11 +191,6 @@ export async function listTranscriptStates(
     .where(and(eq(transcripts.workspace_id, opaqueWorkspaceId(workspaceId)), inArray(transcripts.id, [...ids])));
 }
 
-export type GroupableTranscript = Pick<
-  TranscriptRow,
-  'id' | 'session_id' | 'agent' | 'format' | 'is_subagent' | 'object_key' | 'sha256' | 'size_bytes'
->;
-
 /**
  * Returns the transcripts that wait for their first ingestion, have at most `maxBytes`, and are alone in their
  * session. No part of it is ingested, and no other of `ids` belongs to it. In the order of their upload.
@@ -205,15 +200,14 @@ export async function listGroupableTranscripts(
   workspaceId: string,
   ids: readonly string[],
   maxBytes: number,
-): Promise<GroupableTranscript[]> {
+): Promise<TranscriptRow[]> {
   if (ids.length === 0) return [];
   const isWithout = sql`NOT EXISTS (
     SELECT FROM ${transcripts} AS o
     WHERE o.workspace_id = ${transcripts.workspace_id} AND o.session_id = ${transcripts.session_id}
       AND o.id <> ${transcripts.id} AND (o.ingested_at IS NOT NULL OR o.id = ANY(${sql.param([...ids])}::text[])))`;
-  const { id, session_id, agent, format, is_subagent, object_key, sha256, size_bytes } = transcripts;
   return await database
-    .select({ id, session_id, agent, format, is_subagent, object_key, sha256, size_bytes })
+    .select()
     .from(transcripts)
     .where(
       and(

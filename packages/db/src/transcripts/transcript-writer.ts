@@ -5,6 +5,7 @@ import type { Database } from '../database/database.ts';
 import { opaqueWorkspaceId } from '../database/planner.ts';
 import { and, eq, gte } from '../drizzle.cjs';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
+import { transcriptCheckpoints } from '../schema/transcripts.ts';
 import { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';
 import type { PrefixRows } from './transcript-rows.ts';
 import {
@@ -22,22 +23,23 @@ import {
   toUsageEntryRow,
 } from './transcript-rows.ts';
 
-type TranscriptCopier = ReturnType<typeof createTranscriptCopier>;
+export type TranscriptCopier = ReturnType<typeof createTranscriptCopier>;
 
 /**
  * Accepts the rows of transcripts within the transaction on the connection `client`. Rows are sent a few megabytes at a
  * time while the next ones are parsed and encoded; Postgres' error is thrown by a later `sendFull`, or by `sendAll`.
  */
-export function createTranscriptCopier(client: PoolClient, { openTable, sendFull, sendAll } = createRowCopier(client)) {
+export function createTranscriptCopier(client: PoolClient, copier = createRowCopier(client)) {
+  const { openTable } = copier;
   return {
+    ...copier,
     addMessage: openTable(transcriptMessages),
     addBlock: openTable(contentBlocks),
     addUsageEntry: openTable(usageEntries),
     addToolCall: openTable(toolCalls),
     addEvent: openTable(sessionEvents),
     addIssue: openTable(ingestIssues),
-    sendFull,
-    sendAll,
+    addCheckpoint: openTable(transcriptCheckpoints),
   };
 }
 

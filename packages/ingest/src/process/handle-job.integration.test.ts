@@ -61,7 +61,7 @@ describe('a group', () => {
     const ids: string[] = [];
     for (const session of ['p1', 'p2', 'p3', 'p4', 'p5', 'p6']) {
       const text = toLine(session, 0, { message: { role: 'user', content: 'x'.repeat(OPTIONS.maxLineBytes / 2) } });
-      ids.push((await installation.receive(text.repeat(3), {})).transcript.id);
+      ids.push((await installation.receive(text.repeat(12), {})).transcript.id);
     }
     let transactions = 0;
     const database: DatabasePool = {

@@ -97,7 +97,7 @@ async function keepReason(deps: HandleDeps, job: IngestJob, reason: string, isCo
 }
 
 /** Longer groups are split, because a transaction is rolled back as a whole, and no part is visible before its end. */
-const MAX_TRANSACTION_BYTES = 8 * 1024 * 1024;
+const MAX_TRANSACTION_BYTES = 32 * 1024 * 1024;
 /** Transactions of one group in progress, so that one is parsed while Postgres settles the other. */
 const TRANSACTIONS_AT_ONCE = 2;
 

@@ -7,15 +7,15 @@ import { RawObjectMismatchError } from '../raw-objects/raw-object-mismatch-error
 import type { Redaction } from '../secrets/redaction.ts';
 import { type ResumePoint, toBytesAfter } from './resume-point.ts';
 
-interface ParseRawObjectOptions {
+export interface ParseOptions {
   maxLineBytes: number;
   maxInlineContentBytes?: number | undefined;
   minCheckpointBytes?: number | undefined;
   prices: PriceTable;
-  arrivals: readonly Arrival[] | undefined;
+  arrivals?: readonly Arrival[] | undefined;
   redaction: Redaction;
   /** Parses only what follows; what precedes is read and compared. */
-  resumePoint: ResumePoint | undefined;
+  resumePoint?: ResumePoint | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -31,10 +31,10 @@ export interface ParsedObject {
 
 /** Opens the raw object. Its bytes are hashed, redacted and parsed as the batches are read. */
 export async function parseRawObject(
-  rawStore: RawStore,
+  rawStore: Pick<RawStore, 'get'>,
   transcript: TranscriptRow,
   others: readonly TranscriptRow[],
-  { resumePoint, redaction, minCheckpointBytes = DEFAULT_MIN_CHECKPOINT_BYTES, ...options }: ParseRawObjectOptions,
+  { resumePoint, redaction, minCheckpointBytes = DEFAULT_MIN_CHECKPOINT_BYTES, ...options }: ParseOptions,
 ): Promise<ParsedObject> {
   const { signal } = options;
   const tail = resumePoint?.isCompared ? toTail(resumePoint, transcript) : undefined;

@@ -1,23 +1,21 @@
-import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { streamTranscript } from '@recount/core';
 import {
   type Database,
-  type GroupableTranscript,
   listGroupableTranscripts,
   lockFreeSessions,
   lockWorkspaceShared,
-  preferIndexes,
   refreshStatistics,
+  type TranscriptRow,
   toNewRowSet,
 } from '@recount/db';
 import type { RawStore } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { DEFAULT_MIN_CHECKPOINT_BYTES, MAX_GROUPED_BYTES } from '../limits.ts';
+import { MAX_GROUPED_BYTES } from '../limits.ts';
 import { readWorkspacePrices } from '../prices/workspace-prices.ts';
-import { toRowsVersion } from '../secrets/redaction.ts';
+import { createRedaction, toRowsVersion } from '../secrets/redaction.ts';
+import { type ParseOptions, parseRawObject } from './parse-raw-object.ts';
 import { PARSER_VERSION, type ProcessOptions } from './process-transcript.ts';
-import { type PlannedTranscript, writeTranscripts } from './write-transcripts.ts';
+import { type PlannedTranscript, withoutConflict, writeTranscripts } from './write-transcripts.ts';
 
 /** Raw objects of a group that are read concurrently, and stay in memory until they are parsed. */
 const MAX_READS_AT_ONCE = 16;
@@ -25,9 +23,10 @@ const MAX_HELD_BYTES = 2 * 1024 * 1024;
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
-interface HeldTranscript {
-  row: GroupableTranscript;
-  chunks: readonly Uint8Array[];
+/** A transcript and its parse. */
+interface OpenedTranscript {
+  row: TranscriptRow;
+  batches: PlannedTranscript['batches'];
 }
 
 /**
@@ -37,39 +36,40 @@ interface HeldTranscript {
  * throws, and none is ingested.
  */
 export async function processGroup(
-  { database, rawStore }: Deps,
+  deps: Deps,
   workspaceId: string,
   transcriptIds: readonly string[],
   options: ProcessOptions,
-): Promise<GroupableTranscript[]> {
+): Promise<TranscriptRow[]> {
+  await refreshStatistics(deps.database.database, workspaceId);
+  return await withoutConflict((derives) => processOnce(deps, workspaceId, transcriptIds, { ...options, derives }));
+}
+
+async function processOnce(
+  { database, rawStore }: Deps,
+  workspaceId: string,
+  transcriptIds: readonly string[],
+  { derives, ...options }: ProcessOptions & { derives: boolean },
+): Promise<TranscriptRow[]> {
   const { signal } = options;
-  await refreshStatistics(database.database, workspaceId);
   return await database.withTransaction(
     async (transaction, client) => {
       const settings = await lockWorkspaceShared(transaction, workspaceId);
       if (settings?.redaction !== 'off') return [];
-      await preferIndexes(transaction);
       const groupable = await lockGroupable(transaction, workspaceId, transcriptIds);
       if (groupable.length === 0) return [];
       const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId, options.priceSource?.file));
       const versions = { parser: toRowsVersion(PARSER_VERSION, settings.redaction), prices: prices.version };
-      const ingested: GroupableTranscript[] = [];
+      const redaction = await createRedaction('off', { ...options, earlier: { counts: {}, issues: [] } });
+      const ingested: TranscriptRow[] = [];
       async function* planned(): AsyncGenerator<PlannedTranscript> {
-        for await (const { row, chunks } of readObjects(rawStore, groupable, signal)) {
+        for await (const { row, batches } of openObjects(rawStore, groupable, { ...options, prices, redaction })) {
           ingested.push(row);
           const rowSet = toNewRowSet({ workspaceId, rowSetId: row.id });
-          const batches = streamTranscript(row.session_id, Readable.from(chunks), {
-            ...options,
-            prices,
-            longLines: 'cut',
-            format: row.format,
-            isSubagent: row.is_subagent,
-            makeCheckpoint: row.size_bytes >= (options.minCheckpointBytes ?? DEFAULT_MIN_CHECKPOINT_BYTES),
-          });
-          yield { transcript: { ...row, attempt_count: 1, stored_sha256: null }, rowSet, batches };
+          yield { transcript: { ...row, attempt_count: 1 }, rowSet, batches };
         }
       }
-      await writeTranscripts({ transaction, client }, workspaceId, planned(), versions, signal);
+      await writeTranscripts({ transaction, client }, workspaceId, planned(), { versions, derives, signal });
       return ingested;
     },
     { signal },
@@ -100,7 +100,7 @@ async function lockGroupable(
   transaction: Database,
   workspaceId: string,
   transcriptIds: readonly string[],
-): Promise<GroupableTranscript[]> {
+): Promise<TranscriptRow[]> {
   const candidates = await listGroupableTranscripts(transaction, workspaceId, transcriptIds, MAX_GROUPED_BYTES);
   const sessionIds = candidates.map(({ session_id }) => session_id);
   const locked = await lockFreeSessions(transaction, workspaceId, sessionIds);
@@ -108,36 +108,35 @@ async function lockGroupable(
   return await listGroupableTranscripts(transaction, workspaceId, ids, MAX_GROUPED_BYTES);
 }
 
-async function* readObjects(
+/** Leaves out transcripts whose object cannot be read. Ingested separately, they fail for that reason. */
+async function* openObjects(
   rawStore: RawStore,
-  rows: readonly GroupableTranscript[],
-  signal: AbortSignal | undefined,
-): AsyncGenerator<HeldTranscript> {
+  rows: readonly TranscriptRow[],
+  options: Omit<ParseOptions, 'arrivals' | 'resumePoint'>,
+): AsyncGenerator<OpenedTranscript> {
   for (const some of splitBySize(rows, { maxCount: MAX_READS_AT_ONCE, maxBytes: MAX_HELD_BYTES })) {
-    const objects = await Promise.all(some.map((row) => readObject(rawStore, row, signal)));
-    for (const object of objects) if (object !== undefined) yield object;
+    const opened = await Promise.all(
+      some.map(async (row) => {
+        try {
+          const store = row.size_bytes > MAX_HELD_BYTES ? rawStore : await holdObject(rawStore, row, options.signal);
+          return { row, ...(await parseRawObject(store, row, [], options)) };
+        } catch {
+          options.signal?.throwIfAborted();
+          return undefined;
+        }
+      }),
+    );
+    for (const transcript of opened) if (transcript !== undefined) yield transcript;
   }
 }
 
-/**
- * Undefined if the object is missing or is not what was uploaded. Ingested separately, the transcript fails for that
- * reason.
- */
-async function readObject(
+/** Reads a small object into memory, so that the next ones are read meanwhile. */
+async function holdObject(
   rawStore: RawStore,
-  row: GroupableTranscript,
+  { object_key }: TranscriptRow,
   signal: AbortSignal | undefined,
-): Promise<HeldTranscript | undefined> {
-  try {
-    const chunks: Uint8Array[] = [];
-    const hash = createHash('sha256');
-    for await (const chunk of await rawStore.get(row.object_key, { signal })) {
-      hash.update(chunk);
-      chunks.push(chunk);
-    }
-    return hash.digest('hex') === row.sha256 ? { row, chunks } : undefined;
-  } catch {
-    signal?.throwIfAborted();
-    return undefined;
-  }
+): Promise<Pick<RawStore, 'get'>> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of await rawStore.get(object_key, { signal })) chunks.push(chunk);
+  return { get: async () => Readable.from(chunks) };
 }

@@ -27,7 +27,7 @@ import { createRedaction, readEarlierSecrets, toRowsVersion } from '../secrets/r
 import { parseRawObject } from './parse-raw-object.ts';
 import { findResumePoint, haveEqualRows, toPrefixRows } from './resume-point.ts';
 import { findExtension } from './session-versions.ts';
-import { toRowSetIds, writeTranscripts } from './write-transcripts.ts';
+import { toRowSetIds, withoutConflict, writeTranscripts } from './write-transcripts.ts';
 
 /**
  * A whole number, stored with every transcript (see `toRowsVersion`). Workers ingest those made by an older parser
@@ -47,6 +47,8 @@ export interface ProcessOptions {
   /** Aborts between two batches; nothing of the transcript is then committed. */
   signal?: AbortSignal | undefined;
 }
+
+type DerivingOptions = ProcessOptions & { derives: boolean };
 
 type ProcessResult = 'ingested' | 'superseded';
 
@@ -72,17 +74,19 @@ export async function processTranscript(
   options: ProcessOptions,
 ): Promise<ProcessResult | undefined> {
   try {
-    return await processOnce(deps, claimed, options, { mayResume: true });
+    return await withoutConflict((derives) => processOnce(deps, claimed, { ...options, derives }, { mayResume: true }));
   } catch (error) {
     if (!(error instanceof ResumeError)) throw error;
-    return await processOnce(deps, claimed, options, { mayResume: false });
+    return await withoutConflict((derives) =>
+      processOnce(deps, claimed, { ...options, derives }, { mayResume: false }),
+    );
   }
 }
 
 async function processOnce(
   deps: Deps,
   claimed: TranscriptRow,
-  options: ProcessOptions,
+  options: DerivingOptions,
   { mayResume }: { mayResume: boolean },
 ): Promise<ProcessResult | undefined> {
   const { workspace_id: workspaceId, session_id: sessionId } = claimed;
@@ -141,7 +145,7 @@ interface HeldTranscript {
 async function ingest(
   rawStore: RawStore,
   { transaction, client, transcript, others, redactionMode }: HeldTranscript,
-  options: ProcessOptions,
+  options: DerivingOptions,
   { mayResume }: { mayResume: boolean },
 ): Promise<{ hasSecrets: boolean; isSuperseded: boolean }> {
   const { workspace_id: workspaceId } = transcript;
@@ -162,7 +166,7 @@ async function ingest(
   const parsed = await parseRawObject(rawStore, transcript, others, parsing);
   const equalOthers = others.filter((other) => haveEqualRows(other, transcript));
   const planned = { transcript, rowSet, others, equalOthers, resumePoint, redaction, ...parsed };
-  const superseded = await writeTranscripts({ transaction, client }, workspaceId, [planned], versions, options.signal);
+  const superseded = await writeTranscripts({ transaction, client }, workspaceId, [planned], { ...options, versions });
   return { hasSecrets: redaction.hasChanged, isSuperseded: superseded.has(transcript.id) };
 }
 

@@ -1,5 +1,6 @@
 import type { TranscriptBatch } from '@recount/core';
 import {
+  addDerivedRows,
   type CompletedTranscript,
   completeTranscripts,
   createGrowthCollector,
@@ -7,13 +8,22 @@ import {
   createTranscriptWriter,
   type Database,
   type DatabaseClient,
+  type DerivedOrigin,
+  type DerivedRows,
+  deleteCheckpoint,
+  isLedgerConflict,
+  listEntangledSessions,
   listReplacements,
   markSuperseded,
+  preferIndexes,
   type RowSet,
-  replaceCheckpoint,
+  settleSearchIndex,
   settleSessions,
   supersedeTranscripts,
+  type TranscriptCopier,
+  TranscriptDeriver,
   type TranscriptRow,
+  toCheckpointRow,
   type WrittenTranscript,
 } from '@recount/db';
 import type { Redaction } from '../secrets/redaction.ts';
@@ -22,7 +32,7 @@ import { findPrefixes } from './session-versions.ts';
 
 /** A transcript to be ingested; the transaction holds its session's lock. */
 export interface PlannedTranscript {
-  transcript: Pick<TranscriptRow, 'id' | 'session_id' | 'agent' | 'size_bytes' | 'attempt_count' | 'stored_sha256'>;
+  transcript: TranscriptRow;
   rowSet: RowSet;
   batches: AsyncIterable<TranscriptBatch>;
   /**
@@ -38,12 +48,15 @@ export interface PlannedTranscript {
   redaction?: Redaction;
 }
 
-interface Versions {
-  parser: string;
-  prices: string;
+export interface WriteOptions {
+  versions: { parser: string; prices: string };
+  /** Defaults to true. False leaves it all to `settleSessions`, which waits for other writers of the same responses. */
+  derives?: boolean | undefined;
+  signal?: AbortSignal | undefined;
 }
 
-type Written = PlannedTranscript & WrittenTranscript;
+/** `derived` is undefined if only the stored rows tell it. */
+type Written = PlannedTranscript & WrittenTranscript & { derived: DerivedRows | undefined };
 
 /**
  * Writes the rows of transcripts of one workspace, and everything derived from them, in the caller's transaction. A
@@ -54,27 +67,34 @@ export async function writeTranscripts(
   { transaction, client }: { transaction: Database; client: DatabaseClient },
   workspaceId: string,
   planned: AsyncIterable<PlannedTranscript> | readonly PlannedTranscript[],
-  versions: Versions,
-  signal: AbortSignal | undefined,
+  { versions, derives = true, signal }: WriteOptions,
 ): Promise<Set<string>> {
   const copier = createTranscriptCopier(client);
   const all: Written[] = [];
   for await (const plan of planned) {
-    const origin = { agent: plan.transcript.agent, priceVersion: versions.prices };
-    const growth = plan.rowSet.prefix && createGrowthCollector();
-    const writer = createTranscriptWriter(transaction, copier, plan.rowSet, origin, growth);
-    for await (const batch of plan.batches) await writer.write(batch);
+    const { rowSet, transcript } = plan;
+    const growth = rowSet.prefix && createGrowthCollector();
+    const origin = { agent: transcript.agent, priceVersion: versions.prices };
+    const writer = createTranscriptWriter(transaction, copier, rowSet, origin, growth);
+    const deriver = derives && isFirst(plan) ? new TranscriptDeriver(toOrigin(plan, versions)) : undefined;
+    for await (const batch of plan.batches) {
+      await writer.write(batch);
+      deriver?.add(batch);
+    }
     signal?.throwIfAborted();
-    all.push({ ...plan, ...writer.finish() });
+    const written = writer.finish();
+    all.push({ ...plan, ...written, derived: deriver?.finish(written.summary) });
   }
   if (all.length === 0) return new Set();
+  await copier.received();
+  const derived = await writeDerived(transaction, copier, workspaceId, all);
+  for (const { rowSet } of all) if (rowSet.prefix !== undefined) await deleteCheckpoint(transaction, rowSet);
+  for (const { rowSet, transcript, checkpoint } of all) {
+    if (checkpoint !== undefined) copier.addCheckpoint(toCheckpointRow(rowSet, transcript.size_bytes, checkpoint));
+  }
   await copier.sendAll();
   for (const written of all) await adoptPrefixRows(transaction, workspaceId, written);
   await completeTranscripts(transaction, workspaceId, all.map(toCompleted), versions);
-  for (const { rowSet, transcript, checkpoint } of all) {
-    if (rowSet.prefix === undefined && checkpoint === undefined) continue;
-    await replaceCheckpoint(transaction, rowSet, transcript.size_bytes, checkpoint);
-  }
   const [removedRowSetIds, prefixRowSetIds]: [string[], string[]] = [[], []];
   for (const { resumePoint, transcript, hashesByLength, others, equalOthers = [] } of all) {
     if (resumePoint !== undefined || hashesByLength === undefined) continue;
@@ -93,15 +113,57 @@ export async function writeTranscripts(
       removedRowSetIds.push(...toRowSetIds([replaced]));
     }
   }
-  await settleSessions(transaction, {
+  const toChange = (some: readonly Written[]) => ({
     workspaceId,
-    sessionIds: all.map(({ transcript }) => transcript.session_id),
-    written: rowSets.filter(({ rowSetId }) => !removedRowSetIds.includes(rowSetId)),
+    sessionIds: some.map(({ transcript }) => transcript.session_id),
+    written: some.flatMap(({ rowSet }) => (removedRowSetIds.includes(rowSet.rowSetId) ? [] : rowSet)),
     removedRowSetIds,
     prefixRowSetIds,
   });
+  const others = all.filter((written) => !derived.has(written));
+  if (derived.size > 0) await settleSearchIndex(transaction, toChange([...derived]), new Set());
+  if (others.length > 0 && all.length > 1) await preferIndexes(transaction);
+  if (others.length > 0) await settleSessions(transaction, toChange(others));
   return superseded;
 }
+
+/**
+ * Runs a transaction's work; once more, without deriving, if another transaction wrote one of its responses at the same
+ * time.
+ */
+export async function withoutConflict<T>(work: (derives: boolean) => Promise<T>): Promise<T> {
+  try {
+    return await work(true);
+  } catch (error) {
+    if (!isLedgerConflict(error)) throw error;
+    return await work(false);
+  }
+}
+
+/** It has no rows yet, nor has its session. */
+const isFirst = ({ transcript, rowSet, others = [] }: PlannedTranscript): boolean =>
+  transcript.ingested_at === null && rowSet.prefix === undefined && others.length === 0;
+
+function toOrigin({ transcript, rowSet }: PlannedTranscript, versions: WriteOptions['versions']): DerivedOrigin {
+  const { session_id: sessionId, agent, is_subagent: isSubagent, is_stream: isStream } = transcript;
+  return { ...{ ...rowSet, sessionId, agent, isSubagent, isStream }, priceVersion: versions.prices };
+}
+
+/** Adds what was derived of sessions that are not entangled with others to the copier's rows; returns these. */
+async function writeDerived(
+  transaction: Database,
+  copier: TranscriptCopier,
+  workspaceId: string,
+  all: readonly Written[],
+): Promise<Set<Written>> {
+  const derived = all.filter(hasDerived);
+  const entangled = await listEntangledSessions(transaction, workspaceId, derived);
+  const own = derived.filter(({ transcript }) => !entangled.has(transcript.session_id));
+  addDerivedRows(copier, workspaceId, own);
+  return new Set(own);
+}
+
+const hasDerived = (written: Written): written is Written & { derived: DerivedRows } => written.derived !== undefined;
 
 async function adoptPrefixRows(
   transaction: Database,

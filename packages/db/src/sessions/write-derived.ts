@@ -1,0 +1,153 @@
+import type { Database } from '../database/database.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
+import type { DerivedRows } from '../derive/derived-rows.ts';
+import { sql } from '../drizzle.cjs';
+import { findings } from '../schema/findings.ts';
+import {
+  fileDayRollup,
+  messageDayRollup,
+  messageRollup,
+  staleDays,
+  toolDayRollup,
+  usageDayRollup,
+  usageRollup,
+} from '../schema/rollups.ts';
+import { sessions, type TranscriptRow, transcripts } from '../schema/transcripts.ts';
+import { usageLedger } from '../schema/usage.ts';
+import type { TranscriptCopier } from '../transcripts/transcript-writer.ts';
+
+/** A transcript that is ingested for the first time, and what its parse gave. */
+export interface DerivedTranscript {
+  transcript: Pick<
+    TranscriptRow,
+    | 'id'
+    | 'session_id'
+    | 'agent'
+    | 'is_subagent'
+    | 'parent_session_id'
+    | 'agent_id'
+    | 'uploader_key_id'
+    | 'machine'
+    | 'person'
+  >;
+  derived: DerivedRows;
+}
+
+const toName = (agent: string, responseKey: string): string => `${agent} ${responseKey}`;
+
+/**
+ * The sessions whose derived rows are not theirs alone, so that only `settleSessions` can tell them. They share a
+ * response with another transcript, stored or of this transaction, or have other versions. The caller holds the
+ * sessions' locks.
+ */
+export async function listEntangledSessions(
+  transaction: Database,
+  workspaceId: string,
+  all: readonly DerivedTranscript[],
+): Promise<Set<string>> {
+  const entangled = new Set<string>();
+  if (all.length === 0) return entangled;
+  const owners = new Map<string, string>();
+  const [agents, responseKeys]: [string[], string[]] = [[], []];
+  for (const { transcript, derived } of all) {
+    const { agent, session_id } = transcript;
+    for (const key of derived.responseKeys) {
+      const owner = owners.get(toName(agent, key));
+      if (owner !== undefined) {
+        entangled.add(owner).add(session_id);
+        continue;
+      }
+      owners.set(toName(agent, key), session_id);
+      agents.push(agent);
+      responseKeys.push(key);
+    }
+  }
+  const workspace = opaqueWorkspaceId(workspaceId);
+  const ids = all.map(({ transcript }) => transcript.id);
+  const sessionIds = all.map(({ transcript }) => transcript.session_id);
+  // Looked up one by one, as planners that expect few rows would read all of the workspace.
+  const { rows } = await transaction.execute<{ agent: string; name: string; is_session: boolean }>(sql`
+    SELECT k.agent, k.response_key AS name, false AS is_session
+    FROM unnest(${sql.param(agents)}::text[], ${sql.param(responseKeys)}::text[]) AS k(agent, response_key)
+    JOIN LATERAL (
+      SELECT FROM ${usageLedger}
+      WHERE workspace_id = ${workspace} AND agent = k.agent AND response_key = k.response_key OFFSET 0
+    ) AS l ON true
+    UNION ALL
+    SELECT DISTINCT '', s.session_id, true
+    FROM unnest(${sql.param(sessionIds)}::text[], ${sql.param(ids)}::text[]) AS s(session_id, id)
+    JOIN LATERAL (
+      SELECT FROM ${transcripts}
+      WHERE workspace_id = ${workspace} AND session_id = s.session_id AND id <> s.id
+        AND (ingested_at IS NOT NULL OR superseded_by IS NOT NULL) OFFSET 0
+    ) AS t ON true`);
+  for (const { agent, name, is_session } of rows) {
+    entangled.add(is_session ? name : (owners.get(toName(agent, name)) ?? ''));
+  }
+  return entangled;
+}
+
+/**
+ * Adds everything derived from transcripts whose sessions are not entangled. If another transaction inserts one of
+ * their responses at the same time, Postgres refuses the rows with an error of `isLedgerConflict`.
+ */
+export function addDerivedRows(
+  { openTable }: TranscriptCopier,
+  workspaceId: string,
+  all: readonly DerivedTranscript[],
+): void {
+  // In one order by all writers, who wait for each other's rows.
+  const ledger = all.flatMap(({ derived }) => derived.ledger).sort(compareKeys);
+  ledger.forEach(openTable(usageLedger));
+  const addSession = openTable(sessions, ['created_at', 'updated_at']);
+  for (const { transcript, derived } of all) {
+    const { id, ...origin } = transcript;
+    addSession({
+      workspace_id: workspaceId,
+      ...origin,
+      ...derived.session,
+      primary_transcript_id: id,
+      transcript_count: 1,
+      other_uploader_count: 0,
+    });
+  }
+  const tables = {
+    usageRollup: openTable(usageRollup),
+    usageDayRollup: openTable(usageDayRollup),
+    messageRollup: openTable(messageRollup),
+    messageDayRollup: openTable(messageDayRollup),
+    toolDayRollup: openTable(toolDayRollup),
+    fileDayRollup: openTable(fileDayRollup),
+    findings: openTable(findings),
+  };
+  for (const { derived } of all) {
+    for (const name of Object.keys(tables) as (keyof typeof tables)[]) {
+      derived[name].forEach(tables[name] as (row: object) => void);
+    }
+  }
+  const addStaleDay = openTable(staleDays);
+  const days = new Set(all.flatMap(({ derived }) => derived.days));
+  for (const day of days) addStaleDay({ workspace_id: workspaceId, day });
+}
+
+type LedgerRow = DerivedRows['ledger'][number];
+
+const compareKeys = (one: LedgerRow, other: LedgerRow): number =>
+  one.agent === other.agent ? compareTexts(one.response_key, other.response_key) : compareTexts(one.agent, other.agent);
+
+const compareTexts = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
+
+const UNIQUE_VIOLATION = '23505';
+const DEADLOCK_DETECTED = '40P01';
+
+/**
+ * True if another transaction wrote a response that this one derived as its own. Once more, with everything derived by
+ * `settleSessions`, it succeeds.
+ */
+export function isLedgerConflict(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, message, cause } = error as Error & { code?: string };
+  // Citus keeps the message of a node's error and not its code.
+  const isDuplicate = code === UNIQUE_VIOLATION || message.includes('duplicate key');
+  return code === DEADLOCK_DETECTED || (isDuplicate && message.includes('usage_ledger')) || isLedgerConflict(cause);
+}
