@@ -44,9 +44,10 @@ export type {
   SessionTable,
 } from './agents/session-places.ts';
 export { createTranscriptHead, type TranscriptHead } from './agents/transcript-head.ts';
-export { MAX_ACTIVE_GAP_MS } from './assemble/active-time.ts';
+export { MAX_ACTIVE_GAP_MS, sumActiveGaps } from './assemble/active-time.ts';
 export { flatDefaultPrices, type Price, type PriceQuery, type PriceTable } from './assemble/price-table.ts';
 export { ResumeError } from './assemble/resume-error.ts';
+export { type ComparedCopy, type CopyDisagreement, compareCopies } from './ledger/compare-copies.ts';
 export {
   CREDIT_ORDER,
   type CreditFact,

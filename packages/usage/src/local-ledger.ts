@@ -1,5 +1,8 @@
 import {
+  type ComparedCopy,
+  type CopyDisagreement,
   CREDIT_ORDER,
+  compareCopies,
   FIGURE_ORDER,
   outranks,
   type Price,
@@ -8,7 +11,6 @@ import {
   type Usage,
 } from '@recount/core';
 import { createPriceTable, type ModelPriceTable, type PriceFile, type UnpricedReason } from '@recount/prices';
-import { type ComparedCopy, type CostRange, compareCopies } from './compare-copies.ts';
 import type { ScannedFile, ScanResult } from './scan-files.ts';
 import { figureAt, hasFlag, nameAt, requestsAt, type UsageColumns } from './usage-columns.ts';
 
@@ -30,7 +32,7 @@ export interface LedgerRow {
   /** The reason why it has no price; null if it has one. */
   unpriced: UnpricedReason | null;
   /** The costs by its copies, only if they disagree. */
-  disagreement: CostRange | undefined;
+  disagreement: CopyDisagreement | undefined;
 }
 
 /** The most complete copy of a response in a session that is not credited with it. */

@@ -35,7 +35,7 @@ export function createActiveTime(state: ActiveTimeState = createActiveTimeState(
 
   const close = (count: number): void => {
     const closed = openTimes.splice(0, count);
-    state.closedMs += sumActiveGaps(state.closedTimeMs, closed);
+    state.closedMs += sumActiveGaps(closed, state.closedTimeMs);
     state.closedTimeMs = closed.at(-1) ?? state.closedTimeMs;
   };
 
@@ -59,11 +59,12 @@ export function createActiveTime(state: ActiveTimeState = createActiveTimeState(
       }
       add(toMs);
     },
-    toActiveMs: () => (state.isOutOfOrder ? null : state.closedMs + sumActiveGaps(state.closedTimeMs, openTimes)),
+    toActiveMs: () => (state.isOutOfOrder ? null : state.closedMs + sumActiveGaps(openTimes, state.closedTimeMs)),
   };
 }
 
-function sumActiveGaps(before: number | undefined, times: readonly number[]): number {
+/** The active time of messages in order of time, from the one before them on, if there is one. */
+export function sumActiveGaps(times: readonly number[], before?: number): number {
   let last = before;
   let sumMs = 0;
   for (const timeMs of times) {

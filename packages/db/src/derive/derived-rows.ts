@@ -52,3 +52,6 @@ export interface DerivedRows {
   days: string[];
   session: SessionFigures;
 }
+
+/** A finding, before it is known whose it is. */
+export type DerivedFinding = Omit<DerivedRows['findings'][number], 'workspace_id' | 'session_id' | 'row_set_id'>;

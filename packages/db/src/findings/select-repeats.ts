@@ -180,7 +180,7 @@ const findingQuery = (name: string, from: string, group: string): SQL => {
   ${name} AS (
     SELECT session_id, row_set_id, ${first('is_subagent')} AS is_subagent, ${first('model')} AS model,
       min("timestamp") AS "timestamp", ${first('message_id')} AS message_id, min(line_number) AS line_number,
-      min(tool_name) AS tool_name, min(coalesce(file_path, program)) AS subject, count(*)::int AS times,
+      min(tool_name COLLATE "C") AS tool_name, min(coalesce(file_path, program) COLLATE "C") AS subject, count(*)::int AS times,
       coalesce(sum(output_bytes), 0)::bigint - coalesce(${first('output_bytes')}, 0) AS output_bytes,
       (array_agg(response_key ORDER BY line_number, call_number))[2:] AS response_keys
     FROM ${from} GROUP BY session_id, row_set_id, ${group}

@@ -1,12 +1,12 @@
+import { UNKNOWN_MODEL } from '../records/rows.ts';
+import type { Usage } from '../records/usage.ts';
 import {
   DISAGREEMENT_RULES,
   type DisagreementRule,
   MAX_COMPLETED_TOKENS_OUT,
   MAX_COPY_TIME_APART_MS,
   MAX_PLACEHOLDER_TOKENS_OUT,
-  UNKNOWN_MODEL,
-  type Usage,
-} from '@recount/core';
+} from './copy-rules.ts';
 
 /** The facts of a response in one copy. */
 export interface ComparedCopy {
@@ -19,8 +19,10 @@ export interface ComparedCopy {
   costUsd: number | null;
 }
 
-/** The cost of a response whose copies disagree, by the cheapest and the most expensive copy. */
-export interface CostRange {
+/** What the copies of a response disagree about, and its cost by the cheapest and the most expensive copy. */
+export interface CopyDisagreement {
+  /** In this order, see packages/db's `DISAGREEMENTS`. */
+  facts: ('model' | 'time' | 'figures')[];
   lowestCostUsd: number | null;
   highestCostUsd: number | null;
 }
@@ -29,15 +31,18 @@ export interface CostRange {
  * Compares the copies of a response by the rules that the usage ledger in Postgres uses as well. Undefined if the copies
  * agree.
  */
-export function compareCopies(copies: readonly ComparedCopy[]): CostRange | undefined {
+export function compareCopies(copies: readonly ComparedCopy[]): CopyDisagreement | undefined {
   const finals = copies.filter((copy) => !isPlaceholder(copy));
   const placeholders = copies.filter(isPlaceholder);
-  if (!areModelsDisputed(copies) && !areTimesDisputed(copies) && !areFiguresDisputed(copies, finals, placeholders)) {
-    return undefined;
-  }
+  const facts: CopyDisagreement['facts'] = [];
+  if (areModelsDisputed(copies)) facts.push('model');
+  if (areTimesDisputed(copies)) facts.push('time');
+  if (areFiguresDisputed(copies, finals, placeholders)) facts.push('figures');
+  if (facts.length === 0) return undefined;
   const finalCosts = toCosts(finals);
   const costs = toCosts(copies);
   return {
+    facts,
     lowestCostUsd: toMinimum(finalCosts.length > 0 ? finalCosts : costs),
     highestCostUsd: costs.length > 0 ? Math.max(...costs) : null,
   };

@@ -1,5 +1,5 @@
-import type { Usage } from '@recount/core';
 import { describe, expect, it } from 'vitest';
+import type { Usage } from '../records/usage.ts';
 import { type ComparedCopy, compareCopies } from './compare-copies.ts';
 
 const MINUTE_MS = 60_000;
@@ -63,19 +63,29 @@ describe('compareCopies', () => {
       [toCopy({}, { outputTokens: 200_001 }), toCopy({ isUnfinalised: true }, { outputTokens: 1 })],
     ],
   ])('finds a disagreement about %s', (_, copies) => {
-    expect(compareCopies(copies)).toEqual({ lowestCostUsd: 1, highestCostUsd: 1 });
-    expect(compareCopies(copies.toReversed())).toEqual({ lowestCostUsd: 1, highestCostUsd: 1 });
+    expect(compareCopies(copies)).toMatchObject({ lowestCostUsd: 1, highestCostUsd: 1 });
+    expect(compareCopies(copies.toReversed())).toMatchObject({ lowestCostUsd: 1, highestCostUsd: 1 });
+  });
+
+  it('names all facts that copies disagree about', () => {
+    const others = { model: 'gpt-5-mini', timestampMs: 1e12 + 16 * MINUTE_MS };
+    expect(compareCopies([toCopy(), toCopy(others)])?.facts).toEqual(['model', 'time']);
+    expect(compareCopies([toCopy(), toCopy(others, { outputTokens: 501 })])?.facts).toEqual([
+      'model',
+      'time',
+      'figures',
+    ]);
   });
 
   it('takes the lowest cost of final copies, and the highest of all', () => {
     const placeholder = toCopy({ isUnfinalised: true, costUsd: 0.1, model: 'gpt-5-mini' }, { outputTokens: 8 });
     const copies = [placeholder, toCopy({ costUsd: 3 }), toCopy({ costUsd: 2 })];
-    expect(compareCopies(copies)).toEqual({ lowestCostUsd: 2, highestCostUsd: 3 });
-    expect(compareCopies([placeholder, toCopy({ costUsd: null })])).toEqual({
+    expect(compareCopies(copies)).toMatchObject({ lowestCostUsd: 2, highestCostUsd: 3 });
+    expect(compareCopies([placeholder, toCopy({ costUsd: null })])).toMatchObject({
       lowestCostUsd: 0.1,
       highestCostUsd: 0.1,
     });
-    expect(compareCopies([toCopy({ costUsd: null }), toCopy({ costUsd: null, model: 'x' })])).toEqual({
+    expect(compareCopies([toCopy({ costUsd: null }), toCopy({ costUsd: null, model: 'x' })])).toMatchObject({
       lowestCostUsd: null,
       highestCostUsd: null,
     });
