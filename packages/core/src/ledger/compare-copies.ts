@@ -19,7 +19,7 @@ export interface ComparedCopy {
   costUsd: number | null;
 }
 
-/** What the copies of a response disagree about, and its cost by the cheapest and the most expensive copy. */
+/** The facts that the copies of a response disagree about, and its cost by the cheapest and the most expensive copy. */
 export interface CopyDisagreement {
   /** In this order, see packages/db's `DISAGREEMENTS`. */
   facts: ('model' | 'time' | 'figures')[];

@@ -14,7 +14,7 @@ import type { DerivedOrigin, DerivedRows } from './derived-rows.ts';
 import { findRepeats, type NumberedCall } from './repeats.ts';
 import { findUnfinished, type LastLines } from './unfinished-session.ts';
 
-/** What the findings of a transcript's calls and end depend on, in plain objects. */
+/** Everything that the findings about a transcript's calls and its end depend on, in plain objects. */
 export interface FindingState {
   calls: NumberedCall[];
   /** Fingerprints of inputs by message and tool use. */
@@ -128,14 +128,23 @@ const toInputName = (messageId: string, toolUseId: string): string => `${message
 /** The same that SQL compares, so that the least of several is the same. */
 const toFingerprint = (text: string): string => hash('md5', text, 'hex');
 
-/** Null is no JSON in Postgres, but equal to itself. */
-const toInputFingerprint = (input: JsonValue): string =>
-  input === null ? '' : toFingerprint(JSON.stringify(toSorted(input)));
+/** Shorter texts are their own fingerprint. */
+const MAX_PLAIN_LENGTH = 128;
 
-/** The value with the fields of all objects in one order, as jsonb has them. */
-function toSorted(value: JsonValue): JsonValue {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(toSorted);
-  const names = Object.keys(value).sort();
-  return Object.fromEntries(names.map((name) => [name, toSorted(value[name] ?? null)]));
+/** Null is no JSON in Postgres, but equal to itself. */
+function toInputFingerprint(input: JsonValue): string {
+  if (input === null) return '';
+  const text = toSortedJson(input);
+  return text.length <= MAX_PLAIN_LENGTH ? text : toFingerprint(text);
+}
+
+/** The value as JSON with the fields of all objects in one order, as jsonb has them. */
+function toSortedJson(value: JsonValue): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(toSortedJson).join(',')}]`;
+  const names = Object.keys(value);
+  if (names.length > 1) names.sort();
+  let fields = '';
+  for (const name of names) fields += `${JSON.stringify(name)}:${toSortedJson(value[name] ?? null)},`;
+  return `{${fields}}`;
 }

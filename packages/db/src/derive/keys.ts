@@ -16,11 +16,11 @@ export function compareBytes(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** UTF-8 sorts by code point, in which surrogates are above all other units of UTF-16. */
+/** UTF-8 sorts by code point. Surrogates stand for those above all others. */
 const toRank = (code: number): number => (code >= 0xd800 && code <= 0xdfff ? code + 0x10000 : code);
 
 const BUCKET_MS = 15 * 60_000;
-export const DAY_MS = 24 * 60 * 60_000;
+const DAY_MS = 24 * 60 * 60_000;
 
 /** Start of the 15-minute bucket of an ISO 8601 time, in milliseconds since 1970. */
 export function toBucketMs(timestamp: string | null): number | null {

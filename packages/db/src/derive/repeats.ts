@@ -10,7 +10,7 @@ export interface NumberedCall {
 
 type TextOf = (call: ToolCall) => string | undefined;
 
-/** Fingerprints of texts, by which calls are compared. */
+/** Fingerprints of texts. Calls are compared by them. */
 export interface CallTexts {
   /** The input of a call; undefined if it was cut or is unknown. */
   inputOf: TextOf;
@@ -18,7 +18,7 @@ export interface CallTexts {
   resultOf: TextOf;
 }
 
-/** A call among those of its conversation. */
+/** A call among all calls of its conversation. */
 interface PlacedCall {
   call: ToolCall;
   /** It may equal the call before it. */

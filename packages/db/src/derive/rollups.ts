@@ -38,7 +38,7 @@ interface FileGroup extends Span {
   row: FileRow;
 }
 
-/** What the roll-ups of a transcript consist of, in plain objects. */
+/** All sums of a transcript, in plain objects. */
 export interface RollupState {
   usage: Map<string, UsageGroup>;
   messages: Map<string, MessageGroup>;
@@ -97,15 +97,12 @@ export class RollupDeriver {
     const { model, is_subagent, tool_name, tool_kind, mcp_server, program, subagent_type, skill_name } = call;
     const names = [tool_name, tool_kind, mcp_server, program, subagent_type, skill_name];
     const name = toGroupName([toDayMs(bucketMs), model, is_subagent, ...names]);
-    const key = { model, is_subagent, tool_name, tool_kind, mcp_server, program, subagent_type, skill_name };
-    const counts = { calls: 0, results: 0, errors: 0, denied: 0, timed_calls: 0 };
-    const sums = { input_bytes: 0, output_bytes: 0, duration_ms: 0 };
-    const group = getOrAdd(this.#state.tools, name, () => ({
-      firstMs: bucketMs,
-      lastMs: bucketMs,
-      row: { ...this.#session, ...key, ...counts, ...sums },
-      timed: [],
-    }));
+    const group = getOrAdd(this.#state.tools, name, () => {
+      const key = { model, is_subagent, tool_name, tool_kind, mcp_server, program, subagent_type, skill_name };
+      const counts = { calls: 0, results: 0, errors: 0, denied: 0, timed_calls: 0 };
+      const sums = { input_bytes: 0, output_bytes: 0, duration_ms: 0 };
+      return { firstMs: bucketMs, lastMs: bucketMs, row: { ...this.#session, ...key, ...counts, ...sums }, timed: [] };
+    });
     extend(group, bucketMs);
     const { row } = group;
     row.calls++;
@@ -123,12 +120,10 @@ export class RollupDeriver {
   #addToFile(call: ToolCall, file_path: string, bucketMs: number | null): void {
     const { model, is_subagent } = call;
     const name = toGroupName([toDayMs(bucketMs), model, is_subagent, file_path]);
-    const sums = { calls: 0, reads: 0, edits: 0, errors: 0, output_bytes: 0 };
-    const group = getOrAdd(this.#state.files, name, () => ({
-      firstMs: bucketMs,
-      lastMs: bucketMs,
-      row: { ...this.#session, model, is_subagent, file_path, ...sums },
-    }));
+    const group = getOrAdd(this.#state.files, name, () => {
+      const sums = { calls: 0, reads: 0, edits: 0, errors: 0, output_bytes: 0 };
+      return { firstMs: bucketMs, lastMs: bucketMs, row: { ...this.#session, model, is_subagent, file_path, ...sums } };
+    });
     extend(group, bucketMs);
     const { row } = group;
     row.calls++;
