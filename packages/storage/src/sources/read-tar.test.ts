@@ -360,17 +360,21 @@ describe('damage', () => {
   });
 });
 
-test('names that are not UTF-8 stay distinct, wherever the archive has them', async () => {
+test('names that are not UTF-8 stay distinct, and fail their member if a pax header has them', async () => {
   const archive = await createTar([
     { name: 'caf?/a.jsonl', content: '1' },
     { name: 'placeholder', content: '2', pax: { path: 'caf?/b\u00e9.jsonl' } },
+    { name: 'placeholder', content: '2', pax: { path: 'caf?/notes.txt' } },
     { name: 'caf\u00e9/a.jsonl', content: '3' },
-    { name: 'n\u001b.jsonl', content: '4' },
+    { name: 'placeholder', content: '4', pax: { path: 'g\u00fc/\u6570.jsonl' } },
+    { name: 'n\u001b.jsonl', content: '5' },
   ]);
   expect(await summarizeTar(withByteNames(archive))).toEqual([
     '!caf\uFFFDxE9/a.jsonl = 1',
-    '!caf\uFFFDxE9/b\u00e9.jsonl = 2',
+    expect.stringMatching(/^failed !caf.*\/b\u00e9.jsonl unsupported$/),
+    expect.stringMatching(/^skipped !caf.*\/notes.txt not-a-transcript$/),
     '!caf\u00e9/a.jsonl = 3',
-    '!n\uFFFDx1B.jsonl = 4',
+    '!g\u00fc/\u6570.jsonl = 4',
+    '!n\uFFFDx1B.jsonl = 5',
   ]);
 });

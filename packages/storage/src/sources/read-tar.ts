@@ -16,10 +16,10 @@ import {
 type Entry = Extract extends AsyncIterable<infer Item> ? Item : never;
 
 const TAR_BLOCK_BYTES = 512;
-const MAX_LENGTH_DIGITS = 12;
 /**
  * Archives older than ustar have no magic, only checksums. The high-water mark is 0: each chunk is parsed before the
- * next is decoded, so that no error overtakes a member. In latin1, each character of a name is one byte.
+ * next is decoded, so that no error overtakes a member. In latin1, each character of a name is one byte. Names in pax
+ * headers are read as UTF-8 regardless.
  */
 const EXTRACT_OPTIONS = { allowUnknownFormat: true, highWaterMark: 0, filenameEncoding: 'latin1' } as const;
 
@@ -32,7 +32,7 @@ const EXTRACT_OPTIONS = { allowUnknownFormat: true, highWaterMark: 0, filenameEn
 export async function* readTar(object: StoredObject, context: ReadContext): AsyncGenerator<UnplacedItem> {
   const { limits, position } = context;
   const stored = await object.open();
-  const extract = keepPaxNames(createExtract(EXTRACT_OPTIONS));
+  const extract = createExtract(EXTRACT_OPTIONS);
   async function* count(): AsyncGenerator<Buffer> {
     for await (const chunk of stored) {
       position.bytes += chunk.length;
@@ -73,50 +73,6 @@ export async function* readTar(object: StoredObject, context: ReadContext): Asyn
   }
 }
 
-type PaxRecords = Record<string, string> | null;
-
-/** tar-stream's private state for long headers. */
-interface ExtractInternals {
-  _decodeLongHeader(bytes: Buffer): void;
-  _header: Header;
-  _pax: PaxRecords;
-  _paxGlobal: PaxRecords;
-}
-
-/**
- * Makes tar-stream keep names in pax headers as bytes, because it reads them as UTF-8, regardless of
- * `filenameEncoding`.
- */
-function keepPaxNames(extract: Extract): Extract {
-  const internals = extract as unknown as ExtractInternals;
-  const decode = internals._decodeLongHeader;
-  internals._decodeLongHeader = (bytes) => {
-    decode.call(internals, bytes);
-    const records = PAX_RECORDS[internals._header.type];
-    const path = records === undefined ? undefined : readPaxPath(bytes);
-    if (records !== undefined && path !== undefined) internals[records] = { ...internals[records], path };
-  };
-  return extract;
-}
-
-const PAX_RECORDS: Readonly<Record<string, '_pax' | '_paxGlobal'>> = {
-  'pax-header': '_pax',
-  'pax-global-header': '_paxGlobal',
-};
-
-/** The last `path` among records of the form `<length> <key>=<value>\n`, where the length counts the whole record. */
-function readPaxPath(bytes: Buffer): string | undefined {
-  const text = bytes.toString('latin1');
-  let path: string | undefined;
-  for (let start = 0; start < text.length; ) {
-    const length = Number.parseInt(text.slice(start, start + MAX_LENGTH_DIGITS), 10);
-    if (!(length > 0)) break;
-    path = /^\d+ path=(.*)\n$/s.exec(text.slice(start, start + length))?.[1] ?? path;
-    start += length;
-  }
-  return path;
-}
-
 /** Resolves when everything is parsed or the parser is destroyed; rejects with what the source throws. */
 async function feed(source: Chunks, extract: Extract): Promise<void> {
   let wake = () => {};
@@ -149,11 +105,10 @@ function countTrailingZeros(chunk: Buffer, before: number): number {
 
 function toTarItem(archive: StoredObject, header: Header, context: ReadContext, content: EntryContent): UnplacedItem {
   const member = toMember(header);
-  if (isSparse(header)) {
-    const error = new SourceError('unsupported', 'a sparse file, whose bytes are not stored as they are');
-    return toFailed(toMemberLocation(archive, member.name), error);
-  }
-  return toMemberItem(archive, member, context, { reopenable: false, open: content.open });
+  const item = toMemberItem(archive, member, context, { reopenable: false, open: content.open });
+  const obstacle = item.kind === 'transcript' ? findObstacle(header) : undefined;
+  if (obstacle === undefined) return item;
+  return toFailed(toMemberLocation(archive, member.name), new SourceError('unsupported', obstacle));
 }
 
 /** Some tools write a folder as a file without content, with a slash at the end of its name. */
@@ -161,8 +116,15 @@ function isEmptyFolder({ name, type, size }: Header): boolean {
   return type === 'file' && name.endsWith('/') && size === 0;
 }
 
-function isSparse({ pax }: Header): boolean {
-  return Object.keys(pax ?? {}).some((key) => key.startsWith('GNU.sparse.'));
+const readPax = ({ pax }: Header): Record<string, string> => (pax ?? {}) as Record<string, string>;
+
+function findObstacle(header: Header): string | undefined {
+  const pax = readPax(header);
+  if (pax.path?.includes('\uFFFD')) {
+    return 'its name in a pax header is not UTF-8, so it could be mistaken for another; unpack the archive, and give its folder';
+  }
+  const isSparse = Object.keys(pax).some((key) => key.startsWith('GNU.sparse.'));
+  return isSparse ? 'a sparse file, whose bytes are not stored as they are' : undefined;
 }
 
 const MEMBER_TYPES: Readonly<Record<string, ArchiveMember['type']>> = {
@@ -172,10 +134,11 @@ const MEMBER_TYPES: Readonly<Record<string, ArchiveMember['type']>> = {
   symlink: 'link',
 };
 
-function toMember({ name, type, size, mtime }: Header): ArchiveMember {
+function toMember(header: Header): ArchiveMember {
+  const { name, type, size, mtime } = header;
   const modifiedAtMs = mtime.getTime();
   return {
-    name: toShownName(Buffer.from(name, 'latin1')),
+    name: toShownName(readPax(header).path || Buffer.from(name, 'latin1')),
     type: MEMBER_TYPES[type] ?? 'special',
     sizeBytes: size,
     modifiedAtMs: modifiedAtMs > 0 ? modifiedAtMs : undefined,
