@@ -46,6 +46,7 @@ export type {
 export { createTranscriptHead, type TranscriptHead } from './agents/transcript-head.ts';
 export { MAX_ACTIVE_GAP_MS, sumActiveGaps } from './assemble/active-time.ts';
 export { flatDefaultPrices, type Price, type PriceQuery, type PriceTable } from './assemble/price-table.ts';
+export type { ScannedResponse } from './assemble/direct-responses.ts';
 export { ResumeError } from './assemble/resume-error.ts';
 export { type ComparedCopy, type CopyDisagreement, compareCopies } from './ledger/compare-copies.ts';
 export {
@@ -75,6 +76,7 @@ export type { JsonObject, JsonValue } from './lines/json.ts';
 export { parseForeignJson } from './lines/json-line.ts';
 export { hasMoreValues, MAX_LINE_VALUES } from './lines/json-values.ts';
 export { createLineSplitter } from './lines/line-splitter.ts';
+export { createDirectUsageScanner, type DirectUsageScanner } from './parse/direct-usage-scanner.ts';
 export type { TranscriptInput } from './parse/input-chunks.ts';
 export { type Arrival, DEFAULT_MAX_INLINE_CONTENT_BYTES, type ParseOptions } from './parse/parse-options.ts';
 export { type LineIssue, type ParseResult, parseTranscript } from './parse/parse-transcript.ts';

@@ -5,7 +5,8 @@ import { zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { settleLedger } from './local-ledger.ts';
-import { type StoredFile, scanFiles, scanStored } from './scan-files.ts';
+import type { StoredFile } from './file-scan.ts';
+import { scanFiles, scanStored } from './scan-files.ts';
 
 const toText = (lines: readonly object[]): string => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 

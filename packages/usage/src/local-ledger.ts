@@ -11,7 +11,8 @@ import {
   type Usage,
 } from '@recount/core';
 import { createPriceTable, type ModelPriceTable, type PriceFile, type UnpricedReason } from '@recount/prices';
-import type { ScannedFile, ScanResult } from './scan-files.ts';
+import type { ScannedFile } from './file-scan.ts';
+import type { ScanResult } from './scan-files.ts';
 import { figureAt, hasFlag, nameAt, requestsAt, type UsageColumns } from './usage-columns.ts';
 
 /** An API response, listed once however many files hold a copy. */

@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
-import type { FoundFile, ScannedFile, ScanResult } from './scan-files.ts';
+import type { FoundFile, ScannedFile } from './file-scan.ts';
+import type { ScanResult } from './scan-files.ts';
 import { createUsageColumns, type UsageColumns } from './usage-columns.ts';
 
 /**

@@ -1,74 +1,18 @@
 import { closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
-import {
-  createUsageScanner,
-  describeRefusal,
-  IDENTIFY_HEAD_BYTES,
-  identifyTranscript,
-  isStreamFormat,
-  type Refusal,
-  type TranscriptIdentity,
-  type UsageScanner,
-} from '@recount/core';
+import { DirectFileScan, FileScan, type FoundFile, type ScannedFile, type StoredFile } from './file-scan.ts';
 import { createUsageColumns, type UsageColumns } from './usage-columns.ts';
-
-/** A file found on disk. */
-export interface FoundFile {
-  path: string;
-  sizeBytes: number;
-  modifiedAtMs: number;
-  /** True if an agent keeps its sessions there. Other files are then named, rather than passed over. */
-  isInPlace?: boolean;
-  /**
-   * For a session in a database, it changes if its rows are added, changed or deleted. Its size is unknown until it is
-   * read.
-   */
-  version?: string;
-}
-
-/** A session in an agent's database. */
-export interface StoredFile extends FoundFile {
-  version: string;
-  /** Its canonical NDJSON. Throws if there is none; with the code `link` or `unknown-layout`, the message is shown. */
-  open(): AsyncIterable<Uint8Array>;
-}
-
-/** The result for one file. */
-export interface ScannedFile extends FoundFile {
-  /** `unknown` means not a transcript that recount knows. */
-  status: 'read' | 'unknown' | 'failed';
-  agent: string | null;
-  sessionId: string;
-  format: string | null;
-  isStream: boolean;
-  project: string | null;
-  firstTimestampMs: number | null;
-  /** The missing part of its usage (everything, or the input of some responses). */
-  lacks: 'usage' | 'input' | null;
-  /** Its copies are the next ones in the columns, in the order of the files. */
-  responseCount: number;
-  agentVersion: string | null;
-  /** Doubts about its counts, in words. See `UsageScan`. */
-  doubts: { message: string; count: number }[];
-  /** Why a file could not be read, without its content. */
-  failure: string | null;
-}
 
 export interface ScanResult {
   files: ScannedFile[];
   columns: UsageColumns;
 }
 
-/** The same as the worker's. */
-const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
-/** Enough for nearly all files; otherwise more is read. */
-const FIRST_HEAD_BYTES = 64 * 1024;
-/** Beginnings of archives. Their members would be read as the lines of one transcript, but for the first of each. */
-const ARCHIVE_MAGICS: readonly (readonly [offset: number, bytes: Buffer])[] = [
-  [0, Buffer.from('PK\x03\x04')],
-  [257, Buffer.from('ustar')],
-];
-const COMPRESSIONS: Readonly<Record<string, 'gzip' | 'zstd'>> = { gz: 'gzip', zst: 'zstd' };
+/** Files with longer lines are not read directly. */
+const MAX_DIRECT_LINE_BYTES = 8 * 1024 * 1024;
+const LINE_FEED = 0x0a;
+type Compression = 'gzip' | 'zstd';
+const COMPRESSIONS: Readonly<Record<string, Compression>> = { gz: 'gzip', zst: 'zstd' };
 
 /** Scans the files whose indexes `next` returns, until it returns one beyond the last. */
 export async function scanFiles(files: readonly FoundFile[], next: () => number): Promise<ScanResult> {
@@ -77,18 +21,25 @@ export async function scanFiles(files: readonly FoundFile[], next: () => number)
   const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
   for (let file = files[next()]; file !== undefined; file = files[next()]) {
     const before = columns.count;
-    const compression = COMPRESSIONS[file.path.slice(file.path.lastIndexOf('.') + 1)];
-    const scan = createFileScan(file, columns);
-    try {
-      if (compression === undefined) readWhole(file.path, buffer, (chunk) => scan.push(chunk));
-      else await readCompressed(file.path, compression, (chunk) => scan.push(chunk));
-      scanned.push({ ...scan.finish(), responseCount: columns.count - before });
-    } catch (error) {
-      const failed = { ...scan.finish(), status: 'failed', failure: toFailure(error) } as const;
-      scanned.push({ ...failed, responseCount: columns.count - before });
-    }
+    const { path } = file;
+    const compression = COMPRESSIONS[path.slice(path.lastIndexOf('.') + 1)];
+    const direct = new DirectFileScan(file, columns);
+    const isDirect = compression === undefined && readLines(path, buffer, (lines) => direct.push(lines));
+    let found = isDirect ? direct.finish() : undefined;
+    found ??= await readFile(path, compression, buffer, new FileScan(file, columns));
+    scanned.push({ ...found, responseCount: columns.count - before });
   }
   return { files: scanned, columns: columns.toColumns() };
+}
+
+async function readFile(path: string, compression: Compression | undefined, buffer: Buffer, scan: FileScan) {
+  try {
+    if (compression === undefined) readWhole(path, buffer, (chunk) => scan.push(chunk));
+    else await readCompressed(path, compression, (chunk) => scan.push(chunk));
+    return scan.finish();
+  } catch (error) {
+    return { ...scan.finish(), status: 'failed', failure: toFailure(error) } as const;
+  }
 }
 
 /** Scans sessions of databases, one after another. */
@@ -97,7 +48,7 @@ export async function scanStored(stored: readonly StoredFile[]): Promise<ScanRes
   const scanned: ScannedFile[] = [];
   for (const { open, ...file } of stored) {
     const before = columns.count;
-    const scan = createFileScan(file, columns);
+    const scan = new FileScan(file, columns);
     let sizeBytes = 0;
     const toScanned = (failure: Partial<ScannedFile>): ScannedFile => ({
       ...scan.finish(),
@@ -141,127 +92,39 @@ function readWhole(path: string, buffer: Buffer, push: (chunk: Buffer) => boolea
   }
 }
 
-async function readCompressed(
-  path: string,
-  compression: 'gzip' | 'zstd',
-  push: (chunk: Buffer) => boolean,
-): Promise<void> {
+/**
+ * Reads the file as it was when opened, and passes on whole lines, and a last one without an end. False if it could not
+ * be read, or not to its end.
+ */
+function readLines(path: string, whole: Buffer, push: (lines: Buffer) => boolean): boolean {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, 'r');
+    let buffer = whole;
+    let held = 0;
+    for (let left = fstatSync(descriptor).size; left > 0; ) {
+      if (held === buffer.length) {
+        if (held >= MAX_DIRECT_LINE_BYTES) return false;
+        buffer = Buffer.concat([buffer], 2 * held);
+      }
+      const readBytes = readSync(descriptor, buffer, held, Math.min(buffer.length - held, left), null);
+      if (readBytes === 0) break;
+      left -= readBytes;
+      const filled = held + readBytes;
+      const end = buffer.lastIndexOf(LINE_FEED, filled - 1) + 1;
+      if (end > 0 && !push(buffer.subarray(0, end))) return false;
+      buffer.copyWithin(0, end, filled);
+      held = filled - end;
+    }
+    return held === 0 || push(buffer.subarray(0, held));
+  } catch {
+    return false;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+async function readCompressed(path: string, compression: Compression, push: (chunk: Buffer) => boolean): Promise<void> {
   const { decompress } = await import('@recount/storage/sources/decompress');
   for await (const chunk of decompress(createReadStream(path), compression)) if (!push(chunk)) return;
-}
-
-const isArchive = (head: Buffer): boolean =>
-  ARCHIVE_MAGICS.some(([offset, bytes]) => head.subarray(offset, offset + bytes.length).equals(bytes));
-
-/** Why a file in an agent's place, or one that is no text, is not read. Files of other kinds elsewhere are not named. */
-function toRefusal(identity: TranscriptIdentity, head: Buffer, isInPlace = false): Refusal | undefined {
-  const { format, encoding, isRecognised } = identity;
-  if (encoding !== undefined) return encoding;
-  return format === undefined && (isRecognised || isInPlace) && head.some((byte) => byte > 0x20)
-    ? 'unknown-format'
-    : undefined;
-}
-
-interface FileScan {
-  /** Returns false if nothing that follows matters. The chunk may be reused afterwards. */
-  push(chunk: Buffer): boolean;
-  finish(): Omit<ScannedFile, 'responseCount'>;
-}
-
-/** Holds the beginning of the file until it can be identified, then passes everything to a scanner of its format. */
-function createFileScan(file: FoundFile, columns: ReturnType<typeof createUsageColumns>): FileScan {
-  return new UsageFileScan(file, columns);
-}
-
-class UsageFileScan implements FileScan {
-  readonly #file: FoundFile;
-  readonly #columns: ReturnType<typeof createUsageColumns>;
-  readonly #path: string;
-  #held: Buffer[] = [];
-  #heldBytes = 0;
-  #scanner: UsageScanner | undefined;
-  readonly #found: Omit<ScannedFile, 'responseCount'>;
-
-  constructor(file: FoundFile, columns: ReturnType<typeof createUsageColumns>) {
-    this.#file = file;
-    this.#columns = columns;
-    this.#path = file.path.replace(/\.(?:gz|zst)$/, '');
-    this.#found = {
-      ...file,
-      status: 'unknown',
-      agent: null,
-      sessionId: this.#path,
-      format: null,
-      isStream: false,
-      project: null,
-      firstTimestampMs: null,
-      lacks: null,
-      agentVersion: null,
-      doubts: [],
-      failure: null,
-    };
-  }
-
-  push(chunk: Buffer<ArrayBufferLike>): boolean {
-    if (this.#scanner === undefined) return this.#hold(chunk);
-    this.#scanner.push(chunk);
-    return true;
-  }
-
-  finish(): Omit<ScannedFile, 'responseCount'> {
-    if (this.#scanner === undefined && this.#heldBytes > 0) {
-      const head = Buffer.concat(this.#held);
-      this.#begin(head, true);
-      (this.#scanner as UsageScanner | undefined)?.push(head);
-    }
-    const scan = this.#scanner?.finish();
-    if (scan === undefined) return this.#found;
-    const { project, firstTimestamp, isWithoutUsage, outputOnlyCount, agentVersion } = scan;
-    const doubts = scan.doubts.map(({ error: message, count }) => ({ message, count }));
-    const lacks = isWithoutUsage ? 'usage' : outputOnlyCount > 0 ? 'input' : null;
-    const firstTimestampMs = firstTimestamp === null ? null : Date.parse(firstTimestamp);
-    return { ...this.#found, project, firstTimestampMs, lacks, agentVersion, doubts };
-  }
-
-  #begin(head: Buffer, isWhole: boolean): boolean {
-    if (isArchive(head)) {
-      this.#found.status = 'failed';
-      this.#found.failure = 'an archive; unpack it first';
-      return true;
-    }
-    const identity = identifyTranscript({ path: this.#path, head });
-    if (!identity.isConclusive && !isWhole && head.length < IDENTIFY_HEAD_BYTES) return false;
-    this.#found.agent = identity.agent ?? null;
-    this.#found.sessionId = identity.sessionId ?? this.#path;
-    const refusal = toRefusal(identity, head, this.#file.isInPlace);
-    if (refusal !== undefined) {
-      this.#found.status = 'failed';
-      this.#found.failure = describeRefusal(refusal);
-    }
-    if (identity.format === undefined) return true;
-    this.#found.status = 'read';
-    this.#found.format = identity.format;
-    this.#found.isStream = isStreamFormat(identity.format);
-    this.#scanner = createUsageScanner(this.#found.sessionId, {
-      format: identity.format,
-      isSubagent: identity.isSubagent,
-      maxLineBytes: MAX_LINE_BYTES,
-      onResponse: (response) => this.#columns.add(response),
-    });
-    return true;
-  }
-
-  #hold(chunk: Buffer): boolean {
-    if (this.#heldBytes === 0 && this.#begin(chunk.subarray(0, FIRST_HEAD_BYTES), false)) {
-      this.#scanner?.push(chunk);
-      return this.#scanner !== undefined;
-    }
-    this.#held.push(Buffer.from(chunk));
-    this.#heldBytes += chunk.length;
-    const head = Buffer.concat(this.#held);
-    if (!this.#begin(head, false)) return true;
-    this.#held = [];
-    this.#scanner?.push(head);
-    return this.#scanner !== undefined;
-  }
 }

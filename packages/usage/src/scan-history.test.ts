@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { createLocalClock } from '@recount/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { settleLedger } from './local-ledger.ts';
-import type { FoundFile, StoredFile } from './scan-files.ts';
+import type { FoundFile, StoredFile } from './file-scan.ts';
 import { scanHistory } from './scan-history.ts';
 import { listBlocks } from './usage-blocks.ts';
 import { reportUsage, type UsageFilter, type UsageKey } from './usage-report.ts';

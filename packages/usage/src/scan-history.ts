@@ -3,7 +3,8 @@ import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { recallUsage, rememberUsage } from './remembered-usage.ts';
-import { type FoundFile, type ScanResult, type StoredFile, scanFiles, scanStored } from './scan-files.ts';
+import type { FoundFile, StoredFile } from './file-scan.ts';
+import { type ScanResult, scanFiles, scanStored } from './scan-files.ts';
 import type { ScanJob } from './scan-job.ts';
 import { createUsageColumns } from './usage-columns.ts';
 
@@ -17,7 +18,7 @@ interface ScanHistoryOptions {
 /** More threads read no faster from most disks, and each takes about 20 MB. */
 const MAX_THREADS = 4;
 /** Fewer bytes than this are scanned before another thread has started. */
-const BYTES_PER_THREAD = 12 * 1024 * 1024;
+const BYTES_PER_THREAD = 256 * 1024 * 1024;
 /**
  * Parsed lines are garbage soon, because with a young generation of this size, few survive a collection. A larger one
  * takes more memory than the time it saves is worth.

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { type FoundFile, scanFiles } from './scan-files.ts';
+import type { FoundFile } from './file-scan.ts';
+import { scanFiles } from './scan-files.ts';
 
 /** The work of the threads. Each takes one file after another, using a shared counter. */
 export interface ScanJob {

@@ -1,4 +1,4 @@
-import type { ApiResponse, RequestTokens } from '@recount/core';
+import type { RequestTokens, ScannedResponse } from '@recount/core';
 
 /** Integers of a copy of a response, in the order of `UsageColumns.figures`. */
 const FIGURES = [
@@ -12,7 +12,7 @@ const FIGURES = [
   'web_search_requests',
   'web_fetch_requests',
   'estimated_tokens_out',
-] as const satisfies readonly (keyof ApiResponse)[];
+] as const satisfies readonly (keyof ScannedResponse)[];
 export type Figure = (typeof FIGURES)[number];
 
 /** Texts that many copies share, in the order of `UsageColumns.names`. Tokens by request, which few have, are JSON. */
@@ -41,9 +41,9 @@ export interface UsageColumns {
   flags: Uint8Array;
 }
 
-interface UsageColumnsWriter {
+export interface UsageColumnsWriter {
   readonly count: number;
-  add(response: ApiResponse): void;
+  add(response: ScannedResponse): void;
   /** Adds copies from other columns, from index `from` up to, not including, `to`. */
   addRange(columns: UsageColumns, from: number, to: number): void;
   toColumns(): UsageColumns;
@@ -69,7 +69,7 @@ class GrowingUsageColumns implements UsageColumnsWriter {
     return this.#count;
   }
 
-  add(response: ApiResponse): void {
+  add(response: ScannedResponse): void {
     this.#reserve(this.#count + 1);
     this.#columns.keys.push(response.response_key);
     for (let i = 0; i < FIGURES.length; i++) {
@@ -145,7 +145,7 @@ class GrowingUsageColumns implements UsageColumnsWriter {
   };
 }
 
-function toText(response: ApiResponse, name: Name): string | null {
+function toText(response: ScannedResponse, name: Name): string | null {
   const value = response[name];
   return value === null || typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,6 +1,7 @@
 import type { IssueCode, IssueSeverity } from '../lines/issues.ts';
-import type { JsonObject } from '../lines/json.ts';
+import type { JsonObject, JsonValue } from '../lines/json.ts';
 import type { LinePlace, TranscriptRecord } from '../records/records.ts';
+import type { Usage } from '../records/usage.ts';
 import type { PromptHistory, SessionBlobs, SessionDatabase, SessionFolder, SessionPlace } from './session-places.ts';
 
 /** A line as a reader gets it. */
@@ -67,7 +68,7 @@ export interface ContentIdentity {
 }
 
 /** Byte sequences as they appear in the agent's JSON. A line without any of these cannot affect usage. */
-interface UsageMarkers {
+export interface UsageMarkers {
   /** At least one is on every line that affects the usage, cost or model of a response. */
   usage: readonly string[];
   /** On the result of every tool whose use counts searches; looked for while such a use waits for its result. */
@@ -78,6 +79,40 @@ interface UsageMarkers {
    */
   answers?: readonly string[];
 }
+
+/** A line with usage, of the API response that its unique id names. */
+export interface UsageLine {
+  responseId: string;
+  source: 'message' | 'progress';
+  timestampMs: number | undefined;
+  model: string | null;
+  isSynthetic: boolean;
+  stopReason: string | null;
+  usage: Usage;
+  reportedCostUsd: number | null;
+  gitBranch: string | null;
+  isMarkedCopy: boolean;
+  isSubagent: boolean;
+  /** What the model wrote, if the line has no stop reason: the id of a tool use or the block's type, and its bytes. */
+  written: readonly { name: string; byteLength: number }[];
+  /** Unique ids of tool uses whose results count searches. */
+  searchCallIds: readonly string[];
+}
+
+/** Receives what a `DirectReader` finds. The answer is false if it cannot tell what the line means for usage. */
+export interface DirectSink {
+  addLine(timestampMs: number | undefined): void;
+  addSessionFacts(cwd: JsonValue | undefined, version: JsonValue | undefined): void;
+  /** A message without usage. */
+  addMessage(results: readonly { callId: string; searchCount: number }[]): boolean;
+  addUsage(line: UsageLine): boolean;
+}
+
+/**
+ * Maps a value of a line to its facts about usage, as the format's reader does with more steps; false for one that it
+ * is not made for. The transcript then needs the reader.
+ */
+export type DirectReader = (value: JsonObject, sink: DirectSink) => boolean;
 
 /** One form of an agent's sessions. */
 export interface Format {
@@ -113,6 +148,8 @@ export interface Format {
   detect(line: JsonObject, path?: string): number;
   /** Lets a scan for usage alone skip lines without parsing them. Undefined if all lines must be read. */
   usageMarkers?: UsageMarkers;
+  /** For formats with `usageMarkers` that have most of the files. */
+  createDirectReader?(maxInlineContentBytes: number): DirectReader;
   /** Adds to `found` what the line says about the transcript. */
   identify?(line: JsonObject, found: ContentIdentity): void;
   /** `state` comes from a checkpoint of a reader of the same version. */

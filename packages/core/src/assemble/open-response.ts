@@ -121,7 +121,11 @@ export function observeUsage(response: OpenResponse, line: UsageLine, usageFrom:
  * Takes in a block that the model wrote; `name` is the tool use's id or the block's type. Transcripts repeat lines, so
  * a block with the same name and size counts as a copy.
  */
-export function observeContent(response: OpenResponse, name: string, byteLength: number): void {
+export function observeContent(
+  response: Pick<OpenResponse, 'countedBlocks' | 'contentBytes'>,
+  name: string,
+  byteLength: number,
+): void {
   const { countedBlocks } = response;
   if (countedBlocks.length >= MAX_COUNTED_BLOCKS) return;
   if (countedBlocks.some((block) => block.name === name && block.byteLength === byteLength)) return;
@@ -155,13 +159,20 @@ function observeBilledRequests({ billedRequests }: OpenResponse, requests: reado
  * or too small for what the response wrote.
  */
 export function isUnfinalised({ usage, facts, contentBytes }: UnfinalisedFacts): boolean {
-  if (usage === undefined || facts.stop_reason !== null) return false;
-  const { outputTokens } = usage;
+  return usage !== undefined && facts.stop_reason === null && isPlaceholder(usage.outputTokens, contentBytes);
+}
+
+type UnfinalisedFacts = Pick<OpenResponse, 'usage' | 'facts' | 'contentBytes'>;
+
+/** True if a response without a stop reason has more output than its count. */
+export function isPlaceholder(outputTokens: number, contentBytes: number): boolean {
   const isTiny = outputTokens > 0 && outputTokens <= MAX_PLACEHOLDER_OUTPUT_TOKENS;
   return isTiny || contentBytes > outputTokens * MAX_BYTES_PER_TOKEN;
 }
 
-type UnfinalisedFacts = Pick<OpenResponse, 'usage' | 'facts' | 'contentBytes'>;
+/** The output of an unfinalised response, by what it wrote. */
+export const estimateTokensOut = (outputTokens: number, contentBytes: number): number =>
+  Math.max(outputTokens, Math.floor(contentBytes / BYTES_PER_ESTIMATED_TOKEN));
 
 /**
  * The response that both a message and a progress line report, which is the message's, with the figures of the one that
@@ -202,10 +213,7 @@ export function toApiResponses(response: OpenResponse, price: Price | undefined,
   const row = toApiResponse(response, usage, price);
   if (isUnfinalised(response)) {
     row.is_unfinalised = true;
-    row.estimated_tokens_out = Math.max(
-      usage.outputTokens,
-      Math.floor(response.contentBytes / BYTES_PER_ESTIMATED_TOKEN),
-    );
+    row.estimated_tokens_out = estimateTokensOut(usage.outputTokens, response.contentBytes);
   }
   const apart = response.billedRequests.map((request) => {
     const key = toBilledRequestKey(response.key, request);

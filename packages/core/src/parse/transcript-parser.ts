@@ -322,7 +322,7 @@ class Parser implements TranscriptParser {
 }
 
 /** The first lines are parsed until they have named the session's directory and start time. */
-const MAX_HEAD_LINES = 200;
+export const MAX_HEAD_LINES = 200;
 
 interface UsageFilterDeps {
   facts: SessionFacts;

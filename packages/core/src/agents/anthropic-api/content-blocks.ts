@@ -122,7 +122,8 @@ function toThinkingBlock(source: JsonObject, context: BlockContext): ApiBlock {
  */
 const SIGNATURE_OVERHEAD_CHARACTERS = 240;
 
-function toWithheldBytes(ciphertext: string): number {
+/** Bytes of the thinking that a signature stands for. */
+export function toWithheldBytes(ciphertext: string): number {
   return Math.floor((Math.max(0, ciphertext.length - SIGNATURE_OVERHEAD_CHARACTERS) * 3) / 4);
 }
 

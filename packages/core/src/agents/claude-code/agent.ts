@@ -2,6 +2,7 @@ import type { JsonObject } from '../../lines/json.ts';
 import type { Agent, AgentProgram, ContentIdentity, Format } from '../agent.ts';
 import { toOptionsEnd } from '../option-position.ts';
 import { findClaudeCodeAttachment, readClaudeCodeAttachmentPath, toClaudeCodeAttachmentKind } from './attachments.ts';
+import { createDirectReader } from './direct-usage.ts';
 import { claudeCodePromptHistory, PROMPTS_FORMAT, promptsFormat } from './prompt-history.ts';
 import { createClaudeCodeReader } from './reader.ts';
 import { readClaudeCodePath } from './transcript-path.ts';
@@ -20,6 +21,7 @@ const sessionFormat: Format = {
   kind: 'session',
   outranks: [PROMPTS_FORMAT],
   usageMarkers: USAGE_MARKERS,
+  createDirectReader,
   detect(line) {
     if (claudeCodePromptHistory.isLine(line)) return 0;
     // Other agents have these fields too, and detect their own with higher confidence.

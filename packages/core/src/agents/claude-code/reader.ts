@@ -38,7 +38,7 @@ import { ENVELOPE, KNOWN_SUBTYPES, UNREAD_TYPES } from './unread-types.ts';
 
 const TOO_NEW = `Written by a version later than ${NEWEST_KNOWN_MAJOR_VERSION}: update recount`;
 /** Model of messages that Claude Code generates itself. */
-const SYNTHETIC_MODEL = '<synthetic>';
+export const SYNTHETIC_MODEL = '<synthetic>';
 
 export interface ClaudeCodeReaderState {
   session: SessionLineState;
@@ -284,7 +284,7 @@ const isConversation = (record: TranscriptRecord): boolean =>
   record.kind === 'message' && (record.type === 'user' || record.type === 'assistant');
 
 /** The type, with the type of what the line holds. */
-function toTypeName(line: JsonObject): string {
+export function toTypeName(line: JsonObject): string {
   if (line.type !== 'attachment' && line.type !== 'progress') return toLineName(line);
   const part = readObject(line.type === 'attachment' ? line.attachment : line.data);
   return `${line.type}/${readText(part?.type) ?? 'none'}`;

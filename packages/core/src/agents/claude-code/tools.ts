@@ -80,7 +80,12 @@ export function describeToolBlocks(
 /** True if the block calls a tool that counts searches, or may be the result of one. */
 export function mayCountSearches({ tool_name: name, block_type: type }: ApiBlock): boolean {
   if (!TOOL_USE_TYPES.has(type)) return true;
-  return name !== null && Object.hasOwn(TOOLS, name) && TOOLS[name]?.countsSearches === true;
+  return name !== null && countsSearches(name);
+}
+
+/** True if results of the tool may count searches. */
+export function countsSearches(toolName: string): boolean {
+  return Object.hasOwn(TOOLS, toolName) && TOOLS[toolName]?.countsSearches === true;
 }
 
 function toToolUse(block: ApiBlock, isUnmeasured: boolean): ToolUse {
@@ -162,7 +167,7 @@ const MAX_SEARCHES_PER_CALL = 1000;
  * The number of searches behind a WebSearch tool use, which makes an API call that the transcript does not show. It is
  * the count in its result, or for older versions without one, the number of searches that the results name.
  */
-function toSearchCount(toolUseResult: JsonValue | undefined): number {
+export function toSearchCount(toolUseResult: JsonValue | undefined): number {
   const result = readObject(toolUseResult);
   const count = result?.searchCount;
   if (typeof count === 'number') {

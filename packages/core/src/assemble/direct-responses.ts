@@ -1,0 +1,170 @@
+import type { DirectSink, UsageLine } from '../agents/agent.ts';
+import type { JsonValue } from '../lines/json.ts';
+import { readIdentifier } from '../records/fields.ts';
+import type { ApiResponse } from '../records/rows.ts';
+import { toIsoTimestamp } from '../records/timestamps.ts';
+import { toFinalUsage } from '../records/usage.ts';
+import { toKnownModel } from './message-rows.ts';
+import { estimateTokensOut, isPlaceholder, observeContent, toBilledUsage } from './open-response.ts';
+
+/** The facts of an API response that a scan for usage needs. */
+export type ScannedResponse = Pick<
+  ApiResponse,
+  | ('response_key' | 'source' | 'timestamp' | 'is_subagent' | 'is_marked_copy' | 'is_unfinalised')
+  | ('model' | 'git_branch' | 'service_tier' | 'speed' | 'inference_geo' | 'request_tokens')
+  | ('tokens_in' | 'tokens_out' | 'cache_read' | 'cache_write' | 'cache_write_5m' | 'cache_write_1h')
+  | ('thinking_tokens' | 'web_search_requests' | 'web_fetch_requests')
+  | ('estimated_tokens_out' | 'reported_cost_usd')
+>;
+
+/** A longer transcript takes the memory that the assembly bounds. */
+const MAX_RESPONSES = 50_000;
+const MAX_RESULTS = 10_000;
+
+interface DirectResponse extends Omit<UsageLine, 'written' | 'searchCallIds'> {
+  /** Among all messages and responses of the transcript. */
+  position: number;
+  countedBlocks: { name: string; byteLength: number }[];
+  contentBytes: number;
+  searchCount: number;
+}
+
+/**
+ * Puts the lines of a transcript's responses together, with the results of `MessageAssembler` for ordinary
+ * transcripts, and without rows in between. Refuses what depends on the bounds of its window.
+ */
+export class DirectResponses implements DirectSink {
+  readonly #maxOpenMessages: number;
+  readonly #responses = new Map<string, DirectResponse>();
+  /** Calls that wait for their results. */
+  readonly #searches = new Map<string, DirectResponse>();
+  readonly #searchIds = new Set<string>();
+  readonly #resultIds = new Set<string>();
+  #itemCount = 0;
+  #cwd: string | null = null;
+  #version: string | null = null;
+  #firstMs: number | undefined;
+
+  constructor(maxOpenMessages: number) {
+    this.#maxOpenMessages = maxOpenMessages;
+  }
+
+  hasOrigin(): boolean {
+    return this.#cwd !== null && this.#firstMs !== undefined;
+  }
+
+  awaitsSearches(): boolean {
+    return this.#searches.size > 0;
+  }
+
+  addLine(timestampMs: number | undefined): void {
+    if (timestampMs !== undefined && (this.#firstMs === undefined || timestampMs < this.#firstMs))
+      this.#firstMs = timestampMs;
+  }
+
+  addSessionFacts(cwd: JsonValue | undefined, version: JsonValue | undefined): void {
+    this.#cwd ??= readIdentifier(cwd, ignoreCut);
+    this.#version ??= readIdentifier(version, ignoreCut);
+  }
+
+  addMessage(results: readonly { callId: string; searchCount: number }[]): boolean {
+    this.#itemCount++;
+    for (const { callId, searchCount } of results) {
+      const response = this.#searches.get(callId);
+      if (response === undefined) {
+        if (!this.#searchIds.has(callId)) this.#resultIds.add(callId);
+        continue;
+      }
+      if (this.#isLate(response)) return false;
+      this.#searches.delete(callId);
+      response.searchCount += searchCount;
+    }
+    return this.#resultIds.size <= MAX_RESULTS;
+  }
+
+  addUsage(line: UsageLine): boolean {
+    const response = this.#responses.get(line.responseId);
+    if (response === undefined) return this.#begin(line);
+    if (response.source !== line.source || this.#isLate(response)) return false;
+    if (line.source === 'progress') response.timestampMs ??= line.timestampMs;
+    else {
+      if (response.model === null) response.isSynthetic = line.isSynthetic;
+      const { timestampMs = Number.POSITIVE_INFINITY } = line;
+      if (timestampMs < (response.timestampMs ?? Number.POSITIVE_INFINITY)) response.timestampMs = timestampMs;
+    }
+    response.model = toKnownModel(response.model, line.model);
+    response.stopReason = line.stopReason ?? response.stopReason;
+    response.reportedCostUsd ??= line.reportedCostUsd;
+    response.usage = toFinalUsage(response.usage, line.usage);
+    return this.#addContent(response, line);
+  }
+
+  #begin({ written, searchCallIds, ...line }: UsageLine): boolean {
+    const response = {
+      ...line,
+      position: this.#itemCount++,
+      countedBlocks: [],
+      contentBytes: 0,
+      searchCount: 0,
+    };
+    this.#responses.set(line.responseId, response);
+    return this.#responses.size <= MAX_RESPONSES && this.#addContent(response, { written, searchCallIds });
+  }
+
+  #addContent(response: DirectResponse, { written, searchCallIds }: Pick<UsageLine, 'written' | 'searchCallIds'>) {
+    if (response.stopReason === null)
+      for (const { name, byteLength } of written) observeContent(response, name, byteLength);
+    for (const id of searchCallIds) {
+      if (this.#resultIds.has(id)) return false;
+      if (this.#searchIds.has(id)) continue;
+      this.#searchIds.add(id);
+      this.#searches.set(id, response);
+    }
+    return this.#searchIds.size <= MAX_RESULTS;
+  }
+
+  /** The window may have closed the response. */
+  #isLate({ position }: DirectResponse): boolean {
+    return this.#itemCount - position >= this.#maxOpenMessages;
+  }
+
+  finish() {
+    const responses = [...this.#responses.values()].filter(({ isSynthetic }) => !isSynthetic).map(toScannedResponse);
+    return { responses, project: this.#cwd, firstTimestampMs: this.#firstMs, agentVersion: this.#version };
+  }
+}
+
+/** The cut is reported when the same field is stored in a row. */
+function ignoreCut(): void {}
+
+function toScannedResponse(response: DirectResponse): ScannedResponse {
+  const { responseId, contentBytes } = response;
+  const usage = toBilledUsage(response) ?? response.usage;
+  const { outputTokens } = usage;
+  const is_unfinalised = response.stopReason === null && isPlaceholder(outputTokens, contentBytes);
+  return {
+    response_key: responseId,
+    source: response.source,
+    timestamp: toIsoTimestamp(response.timestampMs),
+    is_subagent: response.isSubagent,
+    is_marked_copy: response.isMarkedCopy,
+    is_unfinalised,
+    model: response.model,
+    git_branch: response.gitBranch,
+    service_tier: usage.serviceTier,
+    speed: usage.speed,
+    inference_geo: usage.inferenceGeo,
+    request_tokens: null,
+    tokens_in: usage.inputTokens,
+    tokens_out: outputTokens,
+    cache_read: usage.cacheReadTokens,
+    cache_write: usage.cacheWriteTokens,
+    cache_write_5m: usage.cacheWrite5mTokens,
+    cache_write_1h: usage.cacheWrite1hTokens,
+    thinking_tokens: usage.thinkingTokens,
+    web_search_requests: usage.webSearchRequests,
+    web_fetch_requests: usage.webFetchRequests,
+    estimated_tokens_out: is_unfinalised ? estimateTokensOut(outputTokens, contentBytes) : null,
+    reported_cost_usd: response.reportedCostUsd,
+  };
+}
