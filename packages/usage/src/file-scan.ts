@@ -59,6 +59,9 @@ export interface ScannedFile extends FoundFile {
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 /** Enough for nearly all files; otherwise more is read. */
 const FIRST_HEAD_BYTES = 64 * 1024;
+/** Beginnings that are looked at before the whole of the first lines. A conclusive answer is the same from each. */
+const HEAD_SIZES = [8 * 1024, FIRST_HEAD_BYTES, Number.POSITIVE_INFINITY];
+const LINE_FEED = 0x0a;
 /** Beginnings of archives. Their members would be read as the lines of one transcript, but for the first of each. */
 const ARCHIVE_MAGICS: readonly (readonly [offset: number, bytes: Buffer])[] = [
   [0, Buffer.from('PK\x03\x04')],
@@ -208,7 +211,10 @@ export class DirectFileScan {
   /** Takes in whole lines, which may be reused afterwards; false if it refuses the file. */
   push(lines: Buffer): boolean {
     if (this.#found === undefined) {
-      this.#found = identify(this.#file, lines.subarray(0, FIRST_HEAD_BYTES), false)?.found;
+      for (const size of HEAD_SIZES) {
+        const end = lines.lastIndexOf(LINE_FEED, size) + 1;
+        this.#found ??= end === 0 ? undefined : identify(this.#file, lines.subarray(0, end), false)?.found;
+      }
       this.#scanner = createDirectUsageScanner(this.#found?.format ?? '');
     }
     return this.#scanner?.push(lines) === true;

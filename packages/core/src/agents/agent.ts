@@ -80,15 +80,15 @@ export interface UsageMarkers {
   answers?: readonly string[];
 }
 
-/** A line with usage, of the API response that its unique id names. */
-export interface UsageLine {
+/** A line of the API response that its unique id names. */
+export interface AnswerLine {
   responseId: string;
   source: 'message' | 'progress';
   timestampMs: number | undefined;
   model: string | null;
   isSynthetic: boolean;
   stopReason: string | null;
-  usage: Usage;
+  usage: Usage | undefined;
   reportedCostUsd: number | null;
   gitBranch: string | null;
   isMarkedCopy: boolean;
@@ -103,9 +103,11 @@ export interface UsageLine {
 export interface DirectSink {
   addLine(timestampMs: number | undefined): void;
   addSessionFacts(cwd: JsonValue | undefined, version: JsonValue | undefined): void;
-  /** A message without usage. */
+  /** A message that is no answer. */
   addMessage(results: readonly { callId: string; searchCount: number }[]): boolean;
-  addUsage(line: UsageLine): boolean;
+  addAnswer(line: AnswerLine): boolean;
+  /** An answer without usage that names no response. */
+  addUnmetered(): boolean;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { DirectSink, UsageLine } from '../agents/agent.ts';
+import type { DirectSink, AnswerLine } from '../agents/agent.ts';
 import type { JsonValue } from '../lines/json.ts';
 import { readIdentifier } from '../records/fields.ts';
 import type { ApiResponse } from '../records/rows.ts';
@@ -21,7 +21,7 @@ export type ScannedResponse = Pick<
 const MAX_RESPONSES = 50_000;
 const MAX_RESULTS = 10_000;
 
-interface DirectResponse extends Omit<UsageLine, 'written' | 'searchCallIds'> {
+interface DirectResponse extends Omit<AnswerLine, 'written' | 'searchCallIds'> {
   /** Among all messages and responses of the transcript. */
   position: number;
   countedBlocks: { name: string; byteLength: number }[];
@@ -41,6 +41,7 @@ export class DirectResponses implements DirectSink {
   readonly #searchIds = new Set<string>();
   readonly #resultIds = new Set<string>();
   #itemCount = 0;
+  #hasUnmetered = false;
   #cwd: string | null = null;
   #version: string | null = null;
   #firstMs: number | undefined;
@@ -82,7 +83,7 @@ export class DirectResponses implements DirectSink {
     return this.#resultIds.size <= MAX_RESULTS;
   }
 
-  addUsage(line: UsageLine): boolean {
+  addAnswer(line: AnswerLine): boolean {
     const response = this.#responses.get(line.responseId);
     if (response === undefined) return this.#begin(line);
     if (response.source !== line.source || this.#isLate(response)) return false;
@@ -95,11 +96,18 @@ export class DirectResponses implements DirectSink {
     response.model = toKnownModel(response.model, line.model);
     response.stopReason = line.stopReason ?? response.stopReason;
     response.reportedCostUsd ??= line.reportedCostUsd;
-    response.usage = toFinalUsage(response.usage, line.usage);
+    if (line.usage !== undefined)
+      response.usage = response.usage === undefined ? line.usage : toFinalUsage(response.usage, line.usage);
     return this.#addContent(response, line);
   }
 
-  #begin({ written, searchCallIds, ...line }: UsageLine): boolean {
+  addUnmetered(): boolean {
+    this.#itemCount++;
+    this.#hasUnmetered = true;
+    return true;
+  }
+
+  #begin({ written, searchCallIds, ...line }: AnswerLine): boolean {
     const response = {
       ...line,
       position: this.#itemCount++,
@@ -111,7 +119,7 @@ export class DirectResponses implements DirectSink {
     return this.#responses.size <= MAX_RESPONSES && this.#addContent(response, { written, searchCallIds });
   }
 
-  #addContent(response: DirectResponse, { written, searchCallIds }: Pick<UsageLine, 'written' | 'searchCallIds'>) {
+  #addContent(response: DirectResponse, { written, searchCallIds }: Pick<AnswerLine, 'written' | 'searchCallIds'>) {
     if (response.stopReason === null)
       for (const { name, byteLength } of written) observeContent(response, name, byteLength);
     for (const id of searchCallIds) {
@@ -129,20 +137,30 @@ export class DirectResponses implements DirectSink {
   }
 
   finish() {
-    const responses = [...this.#responses.values()].filter(({ isSynthetic }) => !isSynthetic).map(toScannedResponse);
-    return { responses, project: this.#cwd, firstTimestampMs: this.#firstMs, agentVersion: this.#version };
+    const all = [...this.#responses.values()];
+    const responses = all.filter(({ isSynthetic }) => !isSynthetic).flatMap(toScannedResponse);
+    const hasUnmetered = this.#hasUnmetered || all.some(({ usage }) => usage === undefined);
+    const isWithoutUsage = hasUnmetered && responses.length === 0;
+    return {
+      responses,
+      isWithoutUsage,
+      project: this.#cwd,
+      firstTimestampMs: this.#firstMs,
+      agentVersion: this.#version,
+    };
   }
 }
 
 /** The cut is reported when the same field is stored in a row. */
 function ignoreCut(): void {}
 
-function toScannedResponse(response: DirectResponse): ScannedResponse {
+function toScannedResponse(response: DirectResponse): ScannedResponse[] {
   const { responseId, contentBytes } = response;
-  const usage = toBilledUsage(response) ?? response.usage;
+  const usage = toBilledUsage(response);
+  if (usage === undefined) return [];
   const { outputTokens } = usage;
   const is_unfinalised = response.stopReason === null && isPlaceholder(outputTokens, contentBytes);
-  return {
+  const scanned = {
     response_key: responseId,
     source: response.source,
     timestamp: toIsoTimestamp(response.timestampMs),
@@ -167,4 +185,5 @@ function toScannedResponse(response: DirectResponse): ScannedResponse {
     estimated_tokens_out: is_unfinalised ? estimateTokensOut(outputTokens, contentBytes) : null,
     reported_cost_usd: response.reportedCostUsd,
   };
+  return [scanned];
 }

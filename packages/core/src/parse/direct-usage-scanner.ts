@@ -52,25 +52,33 @@ class Scanner implements DirectUsageScanner {
   push(bytes: Buffer): boolean {
     let start = this.#readHead(bytes);
     while (start !== -1 && start < bytes.length) {
-      const usageAt = this.#findUsage(bytes, start);
-      const searchAt = this.#responses.awaitsSearches() ? this.#findSearches(bytes, start) : -1;
-      const at = usageAt === -1 || (searchAt !== -1 && searchAt < usageAt) ? searchAt : usageAt;
-      const lineStart = at === -1 ? bytes.length : bytes.lastIndexOf(LINE_FEED, at) + 1;
-      if (!this.#isMetered && hasBefore(this.#findAnswer(bytes, start), lineStart)) return false;
+      const at = this.#findNext(bytes, start);
       if (at === -1) return true;
+      const lineStart = bytes.lastIndexOf(LINE_FEED, at) + 1;
       const foundEnd = bytes.indexOf(LINE_FEED, at);
       const lineEnd = foundEnd === -1 ? bytes.length : foundEnd;
-      if (usageAt !== -1 && usageAt < lineEnd) this.#isMetered = true;
+      this.#isMetered ||= hasBefore(this.#findUsage(bytes, start), lineEnd);
       if (!this.#readLine(bytes.subarray(lineStart, lineEnd))) return false;
       start = lineEnd + 1;
     }
     return start !== -1;
   }
 
+  /** Where the next line is that may affect usage, by the same markers as `createUsageScanner`. */
+  #findNext(bytes: Buffer, start: number): number {
+    let next = this.#findUsage(bytes, start);
+    const others = [
+      this.#isMetered ? -1 : this.#findAnswer(bytes, start),
+      this.#responses.awaitsSearches() ? this.#findSearches(bytes, start) : -1,
+    ];
+    for (const at of others) if (at !== -1 && (next === -1 || at < next)) next = at;
+    return next;
+  }
+
   finish() {
     const { firstTimestampMs, ...found } = this.#responses.finish();
     const firstTimestamp = toIsoTimestamp(firstTimestampMs);
-    return { ...found, firstTimestamp, isWithoutUsage: false, outputOnlyCount: 0, doubts: [] };
+    return { ...found, firstTimestamp, outputOnlyCount: 0, doubts: [] };
   }
 
   /** Reads lines until they have named the session's directory and start time; -1 if the transcript is not ordinary. */

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { isJsonObject, isUniqueId, MAX_IDENTIFIER_LENGTH, MAX_TYPE_LENGTH, readDollars } from '../../records/fields.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import type { Usage } from '../../records/usage.ts';
-import type { DirectReader, DirectSink, UsageLine } from '../agent.ts';
+import type { DirectReader, DirectSink, AnswerLine } from '../agent.ts';
 import { toWithheldBytes } from '../anthropic-api/content-blocks.ts';
 import { listUnknownCounts, toUsage } from '../anthropic-api/usage.ts';
 import { createUnreadLines, type UnreadLines } from '../unread-lines.ts';
@@ -14,7 +14,7 @@ import { ENVELOPE, UNREAD_TYPES } from './unread-types.ts';
 /** More blocks of a message are left to the reader. */
 const MAX_BLOCKS = 1000;
 
-type Written = UsageLine['written'][number];
+type Written = AnswerLine['written'][number];
 
 /**
  * Reads what session files of Claude Code ordinarily hold: answers, prompts and results, progress of sub-agents, and
@@ -88,16 +88,20 @@ class ClaudeCodeDirectReader {
     const { message } = envelope;
     if (!isJsonObject(message) || (message.pausedResponses ?? null) !== null) return false;
     const { id, content, usage: source } = message;
+    const isMetered = (source ?? null) !== null;
+    if (!isMetered && isNothing(id))
+      return typeof content === 'string' || this.#readContent(content, undefined, []) ? sink.addUnmetered() : false;
     if (typeof id !== 'string' || !isUniqueId(id) || id.length > MAX_IDENTIFIER_LENGTH) return false;
     const usage = isJsonObject(source) ? readUsage(source) : undefined;
     const model = toName(message.model);
     const stopReason = toName(message.stop_reason);
     const gitBranch = toName(line.gitBranch);
-    if (usage === undefined || model === undefined || stopReason === undefined || gitBranch === undefined) return false;
+    if (isMetered && usage === undefined) return false;
+    if (model === undefined || stopReason === undefined || gitBranch === undefined) return false;
     const written: Written[] = [];
     const searchCallIds: string[] = [];
     if (!this.#readContent(content, stopReason === null ? written : undefined, searchCallIds)) return false;
-    return sink.addUsage({
+    return sink.addAnswer({
       responseId: id,
       source: data === undefined ? 'message' : 'progress',
       timestampMs,
