@@ -93,7 +93,7 @@ export interface AnswerLine {
   gitBranch: string | null;
   isMarkedCopy: boolean;
   isSubagent: boolean;
-  /** What the model wrote, if the line has no stop reason: the id of a tool use or the block's type, and its bytes. */
+  /** The bytes that the model wrote, by a tool use's id or a block's type; empty for a line with a stop reason. */
   written: readonly { name: string; byteLength: number }[];
   /** Unique ids of tool uses whose results count searches. */
   searchCallIds: readonly string[];

@@ -71,9 +71,10 @@ export function createUnreadLines(
     expectedOf.set(unread, expected);
     return expected;
   };
-  const prefixes = Object.keys(types).filter((type) => type.endsWith('*'));
+  let prefixes: string[] | undefined;
   const find = (type: string): UnreadType | undefined => {
     if (Object.hasOwn(types, type)) return types[type];
+    prefixes ??= Object.keys(types).filter((each) => each.endsWith('*'));
     const prefix = prefixes.find((each) => type.startsWith(each.slice(0, -1)));
     return prefix === undefined ? undefined : types[prefix];
   };

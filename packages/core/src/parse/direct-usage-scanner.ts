@@ -64,7 +64,7 @@ class Scanner implements DirectUsageScanner {
     return start !== -1;
   }
 
-  /** Where the next line is that may affect usage, by the same markers as `createUsageScanner`. */
+  /** A place in the next line that may affect usage, by the same markers as `createUsageScanner`; -1 without one. */
   #findNext(bytes: Buffer, start: number): number {
     let next = this.#findUsage(bytes, start);
     const others = [

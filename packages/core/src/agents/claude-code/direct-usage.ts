@@ -32,7 +32,9 @@ class ClaudeCodeDirectReader {
 
   constructor(maxInlineContentBytes: number) {
     this.#maxContentBytes = maxInlineContentBytes;
-    const report = (): void => void (this.#hasDoubt = true);
+    const report = (): void => {
+      this.#hasDoubt = true;
+    };
     this.#unread = createUnreadLines(UNREAD_TYPES, { report, isUsageOnly: true }, ENVELOPE);
   }
 
