@@ -18,7 +18,7 @@ interface ScanHistoryOptions {
 /** More threads read no faster from most disks, and each takes about 20 MB. */
 const MAX_THREADS = 4;
 /** Fewer bytes than this are scanned before another thread has started. */
-const BYTES_PER_THREAD = 256 * 1024 * 1024;
+const BYTES_PER_THREAD = 128 * 1024 * 1024;
 /**
  * Parsed lines are garbage soon, because with a young generation of this size, few survive a collection. A larger one
  * takes more memory than the time it saves is worth.
