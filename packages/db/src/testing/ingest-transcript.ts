@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { identifyTranscript, streamTranscript } from '@recount/core';
+import { identifyTranscript, streamTranscript, type TranscriptBatch } from '@recount/core';
 import type { DatabasePool } from '../database/database.ts';
 import { settleSessions } from '../sessions/settle-sessions.ts';
 import { insertTranscripts } from '../transcripts/insert-transcripts.ts';
@@ -7,11 +7,15 @@ import { toNewRowSet } from '../transcripts/transcript-rows.ts';
 import { completeTranscripts } from '../transcripts/transcript-status.ts';
 import { createTranscriptCopier, createTranscriptWriter } from '../transcripts/transcript-writer.ts';
 
-/** Ingests a transcript like a worker, but from memory, and without comparing other versions of its session. */
+/**
+ * Ingests a transcript, with all rows derived by SQL; from memory, and without comparing other versions of its session.
+ * `onBatch` may change what is written.
+ */
 export async function ingestTranscript(
   pool: DatabasePool,
   key: { workspaceId: string; transcriptId: string },
   { path, bytes }: { path: string; bytes: Uint8Array },
+  onBatch: (batch: TranscriptBatch) => void = () => undefined,
 ): Promise<void> {
   const identity = identifyTranscript({ path, head: bytes });
   const sessionId = identity.sessionId ?? path;
@@ -33,7 +37,10 @@ export async function ingestTranscript(
     const rowSet = toNewRowSet({ workspaceId: key.workspaceId, rowSetId: key.transcriptId });
     const copier = createTranscriptCopier(client);
     const writer = createTranscriptWriter(transaction, copier, rowSet, { agent: 'claude-code', priceVersion: 'test' });
-    for await (const batch of streamTranscript(sessionId, bytes)) await writer.write(batch);
+    for await (const batch of streamTranscript(sessionId, bytes)) {
+      onBatch(batch);
+      await writer.write(batch);
+    }
     await copier.sendAll();
     const written = writer.finish();
     const completed = { transcriptId: key.transcriptId, ...written, attemptCount: 1 };
