@@ -1,7 +1,6 @@
 import { runBackfill } from '@recount/collect';
 import { createDatabasePool, ensureWorkspace } from '@recount/db';
 import { createDirectTarget } from '@recount/ingest';
-import { createJobQueue } from '@recount/ingest/queue';
 import { createFolderRawStore } from '@recount/storage';
 import { readSources } from '@recount/storage/sources';
 
@@ -9,11 +8,9 @@ import { readSources } from '@recount/storage/sources';
 const [connectionString = '', directory = '', workspaceId = '', path = ''] = process.argv.slice(2);
 const database = createDatabasePool({ connectionString });
 const rawStore = createFolderRawStore({ directory });
-const queue = createJobQueue({ connectionString, role: 'sender', onError: (error) => console.error(error.message) });
 await ensureWorkspace(database.database, workspaceId, workspaceId);
-await queue.start();
 const startedAtMs = performance.now();
-const target = createDirectTarget({ database, rawStore, queue }, { workspaceId });
+const target = createDirectTarget({ database, rawStore }, { workspaceId });
 let milliseconds = 0;
 const onEvent = ({ kind }: { kind: string }): void => {
   if (kind === 'outcome') milliseconds = performance.now() - startedAtMs;
@@ -23,5 +20,4 @@ if (report.failed > 0 || report.found === 0) throw new Error(`${report.failed} o
 const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
 const cpuSeconds = (userCPUTime + systemCPUTime) / 1e6;
 console.log(JSON.stringify({ milliseconds, peakRssBytes: maxRSS * 1024, bytes: report.readBytes, cpuSeconds }));
-await queue.stop(1000);
 await database.close();

@@ -14,13 +14,8 @@ const GROWN_BY = 0.01;
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 const [connectionString = '', directory = '', path = ''] = process.argv.slice(2);
-const noQueue = {
-  enqueue: async () => undefined,
-  enqueueSmall: async () => undefined,
-  findPending: async () => new Set<string>(),
-};
 const database = createDatabasePool({ connectionString, preparesStatements: true });
-const deps = { database, rawStore: createFolderRawStore({ directory }), queue: noQueue, onReport: () => undefined };
+const deps = { database, rawStore: createFolderRawStore({ directory }), onReport: () => undefined };
 
 /** Offset of the last line that ends before the file's last hundredth. */
 async function findEndOfBeginning(): Promise<number> {

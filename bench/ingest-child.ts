@@ -6,25 +6,19 @@ import {
   createTranscriptWriter,
   type DatabasePool,
   ensureWorkspace,
-  setTranscriptStatus,
+  TRANSCRIPT_STATUSES,
   toNewRowSet,
 } from '@recount/db';
-import { handleJob, receiveTranscript } from '@recount/ingest';
+import { handleJob, receiveTranscript, requeueTranscript } from '@recount/ingest';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
 import { reportMeasurement } from './child.ts';
 
 const WORKSPACE = '01J0000000000000000000BENC';
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
-const noQueue = {
-  enqueue: async () => undefined,
-  enqueueSmall: async () => undefined,
-  findPending: async () => new Set<string>(),
-};
 
 interface Deps {
   database: DatabasePool;
   rawStore: RawStore;
-  queue: typeof noQueue;
 }
 
 /** Uploads the file once. The measurement begins at the raw object. */
@@ -63,7 +57,6 @@ const [subject, connectionString = '', directory = '', path = ''] = process.argv
 const deps: Deps = {
   database: createDatabasePool({ connectionString }),
   rawStore: createFolderRawStore({ directory }),
-  queue: noQueue,
 };
 const truncate = () =>
   deps.database.pool.query(
@@ -85,7 +78,7 @@ switch (subject) {
   default: {
     const transcriptId = path;
     await truncate();
-    await setTranscriptStatus(deps.database.database, WORKSPACE, [transcriptId], { status: 'queued' });
+    await requeueTranscript(deps, { workspaceId: WORKSPACE, transcriptId }, TRANSCRIPT_STATUSES);
     await reportMeasurement(1, () => ingest(deps, transcriptId));
   }
 }

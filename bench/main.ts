@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { migrateDatabase } from '@recount/db';
-import { migrateQueue } from '@recount/ingest/queue';
 import { chooseSettings, startLocalPostgres } from '@recount/local-postgres';
 import { runChild } from './child.ts';
 import { type Fixture, writeFixture } from './fixtures.ts';
@@ -42,7 +41,6 @@ try {
     if (isChosen('whole')) await benchWhole(postgres.connectionString, positionals[0]);
     if (positionals[0] === undefined) {
       await migrateDatabase(postgres.connectionString);
-      await migrateQueue(postgres.connectionString);
       await benchStages(postgres.connectionString);
     }
   } finally {

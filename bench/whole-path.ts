@@ -2,7 +2,6 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDatabasePool, type DatabasePool, migrateDatabase, readSearchBacklog } from '@recount/db';
-import { migrateQueue } from '@recount/ingest/queue';
 import { createDatabase, dropDatabase } from '@recount/local-postgres';
 import { type Measurement, measureInChild, runChild } from './child.ts';
 import { verifyWorkspace } from './scale/check-run.ts';
@@ -51,7 +50,6 @@ export async function benchWholePath(options: WholePathOptions): Promise<WholePa
   serverUrl.pathname = '/postgres';
   const connectionString = await createDatabase(serverUrl.href, DATABASE);
   await migrateDatabase(connectionString);
-  await migrateQueue(connectionString);
   const database = createDatabasePool({ connectionString });
   const starting = Array.from({ length: workerCount }, () => startWorkerProcess(connectionString, store));
   const workers = await Promise.all(starting);

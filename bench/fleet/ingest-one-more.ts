@@ -14,11 +14,6 @@ const TRANSCRIPT_BYTES = 500_000;
 const ROUNDS = 15;
 const FIRST_SEED = 1000;
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
-const noQueue = {
-  enqueue: async () => undefined,
-  enqueueSmall: async () => undefined,
-  findPending: async () => new Set<string>(),
-};
 
 /** Ingests a generated, realistic transcript and returns its session; `line` is appended to it. */
 async function ingestGenerated(
@@ -28,7 +23,7 @@ async function ingestGenerated(
   targetBytes = TRANSCRIPT_BYTES,
   line = '',
 ): Promise<{ sessionId: string }> {
-  const deps = { database, rawStore, queue: noQueue, onReport: () => undefined };
+  const deps = { database, rawStore, onReport: () => undefined };
   const chunks = [...generateTranscript({ seed, targetBytes, shape: REAL_LINES }), Buffer.from(line)];
   const request = { workspaceId: FLEET_WORKSPACE, uploaderKeyId: null, maxBytes: 2 ** 33 };
   const { transcript } = await receiveTranscript(deps, { ...request, body: Readable.from(chunks) });

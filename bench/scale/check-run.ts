@@ -48,7 +48,7 @@ const FAULTS: Readonly<Record<string, string>> = {
     SELECT count(*) FROM (
       SELECT workspace_id, session_id FROM recount.transcripts EXCEPT
       SELECT workspace_id, session_id FROM recount.sessions) AS missing`,
-  'jobs not done, or given up': `SELECT count(*) FROM pgboss.job WHERE state <> 'completed'`,
+  'jobs not done': 'SELECT count(*) FROM recount.ingest_jobs',
 };
 
 /** True if each transcript of the fleet exists once, with everything counted from it. */

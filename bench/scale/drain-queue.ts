@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabasePool } from '@recount/db';
-import { INGEST_QUEUE, SMALL_INGEST_QUEUE } from '@recount/ingest/queue';
 import { readCpuSeconds } from './process-resources.ts';
 import {
   readServerCounters,
@@ -12,7 +11,7 @@ import { startWorkerProcess, type WorkerProcess } from './worker-process.ts';
 
 export interface DrainFigures extends ServerCounters {
   workers: number;
-  /** From the start of the first job to the end of the last. */
+  /** From the release of the jobs to the end of the last. */
   seconds: number;
   workerCpuSeconds: number;
   /** Average number of active backends, by what they wait for; `CPU` if they wait for nothing. */
@@ -30,7 +29,6 @@ export interface DrainOptions {
   workers: number;
 }
 
-const QUEUES = [INGEST_QUEUE, SMALL_INGEST_QUEUE];
 const SAMPLE_INTERVAL_MS = 200;
 const MAX_IDLE_MS = 120_000;
 
@@ -48,14 +46,14 @@ export async function drainQueue(database: DatabasePool, options: DrainOptions):
     await database.pool.query('SELECT pg_stat_statements_reset()');
     const before = await readCounters();
     const releasedAtMs = performance.now();
-    await database.pool.query('UPDATE pgboss.job SET start_after = now() WHERE name = ANY($1)', [QUEUES]);
-    const backendsByWait = await sampleUntilDone(database, `SELECT FROM pgboss.job WHERE state < 'completed'`);
+    await database.pool.query('UPDATE recount.ingest_jobs SET not_before = NULL');
+    const backendsByWait = await sampleUntilDone(database, 'SELECT FROM recount.ingest_jobs');
+    const seconds = (performance.now() - releasedAtMs) / 1000;
     const drained = subtract(await readCounters(), before);
     const statementShares = await readStatementShares(database);
     await sampleUntilDone(database, 'SELECT FROM recount.search_index_state WHERE indexed_at IS NULL');
     const secondsWithSearch = (performance.now() - releasedAtMs) / 1000;
     const withSearch = subtract(await readCounters(), before);
-    const seconds = await readSeconds(database);
     return {
       workers: workerCount,
       seconds,
@@ -72,7 +70,7 @@ export async function drainQueue(database: DatabasePool, options: DrainOptions):
 
 /** Holds back the jobs of a database until `drainQueue`. */
 export async function holdJobs({ pool }: DatabasePool): Promise<void> {
-  await pool.query(`UPDATE pgboss.job SET start_after = 'infinity' WHERE name = ANY($1)`, [QUEUES]);
+  await pool.query(`UPDATE recount.ingest_jobs SET not_before = now() + interval '1 year'`);
 }
 
 async function sumCpuSeconds(workers: readonly WorkerProcess[]): Promise<number> {
@@ -112,12 +110,4 @@ async function sampleUntilDone({ pool }: DatabasePool, remaining: string): Promi
     await sleep(SAMPLE_INTERVAL_MS);
   }
   return Object.fromEntries(Object.entries(counts).map(([wait, count]) => [wait, count / samples]));
-}
-
-async function readSeconds({ pool }: DatabasePool): Promise<number> {
-  const { rows } = await pool.query<{ seconds: number }>(
-    `SELECT extract(epoch FROM max(completed_on) - min(started_on))::float8 AS seconds FROM pgboss.job WHERE name = ANY($1)`,
-    [QUEUES],
-  );
-  return rows[0]?.seconds ?? Number.NaN;
 }

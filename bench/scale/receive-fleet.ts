@@ -1,7 +1,6 @@
 import { runBackfill } from '@recount/collect';
 import { createDatabasePool, ensureWorkspace, migrateDatabase } from '@recount/db';
 import { createDirectTarget } from '@recount/ingest';
-import { createJobQueue, migrateQueue } from '@recount/ingest/queue';
 import { createFolderRawStore } from '@recount/storage';
 import { readSources } from '@recount/storage/sources';
 import { holdJobs } from './drain-queue.ts';
@@ -21,18 +20,14 @@ export async function receiveFleet(
   { source, rawStoreFolder, copies }: { source: string; rawStoreFolder: string; copies: number },
 ): Promise<ReceivedFleet> {
   await migrateDatabase(connectionString);
-  await migrateQueue(connectionString);
   const database = createDatabasePool({ connectionString });
   const rawStore = createFolderRawStore({ directory: rawStoreFolder });
-  const onError = (error: Error): void => console.error(error.message);
-  const queue = createJobQueue({ connectionString, role: 'sender', onError });
   const workspaceIds = Array.from({ length: copies }, (_, copy) => `scale-${copy + 1}`);
   try {
     await database.pool.query('CREATE EXTENSION IF NOT EXISTS pg_stat_statements');
-    await queue.start();
     for (const workspaceId of workspaceIds) {
       await ensureWorkspace(database.database, workspaceId, workspaceId);
-      const target = createDirectTarget({ database, rawStore, queue }, { workspaceId });
+      const target = createDirectTarget({ database, rawStore }, { workspaceId });
       const { failed } = await runBackfill({ target }, readSources([source]), { waitsForIngestion: false });
       if (failed > 0) throw new Error(`${failed} transcripts were not received`);
     }
@@ -42,7 +37,6 @@ export async function receiveFleet(
     );
     return { workspaceIds, transcripts: 0, bytes: 0, ...rows[0] };
   } finally {
-    await queue.stop(0);
     await database.close();
     await rawStore.close();
   }

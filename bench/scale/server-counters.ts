@@ -46,7 +46,7 @@ const PURPOSES: readonly (readonly [purpose: string, pattern: string])[] = [
   ['roll-ups', 'rolled_up|deleted_usage_rollup|"?(usage|tool|message)_rollup"?'],
   ['search', 'search_(documents|index_state)'],
   ['usage ledger', 'usage_ledger|usage_entries|tool_calls'],
-  ['queue', 'pgboss'],
+  ['queue', 'ingest_jobs'],
   ['other', ''],
 ];
 
@@ -70,13 +70,13 @@ export interface RelationSize {
   bytes: number;
 }
 
-/** Tables and indexes of recount and its queue, largest first. */
+/** Tables and indexes of recount, largest first. */
 export async function readRelationSizes({ pool }: DatabasePool): Promise<RelationSize[]> {
   const { rows } = await pool.query<RelationSize>(
     `SELECT c.relname AS name, CASE c.relkind WHEN 'r' THEN 'table' ELSE 'index' END AS kind,
        CASE c.relkind WHEN 'r' THEN pg_table_size(c.oid) ELSE pg_relation_size(c.oid) END::float8 AS bytes
      FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-     WHERE n.nspname IN ('recount', 'pgboss') AND c.relkind IN ('r', 'i') ORDER BY 3 DESC`,
+     WHERE n.nspname = 'recount' AND c.relkind IN ('r', 'i') ORDER BY 3 DESC`,
   );
   return rows;
 }

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { distributeDatabase, migrateDatabase } from '@recount/db';
-import { migrateQueue } from '@recount/ingest/queue';
 import { createDatabase, dropDatabase, withClient } from '@recount/local-postgres';
 
 interface CitusNode {
@@ -77,7 +76,6 @@ export async function createDistributedTemplate(
   const { connectionString, citusWorkerUrls, drop } = await createCitusDatabase(coordinatorUrl, template);
   try {
     await migrateDatabase(connectionString);
-    await migrateQueue(connectionString);
     await distributeDatabase(connectionString);
     for (const url of [coordinatorUrl, ...citusWorkerUrls]) await closeToAll(url, template);
   } catch (error) {

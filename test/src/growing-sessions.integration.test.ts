@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDatabasePool, type DatabasePool, ensureWorkspace, indexSearchBatch, verifyUsage } from '@recount/db';
-import { handleJob, receiveTranscript } from '@recount/ingest';
-import type { IngestJob } from '@recount/ingest/queue';
+import { receiveTranscript } from '@recount/ingest';
+import { workJobs } from '@recount/ingest/testing/work-jobs';
 import { createTestDatabase } from '@recount/local-postgres/testing';
 import { createFolderRawStore } from '@recount/storage';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,13 +26,7 @@ async function createInstallation(): Promise<Installation> {
   const directory = await mkdtemp(join(tmpdir(), 'recount-growing-'));
   const database = createDatabasePool({ connectionString: testDatabase.connectionString });
   const rawStore = createFolderRawStore({ directory });
-  const jobs: IngestJob[] = [];
-  const queue = {
-    enqueue: async (_transaction: unknown, job: IngestJob): Promise<void> => void jobs.push(job),
-    enqueueSmall: async (_transaction: unknown, small: readonly IngestJob[]): Promise<void> => void jobs.push(...small),
-    findPending: async () => new Set<string>(),
-  };
-  const deps = { database, rawStore, queue, onReport: () => undefined };
+  const deps = { database, rawStore };
   return {
     database,
     async ingest(workspaceId, { path, text }) {
@@ -40,10 +34,7 @@ async function createInstallation(): Promise<Installation> {
         yield Buffer.from(text);
       })();
       await receiveTranscript(deps, { workspaceId, uploaderKeyId: null, path, body, maxBytes: MAX_BYTES });
-      for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
-        const outcome = await handleJob(deps, job, { maxLineBytes: MAX_BYTES, minCheckpointBytes: 0 });
-        if (outcome.status === 'failed') throw new Error(outcome.reason);
-      }
+      await workJobs(deps, { maxLineBytes: MAX_BYTES, minCheckpointBytes: 0 });
     },
     async close() {
       await database.close();

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ensureWorkspace, type TranscriptRow } from '@recount/db';
+import { endPauses } from '@recount/ingest/testing/work-jobs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runRecount } from './chaos/run-recount.ts';
 import { startTestBackend, type TestBackend } from './test-backend.ts';
@@ -45,8 +46,7 @@ async function waitFor(condition: (rows: Record<string, TranscriptRow>) => boole
       );
     }
     // The pauses between attempts add up to half a minute.
-    if (endsPauses)
-      await backend.database.pool.query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`);
+    if (endsPauses) await endPauses(backend.database);
     await sleep(50);
   }
 }

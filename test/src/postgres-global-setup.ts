@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { migrateDatabase } from '@recount/db';
-import { migrateQueue } from '@recount/ingest/queue';
 import { createDatabase, dropDatabase } from '@recount/local-postgres';
 import type {} from '@recount/local-postgres/testing';
 import type { ProvidedContext } from 'vitest';
@@ -59,7 +58,6 @@ async function prepareTemplate(environment: NodeJS.ProcessEnv): Promise<Template
     console.log(`PostgreSQL for the tests: ${server.description}`);
     const connectionString = await createDatabase(server.serverUrl, template);
     await migrateDatabase(connectionString);
-    await migrateQueue(connectionString);
   } catch (error) {
     await drop();
     throw error;

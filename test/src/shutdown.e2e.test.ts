@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateTranscript } from '@recount/bench/generate-transcript';
-import { createApiKey, createDatabasePool, ensureWorkspace, findTranscript } from '@recount/db';
+import { createApiKey, createDatabasePool, ensureWorkspace, findTranscript, migrateDatabase } from '@recount/db';
 import { createDatabase, dropDatabase } from '@recount/local-postgres';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runRecount } from './chaos/run-recount.ts';
 import type { SupervisedProcess } from './chaos/supervised-process.ts';
 import { findFreePort } from './find-free-port.ts';
-import { type Program, prepareDatabase, startTestBackend, type TestBackend } from './test-backend.ts';
+import { type Program, startTestBackend, type TestBackend } from './test-backend.ts';
 
 const WORKSPACE = '01J0000000000000000000000A';
 const LARGE_BYTES = 60 * 1024 * 1024;
@@ -98,19 +98,17 @@ describe('SIGTERM under load', () => {
     const startedAtMs = performance.now();
     expect(await first.stop()).toBe(0);
     expect(performance.now() - startedAtMs).toBeLessThan(200 + BEYOND_GRACE_MS);
-    expect(await find(id)).toMatchObject({ status: 'processing', total_messages: 0 });
+    expect(await find(id)).toMatchObject({ status: 'queued', total_messages: 0, attempt_count: 0 });
     const { rows } = await backend.database.pool.query(
       'SELECT count(*)::int AS count FROM recount.transcript_messages WHERE row_set_id = $1',
       [id],
     );
     expect(rows).toEqual([{ count: 0 }]);
-    // Handed back. A killed worker's job would stay active until its heartbeats are missed.
     const { rows: jobs } = await backend.database.pool.query(
-      `SELECT count(*)::int AS free FROM pgboss.job
-       WHERE data->>'transcriptId' = $1 AND state IN ('created', 'retry') AND start_after <= now()`,
+      'SELECT taken_at, not_before FROM recount.ingest_jobs WHERE transcript_id = $1',
       [id],
     );
-    expect(jobs).toEqual([{ free: 1 }]);
+    expect(jobs).toEqual([{ taken_at: null, not_before: null }]);
 
     await start('worker', { RECOUNT_SHUTDOWN_GRACE_MS: '30000' });
     await vi.waitFor(async () => expect(await find(id)).toMatchObject({ status: 'ingested' }));
@@ -140,7 +138,7 @@ describe('start', () => {
 
   it('refuses a newer schema, and says what to do', async () => {
     const DATABASE_URL = await createEmpty();
-    await prepareDatabase(DATABASE_URL);
+    await migrateDatabase(DATABASE_URL);
     const pool = createDatabasePool({ connectionString: DATABASE_URL });
     await pool.pool.query(
       `INSERT INTO drizzle.__drizzle_migrations (hash, created_at) VALUES ('of the future', 9000000000000)`,

@@ -10,7 +10,6 @@ import {
   type TranscriptRow,
 } from '@recount/db';
 import { receiveTranscript } from '@recount/ingest';
-import { createJobQueue, migrateQueue } from '@recount/ingest/queue';
 import { startLocalPostgres } from '@recount/local-postgres';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
 import { type SupervisedProcess, superviseProcess } from './chaos/supervised-process.ts';
@@ -55,8 +54,6 @@ export async function startTestBackend(name: string, ownServer?: Record<string, 
   const { connectionString } = server;
   const database = createDatabasePool({ connectionString });
   const rawStore = createFolderRawStore({ directory: join(directory, 'raw') });
-  const queue = createJobQueue({ connectionString, role: 'sender', onError: () => undefined });
-  await queue.start();
   const environment = { HOME: directory, DATABASE_URL: connectionString, RECOUNT_RAW_STORE: join(directory, 'raw') };
   const programs: SupervisedProcess[] = [];
   return {
@@ -80,11 +77,10 @@ export async function startTestBackend(name: string, ownServer?: Record<string, 
         yield* chunks;
       })();
       const request = { workspaceId, uploaderKeyId: null, path, body, maxBytes: MAX_TRANSCRIPT_BYTES };
-      return (await receiveTranscript({ database, rawStore, queue }, request)).transcript;
+      return (await receiveTranscript({ database, rawStore }, request)).transcript;
     },
     async stop() {
       await Promise.all(programs.map((program) => program.stop()));
-      await queue.stop(0);
       await database.close();
       await server.stop();
       await rm(directory, { recursive: true, force: true });
@@ -102,7 +98,7 @@ async function copyTemplate() {
 async function startServer(directory: string, settings: Record<string, string>) {
   const postgres = await startLocalPostgres({ directory, settings });
   const { connectionString } = postgres;
-  await prepareDatabase(connectionString);
+  await migrateDatabase(connectionString);
   const stop = async (): Promise<void> => {
     await postgres.stop();
     await rm(postgres.directory, { recursive: true, force: true });
@@ -113,15 +109,9 @@ async function startServer(directory: string, settings: Record<string, string>) 
 async function prepareCluster(citusUrl: string) {
   const name = `recount_e2e_${randomBytes(8).toString('hex')}`;
   const { connectionString, drop: stop } = await createCitusDatabase(citusUrl, name);
-  await prepareDatabase(connectionString);
+  await migrateDatabase(connectionString);
   await distributeDatabase(connectionString);
   return { connectionString, stop };
-}
-
-/** Creates the schemas of database and queue in an empty database. */
-export async function prepareDatabase(connectionString: string): Promise<void> {
-  await migrateDatabase(connectionString);
-  await migrateQueue(connectionString);
 }
 
 export function superviseProgram(

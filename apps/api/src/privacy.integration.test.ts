@@ -239,7 +239,6 @@ describe('nothing private', () => {
   it.each([
     ['messages of issues', "SELECT string_agg(message, ' ') AS text FROM recount.ingest_issues"],
     ['reasons of failures', "SELECT string_agg(failure_reason, ' ') AS text FROM recount.transcripts"],
-    ['jobs', "SELECT string_agg(job::text, ' ') AS text FROM pgboss.job AS job"],
   ])('appears in %s', async (where, query) => {
     const { rows } = await api.database.pool.query<{ text: string }>(query);
     expect(rows[0]?.text.length).toBeGreaterThan(100);

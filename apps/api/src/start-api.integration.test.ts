@@ -103,7 +103,7 @@ describe('startApi', () => {
     expect(span?.attributes).toMatchObject({ 'recount.transcript_id': transcript_id });
     expect(refused?.attributes).toMatchObject({ 'error.type': 'ReceiveError' });
     const children = collector.spans.filter(({ parentSpanId }) => parentSpanId === span?.spanId);
-    expect(children.map(({ name }) => name).sort()).toEqual(['enqueue', 'store']);
+    expect(children.map(({ name }) => name).sort()).toEqual(['store']);
     for (const secret of ['private', 'prompt 0', key]) expect(collector.bodies.join('')).not.toContain(secret);
   });
 

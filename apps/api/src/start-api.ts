@@ -1,13 +1,11 @@
 import type { AddressInfo } from 'node:net';
 import { checkSchemaVersion, createDatabasePool } from '@recount/db';
 import { openPriceFile } from '@recount/ingest';
-import { createJobQueue } from '@recount/ingest/queue';
 import { noTracing, startTracing, type Tracing } from '@recount/service/telemetry';
 import { limitRepeats } from '@recount/service/telemetry/limit-repeats';
 import { startMetricsServer } from '@recount/service/telemetry/metrics-server';
-import { createRawStore } from '@recount/storage';
+import { createRawStore, type RawStore } from '@recount/storage';
 import type { Logger } from 'pino';
-import type { ApiDependencies } from './api-dependencies.ts';
 import { createApiApp } from './app.ts';
 import type { ApiConfig } from './config.ts';
 import { createSignInLinks } from './http/sign-in-links.ts';
@@ -37,7 +35,6 @@ export async function startApi(config: ApiConfig, log: Logger): Promise<RunningA
     onConnectionError: onError,
   });
   const rawStore = await createRawStore(config.rawStore.location, config.rawStore.s3);
-  const queue = createJobQueue({ connectionString: config.databaseUrl, role: 'sender', onError });
   const onLostSpans = (reason: string): void => log.warn({ reason }, 'spans not sent');
   const tracing = config.isTraced
     ? await startTracing({ serviceName: 'recount-api', onError: onLostSpans })
@@ -47,21 +44,16 @@ export async function startApi(config: ApiConfig, log: Logger): Promise<RunningA
   let priceSource: Awaited<ReturnType<typeof openPriceFile>>;
   const closeConnections = async (): Promise<void> => {
     priceSource?.close();
-    await Promise.allSettled([
-      queue.stop(0),
-      database.close(),
-      rawStore.close(),
-      tracing.close(),
-      metricsServer?.close(),
-    ]);
+    await Promise.allSettled([database.close(), rawStore.close(), tracing.close(), metricsServer?.close()]);
   };
   try {
     await checkSchemaVersion(database.database);
-    await queue.start();
-    const traced = traceUploads({ rawStore, queue }, tracing);
     const signInLinks = createSignInLinks();
     priceSource = await openPriceFile(config.priceFile, log);
-    const app = await createApiApp({ database, ...traced, tracing, log, metrics, signInLinks, priceSource }, config);
+    const app = await createApiApp(
+      { database, rawStore: traceStore(rawStore, tracing), tracing, log, metrics, signInLinks, priceSource },
+      config,
+    );
     if (config.metrics) metricsServer = await startMetricsServer(metrics, config.metrics);
     await app.listen({ host: config.host, port: config.port, listenTextResolver: () => 'api listening' });
     const url = toUrl(app.server.address() as AddressInfo);
@@ -82,20 +74,11 @@ export async function startApi(config: ApiConfig, log: Logger): Promise<RunningA
   }
 }
 
-/** Adds spans for the steps of an upload. */
-function traceUploads(
-  { rawStore, queue }: Pick<ApiDependencies, 'rawStore' | 'queue'>,
-  tracing: Tracing,
-): Pick<ApiDependencies, 'rawStore' | 'queue'> {
-  return {
-    rawStore: { ...rawStore, put: (...put) => tracing.span('store', {}, () => rawStore.put(...put)) },
-    queue: {
-      ...queue,
-      enqueue: (...job) => tracing.span('enqueue', {}, () => queue.enqueue(...job)),
-      enqueueSmall: (...jobs) => tracing.span('enqueue', {}, () => queue.enqueueSmall(...jobs)),
-    },
-  };
-}
+/** Adds a span for the step of an upload that depends on another system than the database. */
+const traceStore = (rawStore: RawStore, tracing: Tracing): RawStore => ({
+  ...rawStore,
+  put: (...put) => tracing.span('store', {}, () => rawStore.put(...put)),
+});
 
 function toUrl({ address, family, port }: AddressInfo): string {
   if (address === '0.0.0.0') return `http://127.0.0.1:${port}`;

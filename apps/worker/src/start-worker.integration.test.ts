@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDatabasePool, type DatabasePool, ensureWorkspace, findTranscript } from '@recount/db';
-import { receiveTranscript } from '@recount/ingest';
-import { createJobQueue, type JobQueue, MAX_ATTEMPTS } from '@recount/ingest/queue';
+import { MAX_ATTEMPTS, receiveTranscript } from '@recount/ingest';
+import { endPauses } from '@recount/ingest/testing/work-jobs';
 import { createTestDatabase, isOnCitus, type TestDatabase } from '@recount/local-postgres/testing';
 import { startCollector } from '@recount/service/telemetry/testing';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
@@ -16,13 +16,11 @@ import { type RunningWorker, startWorker } from './start-worker.ts';
 
 const WORKSPACE = '01J00000000000000000000001';
 const CANARY = 'canary';
-const END_PAUSES = `UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`;
 
 let testDatabase: TestDatabase;
 let storeDirectory: string;
 let database: DatabasePool;
 let rawStore: RawStore;
-let queue: JobQueue;
 let config: WorkerConfig;
 let worker: RunningWorker;
 const logLines: string[] = [];
@@ -34,8 +32,6 @@ beforeAll(async () => {
   storeDirectory = await mkdtemp(join(tmpdir(), 'recount-worker-'));
   database = createDatabasePool({ connectionString });
   rawStore = createFolderRawStore({ directory: storeDirectory });
-  queue = createJobQueue({ connectionString, role: 'sender', onError: () => undefined });
-  await queue.start();
   await ensureWorkspace(database.database, WORKSPACE, 'test');
   config = readWorkerConfig({
     DATABASE_URL: connectionString,
@@ -46,7 +42,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await worker.close();
-  await queue.stop(0);
   await database.close();
   await testDatabase.drop();
   await rm(storeDirectory, { recursive: true });
@@ -69,7 +64,7 @@ async function receive(text: string): Promise<string> {
   }
   const path = `/home/${CANARY}/x.jsonl`;
   const request = { workspaceId: WORKSPACE, uploaderKeyId: null, body: body(), path, maxBytes: 1_000_000 };
-  return (await receiveTranscript({ database, rawStore, queue }, request)).transcript.id;
+  return (await receiveTranscript({ database, rawStore }, request)).transcript.id;
 }
 
 const readStatus = async (id: string): Promise<string | undefined> =>
@@ -120,7 +115,7 @@ describe('a worker', () => {
     );
     const id = await receive(toLine({ sessionId: 'failing' }));
     await vi.waitFor(async () => {
-      await database.pool.query(END_PAUSES);
+      await endPauses(database);
       expect(await readStatus(id)).toBe('failed');
     });
     await database.pool.query('DROP TRIGGER quote_row ON recount.content_blocks');
@@ -144,7 +139,7 @@ describe('a worker', () => {
     await symlink(path, path);
     worker = await startWorker(config, log);
     await vi.waitFor(async () => {
-      await database.pool.query(END_PAUSES);
+      await endPauses(database);
       expect(findReports(id).length).toBeGreaterThan(MAX_ATTEMPTS + 1);
     });
     const [first, ...others] = findReports(id).map(({ outcome }) => outcome);
@@ -153,7 +148,7 @@ describe('a worker', () => {
     expect(await readMetrics()).toMatch(/recount_job_failures_total\{kind="outage"\} ([6-9]|\d\d+)\n/);
     await rename(`${path}-away`, path);
     await vi.waitFor(async () => {
-      await database.pool.query(END_PAUSES);
+      await endPauses(database);
       expect(await readStatus(id)).toBe('ingested');
     });
   });

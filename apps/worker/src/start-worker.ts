@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   checkSchemaVersion,
   createDatabasePool,
@@ -8,11 +7,11 @@ import {
 } from '@recount/db';
 import {
   createOutageGate,
-  handleDeadLetter,
-  handleGroup,
+  handleBatch,
   handleJob,
   type JobReport,
   openPriceFile,
+  runJobs,
   runReaderCleanup,
   runReparsing,
   runRetention,
@@ -21,7 +20,6 @@ import {
   runWorkspaceRecorder,
   toFailureReason,
 } from '@recount/ingest';
-import { createJobQueue, type GroupedOutcome, type IngestJob, type JobHandler } from '@recount/ingest/queue';
 import {
   noTracing,
   SIZE_BYTES,
@@ -51,8 +49,6 @@ export interface RunningWorker {
  * Jobs that do not end within the grace period are aborted and rolled back; this long is left for handing them back.
  */
 const HAND_BACK_MS = 3000;
-/** Jobs that are handed back go immediately to the next worker that asks. */
-const SCHEMA_PAUSE_MS = 1000;
 
 /**
  * Starts taking ingest jobs. Throws if the database cannot be reached or has another schema version, and if the port
@@ -69,7 +65,6 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     onConnectionError: onError,
   });
   const rawStore = await createRawStore(config.rawStore.location, config.rawStore.s3);
-  const queue = createJobQueue({ connectionString: config.databaseUrl, role: 'worker', onError });
   const shutdown = new AbortController();
   const onLostSpans = (reason: string): void => log.warn({ reason }, 'spans not sent');
   const tracing = config.isTraced
@@ -84,11 +79,9 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
   };
   try {
     await checkSchemaVersion(database.database);
-    await queue.start();
     priceSource = await openPriceFile(config.priceFile, log);
     if (metrics && config.metrics) metricsServer = await startMetricsServer(metrics, config.metrics);
   } catch (error) {
-    await queue.stop(0).catch(() => undefined);
     await closeConnections();
     throw error;
   }
@@ -120,31 +113,31 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     } catch (error) {
       if (!(error instanceof SchemaVersionError)) return false;
       fail(error);
-      // Other workers get the jobs in that time.
-      await sleep(SCHEMA_PAUSE_MS, undefined, { signal: shutdown.signal }).catch(() => undefined);
       return true;
     }
   };
-  const work: JobHandler = async (job, { handBacksLeft }) => {
-    if (await hasOtherSchema()) return { status: 'handed-back' };
+  const track = async (handling: Promise<unknown>): Promise<void> => {
     jobsUnderWay++;
-    const handling = tracing.span('job', { [WORKSPACE_ID]: job.workspaceId, [TRANSCRIPT_ID]: job.transcriptId }, () =>
-      handleJob(deps, job, { ...options, handBacksLeft }),
-    );
-    return await handling.finally(() => jobsUnderWay--);
+    await handling.finally(() => jobsUnderWay--);
   };
-  const workGroup = async (jobs: readonly IngestJob[]): Promise<GroupedOutcome[]> => {
-    if (await hasOtherSchema()) return jobs.map(() => 'handed-back');
-    jobsUnderWay++;
-    const ids = jobs.map(({ transcriptId }) => transcriptId).join(' ');
-    const handling = tracing.span('jobs', { [TRANSCRIPT_ID]: ids }, () => handleGroup(deps, jobs, options));
-    return await handling.finally(() => jobsUnderWay--);
-  };
-  await queue.workDeadLetters((job) => handleDeadLetter({ database }, job));
-  await queue.work({ concurrency: config.concurrency }, work);
-  // Runs besides, because a long transcript holds up no small ones. There is one loop, because waiting ones make its
-  // next group larger.
-  await queue.workSmall({ concurrency: 1 }, workGroup);
+  const jobs = runJobs(
+    database,
+    {
+      waitUntilPossible: (signal) => outages.pass(signal),
+      mayWork: async () => !(await hasOtherSchema()),
+      handleJob: (job) =>
+        track(
+          tracing.span('job', { [WORKSPACE_ID]: job.workspaceId, [TRANSCRIPT_ID]: job.transcriptId }, () =>
+            handleJob(deps, job, options),
+          ),
+        ),
+      handleBatch: (batch) => {
+        const ids = batch.map(({ transcriptId }) => transcriptId).join(' ');
+        return track(tracing.span('jobs', { [TRANSCRIPT_ID]: ids }, () => handleBatch(deps, batch, options)));
+      },
+    },
+    { concurrency: config.concurrency, onError: (error) => logError(toFailureReason(error)) },
+  );
   const endOfIndexing = new AbortController();
   const onFailure = limitRepeats((line) => log.warn(line, 'search indexing failed'));
   const indexing = runSearchIndexer(
@@ -175,7 +168,6 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
   const reparsing = runReparsing(
     {
       database,
-      queue,
       onReport: (report) => log.info(report, 'older transcripts are ingested again by the new parser'),
       onFailure: (reason) => log.warn({ reason }, 'older transcripts not ingested again'),
     },
@@ -189,7 +181,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
       endOfIndexing.abort();
       await Promise.all([indexing, retention, recording, totals, cleaning, reparsing]);
       const timer = setTimeout(() => shutdown.abort(), config.shutdownGraceMs);
-      await queue.stop(config.shutdownGraceMs + HAND_BACK_MS);
+      await jobs.stop(config.shutdownGraceMs + HAND_BACK_MS);
       clearTimeout(timer);
       await closeConnections();
     },

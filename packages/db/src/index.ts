@@ -30,7 +30,6 @@ export { lockFreeSessions, lockSession } from './database/lock-sessions.ts';
 export * from './database/locks.ts';
 export { preferIndexes } from './database/planner.ts';
 export * from './database/refresh-statistics.ts';
-export { sessionOptions } from './database/session-settings.ts';
 export type { DerivedOrigin, DerivedRows } from './derive/derived-rows.ts';
 export { TranscriptDeriver } from './derive/transcript-deriver.ts';
 export { sql } from './drizzle.cjs';
@@ -83,6 +82,7 @@ export * from './sessions/write-derived.ts';
 export * from './shares/shares.ts';
 export * from './transcripts/checkpoints.ts';
 export { deleteTranscriptRows } from './transcripts/delete-rows.ts';
+export * from './transcripts/ingest-jobs.ts';
 export * from './transcripts/insert-transcripts.ts';
 export { type ExpiredTranscript, listExpiredRawObjects, listExpiredSessions } from './transcripts/list-expired.ts';
 export { type IssueRow, listIssues } from './transcripts/list-issues.ts';
@@ -98,7 +98,6 @@ export {
   listGroupableTranscripts,
   listTranscriptStates,
   listTranscripts,
-  readTranscriptSizes,
   sumRawBytes,
   type TranscriptFilter,
   type TranscriptReference,

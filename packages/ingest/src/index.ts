@@ -49,10 +49,14 @@ export {
   readWorkspacePrices,
 } from './prices/workspace-prices.ts';
 export { toFailureReason } from './process/failure-reason.ts';
-export { handleDeadLetter, handleGroup, handleJob, type JobReport } from './process/handle-job.ts';
+export { type BatchOutcome, handleBatch } from './process/handle-batch.ts';
+export { handleJob } from './process/handle-job.ts';
+export type { JobReport } from './process/job-report.ts';
 export { createOutageGate, type OutageGate, type OutageGateDeps } from './process/outage-gate.ts';
 export type { ProcessOptions } from './process/process-transcript.ts';
+export { MAX_ATTEMPTS } from './queue/attempts.ts';
 export { type RequeueAudit, requeueTranscript } from './queue/requeue-transcript.ts';
+export { runJobs } from './queue/run-jobs.ts';
 export { readAttachment } from './raw-objects/read-attachment.ts';
 export type { DuplicateOutcome } from './raw-objects/settle-duplicate.ts';
 export { ReceiveError, type ReceiveErrorCode } from './receive/measure-body.ts';

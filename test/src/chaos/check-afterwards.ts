@@ -174,8 +174,7 @@ async function settle({ pool }: DatabasePool): Promise<void> {
   const deadlineMs = performance.now() + MAX_SETTLE_MS;
   for (;;) {
     const { rows } = await pool.query<{ jobs: number; sessions: number }>(
-      `SELECT (SELECT count(*)::int FROM pgboss.job
-               WHERE state IN ('created', 'retry', 'active') AND name LIKE 'ingest-transcript%') AS jobs,
+      `SELECT (SELECT count(*)::int FROM recount.ingest_jobs) AS jobs,
               (SELECT count(*)::int FROM recount.search_index_state WHERE indexed_at IS NULL) AS sessions`,
     );
     const { jobs = 0, sessions = 0 } = rows[0] ?? {};

@@ -1,11 +1,18 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createApiKey, createDatabasePool, type DatabasePool, distributeDatabase, ensureWorkspace } from '@recount/db';
+import {
+  createApiKey,
+  createDatabasePool,
+  type DatabasePool,
+  distributeDatabase,
+  ensureWorkspace,
+  migrateDatabase,
+} from '@recount/db';
 import { createRawStore, type RawStore } from '@recount/storage';
 import { type S3Proxy, startS3Proxy } from '@recount/storage/testing/s3-proxy';
 import { startFauxqs } from 'fauxqs';
 import { mountSmallDisk, type SmallDisk } from '../small-disk.ts';
-import { type Program, prepareDatabase, superviseProgram } from '../test-backend.ts';
+import { type Program, superviseProgram } from '../test-backend.ts';
 import { type ClusterOptions, startCluster } from './cluster.ts';
 import { type KillablePostgres, startKillablePostgres } from './killable-postgres.ts';
 import type { SupervisedProcess } from './supervised-process.ts';
@@ -58,7 +65,7 @@ export async function startInstallation(
       ? await startKillablePostgres(join(directory, 'postgres'), onStart)
       : await startCluster(cluster, onStart);
   const databaseDisk = await moveToSmallDisk(postgres);
-  await prepareDatabase(postgres.connectionString());
+  await migrateDatabase(postgres.connectionString());
   if (cluster !== undefined) await distributeDatabase(postgres.connectionString());
   const rawStore = store === 's3' ? await startS3() : undefined;
   const location = rawStore?.location ?? join(directory, 'raw');

@@ -84,8 +84,11 @@ it('accepts statements of one workspace', async () => {
   }
 });
 
-it('lets tables of the coordinator use the clock', async () => {
+it('lets tables of the coordinator use the clock, and be read and changed in one WITH', async () => {
   if (!canPlan) return;
+  const take = `WITH free AS (SELECT transcript_id FROM recount.ingest_jobs LIMIT 1 FOR UPDATE SKIP LOCKED)
+    UPDATE recount.ingest_jobs SET taken_at = now() WHERE transcript_id IN (SELECT transcript_id FROM free)`;
+  expect(await find(take)).toEqual([]);
   const text = `INSERT INTO recount.maintenance_checks (workspace_id, kind, run_id, state, is_fix, actor) VALUES ($1, $2, $3, $4, $5, $6)
     ON CONFLICT (workspace_id, kind) DO UPDATE SET seen_at = now()`;
   expect(await find(text)).toEqual([]);

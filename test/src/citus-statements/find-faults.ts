@@ -67,12 +67,14 @@ function holdsWorkspace(node: PlanNode): boolean {
 }
 
 /**
- * Parts of a WITH that depend on each other, where one changes rows. Postgres runs all on one snapshot; Citus runs them
- * one after another, so that later ones see earlier changes.
+ * Parts of a WITH that depend on each other, where one changes distributed rows. Postgres runs all on one snapshot; Citus
+ * runs them one after another, so that later ones see earlier changes.
  */
-function listDependencies(root: PlanNode): string[] {
+function listDependencies(root: PlanNode, distributedTables: ReadonlySet<string>): string[] {
   const nodes = listNodes(root);
-  const changes = nodes.filter((node) => node['Node Type'] === 'ModifyTable');
+  const changes = nodes.filter(
+    (node) => node['Node Type'] === 'ModifyTable' && distributedTables.has(node['Relation Name'] ?? ''),
+  );
   const found: string[] = [];
   for (const change of changes) {
     const own = new Set(listNodes(change));
@@ -137,6 +139,6 @@ export async function findFaults(client: Client, statement: string, options: Fau
     ...(changesDistributed && RETURNS_FROM_TABLE_WITHOUT_ALIAS.test(text)
       ? ['returns columns of an INSERT with a query: give its table an alias, and name them by it']
       : []),
-    ...listDependencies(root),
+    ...listDependencies(root, options.distributedTables),
   ];
 }

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiApp, createApiApp, readApiConfig } from '@recount/api';
 import { createApiKey, createDatabasePool, ensureWorkspace } from '@recount/db';
-import { handleJob, receiveTranscript } from '@recount/ingest';
-import type { IngestJob } from '@recount/ingest/queue';
+import { receiveTranscript } from '@recount/ingest';
+import { workJobs } from '@recount/ingest/testing/work-jobs';
 import { createTestDatabase } from '@recount/local-postgres/testing';
 import { createFolderRawStore } from '@recount/storage';
 import { pino } from 'pino';
@@ -28,22 +28,13 @@ export async function ingestFleet(files: readonly FleetFile[]): Promise<FleetIns
   const directory = await mkdtemp(join(tmpdir(), 'recount-fleet-'));
   const database = createDatabasePool({ connectionString: testDatabase.connectionString });
   const rawStore = createFolderRawStore({ directory });
-  const jobs: IngestJob[] = [];
-  const queue = {
-    enqueue: async (_transaction: unknown, job: IngestJob): Promise<void> => void jobs.push(job),
-    enqueueSmall: async (_transaction: unknown, small: readonly IngestJob[]): Promise<void> => void jobs.push(...small),
-    findPending: async () => new Set(jobs.map(({ transcriptId }) => transcriptId)),
-  };
-  const deps = { database, rawStore, queue, onReport: () => undefined };
+  const deps = { database, rawStore };
   await ensureWorkspace(database.database, WORKSPACE, 'fleet');
   for (const { path, text } of files) {
     const body = toBody(text);
     await receiveTranscript(deps, { workspaceId: WORKSPACE, uploaderKeyId: null, path, body, maxBytes: MAX_BYTES });
   }
-  for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
-    const outcome = await handleJob(deps, job, { maxLineBytes: MAX_BYTES });
-    if (outcome.status === 'failed') throw new Error(outcome.reason);
-  }
+  await workJobs(deps, { maxLineBytes: MAX_BYTES });
 
   const environment = { DATABASE_URL: testDatabase.connectionString, RECOUNT_RAW_STORE: directory };
   const logLines: string[] = [];

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createApiKey, createDatabasePool, ensureWorkspace, migrateDatabase } from '@recount/db';
-import { migrateQueue } from '@recount/ingest/queue';
 import { startLocalPostgres } from '@recount/local-postgres';
 import { findFreePort } from '../find-free-port.ts';
 
@@ -40,7 +39,6 @@ export async function startApiProcess(settings: Record<string, string>): Promise
   const directory = await mkdtemp(join(tmpdir(), 'recount-hostile-api-'));
   const postgres = await startLocalPostgres({ directory: join(directory, 'postgres') });
   await migrateDatabase(postgres.connectionString);
-  await migrateQueue(postgres.connectionString);
   const pool = createDatabasePool({ connectionString: postgres.connectionString });
   await ensureWorkspace(pool.database, HOSTILE_WORKSPACE, 'hostile');
   const { key } = await createApiKey(pool.database, {

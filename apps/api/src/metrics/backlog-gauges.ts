@@ -1,6 +1,11 @@
-import { countTranscriptsByStatus, countWaitingBlocks, readSearchBacklog, TRANSCRIPT_STATUSES } from '@recount/db';
+import {
+  countTranscriptsByStatus,
+  countWaitingBlocks,
+  readBacklog,
+  readSearchBacklog,
+  TRANSCRIPT_STATUSES,
+} from '@recount/db';
 import type { IngestDependencies } from '@recount/ingest';
-import { readBacklog } from '@recount/ingest/queue';
 import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
 import { toLogReason } from '../problems/problem-error.ts';
@@ -35,7 +40,7 @@ export function addBacklogGauges(registry: Registry, deps: BacklogGaugeDependenc
   });
   new Gauge({
     name: 'recount_queue_jobs',
-    help: 'Jobs that no worker has taken yet, and dead letters that are not recorded yet',
+    help: 'Jobs that no worker has, including those that pause between attempts',
     labelNames: ['state'],
     registers,
     async collect() {
@@ -43,7 +48,6 @@ export function addBacklogGauges(registry: Registry, deps: BacklogGaugeDependenc
       const backlog = await readQueue();
       if (backlog === undefined) return;
       this.set({ state: 'waiting' }, backlog.waitingCount);
-      this.set({ state: 'dead-letter' }, backlog.deadLetterCount);
     },
   });
   new Gauge({

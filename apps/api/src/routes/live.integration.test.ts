@@ -44,12 +44,7 @@ afterAll(async () => {
 async function startOther(): Promise<{ url: string; stop(): Promise<void>; close(): Promise<void> }> {
   const database = createDatabasePool({ connectionString: api.connectionString });
   const environment = { DATABASE_URL: api.connectionString, RECOUNT_RAW_STORE: api.storeDirectory };
-  const queue = {
-    enqueue: async () => undefined,
-    enqueueSmall: async () => undefined,
-    findPending: async () => new Set<string>(),
-  };
-  const deps = { database, rawStore: api.rawStore, queue, log: pino({ level: 'silent' }) };
+  const deps = { database, rawStore: api.rawStore, log: pino({ level: 'silent' }) };
   const config = readApiConfig(environment);
   const app = await createApiApp(deps, { ...config, live: { ...config.live, heartbeatMs: 300 } });
   const stop = async (): Promise<void> => {
@@ -410,7 +405,7 @@ describe('a broken connection', () => {
     const lines = toStreamLines('left').slice(0, 3);
     await sendLive(sender, 'left', lines.join(''));
     const onFailure = vi.fn();
-    const deps = { database: api.database, rawStore: api.rawStore, queue: api.queue };
+    const deps = { database: api.database, rawStore: api.rawStore };
     const tend = (afterMs: number) =>
       tendLiveStreams(
         { ...deps, now: () => Date.now() + afterMs },
@@ -438,7 +433,7 @@ describe('a broken connection', () => {
     const failing = { ...api.rawStore, put: () => Promise.reject(new Error('away')) };
     const lines = toStreamLines('closing');
     const app = await createApiApp(
-      { database: api.database, rawStore: failing, queue: api.queue, log: pino({ level: 'silent' }) },
+      { database: api.database, rawStore: failing, log: pino({ level: 'silent' }) },
       readApiConfig({ DATABASE_URL: api.connectionString, RECOUNT_RAW_STORE: api.storeDirectory }),
     );
     const url = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -447,7 +442,7 @@ describe('a broken connection', () => {
     expect((await sendLive({ url, key }, 'closing', lines.join(''), { ...name, ...complete })).status).toBe(500);
     app.server.closeAllConnections();
     await app.close();
-    const deps = { database: api.database, rawStore: api.rawStore, queue: api.queue };
+    const deps = { database: api.database, rawStore: api.rawStore };
     const options = { idleTimeoutMs: 1e9, eventRetentionMs: 1e9, closingTimeoutMs: 0, onFailure: vi.fn() };
     await Promise.all([tendLiveStreams(deps, options), tendLiveStreams(deps, options)]);
     await api.work();
@@ -464,7 +459,7 @@ describe('the completing request', () => {
   const startWith = async (put: TestApi['rawStore']['put']) => {
     const rawStore = { ...api.rawStore, put };
     const app = await createApiApp(
-      { database: api.database, rawStore, queue: api.queue, log: pino({ level: 'silent' }) },
+      { database: api.database, rawStore, log: pino({ level: 'silent' }) },
       readApiConfig({ DATABASE_URL: api.connectionString, RECOUNT_RAW_STORE: api.storeDirectory }),
     );
     const url = await app.listen({ host: '127.0.0.1', port: 0 });

@@ -115,10 +115,10 @@ describe('only one check of a kind', () => {
   });
 
   it('runs, and is interrupted when its server is stopped', async () => {
-    const { database, rawStore, queue } = api;
+    const { database, rawStore } = api;
     const client = await database.pool.connect();
     const reasons: string[] = [];
-    const deps = { database, rawStore, queue, onFailure: (reason: string) => reasons.push(reason), now: Date.now };
+    const deps = { database, rawStore, onFailure: (reason: string) => reasons.push(reason), now: Date.now };
     const runner = createMaintenanceRunner(deps);
     try {
       // The check waits for this.
@@ -143,9 +143,9 @@ describe('only one check of a kind', () => {
 it.each(['verify', 'doctor'] as const)(
   'a %s that waits for a lock ends when its server is stopped at once',
   async (kind) => {
-    const { database, rawStore, queue } = api;
+    const { database, rawStore } = api;
     const client = await database.pool.connect();
-    const deps = { database, rawStore, queue, onFailure: () => undefined, now: Date.now };
+    const deps = { database, rawStore, onFailure: () => undefined, now: Date.now };
     const runner = createMaintenanceRunner(deps);
     try {
       await client.query('BEGIN; LOCK TABLE recount.usage_ledger, recount.transcripts IN ACCESS EXCLUSIVE MODE');
@@ -162,9 +162,9 @@ it.each(['verify', 'doctor'] as const)(
 );
 
 it('a process runs two checks concurrently, and no third', async () => {
-  const { database, rawStore, queue } = api;
+  const { database, rawStore } = api;
   const client = await database.pool.connect();
-  const deps = { database, rawStore, queue, onFailure: () => undefined, now: Date.now };
+  const deps = { database, rawStore, onFailure: () => undefined, now: Date.now };
   const runner = createMaintenanceRunner(deps);
   const request = { kind: 'verify' as const, fix: false, actor: 'system' as const };
   try {

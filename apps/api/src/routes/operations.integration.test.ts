@@ -85,7 +85,6 @@ describe('metrics', () => {
       'recount_transcripts{status="failed"} 0',
       'recount_upload_size_bytes_bucket{le="1000000"} 2',
       'recount_queue_jobs{state="waiting"} 1',
-      'recount_queue_jobs{state="dead-letter"} 0',
       'recount_http_request_duration_seconds_count{method="POST",route="/v1/transcripts",status="202"} 1',
       'recount_http_request_duration_seconds_count{method="GET",route="/v1/sessions/:session_id",status="404"} 1',
       'recount_http_request_duration_seconds_count{method="GET",route="unmatched",status="404"} 1',

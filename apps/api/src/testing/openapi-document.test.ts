@@ -8,7 +8,7 @@ import { createOpenapiDocument } from './openapi-document.ts';
 it('equals openapi.json: `vitest -u` writes it', async () => {
   const config = readApiConfig({ DATABASE_URL: 'postgres://nowhere/none', RECOUNT_RAW_STORE: '/nowhere' });
   // No handler runs.
-  const deps = { rawStore: {}, database: {}, queue: {} } as ApiDependencies;
+  const deps = { rawStore: {}, database: {} } as ApiDependencies;
   const document = await createOpenapiDocument((app) =>
     addRoutes(app, { ...deps, metrics: createMetrics(deps), space: { hasRoom: async () => true } as never }, config),
   );

@@ -10,8 +10,8 @@ import {
   type DatabasePool,
   ensureWorkspace,
 } from '@recount/db';
-import { handleDeadLetter, handleGroup, handleJob, type JobReport } from '@recount/ingest';
-import { createJobQueue } from '@recount/ingest/queue';
+import { handleBatch, handleJob, type JobReport, runJobs } from '@recount/ingest';
+import { endPauses } from '@recount/ingest/testing/work-jobs';
 import { createTestDatabase } from '@recount/local-postgres/testing';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
 import { pino } from 'pino';
@@ -29,7 +29,6 @@ export interface TestApi {
   url: string;
   database: DatabasePool;
   rawStore: RawStore;
-  queue: ApiDependencies['queue'];
   connectionString: string;
   storeDirectory: string;
   /** Keys of the home workspace by scope; `other` has all scopes in another workspace. */
@@ -55,7 +54,7 @@ type WorkDeps = Parameters<typeof handleJob>[0];
 /** Without one more ingested, because a large transcript takes a while on a busy machine. */
 const WORK_TIMEOUT_MS = 300_000;
 
-/** A listening API with a separate database, a folder store and the real queue. */
+/** A listening API with a separate database, and a folder store. */
 export async function createTestApi(
   overrides: Partial<ApiConfig> = {},
   replace: (deps: ApiDependencies) => Partial<ApiDependencies> = () => ({}),
@@ -65,15 +64,13 @@ export async function createTestApi(
   const storeDirectory = await mkdtemp(join(tmpdir(), 'recount-api-'));
   const database = createDatabasePool({ connectionString });
   const rawStore = createFolderRawStore({ directory: storeDirectory });
-  const queue = createJobQueue({ connectionString, role: 'sender', onError: () => undefined });
-  await queue.start();
   const logLines: string[] = [];
   const jobReports: JobReport[] = [];
   const log = pino({ level: 'trace' }, { write: (line) => void logLines.push(line) });
   const environment = { DATABASE_URL: connectionString, RECOUNT_RAW_STORE: storeDirectory };
   const config = { ...readApiConfig(environment), ...overrides };
   const metrics = createMetrics({ database, log });
-  const deps: ApiDependencies = { database, rawStore, queue, log, metrics };
+  const deps: ApiDependencies = { database, rawStore, log, metrics };
   const app = await createApiApp({ ...deps, ...replace(deps) }, config);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const keys = await createKeys(database);
@@ -83,7 +80,6 @@ export async function createTestApi(
     url,
     database,
     rawStore,
-    queue,
     connectionString,
     storeDirectory,
     keys,
@@ -99,11 +95,7 @@ export async function createTestApi(
         headers: { 'content-type': 'application/x-ndjson', ...init.headers },
       }),
     work: ({ maxLineBytes = 1024 * 1024, ...changes } = {}) =>
-      ingestAll(
-        connectionString,
-        { database, rawStore, ...changes, onReport: (report) => void jobReports.push(report) },
-        maxLineBytes,
-      ),
+      ingestAll({ database, rawStore, ...changes, onReport: (report) => void jobReports.push(report) }, maxLineBytes),
     listStore: () => listStore(storeDirectory, rawStore),
     readMetrics: () => metrics.registry.metrics(),
     async countTranscripts() {
@@ -113,7 +105,6 @@ export async function createTestApi(
     async close() {
       app.server.closeAllConnections();
       await app.close();
-      await queue.stop(0);
       await database.close();
       await testDatabase.drop();
       await rm(storeDirectory, { recursive: true, force: true });
@@ -135,32 +126,27 @@ async function createKeys({ database }: DatabasePool): Promise<TestApi['keys']> 
   };
 }
 
-async function ingestAll(connectionString: string, deps: WorkDeps, maxLineBytes: number): Promise<void> {
-  const queue = createJobQueue({ connectionString, role: 'worker', onError: () => undefined });
-  await queue.start();
+async function ingestAll(deps: WorkDeps, maxLineBytes: number): Promise<void> {
+  const handlers = {
+    waitUntilPossible: async () => undefined,
+    mayWork: async () => true,
+    handleJob: (job: Parameters<typeof handleJob>[1]) => handleJob(deps, job, { maxLineBytes }),
+    handleBatch: (jobs: Parameters<typeof handleBatch>[1]) => handleBatch(deps, jobs, { maxLineBytes }),
+  };
+  const jobs = runJobs(deps.database, handlers, { concurrency: 2, pollIntervalMs: 50, onError: () => undefined });
   try {
-    await queue.workDeadLetters((job) => handleDeadLetter(deps, job));
-    await queue.work({ concurrency: 2, pollIntervalMs: 500 }, (job) => handleJob(deps, job, { maxLineBytes }));
-    await queue.workSmall({ concurrency: 2, pollIntervalMs: 500 }, (jobs) => handleGroup(deps, jobs, { maxLineBytes }));
     let [left, deadlineMs] = [Number.POSITIVE_INFINITY, 0];
     for (;;) {
       const { queued, processing } = await countTranscriptsByStatus(deps.database.database);
-      // A transcript is ingested a moment before its job is completed.
-      if (queued + processing === 0 && !(await hasActiveJobs(deps.database))) return;
+      if (queued + processing === 0) return;
       if (queued + processing < left) [left, deadlineMs] = [queued + processing, Date.now() + WORK_TIMEOUT_MS];
       if (Date.now() > deadlineMs) throw new Error(`${queued + processing} transcripts are not ingested`);
-      await deps.database.pool.query("UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'");
+      await endPauses(deps.database);
       await sleep(20);
     }
   } finally {
-    // With a grace period pg-boss would poll every half second for running jobs; here there are none.
-    await queue.stop(0);
+    await jobs.stop(WORK_TIMEOUT_MS);
   }
-}
-
-async function hasActiveJobs({ pool }: DatabasePool): Promise<boolean> {
-  const { rows } = await pool.query("SELECT EXISTS (SELECT FROM pgboss.job WHERE state = 'active') AS found");
-  return rows[0].found;
 }
 
 async function listStore(directory: string, rawStore: RawStore): Promise<string[]> {

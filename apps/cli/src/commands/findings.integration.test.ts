@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createDatabasePool, type DatabasePool, ensureWorkspace } from '@recount/db';
-import { handleJob, receiveTranscript } from '@recount/ingest';
-import type { IngestJob } from '@recount/ingest/queue';
+import { receiveTranscript } from '@recount/ingest';
+import { workJobs } from '@recount/ingest/testing/work-jobs';
 import { createTestDatabase } from '@recount/local-postgres/testing';
 import { createFolderRawStore } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -40,22 +40,14 @@ async function run(...commandLine: string[]) {
 
 /** A transcript of one prompt, and of more lines if given; returns the key of its object. */
 async function ingest(...moreLines: object[]): Promise<string> {
-  const jobs: IngestJob[] = [];
-  const queue = {
-    enqueue: async (_: unknown, job: IngestJob) => void jobs.push(job),
-    enqueueSmall: async (_: unknown, small: readonly IngestJob[]) => void jobs.push(...small),
-    findPending: async () => new Set(''),
-  };
   const line = { type: 'user', sessionId: 's', timestamp: '2026-01-01T00:00:00Z', message: { content: 'hello' } };
   const lines = [line, ...moreLines].map((each) => `${JSON.stringify(each)}\n`);
   const body = Readable.from([Buffer.from(lines.join(''))]);
   const { transcript } = await receiveTranscript(
-    { database, rawStore, queue },
+    { database, rawStore },
     { workspaceId: WORKSPACE, uploaderKeyId: null, body, maxBytes: 1000 },
   );
-  for (const job of jobs) {
-    await handleJob({ database, rawStore, onReport: () => undefined }, job, { maxLineBytes: 1000 });
-  }
+  await workJobs({ database, rawStore }, { maxLineBytes: 1000 });
   return transcript.object_key;
 }
 

@@ -16,14 +16,12 @@ Examples:
   $ DATABASE_URL=postgres://coordinator/recount recount migrate --distribute`,
     )
     .action(async ({ distribute = false }: { distribute?: boolean }) => {
-      const [{ distributeDatabase, migrateDatabase }, { migrateQueue }, { readDatabaseUrl }] = await Promise.all([
+      const [{ distributeDatabase, migrateDatabase }, { readDatabaseUrl }] = await Promise.all([
         import('@recount/db'),
-        import('@recount/ingest/queue'),
         import('@recount/service/config'),
       ]);
       const databaseUrl = readDatabaseUrl(context.environment);
       await migrateDatabase(databaseUrl);
-      await migrateQueue(databaseUrl);
       note(context, 'The database has the schema of this version.');
       if (!distribute) return;
       const tables = await distributeDatabase(databaseUrl);

@@ -2,8 +2,8 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createDatabasePool, type DatabasePool, findWorkspaceByName } from '@recount/db';
-import { handleJob, receiveTranscript } from '@recount/ingest';
-import type { IngestJob } from '@recount/ingest/queue';
+import { receiveTranscript } from '@recount/ingest';
+import { workJobs } from '@recount/ingest/testing/work-jobs';
 import { createTestDatabase } from '@recount/local-postgres/testing';
 import { createFolderRawStore } from '@recount/storage';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -34,22 +34,12 @@ async function run(...commandLine: string[]) {
 
 async function ingest(workspaceId: string): Promise<void> {
   const rawStore = createFolderRawStore({ directory });
-  const jobs: IngestJob[] = [];
-  const queue = {
-    enqueue: async (_: unknown, job: IngestJob) => void jobs.push(job),
-    enqueueSmall: async (_: unknown, small: readonly IngestJob[]) => void jobs.push(...small),
-    findPending: async () => new Set(''),
-  };
   const line = { type: 'user', sessionId: 's', timestamp: '2020-01-01T00:00:00Z', message: { content: 'hello' } };
   async function* body() {
     yield Buffer.from(`${JSON.stringify(line)}\n`);
   }
-  await receiveTranscript(
-    { database, rawStore, queue },
-    { workspaceId, uploaderKeyId: null, body: body(), maxBytes: 1000 },
-  );
-  for (const job of jobs)
-    await handleJob({ database, rawStore, onReport: () => undefined }, job, { maxLineBytes: 1000 });
+  await receiveTranscript({ database, rawStore }, { workspaceId, uploaderKeyId: null, body: body(), maxBytes: 1000 });
+  await workJobs({ database, rawStore }, { maxLineBytes: 1000 });
 }
 
 it('creates a workspace, sets its retention, deletes by age, and deletes the workspace', async () => {

@@ -6,7 +6,6 @@ import {
   findWorkspaceByName,
 } from '@recount/db';
 import type { IngestDependencies } from '@recount/ingest';
-import type { JobQueue } from '@recount/ingest/queue';
 import type { RawStoreConfig } from '@recount/service/config';
 import type { RawStore } from '@recount/storage';
 import { ulid } from 'ulid';
@@ -19,7 +18,6 @@ import { CliError } from '../terminal/cli-error.ts';
 export interface OpenInstallation extends IngestDependencies {
   database: DatabasePool;
   rawStore: RawStore;
-  queue: JobQueue;
   close(): Promise<void>;
 }
 
@@ -57,13 +55,10 @@ async function findLocalPlace(context: CliContext): Promise<{ databaseUrl: strin
   return { databaseUrl, rawStore };
 }
 
-/** Connects to database, raw store and queue. Throws SchemaVersionError if the database is not migrated. */
+/** Connects to database and raw store. Throws SchemaVersionError if the database is not migrated. */
 export async function openInstallation(config: InstallationConfig): Promise<OpenInstallation> {
-  // Loaded on demand, because commands that need only the database are twice as fast without them.
-  const [{ createJobQueue }, { createRawStore }] = await Promise.all([
-    import('@recount/ingest/queue'),
-    import('@recount/storage'),
-  ]);
+  // Loaded on demand, because commands that need only the database are faster without it.
+  const { createRawStore } = await import('@recount/storage');
   const { databaseUrl: connectionString } = config;
   // The next query fails too, so no one else needs to know.
   const onError = (): void => undefined;
@@ -74,10 +69,8 @@ export async function openInstallation(config: InstallationConfig): Promise<Open
     onConnectionError: onError,
   });
   const rawStore = await createRawStore(config.rawStore.location, config.rawStore.s3);
-  const queue = createJobQueue({ connectionString, role: 'sender', onError });
   try {
     await checkSchemaVersion(database.database);
-    await queue.start();
   } catch (error) {
     await Promise.allSettled([database.close(), rawStore.close()]);
     throw error;
@@ -85,9 +78,7 @@ export async function openInstallation(config: InstallationConfig): Promise<Open
   return {
     database,
     rawStore,
-    queue,
     async close() {
-      await queue.stop(0);
       await Promise.allSettled([database.close(), rawStore.close()]);
     },
   };

@@ -1,5 +1,4 @@
 import { migrateDatabase } from '@recount/db';
-import { migrateQueue } from '@recount/ingest/queue';
 import { chooseSettings, installNativePackage, type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
 import type { Logger } from 'pino';
 import type { DataDirectory } from '../data-directory/data-directory.ts';
@@ -29,7 +28,6 @@ export async function startDatabase(
   const database = configured ? toConfigured(configured) : await startOwn(context, directory, log, events);
   try {
     await migrateDatabase(database.databaseUrl);
-    await migrateQueue(database.databaseUrl);
     return database;
   } catch (error) {
     await database.stop();

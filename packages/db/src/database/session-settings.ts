@@ -1,5 +1,3 @@
-import type pg from 'pg';
-
 /**
  * Settings that recount relies on, whatever the server, the database or the role has as defaults: READ COMMITTED,
  * because statements wait for each other's rows instead of failing; the text forms of timestamps, intervals, floats
@@ -25,10 +23,3 @@ export const SET_SESSION = Object.entries(SESSION_SETTINGS)
 
 /** Condition that the server can notice that a client has closed its connection. On Windows the server cannot. */
 export const CAN_CHECK_CLIENTS = `version() !~* 'windows|mingw|visual c'`;
-
-/** Options for connections that others make and keep, such as the queue's. */
-export const sessionOptions = {
-  onConnect: async (client: pg.ClientBase): Promise<void> => {
-    await client.query(SET_SESSION);
-  },
-};

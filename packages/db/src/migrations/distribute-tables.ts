@@ -6,10 +6,15 @@ import * as schema from '../schema/index.ts';
 /** Looked up to find the workspace, rarely written, and referenced by others. They are replicated to every node. */
 const REFERENCE_TABLES: readonly PgTable[] = [schema.workspaces, schema.apiKeys, schema.signIns];
 /**
- * Stay on the coordinator because of triggers, codes that are unique over all workspaces, or rows without a workspace;
- * nothing is joined with them.
+ * Stay on the coordinator because of triggers, codes that are unique over all workspaces, rows without a workspace, or
+ * workers that take from all workspaces; nothing is joined with them.
  */
-export const LOCAL_TABLES: readonly PgTable[] = [schema.auditLog, schema.deviceRequests, schema.maintenanceChecks];
+export const LOCAL_TABLES: readonly PgTable[] = [
+  schema.auditLog,
+  schema.deviceRequests,
+  schema.maintenanceChecks,
+  schema.ingestJobs,
+];
 /** All other tables are colocated with this one, by workspace. */
 const FIRST_TABLE = schema.transcripts;
 

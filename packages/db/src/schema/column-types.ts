@@ -1,7 +1,7 @@
 import type { JsonValue } from '@recount/core';
 import { bigint, customType, jsonb, numeric, pgSchema } from '../drizzle.cjs';
 
-/** Postgres schema of recount's own tables; analysts' views are in `analytics`, the queue is in `pgboss`. */
+/** Postgres schema of recount's own tables; analysts' views are in `analytics`. */
 export const recountSchema = pgSchema('recount');
 
 /** An id, compared byte by byte, so that ULIDs sort by age whatever the database's collation. */

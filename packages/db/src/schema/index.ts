@@ -1,6 +1,7 @@
 export * from './attachments.ts';
 export { recountSchema } from './column-types.ts';
 export * from './findings.ts';
+export * from './ingest-jobs.ts';
 export * from './live.ts';
 export * from './messages.ts';
 export * from './rollups.ts';

@@ -13,7 +13,7 @@ interface DeletedTranscript {
   /**
    * Transcripts that are queued again because their rows were part of the deleted one's; the caller creates their jobs.
    */
-  queuedIds: string[];
+  queued: Pick<TranscriptRow, 'id' | 'size_bytes'>[];
 }
 
 /**
@@ -32,15 +32,18 @@ export async function deleteTranscript(
   if (transcript === undefined) return undefined;
   await transaction.delete(transcripts).where(and(eq(transcripts.workspace_id, workspaceId), eq(transcripts.id, id)));
   await deleteShares(transaction, workspaceId, sessionId);
-  const queuedIds = await releaseSuperseded(transaction, transcript);
+  const queued = await releaseSuperseded(transaction, transcript);
   const removedRowSetIds = transcript.row_set_id === null ? [] : [transcript.row_set_id];
   await deleteTranscriptRows(transaction, workspaceId, removedRowSetIds);
   await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written: [], removedRowSetIds });
-  return { objectKey: transcript.object_key, queuedIds };
+  return { objectKey: transcript.object_key, queued };
 }
 
 /** Transcripts that this one superseded are passed to the superseding one, or ingested again. */
-async function releaseSuperseded(transaction: Database, transcript: TranscriptRow): Promise<string[]> {
+async function releaseSuperseded(
+  transaction: Database,
+  transcript: TranscriptRow,
+): Promise<DeletedTranscript['queued']> {
   const ofTranscript = and(
     eq(transcripts.workspace_id, transcript.workspace_id),
     eq(transcripts.session_id, transcript.session_id),
@@ -50,10 +53,9 @@ async function releaseSuperseded(transaction: Database, transcript: TranscriptRo
     await transaction.update(transcripts).set({ superseded_by: transcript.superseded_by }).where(ofTranscript);
     return [];
   }
-  const queued = await transaction
+  return await transaction
     .update(transcripts)
     .set({ status: 'queued', superseded_by: null, attempt_count: 0, failure_reason: null })
     .where(and(ofTranscript, isNull(transcripts.raw_deleted_at)))
-    .returning({ id: transcripts.id });
-  return queued.map(({ id }) => id);
+    .returning({ id: transcripts.id, size_bytes: transcripts.size_bytes });
 }

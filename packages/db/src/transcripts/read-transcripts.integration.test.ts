@@ -5,7 +5,6 @@ import {
   countTranscriptsByStatus,
   listAllTranscripts,
   listTranscripts,
-  readTranscriptSizes,
   type TranscriptFilter,
 } from './read-transcripts.ts';
 
@@ -53,12 +52,6 @@ it('lists the requested ones', async () => {
   expect(await list({ sha256: 'sha9' })).toEqual(toIds(9, 9));
   expect(await list({ statuses: ['ingested', 'failed'] })).toEqual(toIds(1, COUNT, (n) => n % 5 === 2 || n % 5 === 4));
   expect(await list({ statuses: ['queued'], sessionId: 's5' })).toEqual(toIds(10, 10));
-});
-
-it('reads the sizes of the existing ones', async () => {
-  const sizes = await readTranscriptSizes(pool.database, TEST_WORKSPACE, ['t00007', 't00005', 'unknown']);
-  expect(sizes.get('t00007')).toBe(7);
-  expect([...sizes.keys()].sort()).toEqual(['t00005', 't00007']);
 });
 
 async function listAll(filter: Parameters<typeof listAllTranscripts>[1]) {

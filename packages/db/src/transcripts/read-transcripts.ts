@@ -223,17 +223,3 @@ export async function listGroupableTranscripts(
     )
     .orderBy(asc(transcripts.id));
 }
-
-/** Sizes of transcripts in bytes, by id; missing ones are left out. */
-export async function readTranscriptSizes(
-  database: Database,
-  workspaceId: string,
-  ids: readonly string[],
-): Promise<Map<string, number>> {
-  const { id, size_bytes } = transcripts;
-  const rows = await database
-    .select({ id, size_bytes })
-    .from(transcripts)
-    .where(isInWorkspace('transcripts', 'id', workspaceId, ids));
-  return new Map(rows.map((row) => [row.id, row.size_bytes]));
-}

@@ -110,20 +110,28 @@ function toCompletedRow(
   };
 }
 
-/**
- * Stores the reason of a failed attempt, so that the dead letter can report it; one that does not count is withdrawn.
- */
+/** The end of an attempt that has not ingested its transcript. */
+export interface AttemptFailure {
+  /** Undefined keeps an earlier one. */
+  reason?: string;
+  /** An attempt that does not count is withdrawn. */
+  isCounted: boolean;
+  /** The number of the attempt, so that a later one is left alone. Default: any. */
+  attempt?: number;
+}
+
+/** Ends an attempt, and stores its reason for `giveUpTranscript`; returns false if another one has begun since then. */
 export async function recordAttemptFailure(
   database: Database,
   workspaceId: string,
   transcriptId: string,
-  { reason, isCounted }: { reason: string; isCounted: boolean },
-): Promise<void> {
-  await database
+  { reason, isCounted, attempt }: AttemptFailure,
+): Promise<boolean> {
+  const { rowCount } = await database
     .update(transcripts)
     .set({
       status: 'queued',
-      failure_reason: reason,
+      ...(reason !== undefined && { failure_reason: reason }),
       ...(!isCounted && { attempt_count: sql`${transcripts.attempt_count} - 1` }),
     })
     .where(
@@ -131,8 +139,50 @@ export async function recordAttemptFailure(
         eq(transcripts.workspace_id, opaqueWorkspaceId(workspaceId)),
         eq(transcripts.id, transcriptId),
         eq(transcripts.status, 'processing'),
+        attempt === undefined ? undefined : eq(transcripts.attempt_count, attempt),
       ),
     );
+  return rowCount !== 0;
+}
+
+/** Ends the attempts of a transcript. It is failed, or stays ingested if it had only been parsed again. */
+export async function giveUpTranscript(
+  database: Database,
+  workspaceId: string,
+  transcriptId: string,
+  reasonIfUnknown: string,
+): Promise<void> {
+  await database
+    .update(transcripts)
+    .set({
+      status: sql`CASE WHEN ${transcripts.ingested_at} IS NULL THEN 'failed' ELSE 'ingested' END`,
+      failure_reason: sql`coalesce(${transcripts.failure_reason}, ${reasonIfUnknown})`,
+    })
+    .where(
+      and(
+        eq(transcripts.workspace_id, opaqueWorkspaceId(workspaceId)),
+        eq(transcripts.id, transcriptId),
+        inArray(transcripts.status, ['queued', 'processing']),
+      ),
+    );
+}
+
+/** The given transcripts that wait for a worker, or that one is ingesting. */
+export async function listWaiting(
+  database: Database,
+  workspaceId: string,
+  transcriptIds: readonly string[],
+): Promise<Set<string>> {
+  const waiting = await database
+    .select({ id: transcripts.id })
+    .from(transcripts)
+    .where(
+      and(
+        isInWorkspace('transcripts', 'id', workspaceId, transcriptIds),
+        inArray(transcripts.status, ['queued', 'processing']),
+      ),
+    );
+  return new Set(waiting.map(({ id }) => id));
 }
 
 interface StatusChange {

@@ -50,15 +50,9 @@ async function backfill(options: BackfillOptions = {}): Promise<BackfillReport> 
     retryPolicy: { maxAttempts: 2, firstMs: 1, longestMs: 1, maxBusyMs: 1000 },
     ...options,
   });
-  const { database } = installation.database;
   let isOver = false;
   const working = (async () => {
     while (!isOver) {
-      // The in-memory queue ignores commits. A job taken before its transaction commits would be lost.
-      const statuses = ['queued', 'processing'] as const;
-      const waiting = await listTranscripts(database, TEST_WORKSPACE, { statuses }, { limit: 1000 });
-      installation.jobs.length = 0;
-      installation.jobs.push(...waiting.map(({ id }) => ({ workspaceId: TEST_WORKSPACE, transcriptId: id })));
       await installation.work();
       await indexWaitingSessions(installation.database);
       await sleep(5);

@@ -170,7 +170,7 @@ async function settleRedactedCopy(
   await deps.database.withTransaction(async (transaction) => {
     await nameRedactedObject(transaction, row, { objectKey: key, storedSha256 });
     await recordRawObjectDeletions(transaction, workspaceId, [row.object_key]);
-    await compareVersionsAgain(transaction, deps.queue, row);
+    await compareVersionsAgain(transaction, row);
   });
   await deleteRecordedObjects(deps, workspaceId, [row.object_key]);
   return true;

@@ -1,4 +1,5 @@
 import {
+  findJobs,
   findTranscript,
   listAllTranscripts,
   listStoredStreams,
@@ -91,7 +92,7 @@ export async function* checkTranscripts(
     const waiting = page.filter((row) => isWaiting(row) && Date.parse(row.created_at) <= options.latestMs);
     options.counts.skipped.youngJobs += page.filter(isWaiting).length - waiting.length;
     const ids = waiting.map(({ id }) => id);
-    const pending = ids.length === 0 ? new Set<string>() : await deps.queue.findPending(ids);
+    const pending = ids.length === 0 ? new Set<string>() : await findJobs(deps.database.database, waiting.map(toJob));
     const isJobMissing = new Set(ids.filter((id) => !pending.has(id)));
     for (const row of page) {
       options.signal?.throwIfAborted();

@@ -153,12 +153,12 @@ it('restores every row of a lost database from the raw store alone', async () =>
 
   expect(await examine()).toEqual([]);
   expect(await rebuild()).toMatchObject({ findings: [], progress: { objects: 10, registered: 0 } });
-  expect(installation.jobs).toEqual([]);
+  expect(await installation.listJobs()).toEqual([]);
 });
 
 it('continues where it was interrupted, and where others began', async () => {
   for (let index = 0; index < 150; index += 1) await installation.receive(toTranscript(`s-${index}`, 2));
-  installation.jobs.length = 0;
+  await installation.clearJobs();
   await recordWorkspaces(installation);
   await emptyDatabase(installation.database);
   const abort = new AbortController();
@@ -170,7 +170,7 @@ it('continues where it was interrupted, and where others began', async () => {
   const rows = await listTranscripts(installation.database.database, TEST_WORKSPACE, {}, { limit: 1000 });
   expect(rows).toHaveLength(150);
   expect(await installation.listObjectKeys()).toHaveLength(151);
-  expect(new Set(installation.jobs.map(({ transcriptId }) => transcriptId)).size).toBe(150);
+  expect(new Set((await installation.listJobs()).map(({ transcriptId }) => transcriptId)).size).toBe(150);
 });
 
 it('restores the old workspace and its keys into an empty new one of the same name', async () => {

@@ -92,7 +92,7 @@ it('counts a response and its tool call once if its last line came after it was 
   const call = { type: 'tool_use', id: 'toolu_closed0123456789abcdef', name: 'Bash', input: { command: 'ls' } };
   const others = [1, 2, 3].map((index) => toAnswer(index, [])).join('');
   await installation.receive(toAnswer(0, [call]) + others + toAnswer(0, []));
-  for (const job of installation.jobs.splice(0)) {
+  for (const job of await installation.listJobs()) {
     // As if there were 2,000 messages between two lines.
     const options = { maxLineBytes: 1024 * 1024, minCheckpointBytes: 0, maxOpenMessages: 2 };
     expect(await handleJob({ ...installation, onReport: () => undefined }, job, options)).toMatchObject({

@@ -3,6 +3,7 @@ import {
   changeWorkspaceSettings,
   createApiKey,
   createDatabasePool,
+  enqueueJobs,
   ensureWorkspace,
   listAuditEntries,
   listWorkspaces,
@@ -14,7 +15,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runDoctor } from '../consistency/run-doctor.ts';
 import { openLiveWriter } from '../live/open-live-writer.ts';
 import { changePriceSettings } from '../prices/workspace-prices.ts';
-import { createJobQueue } from '../queue/index.ts';
 import { finishDeletions } from '../raw-objects/delete-raw-objects.ts';
 import { receiveAttachment } from '../receive/receive-attachment.ts';
 import { indexWaitingSessions } from '../search/run-search-indexer.ts';
@@ -88,15 +88,8 @@ async function fill(workspaceId: string, canary: string): Promise<void> {
 }
 
 async function withQueuedJobs(workspaceId: string, transcriptIds: readonly string[]): Promise<void> {
-  const connectionString = installation.database.pool.options.connectionString ?? '';
-  const queue = createJobQueue({ connectionString, role: 'sender', onError: () => undefined });
-  await queue.start();
-  for (const transcriptId of transcriptIds) {
-    await installation.database.withTransaction((transaction) =>
-      queue.enqueue(transaction, { workspaceId, transcriptId }),
-    );
-  }
-  await queue.stop(0);
+  const jobs = transcriptIds.map((transcriptId) => ({ transcriptId, sizeBytes: 1, isAlone: true }));
+  await enqueueJobs(installation.database.database, workspaceId, jobs);
 }
 
 async function listTranscriptIds(): Promise<string[]> {
@@ -257,7 +250,7 @@ it.each([
       await pool.query('UPDATE recount.transcripts SET raw_deleted_at = now() WHERE id = $1', [shorter.id]);
     await deleteTranscript(installation, TEST_WORKSPACE, longer.id);
     expect(await installation.find(shorter.id)).toMatchObject({ status });
-    expect(installation.jobs).toHaveLength(jobs);
+    expect(await installation.listJobs()).toHaveLength(jobs);
   },
 );
 

@@ -2,10 +2,12 @@ import {
   type Actor,
   addAuditEntry,
   deleteAttachments,
+  deleteJobs,
   deleteLiveSession,
   deleteSession as deleteSessionRows,
   deleteTranscript as deleteTranscriptRow,
   deleteWorkspaceRows,
+  enqueueJobs,
   findTranscript,
   forgetWorkspaceDeletions,
   listTranscripts,
@@ -13,7 +15,6 @@ import {
 } from '@recount/db';
 import { rawObjectKey, streamObjectKey, workspacePrefix } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { deleteJobs } from '../queue/index.ts';
 import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
 
 /**
@@ -32,8 +33,13 @@ export async function deleteTranscript(
     const result = await deleteTranscriptRow(transaction, transcript);
     if (result === undefined) return undefined;
     await recordRawObjectDeletions(transaction, workspaceId, [result.objectKey]);
-    await deleteJobs(transaction, { workspaceId, transcriptIds: [transcriptId] });
-    for (const id of result.queuedIds) await deps.queue.enqueue(transaction, { workspaceId, transcriptId: id });
+    await deleteJobs(transaction, workspaceId, [transcriptId]);
+    const jobs = result.queued.map(({ id, size_bytes }) => ({
+      transcriptId: id,
+      sizeBytes: size_bytes,
+      isAlone: true,
+    }));
+    await enqueueJobs(transaction, workspaceId, jobs);
     const { session_id: sessionId } = transcript;
     const others = await listTranscripts(transaction, workspaceId, { sessionId }, { limit: 1 });
     // They belong to the session, which is gone with its last transcript.
@@ -44,7 +50,7 @@ export async function deleteTranscript(
   return deleted !== undefined;
 }
 
-/** Maximum number whose jobs are deleted together; the queue deletes other jobs, which hold only ids, in time. */
+/** Maximum number whose jobs are deleted together; workers delete the others when they find nothing to do. */
 const MAX_TRANSCRIPTS = 10_000;
 
 /**
@@ -62,7 +68,11 @@ export async function deleteSession(
     const transcripts = await listTranscripts(transaction, workspaceId, { sessionId }, { limit: MAX_TRANSCRIPTS });
     const transcriptKeys = await deleteSessionRows(transaction, workspaceId, sessionId);
     const streams = await deleteLiveSession(transaction, { workspaceId, sessionId });
-    await deleteJobs(transaction, { workspaceId, transcriptIds: transcripts.map(({ id }) => id) });
+    await deleteJobs(
+      transaction,
+      workspaceId,
+      transcripts.map(({ id }) => id),
+    );
     const attachmentKeys = await deleteAttachments(transaction, workspaceId, sessionId);
     if (transcriptKeys.length + attachmentKeys.length === 0 && streams === undefined) return undefined;
     const details = { transcripts: transcriptKeys.length };
@@ -95,7 +105,7 @@ export async function deleteWorkspace(
   for (const isFinal of [false, true]) {
     await deps.database.withTransaction(async (transaction) => {
       await deleteWorkspaceRows(transaction, workspaceId, { isFinal, actor });
-      await deleteJobs(transaction, { workspaceId });
+      await deleteJobs(transaction, workspaceId);
       if (isFinal) await recordRawObjectDeletions(transaction, workspaceId, [prefix]);
     });
     for await (const { key } of deps.rawStore.list(prefix)) await deps.rawStore.delete(key);

@@ -83,7 +83,7 @@ it('attributes all days of a session to the first machine that is named, by whic
   ] as const) {
     const lines = Array.from({ length: days }, (_, index) => toAnswer('moved', index + 1));
     await installation.receive(lines.join(''), machine === undefined ? {} : { machine });
-    for (const job of installation.jobs.splice(0)) {
+    for (const job of await installation.listJobs()) {
       // So that most of the messages stay from the version before.
       const options = { maxLineBytes: 1024 * 1024, minCheckpointBytes: 0, maxOpenMessages: 2 };
       const outcome = await handleJob({ ...installation, onReport: () => undefined }, job, options);

@@ -5,7 +5,7 @@ import { toFailureReason } from '../process/failure-reason.ts';
 import { PARSER_VERSION } from '../process/process-transcript.ts';
 import { requeueTranscript } from '../queue/requeue-transcript.ts';
 
-interface Deps extends Pick<IngestDependencies, 'database' | 'queue'> {
+interface Deps extends Pick<IngestDependencies, 'database'> {
   /** Called for each workspace with requeued transcripts. */
   onReport(report: { workspaceId: string; transcripts: number }): void;
   onFailure(reason: string): void;
@@ -45,7 +45,7 @@ export async function runReparsing(
 
 /** Returns the number of transcripts that were requeued. */
 async function reparseWorkspace(
-  { database, queue }: Deps,
+  { database }: Deps,
   workspaceId: string,
   { signal, pollMs }: { signal: AbortSignal; pollMs: number },
 ): Promise<number> {
@@ -59,12 +59,7 @@ async function reparseWorkspace(
     const ids = page.map(({ id }) => id);
     for (const transcriptId of ids) {
       const audit = requeuedCount === 0 ? ({ actor: 'system', of: 'outdated' } as const) : undefined;
-      const isRequeued = await requeueTranscript(
-        { database, queue },
-        { workspaceId, transcriptId },
-        ['ingested'],
-        audit,
-      );
+      const isRequeued = await requeueTranscript({ database }, { workspaceId, transcriptId }, ['ingested'], audit);
       if (isRequeued) requeuedCount++;
     }
     const countLeft = async (): Promise<number> => {

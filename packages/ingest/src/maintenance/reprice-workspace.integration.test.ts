@@ -3,7 +3,8 @@ import { createPriceTable } from '@recount/prices';
 import type { RawStore } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { rebuildUsage } from '../consistency/rebuild-usage.ts';
-import { handleGroup, handleJob } from '../process/handle-job.ts';
+import { handleBatch } from '../process/handle-batch.ts';
+import { handleJob } from '../process/handle-job.ts';
 import {
   createTestInstallation,
   TEST_WORKSPACE,
@@ -129,7 +130,7 @@ describe('repriceWorkspace, for a session that grows afterwards', () => {
       overrides: [{ model: 'house-model-*', inputUsdPerMillion: 0.5, outputUsdPerMillion: 5 }],
     });
     const work = async (table: typeof prices) => {
-      for (const job of one.jobs.splice(0)) {
+      for (const job of await one.listJobs()) {
         // So that most of the responses stay from the version before.
         const options = { maxLineBytes: 1024 * 1024, minCheckpointBytes: 0, maxOpenMessages: 2, prices: table };
         expect(await handleJob({ ...one, onReport: () => undefined }, job, options)).toEqual({ status: 'done' });
@@ -222,7 +223,7 @@ describe('repriceWorkspace, while a transcript is being ingested at the previous
     const name = way === 'by itself' ? 'alone' : 'grouped';
     const upload = { path: `${name}.jsonl`, agent: 'claude-code', sessionId: name };
     const { transcript } = await installation.receive(toAnswer(7, 'house-model-9'), upload);
-    const jobs = installation.jobs.splice(0);
+    const jobs = await installation.listJobs();
     const { promise: isReading, resolve: notify } = Promise.withResolvers<void>();
     const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>();
     const get: RawStore['get'] = async (...object) => {
@@ -233,7 +234,7 @@ describe('repriceWorkspace, while a transcript is being ingested at the previous
     const deps = { ...installation, rawStore: { ...installation.rawStore, get }, onReport: () => undefined };
     const options = { maxLineBytes: 1024, prices: createPriceTable({ overrides: [] }) };
     const ingesting =
-      name === 'alone' ? handleJob(deps, jobs[0] ?? expect.fail(), options) : handleGroup(deps, jobs, options);
+      name === 'alone' ? handleJob(deps, jobs[0] ?? expect.fail(), options) : handleBatch(deps, jobs, options);
     await isReading;
     const prices = createPriceTable({
       overrides: [{ model: 'house-model-*', inputUsdPerMillion: 2, outputUsdPerMillion: 20 }],

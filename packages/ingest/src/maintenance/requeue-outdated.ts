@@ -12,7 +12,7 @@ const PAGE_ROWS = 500;
  * ingestions, which may have started with the old settings.
  */
 export async function* requeueOutdated(
-  deps: Pick<IngestDependencies, 'database' | 'queue'>,
+  deps: Pick<IngestDependencies, 'database'>,
   workspaceId: string,
   actor: Actor = 'system',
 ): AsyncGenerator<string> {

@@ -203,7 +203,7 @@ describe('retainWorkspace', () => {
     expect(await installation.receive(text, { transcriptId: id })).toMatchObject({ isDuplicate: true });
     expect(await installation.find(id)).toEqual(before);
     expect(await installation.listObjectKeys()).toEqual([]);
-    expect(installation.jobs).toEqual([]);
+    expect(await installation.listJobs()).toEqual([]);
   });
 
   it('deletes raw objects permanently even if the doctor finds a copy', async () => {
@@ -226,7 +226,7 @@ describe('retainWorkspace', () => {
   it('lets a transcript that has failed be uploaded again', async () => {
     const text = withCanary('s', 4);
     const { transcript } = await installation.receive(text);
-    installation.jobs.length = 0;
+    await installation.clearJobs();
     await setTranscriptStatus(installation.database.database, TEST_WORKSPACE, [transcript.id], { status: 'failed' });
     await installation.database.pool.query(`UPDATE recount.transcripts SET created_at = '2026-01-01'`);
     await retain({ rawMaxAgeDays: 10 }, 11);

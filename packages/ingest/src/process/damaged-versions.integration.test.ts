@@ -64,7 +64,7 @@ it.each(DAMAGES)(
     expect(await installation.receive(text)).toMatchObject({ rawObject: 'healed' });
     await expectSuperseded(shorterId, id);
     expect(await installation.receive(text)).toMatchObject({ rawObject: 'duplicate' });
-    expect(installation.jobs).toEqual([]);
+    expect(await installation.listJobs()).toEqual([]);
   },
 );
 
@@ -72,7 +72,7 @@ it('supersedes one that is being ingested while the longer one is repaired', asy
   const { session, text, id, path } = await ingestLonger();
   await flipByte(path);
   const { transcript: shorter } = await installation.receive(toTranscript(session, 4));
-  const [job] = installation.jobs.splice(0);
+  const [job] = await installation.listJobs();
   if (job === undefined) throw new Error('No job');
   const { rawStore } = installation;
   // The shorter one is read after it has been compared.
@@ -103,6 +103,6 @@ it('leaves a session of one version unchanged', async () => {
   const { text, id, path } = await ingestLonger();
   await flipByte(path);
   expect(await installation.receive(text)).toMatchObject({ rawObject: 'healed', transcript: { status: 'ingested' } });
-  expect(installation.jobs).toEqual([]);
+  expect(await installation.listJobs()).toEqual([]);
   expect(await installation.find(id)).toMatchObject({ status: 'ingested' });
 });

@@ -96,8 +96,11 @@ async function run(uploads: readonly Upload[], ids: readonly string[], ranks: re
       transcriptId: ids[index],
     });
   }
-  const rankOf = new Map(ids.map((id, index) => [id, ranks[index] ?? 0]));
-  installation.jobs.sort((a, b) => (rankOf.get(a.transcriptId) ?? 0) - (rankOf.get(b.transcriptId) ?? 0));
+  await installation.database.pool.query(
+    `UPDATE recount.ingest_jobs AS j SET priority = -r.rank
+     FROM unnest($1::text[], $2::int[]) AS r(id, rank) WHERE j.transcript_id = r.id`,
+    [ids, ids.map((_, index) => ranks[index] ?? 0)],
+  );
   await installation.work();
   const checks = await installation.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
   for (const check of checks) expect(check).toMatchObject({ missing: 0, surplus: 0 });

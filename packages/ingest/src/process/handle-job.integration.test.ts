@@ -1,9 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises';
-import { type DatabasePool, ensureWorkspace, listTranscripts, lockSession, verifyUsage } from '@recount/db';
+import { ensureWorkspace, type IngestJob, listTranscripts, lockSession, verifyUsage } from '@recount/db';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_GROUPED_BYTES } from '../limits.ts';
-import type { GroupedOutcome, IngestJob } from '../queue/index.ts';
 import { requeueTranscript } from '../queue/requeue-transcript.ts';
 import {
   createTestInstallation,
@@ -12,7 +11,9 @@ import {
   toLine,
   toTranscript,
 } from '../testing/test-installation.ts';
-import { handleGroup, handleJob, type JobReport } from './handle-job.ts';
+import { type BatchOutcome, handleBatch } from './handle-batch.ts';
+import { handleJob } from './handle-job.ts';
+import type { JobReport } from './job-report.ts';
 
 const OPTIONS = { maxLineBytes: 1024 * 1024 };
 
@@ -20,11 +21,13 @@ let installation: TestInstallation;
 let reports: JobReport[];
 let workspaceCount = 0;
 const toDeps = () => ({ ...installation, onReport: (report: JobReport) => void reports.push(report) });
-const takeJobs = (): IngestJob[] => installation.jobs.splice(0);
-const work = (jobs: readonly IngestJob[]): Promise<GroupedOutcome[]> => handleGroup(toDeps(), jobs, OPTIONS);
+const listJobs = async (workspaceId = TEST_WORKSPACE): Promise<IngestJob[]> =>
+  (await installation.listJobs()).filter((job) => job.workspaceId === workspaceId);
+const work = (jobs: readonly IngestJob[]): Promise<BatchOutcome[]> => handleBatch(toDeps(), jobs, OPTIONS);
 
-beforeEach(() => {
+beforeEach(async () => {
   reports = [];
+  await installation.clearJobs();
 });
 beforeAll(async () => {
   installation = await createTestInstallation();
@@ -44,10 +47,10 @@ const readRow = async (workspaceId: string, id: string) => {
   return row;
 };
 
-describe('a group', () => {
+describe('a batch', () => {
   it('is ingested in one transaction, with one attempt each', async () => {
     for (const session of ['g1', 'g2', 'g3']) await installation.receive(toTranscript(session, 6));
-    const jobs = takeJobs();
+    const jobs = await listJobs();
     expect(await work(jobs)).toEqual(['done', 'done', 'done']);
     const rows = await Promise.all(jobs.map((job) => readRow(TEST_WORKSPACE, job.transcriptId)));
     for (const row of rows) expect(row).toMatchObject({ status: 'ingested', attempt_count: 1, total_messages: 6 });
@@ -57,23 +60,13 @@ describe('a group', () => {
     expect(await work(jobs)).toEqual(['alone', 'alone', 'alone']);
   });
 
-  it('is ingested in several transactions if it is long, and keeps the checkpoints of growing transcripts', async () => {
+  it('keeps the checkpoints of growing transcripts', async () => {
     const ids: string[] = [];
-    for (const session of ['p1', 'p2', 'p3', 'p4', 'p5', 'p6']) {
+    for (const session of ['p1', 'p2']) {
       const text = toLine(session, 0, { message: { role: 'user', content: 'x'.repeat(OPTIONS.maxLineBytes / 2) } });
       ids.push((await installation.receive(text.repeat(12), {})).transcript.id);
     }
-    let transactions = 0;
-    const database: DatabasePool = {
-      ...installation.database,
-      withTransaction(run, options) {
-        transactions += 1;
-        return installation.database.withTransaction(run, options);
-      },
-    };
-    const outcomes = await handleGroup({ ...toDeps(), database }, takeJobs(), OPTIONS);
-    expect(outcomes).toEqual(Array.from({ length: 6 }, () => 'done'));
-    expect(transactions).toBe(2);
+    expect(await work(await listJobs())).toEqual(['done', 'done']);
     const { rows: checkpoints } = await installation.database.pool.query(
       'SELECT row_set_id FROM recount.transcript_checkpoints WHERE row_set_id = ANY($1) ORDER BY row_set_id',
       [ids],
@@ -84,7 +77,6 @@ describe('a group', () => {
   it('skips special transcripts, and ingests the rest', async () => {
     const receive = async (...request: Parameters<TestInstallation['receive']>): Promise<IngestJob> => {
       const { transcript } = await installation.receive(...request);
-      takeJobs();
       return { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
     };
     const ingestedBefore = await receive(toTranscript('known', 2));
@@ -113,13 +105,15 @@ describe('a group', () => {
     });
     expect(outcomes).toEqual(['done', ...Array.from({ length: 8 }, () => 'alone')]);
     expect(await readRow(TEST_WORKSPACE, held.transcriptId)).toMatchObject({ status: 'queued', attempt_count: 0 });
+    const left = jobs.map(({ transcriptId }) => transcriptId).filter((id) => !id.endsWith('GON'));
+    expect((await listJobs()).map(({ transcriptId }) => transcriptId).sort()).toEqual(left.slice(1).sort());
     expect(await work([held])).toEqual(['done']);
   });
 
   it('is handed back whole when the worker stops', async () => {
     const abort = new AbortController();
     for (const session of ['h1', 'h2']) await installation.receive(toTranscript(session, 4));
-    const jobs = takeJobs();
+    const jobs = await listJobs();
     const rawStore = {
       ...installation.rawStore,
       get: (...request: Parameters<typeof installation.rawStore.get>) => {
@@ -129,8 +123,8 @@ describe('a group', () => {
     };
     const options = { ...OPTIONS, signal: abort.signal };
     const expected = ['handed-back', 'handed-back'];
-    expect(await handleGroup({ ...toDeps(), rawStore }, jobs, options)).toEqual(expected);
-    expect(await handleGroup(toDeps(), jobs, options)).toEqual(expected);
+    expect(await handleBatch({ ...toDeps(), rawStore }, jobs, options)).toEqual(expected);
+    expect(await handleBatch(toDeps(), jobs, options)).toEqual(expected);
     for (const { transcriptId } of jobs) {
       expect(await readRow(TEST_WORKSPACE, transcriptId)).toMatchObject({ status: 'queued', attempt_count: 0 });
     }
@@ -140,7 +134,6 @@ describe('a group', () => {
 it('reports the outcome of each job’s transcript', async () => {
   const { transcript: longer } = await installation.receive(toTranscript('told', 4));
   const { transcript: shorter } = await installation.receive(toTranscript('told', 2));
-  takeJobs();
   for (const transcriptId of [longer.id, shorter.id, '01J00000000000000000000GON']) {
     await handleJob(toDeps(), { workspaceId: TEST_WORKSPACE, transcriptId }, OPTIONS);
   }
@@ -167,7 +160,7 @@ async function receiveAll(workspaceId: string, uploads: readonly Upload[]): Prom
     if (fault === 'missing') await rm(path, { force: true });
     if (fault === 'changed') await writeFile(path, toTranscript('somebody else', lineCount));
   }
-  return takeJobs();
+  return await listJobs(workspaceId);
 }
 
 /**
@@ -187,7 +180,7 @@ async function readTables(workspaceId: string): Promise<Record<string, string[]>
   const dump: Record<string, string[]> = {};
   for (const { name } of tables) {
     // A day is stale as many times as it was written.
-    if (name === 'api_keys' || name === 'audit_log' || name === 'stale_days') continue;
+    if (['api_keys', 'audit_log', 'stale_days', 'ingest_jobs'].includes(name)) continue;
     const { rows } = await pool.query<{ row: string }>(
       `SELECT (to_jsonb(t) - ARRAY['workspace_id', 'object_key', 'created_at', 'updated_at', 'ingested_at',
          'waiting_since', 'next_attempt_at', 'superseded_by']
@@ -253,7 +246,7 @@ it('gives the same rows as one by one, whatever the groups contain, fails, repea
         const groups = sizes.map((size) => jobs.splice(0, size)).filter((group) => group.length > 0);
         const options = abort.signal.aborted ? OPTIONS : { ...OPTIONS, signal: abort.signal };
         // All together, as if by many workers.
-        const outcomes = await Promise.all(groups.map((group) => handleGroup(deps, group, options)));
+        const outcomes = await Promise.all(groups.map((group) => handleBatch(deps, group, options)));
         const taken = groups.flatMap((group, index) =>
           group.map((job, place) => ({ job, outcome: outcomes[index]?.[place] })),
         );

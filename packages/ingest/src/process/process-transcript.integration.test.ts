@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runDoctor } from '../consistency/run-doctor.ts';
 import { deleteSession } from '../maintenance/deletions.ts';
+import { MAX_ATTEMPTS, MAX_OUTAGES } from '../queue/attempts.ts';
 import { requeueTranscript } from '../queue/requeue-transcript.ts';
 import {
   createTestInstallation,
@@ -12,7 +13,8 @@ import {
   toLine,
   toTranscript,
 } from '../testing/test-installation.ts';
-import { handleDeadLetter, handleJob, type JobReport } from './handle-job.ts';
+import { handleJob } from './handle-job.ts';
+import type { JobReport } from './job-report.ts';
 
 let installation: TestInstallation;
 let sessionNumber = 0;
@@ -21,9 +23,9 @@ beforeAll(async () => {
   installation = await createTestInstallation();
 });
 afterAll(() => installation.close());
-beforeEach(() => {
+beforeEach(async () => {
   // Jobs left by another test.
-  installation.jobs.length = 0;
+  await installation.clearJobs();
 });
 
 const readMessages = (transcriptId: string) =>
@@ -119,7 +121,6 @@ describe('processTranscript', () => {
     const before = await readMessages(transcript.id);
     const job = { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
     await requeueTranscript(installation, job, ['ingested']);
-    installation.jobs.length = 0;
 
     const reports: string[] = [];
     const deps = { ...installation, onReport: ({ outcome }: { outcome: string }) => reports.push(outcome) };
@@ -135,28 +136,32 @@ describe('processTranscript', () => {
         yield Buffer.from('{"type":"user","message":{"content":"tampered"}}\n');
       })(),
     );
-    const outcome = await handleJob(deps, job, { maxLineBytes: 1024 });
-    expect(outcome).toMatchObject({ status: 'failed', reason: expect.stringContaining('SHA-256') });
-    expect(await readMessages(transcript.id)).toEqual(before);
-    await handleDeadLetter(installation, job);
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const outcome = await handleJob(deps, job, { maxLineBytes: 1024 });
+      expect(outcome).toMatchObject({ status: 'failed', reason: expect.stringContaining('SHA-256') });
+      expect(await readMessages(transcript.id)).toEqual(before);
+    }
     expect(await installation.find(transcript.id)).toMatchObject({
       status: 'ingested',
       failure_reason: expect.stringContaining('SHA-256'),
     });
-    expect(reports).toEqual(['handed-back', 'failed']);
+    expect(reports).toEqual(['handed-back', ...Array.from({ length: MAX_ATTEMPTS }, () => 'failed')]);
+    expect(await installation.listJobs()).toEqual([]);
     await deleteSession(installation, TEST_WORKSPACE, session);
   });
 
   it('marks a transcript that was never ingested as failed when its attempts are used up', async () => {
     const session = newSession();
     const { transcript } = await installation.receive(toTranscript(session, 2));
-    installation.jobs.length = 0;
     await installation.rawStore.delete(transcript.object_key);
     const job = { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
-    const outcome = await handleJob({ ...installation, onReport: () => undefined }, job, { maxLineBytes: 1024 });
-    expect(outcome.status).toBe('failed');
-    await handleDeadLetter(installation, job);
-    expect(await installation.find(transcript.id)).toMatchObject({ status: 'failed', attempt_count: 1 });
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      expect(await installation.listJobs()).toEqual([job]);
+      const outcome = await handleJob({ ...installation, onReport: () => undefined }, job, { maxLineBytes: 1024 });
+      expect(outcome.status).toBe('failed');
+    }
+    expect(await installation.find(transcript.id)).toMatchObject({ status: 'failed', attempt_count: MAX_ATTEMPTS });
+    expect(await installation.listJobs()).toEqual([]);
     expect(await readSession(session)).toBeUndefined();
     await deleteSession(installation, TEST_WORKSPACE, session);
   });
@@ -164,14 +169,13 @@ describe('processTranscript', () => {
   it('treats an unavailable store or database as an outage, for as long as permitted', async () => {
     const session = newSession();
     const { transcript } = await installation.receive(toTranscript(session, 2));
-    installation.jobs.length = 0;
     const job = { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
     const reports: JobReport[] = [];
-    const work = (get: RawStore['get'], handBacksLeft: number) =>
+    const work = (get: RawStore['get'], outageCount: number) =>
       handleJob(
         { ...installation, rawStore: { ...installation.rawStore, get }, onReport: (report) => reports.push(report) },
-        job,
-        { maxLineBytes: 1024, handBacksLeft },
+        { ...job, outageCount },
+        { maxLineBytes: 1024 },
       );
     const isStoreAway: RawStore['get'] = async () => {
       throw new RawStoreError('unavailable', 'S3: HTTP 503');
@@ -183,18 +187,19 @@ describe('processTranscript', () => {
       return await installation.rawStore.get(...object);
     };
     const reason = 'RawStoreError: S3: HTTP 503';
-    expect(await work(isStoreAway, 1)).toEqual({ status: 'outage', reason, isShared: false });
-    expect(await work(isDatabaseAway, 1)).toMatchObject({ status: 'outage' });
-    expect(await work(isStoreAway, 0)).toEqual({ status: 'failed', reason });
+    expect(await work(isStoreAway, MAX_OUTAGES - 1)).toEqual({ status: 'outage', reason });
+    expect(await work(isDatabaseAway, MAX_OUTAGES - 1)).toMatchObject({ status: 'outage' });
+    expect(await work(isStoreAway, MAX_OUTAGES)).toEqual({ status: 'failed', reason });
     expect(reports.map(({ outcome }) => outcome)).toEqual(['outage', 'outage', 'failed']);
-    expect(await installation.find(transcript.id)).toMatchObject({ status: 'queued', failure_reason: reason });
-    expect(await work(installation.rawStore.get, 0)).toEqual({ status: 'done' });
+    expect(await installation.find(transcript.id)).toMatchObject({
+      ...{ status: 'queued', failure_reason: reason, attempt_count: 1 },
+    });
+    expect(await work(installation.rawStore.get, MAX_OUTAGES)).toEqual({ status: 'done' });
   });
 
   it('ingests a transcript once if two workers have its job', async () => {
     const session = newSession();
     const { transcript } = await installation.receive(toTranscript(session, 40));
-    installation.jobs.length = 0;
     const job = { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
     const deps = { ...installation, onReport: () => undefined };
     const outcomes = await Promise.all(Array.from({ length: 4 }, () => handleJob(deps, job, { maxLineBytes: 1e6 })));
@@ -204,11 +209,29 @@ describe('processTranscript', () => {
 });
 
 describe('two workers that have the same job', () => {
+  it('count one attempt, because the second one finds it held', async () => {
+    const session = newSession();
+    const { transcript } = await installation.receive(toTranscript(session, 4));
+    const job = { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
+    const work = () => handleJob({ ...installation, onReport: () => undefined }, job, { maxLineBytes: 1024 });
+    let first: Promise<{ status: string }> | undefined;
+    await installation.database.withTransaction(async (transaction) => {
+      await lockSession(transaction, TEST_WORKSPACE, session);
+      first = work();
+      await vi.waitFor(async () => expect(await installation.find(transcript.id)).toMatchObject({ attempt_count: 1 }));
+      expect(await work()).toEqual({ status: 'done' });
+      expect(await installation.find(transcript.id)).toMatchObject({ attempt_count: 1, status: 'processing' });
+    });
+    expect(await first).toEqual({ status: 'done' });
+    expect(await installation.find(transcript.id)).toMatchObject({
+      ...{ status: 'ingested', total_messages: 4, attempt_count: 1 },
+    });
+  });
+
   it('ingest the transcript although the first one’s attempt fails while the second waits', async () => {
     const session = newSession();
     const { transcript } = await installation.receive(toTranscript(session, 4));
     const job = { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
-    installation.jobs.length = 0;
     const { database } = installation.database;
     let outcome: Promise<{ status: string }> | undefined;
     await installation.database.withTransaction(async (transaction) => {
@@ -216,10 +239,8 @@ describe('two workers that have the same job', () => {
       await claimTranscript(database, TEST_WORKSPACE, transcript.id);
       outcome = handleJob({ ...installation, onReport: () => undefined }, job, { maxLineBytes: 1024 });
       await vi.waitFor(async () => expect(await installation.find(transcript.id)).toMatchObject({ attempt_count: 2 }));
-      await recordAttemptFailure(database, TEST_WORKSPACE, transcript.id, {
-        reason: 'the first was cut off',
-        isCounted: true,
-      });
+      const late = { reason: 'the first was cut off', isCounted: false, attempt: 1 };
+      expect(await recordAttemptFailure(database, TEST_WORKSPACE, transcript.id, late)).toBe(false);
     });
     expect(await outcome).toEqual({ status: 'done' });
     expect(await installation.find(transcript.id)).toMatchObject({ status: 'ingested', total_messages: 4 });
@@ -251,14 +272,10 @@ describe('an upload whose first copy is lost or was given up', () => {
     const text = toTranscript(session, 4);
     const { transcript } = await installation.receive(text);
     await installation.rawStore.delete(transcript.object_key);
-    const outcome = await handleJob(
-      { ...installation, onReport: () => undefined },
-      { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id },
-      { maxLineBytes: 1024 },
-    );
-    expect(outcome.status).toBe('failed');
-    installation.jobs.length = 0;
-    await handleDeadLetter(installation, { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id });
+    for (let [job] = await installation.listJobs(); job !== undefined; [job] = await installation.listJobs()) {
+      const outcome = await handleJob({ ...installation, onReport: () => undefined }, job, { maxLineBytes: 1024 });
+      expect(outcome.status).toBe('failed');
+    }
     const again = await installation.receive(text);
     expect(again).toMatchObject({ isDuplicate: true, transcript: { id: transcript.id, status: 'queued' } });
     expect(await installation.listObjectKeys()).toContain(again.transcript.object_key);
@@ -309,7 +326,7 @@ describe('runDoctor', () => {
     const session = newSession();
     const lost = await installation.receive(toTranscript(session, 3));
     const missing = await installation.receive(toTranscript(session, 5));
-    installation.jobs.length = 0;
+    await installation.clearJobs();
     await installation.rawStore.delete(missing.transcript.object_key);
     const toOrphanKey = (workspace: string) => `workspaces/${workspace}/transcripts/01J0000000000000000000ZZZZ.jsonl`;
     const [orphanKey, strangeKey] = [toOrphanKey(TEST_WORKSPACE), toOrphanKey('unknown-workspace')];
@@ -357,7 +374,7 @@ describe('runDoctor', () => {
     const keys = await installation.listObjectKeys();
     expect(keys).toContain(orphanKey);
     expect(keys).toContain(strangeKey);
-    expect(installation.jobs).toHaveLength(3);
+    expect(await installation.listJobs()).toHaveLength(3);
     expect(await readState(orphanSession)).toMatchObject([{ status: 'queued' }]);
   });
 

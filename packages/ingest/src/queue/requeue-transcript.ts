@@ -3,16 +3,16 @@ import {
   addAuditEntry,
   type Database,
   type DatabasePool,
+  enqueueJobs,
   findTranscript,
+  type IngestJob,
+  releaseJobs,
   setTranscriptStatus,
   type TranscriptStatus,
 } from '@recount/db';
-import type { IngestJob } from './ingest-job.ts';
-import type { JobQueue } from './job-queue.ts';
 
 interface RequeueDependencies {
   database: Pick<DatabasePool, 'withTransaction'>;
-  queue: Pick<JobQueue, 'enqueue'>;
 }
 
 export interface RequeueAudit {
@@ -36,7 +36,7 @@ export async function requeueTranscript(
   audit?: RequeueAudit,
 ): Promise<boolean> {
   return await deps.database.withTransaction(async (transaction) => {
-    if (!(await requeueWithin(transaction, deps.queue, job, from))) return false;
+    if (!(await requeueWithin(transaction, job, from))) return false;
     if (audit !== undefined) {
       const { actor, of = 'one' } = audit;
       const subjects = of === 'one' ? [job.transcriptId] : [];
@@ -50,14 +50,16 @@ export async function requeueTranscript(
 /** The same within the caller's transaction. */
 export async function requeueWithin(
   transaction: Database,
-  queue: RequeueDependencies['queue'],
-  job: IngestJob,
+  { workspaceId, transcriptId }: IngestJob,
   from: readonly TranscriptStatus[],
 ): Promise<boolean> {
-  const transcript = await findTranscript(transaction, job.workspaceId, job.transcriptId);
+  const transcript = await findTranscript(transaction, workspaceId, transcriptId);
   if (transcript === undefined || transcript.raw_deleted_at !== null) return false;
   const change = { status: 'queued', attempt_count: 0, failure_reason: null } as const;
-  const count = await setTranscriptStatus(transaction, job.workspaceId, [job.transcriptId], change, from);
-  if (count > 0) await queue.enqueue(transaction, job);
-  return count > 0;
+  const count = await setTranscriptStatus(transaction, workspaceId, [transcriptId], change, from);
+  if (count === 0) return false;
+  // Ends the pause of a job that it may have.
+  await releaseJobs(transaction, workspaceId, [transcriptId], { isAlone: true });
+  await enqueueJobs(transaction, workspaceId, [{ transcriptId, sizeBytes: transcript.size_bytes, isAlone: true }]);
+  return true;
 }

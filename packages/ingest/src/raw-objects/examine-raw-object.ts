@@ -52,22 +52,21 @@ export async function hashRawObject(
  */
 export async function compareVersionsAgain(
   transaction: Database,
-  queue: IngestDependencies['queue'],
   { workspace_id: workspaceId, id: transcriptId }: Pick<TranscriptRow, 'workspace_id' | 'id'>,
 ): Promise<void> {
   const transcript = await findTranscript(transaction, workspaceId, transcriptId);
   if (transcript?.status !== 'ingested' || transcript.rows_deleted_at !== null) return;
   if (!(await hasShorterVersions(transaction, transcript))) return;
-  await requeueWithin(transaction, queue, { workspaceId, transcriptId }, ['ingested']);
+  await requeueWithin(transaction, { workspaceId, transcriptId }, ['ingested']);
 }
 
 /** Records that a transcript's raw object, which was lost or damaged, is intact again. */
 export async function markRawWhole(
-  deps: Pick<IngestDependencies, 'database' | 'queue'>,
+  deps: Pick<IngestDependencies, 'database'>,
   row: Pick<TranscriptRow, 'workspace_id' | 'id' | 'object_key'>,
 ): Promise<void> {
   await deps.database.withTransaction(async (transaction) => {
     await markRawDamaged(transaction, row, false);
-    await compareVersionsAgain(transaction, deps.queue, row);
+    await compareVersionsAgain(transaction, row);
   });
 }

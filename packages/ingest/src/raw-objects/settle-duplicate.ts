@@ -69,7 +69,7 @@ async function replaceObject(deps: IngestDependencies, row: TranscriptRow, copyK
   const isReplaced = await deps.database.withTransaction(async (transaction) => {
     if (!(await replaceRawObject(transaction, row, copyKey))) return false;
     await recordRawObjectDeletions(transaction, row.workspace_id, [row.object_key]);
-    await compareVersionsAgain(transaction, deps.queue, row);
+    await compareVersionsAgain(transaction, row);
     return true;
   });
   if (isReplaced) await deleteRecordedObjects(deps, row.workspace_id, [row.object_key]);

@@ -15,8 +15,8 @@ let sessionNumber = 0;
 beforeAll(async () => {
   installation = await createTestInstallation();
 });
-beforeEach(() => {
-  installation.jobs.length = 0;
+beforeEach(async () => {
+  await installation.clearJobs();
   session = `session-${++sessionNumber}`;
 });
 afterAll(() => installation.close());
@@ -27,7 +27,9 @@ describe('receiveTranscript', () => {
     const { transcript, isDuplicate } = await installation.receive(text);
     expect(isDuplicate).toBe(false);
     expect(transcript).toMatchObject({ session_id: session, status: 'queued', size_bytes: Buffer.byteLength(text) });
-    expect(installation.jobs).toEqual([{ workspaceId: transcript.workspace_id, transcriptId: transcript.id }]);
+    expect(await installation.listJobs()).toEqual([
+      { workspaceId: transcript.workspace_id, transcriptId: transcript.id },
+    ]);
     const stored = await (await installation.rawStore.get(transcript.object_key)).toArray();
     expect(Buffer.concat(stored).toString()).toBe(text);
   });
@@ -38,7 +40,7 @@ describe('receiveTranscript', () => {
     const results = await Promise.all(Array.from({ length: 12 }, () => installation.receive(text)));
     expect(results.filter(({ isDuplicate }) => !isDuplicate)).toHaveLength(1);
     expect(new Set(results.map(({ transcript }) => transcript.id)).size).toBe(1);
-    expect(installation.jobs).toHaveLength(1);
+    expect(await installation.listJobs()).toHaveLength(1);
     expect((await installation.listObjectKeys()).length - before.length).toBe(1);
   });
 
@@ -76,7 +78,7 @@ describe('receiveTranscript', () => {
     const before = await installation.listObjectKeys();
     await expect(installation.receive(text, request)).rejects.toMatchObject({ name: 'ReceiveError', code });
     expect(await installation.listObjectKeys()).toEqual(before);
-    expect(installation.jobs).toEqual([]);
+    expect(await installation.listJobs()).toEqual([]);
   });
 
   it.each([
@@ -99,7 +101,7 @@ describe('receiveTranscript', () => {
     }
     await expect(installation.receive('', { body: broken() })).rejects.toThrow('connection reset');
     expect(await installation.listObjectKeys()).toEqual(before);
-    expect(installation.jobs).toEqual([]);
+    expect(await installation.listJobs()).toEqual([]);
   });
 
   it('accepts an empty transcript if its agent and session are named', async () => {
@@ -136,7 +138,7 @@ describe('uploading the same bytes again', () => {
     expect(await readFile(`${installation.storeDirectory}/${healed.transcript.object_key}`, 'utf8')).toBe(text);
     expect(await installation.listObjectKeys()).toHaveLength(before.length);
     expect((await installation.find(transcript.id))?.status).toBe('ingested');
-    expect(installation.jobs).toEqual([]);
+    expect(await installation.listJobs()).toEqual([]);
     expect((await installation.receive(text)).rawObject).toBe('duplicate');
     const { rows } = await installation.database.pool.query('SELECT * FROM recount.raw_object_deletions');
     expect(rows).toEqual([]);

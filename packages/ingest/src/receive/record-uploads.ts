@@ -1,4 +1,4 @@
-import { type InsertedTranscript, insertTranscripts, type NewTranscript, type TranscriptRow } from '@recount/db';
+import { enqueueJobs, type InsertedTranscript, insertTranscripts, type NewTranscript } from '@recount/db';
 import { gatherCalls } from '../gather-calls.ts';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { MAX_GROUPED_BYTES } from '../limits.ts';
@@ -14,7 +14,7 @@ interface Upload {
 /** Inserts the row of an upload and its job; resolves when both are committed. */
 export type RecordUpload = (upload: Upload) => Promise<InsertedTranscript>;
 
-type Deps = Pick<IngestDependencies, 'database' | 'queue'>;
+type Deps = Pick<IngestDependencies, 'database'>;
 
 /** Uploads whose rows and jobs are inserted in one transaction. */
 const MAX_RECORDED_AT_ONCE = 100;
@@ -39,12 +39,10 @@ async function recordUploads(deps: Deps, uploads: readonly Upload[]): Promise<re
     const transcripts = uploads.map(({ transcript }) => transcript);
     const recorded = await insertTranscripts(transaction, workspaceId, transcripts);
     const added = recorded.filter(({ isDuplicate }) => !isDuplicate).map(({ row }) => row);
-    const isSmall = ({ size_bytes, is_stream }: TranscriptRow): boolean =>
-      !is_stream && size_bytes <= MAX_GROUPED_BYTES;
-    const toJob = ({ id }: TranscriptRow) => ({ workspaceId, transcriptId: id });
-    const small = added.filter(isSmall).map(toJob);
-    if (small.length > 0) await deps.queue.enqueueSmall(transaction, small, { priority });
-    for (const row of added) if (!isSmall(row)) await deps.queue.enqueue(transaction, toJob(row), { priority });
+    const jobs = added.map(({ id: transcriptId, size_bytes: sizeBytes, is_stream }) => ({
+      ...{ transcriptId, sizeBytes, isAlone: is_stream || sizeBytes > MAX_GROUPED_BYTES },
+    }));
+    await enqueueJobs(transaction, workspaceId, jobs, { priority });
     return recorded;
   });
 }

@@ -207,19 +207,19 @@ describe('redaction', () => {
     const long = await ingest(toLine('t', 0));
     await set('rows');
     for await (const _id of requeueOutdated(installation, TEST_WORKSPACE));
-    expect(installation.jobs).toHaveLength(2);
+    expect(await installation.listJobs()).toHaveLength(2);
     await installation.work();
     expect(await dumpDatabase()).not.toContain(TOKEN);
     await set('rows-and-raw');
     for await (const _id of requeueOutdated(installation, TEST_WORKSPACE));
-    expect(installation.jobs.map(({ transcriptId }) => transcriptId)).toEqual([short.id]);
+    expect((await installation.listJobs()).map(({ transcriptId }) => transcriptId)).toEqual([short.id]);
     await installation.work();
     expect(await dumpStore()).not.toContain(TOKEN);
     expect((await findSession(installation.database.database, TEST_WORKSPACE, 's'))?.title).toBe(
       'with [REDACTED:github]',
     );
     for await (const _id of requeueOutdated(installation, TEST_WORKSPACE));
-    expect(installation.jobs).toEqual([]);
+    expect(await installation.listJobs()).toEqual([]);
     expect(await installation.find(long.id)).toMatchObject({ stored_sha256: null });
   });
 

@@ -6,23 +6,25 @@ import {
   type DatabasePool,
   ensureWorkspace,
   findTranscript,
+  type IngestJob,
+  sql,
   type TranscriptRow,
 } from '@recount/db';
 import { createTestDatabase } from '@recount/local-postgres/testing';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { handleJob } from '../process/handle-job.ts';
 import type { ProcessOptions } from '../process/process-transcript.ts';
-import type { IngestJob } from '../queue/index.ts';
 import { type ReceiveRequest, type ReceiveResult, receiveTranscript } from '../receive/receive-transcript.ts';
+import { listJobs, workJobs } from './work-jobs.ts';
 
 export const TEST_WORKSPACE = '01J00000000000000000000001';
 
 export interface TestInstallation extends IngestDependencies {
   database: DatabasePool;
   rawStore: RawStore;
-  /** Jobs enqueued but not yet taken, in order. */
-  jobs: IngestJob[];
+  /** Jobs of transcripts that are not ingested yet, in order. */
+  listJobs(): Promise<IngestJob[]>;
+  clearJobs(): Promise<void>;
   /** Folder of the raw objects, whose keys are paths in it. */
   storeDirectory: string;
   receive(text: string | Uint8Array, request?: Partial<ReceiveRequest>): Promise<ReceiveResult>;
@@ -34,8 +36,8 @@ export interface TestInstallation extends IngestDependencies {
 }
 
 /**
- * A database, a folder store and an in-memory queue, where everything except the queue is real. Sessions that grew are
- * always parsed incrementally, however small they are.
+ * A database with its jobs, and a folder store. Sessions that grew are always parsed incrementally, however small they
+ * are.
  */
 export async function createTestInstallation(): Promise<TestInstallation> {
   const testDatabase = await createTestDatabase();
@@ -43,20 +45,13 @@ export async function createTestInstallation(): Promise<TestInstallation> {
   const database = createDatabasePool({ connectionString: testDatabase.connectionString });
   const rawStore = createFolderRawStore({ directory });
   await ensureWorkspace(database.database, TEST_WORKSPACE, 'test');
-  const jobs: IngestJob[] = [];
-  const queue: IngestDependencies['queue'] = {
-    enqueue: async (_transaction, job) => {
-      jobs.push(job);
-    },
-    enqueueSmall: async (_transaction, small) => {
-      jobs.push(...small);
-    },
-    findPending: async () => new Set(jobs.map(({ transcriptId }) => transcriptId)),
-  };
-  const deps = { database, rawStore, queue };
+  const deps = { database, rawStore };
   return {
     ...deps,
-    jobs,
+    listJobs: () => listJobs(database),
+    async clearJobs() {
+      await database.database.execute(sql`DELETE FROM recount.ingest_jobs`);
+    },
     storeDirectory: directory,
     receive: (text, request = {}) =>
       receiveTranscript(deps, {
@@ -66,16 +61,7 @@ export async function createTestInstallation(): Promise<TestInstallation> {
         maxBytes: 1024 * 1024 * 1024,
         ...request,
       }),
-    async work(options = {}) {
-      for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
-        const outcome = await handleJob({ ...deps, onReport: () => undefined }, job, {
-          maxLineBytes: 1024 * 1024,
-          minCheckpointBytes: 0,
-          ...options,
-        });
-        if (outcome.status === 'failed') throw new Error(outcome.reason);
-      }
-    },
+    work: (options = {}) => workJobs(deps, { maxLineBytes: 1024 * 1024, minCheckpointBytes: 0, ...options }),
     find: (transcriptId) => findTranscript(database.database, TEST_WORKSPACE, transcriptId),
     async listObjectKeys() {
       const keys: string[] = [];

@@ -99,7 +99,7 @@ it.skipIf(isOnCitus())('creates a role that reads the views and nothing else', a
     for (const forbidden of [
       'SELECT key_hash FROM recount.api_keys',
       'SELECT FROM recount.transcript_messages',
-      'SELECT FROM pgboss.job',
+      'SELECT FROM recount.ingest_jobs',
       'CREATE VIEW analytics.mine AS SELECT 1',
       'DELETE FROM analytics.sessions',
     ]) {
