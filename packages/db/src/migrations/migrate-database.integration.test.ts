@@ -365,6 +365,47 @@ it('recognises the streams of 0.3 and earlier, and counts files and sub-agents a
   expect(checks).toEqual(checks.map(({ table }) => expect.objectContaining({ table, missing: 0, surplus: 0 })));
 });
 
+describe('the queue of earlier versions', () => {
+  /** What earlier versions had in pg-boss's schema, as far as the migration looks at it. */
+  const createQueues = (pool: Pool, names: readonly string[]) =>
+    pool.query(`
+      CREATE SCHEMA pgboss; CREATE TABLE pgboss.queue (name text PRIMARY KEY);
+      CREATE FUNCTION pgboss.delete_queue(queue_name text) RETURNS void LANGUAGE sql AS
+        $$ DELETE FROM pgboss.queue WHERE name = queue_name $$;
+      INSERT INTO pgboss.queue SELECT unnest('{${names.join(',')}}'::text[])`);
+  const OWN = ['ingest-transcript', 'ingest-transcript-small', 'ingest-transcript-dead', '__pgboss__send-it'];
+
+  it('is dropped, and every transcript that waits has a job and all its attempts', async () => {
+    const { connectionString, pool } = await createDatabaseAt(BASELINE_VERSION);
+    await createQueues(pool, OWN);
+    await pool.query(`
+      UPDATE recount.transcripts SET status = 'ingested', ingested_at = now();
+      UPDATE recount.transcripts SET status = 'processing', attempt_count = 4, ingested_at = NULL
+      WHERE id = (SELECT min(id) FROM recount.transcripts);
+      UPDATE recount.transcripts SET status = 'queued', attempt_count = 0, ingested_at = NULL, is_stream = false
+      WHERE id = (SELECT max(id) FROM recount.transcripts)`);
+    await migrateDatabase(connectionString);
+    const { rows } = await pool.query(`
+      SELECT j.is_alone, j.taken_at, j.created_at = t.created_at AS is_as_old, t.status, t.attempt_count
+      FROM recount.ingest_jobs AS j
+      JOIN recount.transcripts AS t ON t.workspace_id = j.workspace_id AND t.id = j.transcript_id ORDER BY t.id`);
+    expect(rows).toEqual([
+      { is_alone: true, taken_at: null, is_as_old: true, status: 'processing', attempt_count: 0 },
+      { is_alone: false, taken_at: null, is_as_old: true, status: 'queued', attempt_count: 0 },
+    ]);
+    const { rowCount } = await pool.query(`SELECT FROM pg_namespace WHERE nspname = 'pgboss'`);
+    expect(rowCount).toBe(0);
+  });
+
+  it('leaves the queues of other programs in the same schema', async () => {
+    const { connectionString, pool } = await createDatabaseAt(BASELINE_VERSION);
+    await createQueues(pool, [...OWN, 'mails']);
+    await migrateDatabase(connectionString);
+    const { rows } = await pool.query('SELECT name FROM pgboss.queue ORDER BY name');
+    expect(rows.map(({ name }) => name)).toEqual(['__pgboss__send-it', 'mails']);
+  });
+});
+
 describe('the migrated schema', () => {
   it('equals the schema in the code', async () => {
     const { pool } = await createMigratedDatabase();
