@@ -24,7 +24,6 @@ export const SLOW_FILES: Readonly<Record<string, number>> = {
   'packages/db/src/reports/rollup-source.integration.test.ts': 14,
   'packages/db/src/reports/totals-source.integration.test.ts': 20,
   'packages/ingest/src/backfill/run-backfill.integration.test.ts': 17,
-  'packages/ingest/src/queue/job-queue.integration.test.ts': 7,
   'packages/ingest/src/search/run-search-indexer.integration.test.ts': 12,
   'packages/local-postgres/src/start-local-postgres.integration.test.ts': 27,
   'packages/storage/src/s3-raw-store.integration.test.ts': 16,

@@ -18,7 +18,7 @@ export const workerEnvironment = z.object({
     'worker processes; 0: one, or with `recount up` one for every two cores',
   ),
   RECOUNT_WORKER_CONCURRENCY: integer(2, 1, 64).describe(
-    'transcripts, and groups of small ones, ingested concurrently',
+    'transcripts ingested alone concurrently; small ones are ingested in two batches besides',
   ),
   RECOUNT_MAX_LINE_BYTES: integer(64 * MIB, 1024, 256 * MIB).describe('in longer lines, long texts are cut'),
   RECOUNT_WORKER_METRICS_PORT: metricsVariables.port,

@@ -79,7 +79,7 @@ async function ingest(
     if (installation.isOwnDatabase) await installation.connections.database.database.execute(sql`CHECKPOINT`);
     if (report.failed + attachments.failed + refused > 0 && isOnce) context.exitCode = 1;
   }
-  // Jobs of a killed process come back when its heartbeats have been missing for long enough.
+  // Also for what was waiting before.
   if (isOnce && !signal.aborted) await waitUntilIdle(installation, signal);
 }
 
