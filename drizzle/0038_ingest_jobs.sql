@@ -25,7 +25,7 @@ COMMENT ON COLUMN "recount"."ingest_jobs"."priority" IS 'Higher ones go first.';
 --> statement-breakpoint
 COMMENT ON COLUMN "recount"."ingest_jobs"."is_alone" IS 'Not for a batch, because the transcript is large or a stream, or was tried before.';
 --> statement-breakpoint
-COMMENT ON COLUMN "recount"."ingest_jobs"."taken_at" IS 'The time that a worker took it; null if none has it. Another may take it two seconds later, unless the row is locked.';
+COMMENT ON COLUMN "recount"."ingest_jobs"."taken_at" IS 'The time that a worker took it; null if none has it. Another may take it five seconds later, unless the row is locked.';
 --> statement-breakpoint
 COMMENT ON COLUMN "recount"."ingest_jobs"."not_before" IS 'The end of its pause after a failed attempt or an outage.';
 --> statement-breakpoint

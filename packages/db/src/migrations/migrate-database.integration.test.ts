@@ -366,7 +366,7 @@ it('recognises the streams of 0.3 and earlier, and counts files and sub-agents a
 });
 
 describe('the queue of earlier versions', () => {
-  /** What earlier versions had in pg-boss's schema, as far as the migration looks at it. */
+  /** The parts of pg-boss's schema, as earlier versions had it, that the migration reads. */
   const createQueues = (pool: Pool, names: readonly string[]) =>
     pool.query(`
       CREATE SCHEMA pgboss; CREATE TABLE pgboss.queue (name text PRIMARY KEY);

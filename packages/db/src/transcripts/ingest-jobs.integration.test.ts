@@ -143,7 +143,7 @@ describe('a job taken alone', () => {
     expect(await takeId()).toBe('held');
   });
 
-  it('can be taken at once when the transaction that held it ends', async () => {
+  it('can be taken immediately when the transaction that held it ends', async () => {
     await enqueue(['a'], { isAlone: true });
     expect(await takeId()).toBe('a');
     await letTimePass();

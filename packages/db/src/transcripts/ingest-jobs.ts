@@ -29,7 +29,7 @@ const MAX_BATCH_JOBS = 128;
 /** A transaction is rolled back as a whole, and no part of it is visible before its end. */
 const MAX_BATCH_BYTES = 8 * 1024 * 1024;
 /** The time that a worker has to lock the jobs it took, before another one may take them. */
-const TAKEN_FOR = sql`interval '2 seconds'`;
+const TAKEN_FOR = sql`interval '5 seconds'`;
 
 /** Inserts jobs of a workspace in the caller's transaction, and notifies workers. Existing jobs stay. */
 export async function enqueueJobs(
@@ -59,7 +59,7 @@ const IS_READY = sql`(not_before IS NULL OR not_before <= now()) AND (taken_at I
 
 /**
  * Takes small jobs of one workspace, the first of the queue and those that fit into a transaction with it. They are
- * marked at once, so that if the worker is killed with them, each is ingested alone afterwards. The worker then locks
+ * marked in the same statement, so that if the worker is killed with them, each is ingested alone afterwards. The worker then locks
  * them for the time of its work. `isBusy` means that other workers took them at this moment.
  */
 export async function takeBatch(database: Database): Promise<{ jobs: IngestJob[]; isBusy: boolean }> {

@@ -14,7 +14,7 @@ interface Jobs {
 
 /**
  * The same database for ingesting the transcripts of jobs. Each transaction holds the jobs from its beginning, so that
- * no other worker takes them and they are free at once if this process dies; and deletes those whose transcripts have
+ * no other worker takes them and they are free immediately if this process dies; and deletes those whose transcripts have
  * stopped waiting. It fails with JobNotHeldError if it can hold none.
  */
 export function holdingJobs(database: DatabasePool, { workspaceId, transcriptIds, onHeld }: Jobs): DatabasePool {

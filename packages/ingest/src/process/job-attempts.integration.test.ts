@@ -79,7 +79,7 @@ it('are five, after growing pauses; then the transcript is failed, and has no jo
   expect(await readJob()).toBeUndefined();
 });
 
-it('of killed workers count, too', async () => {
+it('count if they kill their worker, too', async () => {
   const id = await receive();
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     await claimTranscript(installation.database.database, TEST_WORKSPACE, id);
@@ -128,7 +128,7 @@ describe('an outage', () => {
     expect(await installation.find(id)).toMatchObject({ status: 'ingested', attempt_count: MAX_ATTEMPTS });
   });
 
-  it('of the database is waited for before the attempt is withdrawn', async () => {
+  it('delays the withdrawal of the attempt until the database works again', async () => {
     const id = await receive();
     const { pool } = installation.database;
     await pool.query(`

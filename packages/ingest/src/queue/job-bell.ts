@@ -1,7 +1,7 @@
 import { type DatabaseClient, type DatabasePool, JOB_CHANNEL } from '@recount/db';
 
 /** New jobs that are taken alone, or in batches. */
-export type JobKind = 'alone' | 'batch';
+type JobKind = 'alone' | 'batch';
 
 /** Wakes loops that wait for jobs. */
 export interface JobBell {

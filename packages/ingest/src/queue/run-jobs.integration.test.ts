@@ -1,10 +1,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { createDatabasePool, type DatabasePool, enqueueJobs, type IngestJob, deleteJobs } from '@recount/db';
+import {
+  createDatabasePool,
+  type DatabasePool,
+  deleteJobs,
+  enqueueJobs,
+  holdJobs,
+  type IngestJob,
+  releaseJobs,
+} from '@recount/db';
 import { createTestDatabase, type TestDatabase } from '@recount/local-postgres/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { endPauses, listJobs } from '../testing/work-jobs.ts';
+import { listJobs } from '../testing/work-jobs.ts';
 import { type JobHandlers, type RunOptions, runJobs } from './run-jobs.ts';
 
 let testDatabase: TestDatabase;
@@ -30,12 +38,14 @@ const enqueue = (ids: readonly string[], isAlone: boolean) =>
     'w',
     ids.map((transcriptId) => ({ transcriptId, sizeBytes: 1, isAlone })),
   );
-const finish = (jobs: readonly IngestJob[]) =>
-  deleteJobs(
-    database.database,
-    'w',
-    jobs.map(({ transcriptId }) => transcriptId),
-  );
+/** Does the jobs that no other worker holds, as handlers do; returns them. */
+const finish = (jobs: readonly IngestJob[]): Promise<string[]> =>
+  database.withTransaction(async (transaction) => {
+    const ids = jobs.map(({ transcriptId }) => transcriptId);
+    const held = [...(await holdJobs(transaction, 'w', ids))];
+    await deleteJobs(transaction, 'w', held);
+    return held;
+  });
 
 /** A worker that records what it takes; done jobs are deleted. */
 function startWorker(handlers: Partial<JobHandlers> = {}, options: Partial<RunOptions> = {}) {
@@ -68,9 +78,15 @@ it('hands small jobs over together and others one by one, each once', async () =
   const large = Array.from({ length: 20 }, (_, index) => `l${index}`);
   await enqueue(small, false);
   await enqueue(large, true);
-  const workers = [startWorker(), startWorker({}, { concurrency: 3 })];
+  const done: string[] = [];
+  const handlers = {
+    handleJob: async (job: IngestJob) => void done.push(...(await finish([job]))),
+    handleBatch: async (jobs: readonly IngestJob[]) => void done.push(...(await finish(jobs))),
+  };
+  const workers = [startWorker(handlers), startWorker(handlers, { concurrency: 3 })];
   await vi.waitFor(async () => expect(await listJobs(database)).toEqual([]));
-  expect(workers.flatMap(({ alone }) => alone).sort()).toEqual(large.sort());
+  expect(done.sort()).toEqual([...large, ...small].sort());
+  expect(workers.flatMap(({ alone }) => alone)).toEqual(expect.arrayContaining(large));
   const batches = workers.flatMap((worker) => worker.batches);
   expect(batches.flat().sort()).toEqual(small);
   expect(batches.length).toBeLessThan(10);
@@ -109,7 +125,7 @@ it('takes what a batch leaves to be done alone', async () => {
   const worker = startWorker({
     handleBatch: async (jobs) => {
       await finish(jobs.filter(({ transcriptId }) => transcriptId === 'a'));
-      await endPauses(database);
+      await releaseJobs(database.database, 'w', ['b'], { isAlone: true });
     },
   });
   await vi.waitFor(async () => expect(await listJobs(database)).toEqual([]));
@@ -191,7 +207,7 @@ it('gives the job of a killed worker to another one, as soon as its transaction 
   // However long it works, no one else gets the job, while a later one is taken.
   const isDue = async () => {
     const { rows } = await database.pool.query(
-      `SELECT taken_at < now() - interval '2 seconds' AS is_due FROM recount.ingest_jobs`,
+      `SELECT taken_at < now() - interval '5 seconds' AS is_due FROM recount.ingest_jobs`,
     );
     expect(rows).toEqual([{ is_due: true }]);
   };

@@ -19,10 +19,10 @@ export async function workJobs(deps: Omit<HandleDeps, 'onReport'>, options: Proc
   }
 }
 
-/** Lets workers take all jobs now, those that a worker has taken, too, unless it still holds them. */
+/** Ends the pauses between attempts. */
 export async function endPauses({ database }: DatabasePool): Promise<void> {
   await database.execute(sql`
     WITH free AS MATERIALIZED (SELECT workspace_id, transcript_id FROM recount.ingest_jobs FOR UPDATE SKIP LOCKED)
-    UPDATE recount.ingest_jobs AS j SET not_before = NULL, taken_at = NULL FROM free AS f
+    UPDATE recount.ingest_jobs AS j SET not_before = NULL FROM free AS f
     WHERE j.workspace_id = f.workspace_id AND j.transcript_id = f.transcript_id`);
 }
