@@ -35,7 +35,7 @@ COMMENT ON COLUMN "recount"."ingest_jobs"."created_at" IS 'The time that it was 
 --> statement-breakpoint
 -- pg-boss had the jobs before. Its attempts are not comparable, so everything that waits begins again.
 INSERT INTO "recount"."ingest_jobs" ("workspace_id", "transcript_id", "size_bytes", "is_alone", "created_at")
-SELECT "workspace_id", "id", "size_bytes", "is_stream" OR "attempt_count" > 0 OR "ingested_at" IS NOT NULL OR "size_bytes" > 2097152, "created_at"
+SELECT "workspace_id", "id", "size_bytes", "is_stream" OR "attempt_count" > 0 OR "ingested_at" IS NOT NULL OR "size_bytes" > 33554432, "created_at"
 FROM "recount"."transcripts" WHERE "status" IN ('queued', 'processing');
 --> statement-breakpoint
 UPDATE "recount"."transcripts" SET "attempt_count" = 0 WHERE "status" IN ('queued', 'processing') AND "attempt_count" > 0;

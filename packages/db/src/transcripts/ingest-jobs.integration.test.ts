@@ -83,7 +83,7 @@ describe('a batch', () => {
   });
 
   it('has as many jobs as fit into a transaction, and at least one', async () => {
-    await enqueue(['a', 'b', 'c', 'd', 'e'], { sizeBytes: 2 * MIB });
+    await enqueue(['a', 'b', 'c', 'd', 'e'], { sizeBytes: 8 * MIB });
     expect([await takeIds(), await takeIds()]).toEqual([['a', 'b', 'c', 'd'], ['e']]);
     await enqueue(['f', 'g'], { sizeBytes: 100 * MIB });
     expect([await takeIds(), await takeIds()]).toEqual([['f'], ['g']]);
@@ -103,7 +103,7 @@ describe('a batch', () => {
 
   it('is taken by one of several workers, and the others are told that there may be more', async () => {
     const ids = Array.from({ length: 60 }, (_, index) => `t${index}`);
-    await enqueue(ids, { sizeBytes: 1.5 * MIB });
+    await enqueue(ids, { sizeBytes: 6 * MIB });
     const taken: string[] = [];
     const work = async (): Promise<void> => {
       for (;;) {

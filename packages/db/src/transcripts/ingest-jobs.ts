@@ -27,7 +27,7 @@ export const JOB_CHANNEL = 'recount_jobs';
 
 const MAX_BATCH_JOBS = 128;
 /** A transaction is rolled back as a whole, and no part of it is visible before its end. */
-const MAX_BATCH_BYTES = 8 * 1024 * 1024;
+const MAX_BATCH_BYTES = 32 * 1024 * 1024;
 /** The time that a worker has to lock the jobs it took, before another one may take them. */
 const TAKEN_FOR = sql`interval '5 seconds'`;
 
