@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type DatabasePool, type IngestJob, releaseJobs, type TakenJob, takeBatch, takeJob } from '@recount/db';
+import pLimit from 'p-limit';
 import { createJobBell } from './job-bell.ts';
 
 export interface JobHandlers {
@@ -38,6 +39,8 @@ export function runJobs(database: DatabasePool, handlers: JobHandlers, options: 
   const stopping = new AbortController();
   const bell = createJobBell(database, { intervalMs, onError });
   const isStopping = (): boolean => stopping.signal.aborted;
+  /** One at a time, because two that look at the same moment would share one batch. */
+  const oneTaker = pLimit(1);
 
   const giveBack = async (jobs: readonly IngestJob[], isAlone: boolean): Promise<false> => {
     const ids = jobs.map(({ transcriptId }) => transcriptId);
@@ -52,9 +55,11 @@ export function runJobs(database: DatabasePool, handlers: JobHandlers, options: 
     return true;
   };
   const workBatch = async (): Promise<boolean> => {
-    let taken = await takeBatch(database.database);
-    for (let rival = 0; taken.isBusy && rival < MAX_RIVALS; rival++) taken = await takeBatch(database.database);
-    const { jobs } = taken;
+    const { jobs } = await oneTaker(async () => {
+      let taken = await takeBatch(database.database);
+      for (let rival = 0; taken.isBusy && rival < MAX_RIVALS; rival++) taken = await takeBatch(database.database);
+      return taken;
+    });
     if (jobs.length === 0) return false;
     if (isStopping() || !(await handlers.mayWork())) return await giveBack(jobs, false);
     await handlers.handleBatch(jobs);
