@@ -12,7 +12,7 @@ const MAX_GATHERED_BYTES = 2 * 1024 * 1024;
  */
 const chunkPool = createChunkPool();
 
-interface RowCopier {
+export interface RowCopier {
   /**
    * Encodes rows of a table immediately; throws for a row that cannot be encoded. Postgres fills in the columns of
    * `defaulted`.
@@ -23,8 +23,6 @@ interface RowCopier {
    * has arrived.
    */
   sendFull(): Promise<void>;
-  /** Resolves when Postgres has received what was sent so far; the connection is free for other queries then. */
-  received(): Promise<void>;
   /** Sends the rest of all tables in one query; resolves when Postgres has received everything. */
   sendAll(): Promise<void>;
 }
@@ -72,7 +70,6 @@ export function createRowCopier(client: PoolClient, toTarget: (table: PgTable) =
         ]);
       }
     },
-    received: () => sending,
     async sendAll() {
       await send(tables.filter(({ encoder }) => encoder.byteLength > 0));
       await sending;

@@ -154,7 +154,7 @@ export async function refreshShardStatistics(
 }
 
 /** Settings until the end of the transaction, on each node that takes part in it. */
-async function setLocally(transaction: Transaction, settings: Readonly<Record<string, string>>): Promise<void> {
+export async function setLocally(transaction: Transaction, settings: Readonly<Record<string, string>>): Promise<void> {
   const all = { 'citus.propagate_set_commands': 'local', ...settings };
   const statements = Object.entries(all).map(([name, value]) => `SET LOCAL ${name} = ${value}`);
   await transaction.execute(sql.raw(statements.join('; ')));

@@ -15,7 +15,7 @@ import { readWorkspacePrices } from '../prices/workspace-prices.ts';
 import { createRedaction, toRowsVersion } from '../secrets/redaction.ts';
 import { type ParseOptions, parseRawObject } from './parse-raw-object.ts';
 import { PARSER_VERSION, type ProcessOptions } from './process-transcript.ts';
-import { type PlannedTranscript, withoutConflict, writeTranscripts } from './write-transcripts.ts';
+import { type PlannedTranscript, writeTranscripts } from './write-transcripts.ts';
 
 /** Raw objects of a group that are read concurrently, and stay in memory until they are parsed. */
 const MAX_READS_AT_ONCE = 16;
@@ -36,21 +36,12 @@ interface OpenedTranscript {
  * throws, and none is ingested.
  */
 export async function processGroup(
-  deps: Deps,
+  { database, rawStore }: Deps,
   workspaceId: string,
   transcriptIds: readonly string[],
   options: ProcessOptions,
 ): Promise<TranscriptRow[]> {
-  await refreshStatistics(deps.database.database, workspaceId);
-  return await withoutConflict((derives) => processOnce(deps, workspaceId, transcriptIds, { ...options, derives }));
-}
-
-async function processOnce(
-  { database, rawStore }: Deps,
-  workspaceId: string,
-  transcriptIds: readonly string[],
-  { derives, ...options }: ProcessOptions & { derives: boolean },
-): Promise<TranscriptRow[]> {
+  await refreshStatistics(database.database, workspaceId);
   const { signal } = options;
   return await database.withTransaction(
     async (transaction, client) => {
@@ -69,7 +60,7 @@ async function processOnce(
           yield { transcript: { ...row, attempt_count: 1 }, rowSet, batches };
         }
       }
-      await writeTranscripts({ transaction, client }, workspaceId, planned(), { versions, derives, signal });
+      await writeTranscripts({ transaction, client }, workspaceId, planned(), { versions, signal });
       return ingested;
     },
     { signal },

@@ -27,7 +27,7 @@ import { createRedaction, readEarlierSecrets, toRowsVersion } from '../secrets/r
 import { parseRawObject } from './parse-raw-object.ts';
 import { findResumePoint, haveEqualRows, toPrefixRows } from './resume-point.ts';
 import { findExtension } from './session-versions.ts';
-import { toRowSetIds, withoutConflict, writeTranscripts } from './write-transcripts.ts';
+import { toRowSetIds, writeTranscripts } from './write-transcripts.ts';
 
 /**
  * A whole number, stored with every transcript (see `toRowsVersion`). Workers ingest those made by an older parser
@@ -47,8 +47,6 @@ export interface ProcessOptions {
   /** Aborts between two batches; nothing of the transcript is then committed. */
   signal?: AbortSignal | undefined;
 }
-
-type DerivingOptions = ProcessOptions & { derives: boolean };
 
 type ProcessResult = 'ingested' | 'superseded';
 
@@ -74,19 +72,17 @@ export async function processTranscript(
   options: ProcessOptions,
 ): Promise<ProcessResult | undefined> {
   try {
-    return await withoutConflict((derives) => processOnce(deps, claimed, { ...options, derives }, { mayResume: true }));
+    return await processOnce(deps, claimed, options, { mayResume: true });
   } catch (error) {
     if (!(error instanceof ResumeError)) throw error;
-    return await withoutConflict((derives) =>
-      processOnce(deps, claimed, { ...options, derives }, { mayResume: false }),
-    );
+    return await processOnce(deps, claimed, options, { mayResume: false });
   }
 }
 
 async function processOnce(
   deps: Deps,
   claimed: TranscriptRow,
-  options: DerivingOptions,
+  options: ProcessOptions,
   { mayResume }: { mayResume: boolean },
 ): Promise<ProcessResult | undefined> {
   const { workspace_id: workspaceId, session_id: sessionId } = claimed;
@@ -145,7 +141,7 @@ interface HeldTranscript {
 async function ingest(
   rawStore: RawStore,
   { transaction, client, transcript, others, redactionMode }: HeldTranscript,
-  options: DerivingOptions,
+  options: ProcessOptions,
   { mayResume }: { mayResume: boolean },
 ): Promise<{ hasSecrets: boolean; isSuperseded: boolean }> {
   const { workspace_id: workspaceId } = transcript;

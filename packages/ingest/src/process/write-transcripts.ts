@@ -1,6 +1,5 @@
 import type { TranscriptBatch } from '@recount/core';
 import {
-  addDerivedRows,
   type CompletedTranscript,
   completeTranscripts,
   createGrowthCollector,
@@ -11,16 +10,12 @@ import {
   type DerivedOrigin,
   type DerivedRows,
   deleteCheckpoint,
-  isLedgerConflict,
-  listEntangledSessions,
   listReplacements,
   markSuperseded,
   preferIndexes,
   type RowSet,
-  settleSearchIndex,
-  settleSessions,
+  settleTranscripts,
   supersedeTranscripts,
-  type TranscriptCopier,
   TranscriptDeriver,
   type TranscriptRow,
   toCheckpointRow,
@@ -50,8 +45,6 @@ export interface PlannedTranscript {
 
 export interface WriteOptions {
   versions: { parser: string; prices: string };
-  /** Defaults to true. False leaves it all to `settleSessions`, which waits for other writers of the same responses. */
-  derives?: boolean | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -67,7 +60,7 @@ export async function writeTranscripts(
   { transaction, client }: { transaction: Database; client: DatabaseClient },
   workspaceId: string,
   planned: AsyncIterable<PlannedTranscript> | readonly PlannedTranscript[],
-  { versions, derives = true, signal }: WriteOptions,
+  { versions, signal }: WriteOptions,
 ): Promise<Set<string>> {
   const copier = createTranscriptCopier(client);
   const all: Written[] = [];
@@ -76,7 +69,7 @@ export async function writeTranscripts(
     const growth = rowSet.prefix && createGrowthCollector();
     const origin = { agent: transcript.agent, priceVersion: versions.prices };
     const writer = createTranscriptWriter(transaction, copier, rowSet, origin, growth);
-    const deriver = derives && isFirst(plan) ? new TranscriptDeriver(toOrigin(plan, versions)) : undefined;
+    const deriver = isFirst(plan) ? new TranscriptDeriver(toOrigin(plan, versions)) : undefined;
     for await (const batch of plan.batches) {
       await writer.write(batch);
       deriver?.add(batch);
@@ -86,8 +79,6 @@ export async function writeTranscripts(
     all.push({ ...plan, ...written, derived: deriver?.finish(written.summary) });
   }
   if (all.length === 0) return new Set();
-  await copier.received();
-  const derived = await writeDerived(transaction, copier, workspaceId, all);
   for (const { rowSet } of all) if (rowSet.prefix !== undefined) await deleteCheckpoint(transaction, rowSet);
   for (const { rowSet, transcript, checkpoint } of all) {
     if (checkpoint !== undefined) copier.addCheckpoint(toCheckpointRow(rowSet, transcript.size_bytes, checkpoint));
@@ -113,31 +104,16 @@ export async function writeTranscripts(
       removedRowSetIds.push(...toRowSetIds([replaced]));
     }
   }
-  const toChange = (some: readonly Written[]) => ({
+  if (all.length > 1) await preferIndexes(transaction);
+  const change = {
     workspaceId,
-    sessionIds: some.map(({ transcript }) => transcript.session_id),
-    written: some.flatMap(({ rowSet }) => (removedRowSetIds.includes(rowSet.rowSetId) ? [] : rowSet)),
+    sessionIds: all.map(({ transcript }) => transcript.session_id),
+    written: rowSets.filter(({ rowSetId }) => !removedRowSetIds.includes(rowSetId)),
     removedRowSetIds,
     prefixRowSetIds,
-  });
-  const others = all.filter((written) => !derived.has(written));
-  if (derived.size > 0) await settleSearchIndex(transaction, toChange([...derived]), new Set());
-  if (others.length > 0 && all.length > 1) await preferIndexes(transaction);
-  if (others.length > 0) await settleSessions(transaction, toChange(others));
+  };
+  await settleTranscripts({ transaction, client }, change, all.filter(isDerived));
   return superseded;
-}
-
-/**
- * Runs a transaction's work; once more, without deriving, if another transaction wrote one of its responses at the same
- * time.
- */
-export async function withoutConflict<T>(work: (derives: boolean) => Promise<T>): Promise<T> {
-  try {
-    return await work(true);
-  } catch (error) {
-    if (!isLedgerConflict(error)) throw error;
-    return await work(false);
-  }
 }
 
 /** It has no rows yet, nor has its session. */
@@ -149,21 +125,7 @@ function toOrigin({ transcript, rowSet }: PlannedTranscript, versions: WriteOpti
   return { ...{ ...rowSet, sessionId, agent, isSubagent, isStream }, priceVersion: versions.prices };
 }
 
-/** Adds what was derived of sessions that are not entangled with others to the copier's rows; returns these. */
-async function writeDerived(
-  transaction: Database,
-  copier: TranscriptCopier,
-  workspaceId: string,
-  all: readonly Written[],
-): Promise<Set<Written>> {
-  const derived = all.filter(hasDerived);
-  const entangled = await listEntangledSessions(transaction, workspaceId, derived);
-  const own = derived.filter(({ transcript }) => !entangled.has(transcript.session_id));
-  addDerivedRows(copier, workspaceId, own);
-  return new Set(own);
-}
-
-const hasDerived = (written: Written): written is Written & { derived: DerivedRows } => written.derived !== undefined;
+const isDerived = (written: Written): written is Written & { derived: DerivedRows } => written.derived !== undefined;
 
 async function adoptPrefixRows(
   transaction: Database,

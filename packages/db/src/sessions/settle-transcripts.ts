@@ -1,5 +1,6 @@
-import type { Database } from '../database/database.ts';
-import { opaqueWorkspaceId } from '../database/planner.ts';
+import { createRowCopier, type RowCopier } from '../copy/row-copier.ts';
+import type { Database, DatabaseClient } from '../database/database.ts';
+import { opaqueWorkspaceId, setLocally } from '../database/planner.ts';
 import type { DerivedRows } from '../derive/derived-rows.ts';
 import { sql } from '../drizzle.cjs';
 import { findings } from '../schema/findings.ts';
@@ -14,7 +15,10 @@ import {
 } from '../schema/rollups.ts';
 import { sessions, type TranscriptRow, transcripts } from '../schema/transcripts.ts';
 import { usageLedger } from '../schema/usage.ts';
-import type { TranscriptCopier } from '../transcripts/transcript-writer.ts';
+import { settleSearchIndex } from '../search/settle-search-index.ts';
+import type { UsageChange } from '../transcripts/replaced-usage.ts';
+import type { RowSetKey } from '../transcripts/transcript-rows.ts';
+import { settleSessions } from './settle-sessions.ts';
 
 /** A transcript that is ingested for the first time, and what its parse gave. */
 export interface DerivedTranscript {
@@ -30,17 +34,78 @@ export interface DerivedTranscript {
     | 'machine'
     | 'person'
   >;
+  rowSet: RowSetKey;
   derived: DerivedRows;
 }
 
 const toName = (agent: string, responseKey: string): string => `${agent} ${responseKey}`;
 
+/** The caller's transaction, and its connection, where no rows are under way. */
+interface Connection {
+  transaction: Database;
+  client: DatabaseClient;
+}
+
+/** Two writers of the same responses need two; each further one is for another writer that came in between. */
+const MAX_TRIES = 3;
+
+/**
+ * Shorter than the server's deadlock_timeout (1 s by default), so that whoever locks responses in another order than
+ * `settleSessions` gives way first.
+ */
+const LOCK_TIMEOUT = `'500ms'`;
+
+/**
+ * Like `settleSessions`, but writes by COPY what was derived while transcripts were parsed. SQL derives the others' rows,
+ * and those of sessions that are entangled with others. If another transaction has inserted one of the same responses,
+ * starts again once that one has ended; if that takes too long, leaves everything to SQL, which waits.
+ */
+export async function settleTranscripts(
+  connection: Connection,
+  change: UsageChange,
+  derived: readonly DerivedTranscript[],
+): Promise<void> {
+  const { transaction } = connection;
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const entangled = await listEntangledSessions(transaction, change.workspaceId, derived);
+    const own = derived.filter(({ transcript }) => !entangled.has(transcript.session_id));
+    if (own.length === 0) break;
+    await transaction.execute(sql`SAVEPOINT derived`);
+    try {
+      await setLocally(transaction, { lock_timeout: LOCK_TIMEOUT });
+      await settleApart(connection, change, own);
+      await setLocally(transaction, { lock_timeout: 'DEFAULT' });
+      return;
+    } catch (error) {
+      if (!isLedgerConflict(error)) throw error;
+      await transaction.execute(sql`ROLLBACK TO derived`);
+    }
+  }
+  await settleSessions(transaction, change);
+}
+
+async function settleApart(
+  { transaction, client }: Connection,
+  change: UsageChange,
+  own: readonly DerivedTranscript[],
+): Promise<void> {
+  const { workspaceId } = change;
+  const copier = createRowCopier(client);
+  addDerivedRows(copier.openTable, workspaceId, own);
+  await copier.sendAll();
+  const ownIds = new Set(own.map(({ transcript }) => transcript.session_id));
+  const ownRowSetIds = new Set(own.map(({ rowSet }) => rowSet.rowSetId));
+  const [ownWritten, written] = partition(change.written, ({ rowSetId }) => ownRowSetIds.has(rowSetId));
+  await settleSearchIndex(transaction, { ...change, sessionIds: [...ownIds], written: ownWritten }, new Set());
+  const sessionIds = change.sessionIds.filter((id) => !ownIds.has(id));
+  if (sessionIds.length > 0) await settleSessions(transaction, { ...change, sessionIds, written });
+}
+
 /**
  * The sessions whose derived rows are not theirs alone, so that only `settleSessions` can tell them. They share a
- * response with another transcript, stored or of this transaction, or have other versions. The caller holds the
- * sessions' locks.
+ * response with another transcript, stored or of this transaction, or have other versions.
  */
-export async function listEntangledSessions(
+async function listEntangledSessions(
   transaction: Database,
   workspaceId: string,
   all: readonly DerivedTranscript[],
@@ -87,12 +152,8 @@ export async function listEntangledSessions(
   return entangled;
 }
 
-/**
- * Adds everything derived from transcripts whose sessions are not entangled. If another transaction inserts one of
- * their responses at the same time, Postgres refuses the rows with an error of `isLedgerConflict`.
- */
-export function addDerivedRows(
-  { openTable }: TranscriptCopier,
+function addDerivedRows(
+  openTable: RowCopier['openTable'],
   workspaceId: string,
   all: readonly DerivedTranscript[],
 ): void {
@@ -137,17 +198,21 @@ const compareKeys = (one: LedgerRow, other: LedgerRow): number =>
 
 const compareTexts = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
 
-const UNIQUE_VIOLATION = '23505';
-const DEADLOCK_DETECTED = '40P01';
+function partition<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): [Item[], Item[]] {
+  const [first, second]: [Item[], Item[]] = [[], []];
+  for (const item of items) (isFirst(item) ? first : second).push(item);
+  return [first, second];
+}
 
-/**
- * True if another transaction wrote a response that this one derived as its own. Once more, with everything derived by
- * `settleSessions`, it succeeds.
- */
-export function isLedgerConflict(error: unknown): boolean {
+const UNIQUE_VIOLATION = '23505';
+/** deadlock_detected and lock_not_available. */
+const LOCKED = ['40P01', '55P03'];
+
+/** True if another transaction writes, or has written, a response that this one derived as its own. */
+function isLedgerConflict(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, message, cause } = error as Error & { code?: string };
   // Citus keeps the message of a node's error and not its code.
   const isDuplicate = code === UNIQUE_VIOLATION || message.includes('duplicate key');
-  return code === DEADLOCK_DETECTED || (isDuplicate && message.includes('usage_ledger')) || isLedgerConflict(cause);
+  return LOCKED.includes(code ?? '') || (isDuplicate && message.includes('usage_ledger')) || isLedgerConflict(cause);
 }
