@@ -12,8 +12,8 @@ const HEADER_BYTES = 5;
 
 /**
  * Runs COPYs one after another on a connection. Sent together as one query, they cost two round trips less each. Once
- * one fails, Postgres drops what follows and the connection can be used again. A connection that is closed meanwhile
- * makes it fail.
+ * one fails, Postgres drops what follows and the connection can be used again. A connection that is
+ * closed while it runs makes it fail.
  */
 export async function runCopies(client: PoolClient, copies: readonly Copy[]): Promise<void> {
   // Citus sends on the text of some queries with several statements, so there each is sent separately.

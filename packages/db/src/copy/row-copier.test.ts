@@ -54,6 +54,6 @@ it('buffers 2 MiB of rows and the chunk being sent, however many tables there ar
   expect(copies.length).toBeLessThan((6 * added) / (2 * MIB));
   await copier.sendAll();
   expect(sumTaken()).toBeGreaterThan(added);
-  // What is left of all tables goes together.
+  // The rest of all tables goes together.
   expect(copies.at(-1)?.statements).toBeGreaterThan(1);
 });

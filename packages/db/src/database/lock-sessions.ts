@@ -1,5 +1,7 @@
 import { type SQL, sql } from '../drizzle.cjs';
+import { transcripts } from '../schema/transcripts.ts';
 import type { Database } from './database.ts';
+import { isInWorkspace } from './planner.ts';
 
 /**
  * Waits for the session's lock and holds it until the transaction ends. Everyone who writes or deletes a session's rows
@@ -9,16 +11,20 @@ export async function lockSession(transaction: Database, workspaceId: string, se
   await transaction.execute(sql`SELECT pg_advisory_xact_lock(${toLockKey(sql`${`${workspaceId}/${sessionId}`}`)})`);
 }
 
-/** Like `lockSession` for the sessions that are not locked, without waiting; returns them. */
+/** Like `lockSession` for those sessions of transcripts that are not locked, without waiting; returns them. */
 export async function lockFreeSessions(
   transaction: Database,
   workspaceId: string,
-  sessionIds: readonly string[],
-): Promise<Set<string>> {
+  transcriptIds: readonly string[],
+): Promise<string[]> {
   const { rows } = await transaction.execute<{ session_id: string }>(sql`
-    SELECT session_id FROM unnest(${sql.param([...sessionIds])}::text[]) AS s(session_id)
+    SELECT session_id FROM (
+      SELECT DISTINCT session_id FROM ${transcripts} AS t WHERE ${isInWorkspace('t', 'id', workspaceId, transcriptIds)}
+      -- So that no other session is locked.
+      OFFSET 0
+    ) AS s
     WHERE pg_try_advisory_xact_lock(${toLockKey(sql`${workspaceId}::text || '/' || session_id`)})`);
-  return new Set(rows.map(({ session_id }) => session_id));
+  return rows.map(({ session_id }) => session_id);
 }
 
 const toLockKey = (name: SQL): SQL => sql`hashtextextended(${name}, 0)`;

@@ -1,6 +1,6 @@
 import { createRowCopier, type RowCopier } from '../copy/row-copier.ts';
 import type { Database, DatabaseClient } from '../database/database.ts';
-import { opaqueWorkspaceId, setLocally } from '../database/planner.ts';
+import { opaqueWorkspaceId, preferIndexes, setLocally } from '../database/planner.ts';
 import type { DerivedRows } from '../derive/derived-rows.ts';
 import { sql } from '../drizzle.cjs';
 import { findings } from '../schema/findings.ts';
@@ -50,14 +50,14 @@ interface Connection {
 const MAX_TRIES = 3;
 
 /**
- * Shorter than the server's deadlock_timeout (1 s by default), so that whoever locks responses in another order than
- * `settleSessions` gives way first.
+ * Shorter than the server's deadlock_timeout (1 s by default), so that a transaction that locks responses in another
+ * order than `settleSessions` gives way first.
  */
 const LOCK_TIMEOUT = `'500ms'`;
 
 /**
- * Like `settleSessions`, but writes by COPY what was derived while transcripts were parsed. SQL derives the others' rows,
- * and those of sessions that are entangled with others. If another transaction has inserted one of the same responses,
+ * Like `settleSessions`, but writes by COPY what was derived while transcripts were parsed. SQL derives the others'
+ * rows, and all rows of sessions that are entangled with others. If another transaction has inserted one of the same responses,
  * starts again once that one has ended; if that takes too long, leaves everything to SQL, which waits.
  */
 export async function settleTranscripts(
@@ -81,7 +81,7 @@ export async function settleTranscripts(
       await transaction.execute(sql`ROLLBACK TO derived`);
     }
   }
-  await settleSessions(transaction, change);
+  await settleBySql(transaction, change);
 }
 
 async function settleApart(
@@ -98,7 +98,13 @@ async function settleApart(
   const [ownWritten, written] = partition(change.written, ({ rowSetId }) => ownRowSetIds.has(rowSetId));
   await settleSearchIndex(transaction, { ...change, sessionIds: [...ownIds], written: ownWritten }, new Set());
   const sessionIds = change.sessionIds.filter((id) => !ownIds.has(id));
-  if (sessionIds.length > 0) await settleSessions(transaction, { ...change, sessionIds, written });
+  if (sessionIds.length > 0) await settleBySql(transaction, { ...change, sessionIds, written });
+}
+
+async function settleBySql(transaction: Database, change: UsageChange): Promise<void> {
+  // Of a long transcript alone, planners should join many rows together.
+  if (change.sessionIds.length > 1) await preferIndexes(transaction);
+  await settleSessions(transaction, change);
 }
 
 /**

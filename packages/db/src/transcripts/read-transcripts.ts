@@ -192,14 +192,14 @@ export async function listTranscriptStates(
 }
 
 /**
- * Returns the transcripts that wait for their first ingestion, have at most `maxBytes`, and are alone in their
- * session. No part of it is ingested, and no other of `ids` belongs to it. In the order of their upload.
+ * Returns the transcripts in `sessionIds` that wait for their first ingestion, have at most `maxBytes`, and are alone in
+ * their session. No part of it is ingested, and no other of `ids` belongs to it. In the order of their upload.
  */
 export async function listGroupableTranscripts(
   database: Database,
   workspaceId: string,
   ids: readonly string[],
-  maxBytes: number,
+  { sessionIds, maxBytes }: { sessionIds: readonly string[]; maxBytes: number },
 ): Promise<TranscriptRow[]> {
   if (ids.length === 0) return [];
   const isWithout = sql`NOT EXISTS (
@@ -212,6 +212,7 @@ export async function listGroupableTranscripts(
     .where(
       and(
         isInWorkspace('transcripts', 'id', workspaceId, ids),
+        inArray(transcripts.session_id, [...sessionIds]),
         eq(transcripts.status, 'queued'),
         eq(transcripts.attempt_count, 0),
         eq(transcripts.is_stream, false),

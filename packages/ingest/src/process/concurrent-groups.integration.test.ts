@@ -2,6 +2,7 @@ import { ensureWorkspace, verifyUsage } from '@recount/db';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestInstallation, type TestInstallation, toLine } from '../testing/test-installation.ts';
+import { waitForLocks } from '../testing/wait-for-locks.ts';
 import { processGroup } from './process-group.ts';
 
 const OPTIONS = { maxLineBytes: 1024 * 1024 };
@@ -63,7 +64,7 @@ const sessionArbitrary: fc.Arbitrary<MadeSession> = fc.record({
   sharedIndexes: fc.uniqueArray(fc.integer({ min: 50, max: 65 }), { maxLength: 2 }),
 });
 
-it('derives the same rows in groups by several workers at once as one by one, whatever responses they share', async () => {
+it('derives the same rows in groups by several workers as one by one, whatever responses they share', async () => {
   const made = fc.array(sessionArbitrary, { minLength: 2, maxLength: 10 });
   await fc.assert(
     fc.asyncProperty(made, fc.integer({ min: 1, max: 4 }), async (sessions, workers) => {
@@ -87,4 +88,27 @@ it('derives the same rows in groups by several workers at once as one by one, wh
       }
     }),
   );
+});
+
+it('looks again once a transaction that wrote one of its responses at the same time has committed', async () => {
+  const made = { ownCount: 3, sharedIndexes: [] };
+  const [first, second] = [await receiveAll([made]), await receiveAll([made])];
+  await processGroup(installation, first.workspaceId, first.ids, OPTIONS);
+  const { pool } = installation.database;
+  const { rows } = await pool.query(
+    'SELECT to_jsonb(l) AS row FROM recount.usage_ledger AS l WHERE workspace_id = $1',
+    [first.workspaceId],
+  );
+  const client = await pool.connect();
+  await client.query('BEGIN');
+  await client.query(
+    'INSERT INTO recount.usage_ledger SELECT * FROM jsonb_populate_record(NULL::recount.usage_ledger, $1)',
+    [{ ...rows[0].row, workspace_id: second.workspaceId }],
+  );
+  const processing = processGroup(installation, second.workspaceId, second.ids, OPTIONS);
+  await waitForLocks(installation, 1);
+  await client.query('COMMIT');
+  client.release();
+  expect(await processing).toHaveLength(1);
+  expect(await readDerived(second.workspaceId, second.ids)).toEqual(await readDerived(first.workspaceId, first.ids));
 });

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import {
-  type Database,
   listGroupableTranscripts,
   lockFreeSessions,
   lockWorkspaceShared,
@@ -47,7 +46,10 @@ export async function processGroup(
     async (transaction, client) => {
       const settings = await lockWorkspaceShared(transaction, workspaceId);
       if (settings?.redaction !== 'off') return [];
-      const groupable = await lockGroupable(transaction, workspaceId, transcriptIds);
+      // Versions of a session are certain only with its lock.
+      const sessionIds = await lockFreeSessions(transaction, workspaceId, transcriptIds);
+      const limits = { sessionIds, maxBytes: MAX_GROUPED_BYTES };
+      const groupable = await listGroupableTranscripts(transaction, workspaceId, transcriptIds, limits);
       if (groupable.length === 0) return [];
       const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId, options.priceSource?.file));
       const versions = { parser: toRowsVersion(PARSER_VERSION, settings.redaction), prices: prices.version };
@@ -86,19 +88,6 @@ export function splitBySize<Entry extends { size_bytes: number }>(
   return parts;
 }
 
-/** Checks twice, because a session's versions are certain only with its lock. */
-async function lockGroupable(
-  transaction: Database,
-  workspaceId: string,
-  transcriptIds: readonly string[],
-): Promise<TranscriptRow[]> {
-  const candidates = await listGroupableTranscripts(transaction, workspaceId, transcriptIds, MAX_GROUPED_BYTES);
-  const sessionIds = candidates.map(({ session_id }) => session_id);
-  const locked = await lockFreeSessions(transaction, workspaceId, sessionIds);
-  const ids = candidates.filter(({ session_id }) => locked.has(session_id)).map(({ id }) => id);
-  return await listGroupableTranscripts(transaction, workspaceId, ids, MAX_GROUPED_BYTES);
-}
-
 /** Leaves out transcripts whose object cannot be read. Ingested separately, they fail for that reason. */
 async function* openObjects(
   rawStore: RawStore,
@@ -121,7 +110,7 @@ async function* openObjects(
   }
 }
 
-/** Reads a small object into memory, so that the next ones are read meanwhile. */
+/** Reads a small object into memory, so that several are read together. */
 async function holdObject(
   rawStore: RawStore,
   { object_key }: TranscriptRow,

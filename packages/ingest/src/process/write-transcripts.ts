@@ -12,7 +12,6 @@ import {
   deleteCheckpoint,
   listReplacements,
   markSuperseded,
-  preferIndexes,
   type RowSet,
   settleTranscripts,
   supersedeTranscripts,
@@ -104,7 +103,6 @@ export async function writeTranscripts(
       removedRowSetIds.push(...toRowSetIds([replaced]));
     }
   }
-  if (all.length > 1) await preferIndexes(transaction);
   const change = {
     workspaceId,
     sessionIds: all.map(({ transcript }) => transcript.session_id),
