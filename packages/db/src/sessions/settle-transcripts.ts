@@ -57,8 +57,8 @@ const LOCK_TIMEOUT = `'500ms'`;
 
 /**
  * Like `settleSessions`, but writes by COPY what was derived while transcripts were parsed. SQL derives the others'
- * rows, and all rows of sessions that are entangled with others. If another transaction has inserted one of the same responses,
- * starts again once that one has ended; if that takes too long, leaves everything to SQL, which waits.
+ * rows, and all rows of sessions that are entangled with others. If another transaction has inserted one of the same
+ * responses, starts again once that one has ended; if that takes too long, leaves everything to SQL, which waits.
  */
 export async function settleTranscripts(
   connection: Connection,
