@@ -5,8 +5,15 @@ if (wanted === 'usage statusline') {
   const { showStatusline } = await import('./usage/statusline.ts');
   await showStatusline(process.env, process.stdout);
 } else {
+  const isShown =
+    words[0] === 'usage' && (await import('./usage/remembered-report.ts')).showRememberedReport(process, words);
+  if (!isShown) await run();
+}
+
+async function run(): Promise<void> {
   const { createCliContext } = await import('./terminal/cli-context.ts');
   const context = createCliContext(process);
+  context.words = words;
   if (wanted === 'watch') {
     // Runs for weeks, so it keeps no other command in memory.
     const { runWatch } = await import('./collector/watch.ts');

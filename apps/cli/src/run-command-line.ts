@@ -4,6 +4,7 @@ import type { CommandsByHeading } from './commands/all-commands.ts';
 import { createUsageCommand } from './commands/usage.ts';
 import { type CliContext, note, print } from './terminal/cli-context.ts';
 import { toExit } from './terminal/cli-error.ts';
+import { endQuietlyWithoutReader } from './terminal/lost-reader.ts';
 
 const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 
@@ -31,22 +32,6 @@ export async function runCommandLine(context: CliContext, commandArguments: read
     const { exitCode, message } = await toExit(error, context.environment);
     if (message !== '') note(context, `recount: ${message}`);
     return exitCode;
-  }
-}
-
-/** Errors of a log or of additional output do not end the command, because it has no reader, or its disk is full. */
-const LOST_OUTPUT = new Set(['EPIPE', 'ENOSPC', 'EDQUOT']);
-
-/** `recount parse FILE | head` closes the pipe when it has seen enough. */
-function endQuietlyWithoutReader(context: CliContext): void {
-  for (const stream of [context.stdout, context.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      // The terminal was closed. No one can be told, but the command must end properly.
-      if (error.code === 'EIO') return;
-      if (context.outlivesReader && LOST_OUTPUT.has(error.code ?? '')) return;
-      if (error.code !== 'EPIPE') throw error;
-      process.exit(0);
-    });
   }
 }
 

@@ -39,7 +39,8 @@ export {
   sendSessions,
 } from './deliver/send-sessions.ts';
 export { toUsageOnly } from './deliver/usage-only.ts';
-export { type FoundSessions, findSessions, type Machine, toBaseFolders } from './find/find-sessions.ts';
+export { type Machine, toBaseFolders } from './find/find-places.ts';
+export { type FoundSessions, findSessions } from './find/find-sessions.ts';
 export { isInPlace } from './find/in-place.ts';
 export { type MatchedFile, matchFiles, toNameTest } from './find/match-files.ts';
 export { type FolderWatch, type WatchedPlace, watchFolders } from './find/watch-folders.ts';

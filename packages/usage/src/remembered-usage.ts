@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import type { FoundFile, ScannedFile } from './file-scan.ts';
+import { isSettled } from './settled.ts';
 import type { ScanResult } from './scan-files.ts';
 import { createUsageColumns, type UsageColumns } from './usage-columns.ts';
 
@@ -55,16 +56,25 @@ function isUnchanged(one: FoundFile, other: FoundFile): boolean {
 
 /**
  * Remembers the results for later calls, in one shard for each month of modification. Only the shards with `changed`
- * files are written. They contain no transcript text.
+ * files are written, without those that may change unnoticed. They contain no transcript text.
  */
-export function rememberUsage(directory: string, { files, columns }: ScanResult, changed: readonly FoundFile[]): void {
+export function rememberUsage(
+  directory: string,
+  { files, columns }: ScanResult,
+  changed: readonly FoundFile[],
+  startedAtMs: number,
+): void {
   const names = new Set(changed.map(toShardName));
   const shards = new Map<string, { files: ScannedFile[]; columns: ReturnType<typeof createUsageColumns> }>();
   let from = 0;
   for (const file of files) {
     const name = toShardName(file);
     const to = from + file.responseCount;
-    if (names.has(name) && file.status !== 'failed') {
+    if (
+      names.has(name) &&
+      file.status !== 'failed' &&
+      (file.version !== undefined || isSettled(file.modifiedAtMs, startedAtMs))
+    ) {
       const shard = shards.get(name) ?? { files: [], columns: createUsageColumns() };
       shards.set(name, shard);
       shard.files.push(file);

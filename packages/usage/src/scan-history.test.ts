@@ -265,6 +265,7 @@ describe('scanHistory and settleLedger', () => {
 
   it('reads everything again if its cache is damaged', async () => {
     await save('one.jsonl', [ONE]);
+    await utimes(join(directory, 'one.jsonl'), ...TIMES);
     await report([]);
     const [shard = ''] = await readdir(join(directory, 'cache'));
     await writeFile(join(directory, 'cache', shard), 'not what it was');

@@ -31,6 +31,7 @@ export async function scanHistory(
   options: ScanHistoryOptions,
 ): Promise<ScanResult> {
   const { cacheDirectory } = options;
+  const startedAtMs = Date.now();
   const recalled = cacheDirectory === undefined ? undefined : recallUsage(cacheDirectory, found);
   if (recalled !== undefined && recalled.missing.length === 0) return recalled.known;
   const missing = recalled?.missing ?? found;
@@ -40,7 +41,7 @@ export async function scanHistory(
   );
   const stored = await scanStored(missing.filter(isStored));
   const all = joinResults([...(recalled === undefined ? [] : [recalled.known]), ...scanned, stored]);
-  if (cacheDirectory !== undefined) rememberUsage(cacheDirectory, all, missing);
+  if (cacheDirectory !== undefined) rememberUsage(cacheDirectory, all, missing, startedAtMs);
   return all;
 }
 

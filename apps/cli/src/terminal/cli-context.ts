@@ -19,6 +19,8 @@ export interface CliContext {
   exitCode: number;
   /** The command's work matters even without a reader of its output. Set by the command. */
   outlivesReader: boolean;
+  /** The arguments that the process was started with; undefined if a command runs within another program. */
+  words?: readonly string[];
   /** From the first call on, SIGINT, SIGTERM and SIGHUP abort the signal instead of ending the process. */
   listenForInterruption(): AbortSignal;
   /** The same without SIGINT, which is for a program that the command starts in its terminal. */

@@ -1,3 +1,4 @@
+import type { SessionPlace } from '@recount/core';
 import type { FoundFile, StoredFile } from '@recount/usage';
 
 /** Sources that may contain usage, before databases are opened. */
@@ -6,6 +7,14 @@ export interface Found {
   databases: FoundFile[];
   /** Symbolic links that are not followed. */
   links: string[];
+  /** Set if a later call can tell that nothing has changed. */
+  listing?: Listing;
+}
+
+/** All files of the agents' places, and the places. */
+export interface Listing {
+  places: readonly SessionPlace[];
+  text: string;
 }
 
 /** A link that is not followed. It fails when it is read, and is named. */

@@ -99,7 +99,7 @@ async function bring({ id, files }: Vector): Promise<{
   }
   await installation.work();
   const context = createFakeContext({ environment: { HOME: home } });
-  const found = await findHistory(context, [folder]);
+  const { files: found } = await findHistory(context, [folder]);
   expect(found).toHaveLength(files.length);
   const scanned = await scanHistory(found, { cacheDirectory: undefined });
   const ledger = settleLedger(scanned);

@@ -8,10 +8,12 @@ import type { CliContext } from '../terminal/cli-context.ts';
 import { UsageError } from '../terminal/cli-error.ts';
 import { toUsageCache } from './cache-directory.ts';
 import { findHistory } from './find-history.ts';
+import type { Listing } from './found.ts';
 import type { UsageOptions } from './usage-options.ts';
 
 export interface ReadLedger extends LocalLedger {
   files: readonly ScannedFile[];
+  listing: Listing | undefined;
 }
 
 /** The responses of the history, each counted once. */
@@ -20,11 +22,11 @@ export async function readLedger(
   paths: readonly string[],
   { cache, prices }: Pick<UsageOptions, 'cache' | 'prices'>,
 ): Promise<ReadLedger> {
-  const found = await findHistory(context, paths);
+  const { files: found, listing } = await findHistory(context, paths);
   const cacheDirectory = cache ? toUsageCache(context) : undefined;
   const result = await scanHistory(found, { cacheDirectory });
   const priceFile = await readPriceFile(context, prices);
-  return { ...settleLedger(result, priceFile), files: result.files };
+  return { ...settleLedger(result, priceFile), files: result.files, listing };
 }
 
 /** The options' clock and filter. Throws UsageError. */

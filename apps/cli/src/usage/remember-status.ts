@@ -6,10 +6,14 @@ import { type RememberedStatus, writeStatus } from './statusline.ts';
 
 const SESSIONS_MS = 7 * 24 * 60 * 60_000;
 
-/** Saves what the status line shows. If that fails, the status line goes without. */
-export function rememberStatus(context: CliContext, ledger: LocalLedger, nowMs = Date.now()): void {
+/** Saves what the status line shows, and returns it. If that fails, the status line goes without. */
+export function rememberStatus(
+  context: CliContext,
+  ledger: LocalLedger,
+  nowMs = Date.now(),
+): RememberedStatus | undefined {
   const directory = toUsageCache(context);
-  if (directory === undefined) return;
+  if (directory === undefined) return undefined;
   const clock = createLocalClock(new Intl.DateTimeFormat().resolvedOptions().timeZone);
   const day = new Date(clock.toLocalMs(nowMs)).toISOString().slice(0, 10);
   const today = reportUsage(ledger, [], { fromMs: clock.toDayStartMs(day) }, clock);
@@ -24,7 +28,8 @@ export function rememberStatus(context: CliContext, ledger: LocalLedger, nowMs =
   };
   try {
     writeStatus(directory, status);
+    return status;
   } catch {
-    return;
+    return undefined;
   }
 }

@@ -12,7 +12,10 @@ import { toPrintWidth } from '../terminal/print-width.ts';
 import { wrapToWidth } from '../terminal/text-width.ts';
 import { type ReadLedger, readLedger, toScope } from './read-ledger.ts';
 import { rememberStatus } from './remember-status.ts';
+import type { Written } from './remembered-report.ts';
+import { isRepeatable, recordOutput, rememberOutput } from './repeatable-report.ts';
 import { describeEmptyRange, resolveFilter } from './resolve-filter.ts';
+import type { RememberedStatus } from './statusline.ts';
 import { toUsageAnswer } from './usage-answer.ts';
 import type { UsageOptions } from './usage-options.ts';
 
@@ -29,9 +32,35 @@ const OVERVIEW: readonly { key: UsageKey; title: string; rows: number; isLatest?
 
 /** `recount usage` */
 export async function showUsage(context: CliContext, paths: readonly string[], options: UsageOptions): Promise<void> {
+  const { words } = context;
+  if (words === undefined || !isRepeatable(context, paths, options)) {
+    await printUsage(context, paths, options);
+    return;
+  }
+  const written: Written[] = [];
+  const { ledger, status } = await printUsage(recordOutput(context, written), paths, options);
+  if (status !== undefined) rememberOutput(context, words, ledger, { written, status });
+}
+
+interface PrintedUsage {
+  ledger: ReadLedger;
+  status: RememberedStatus | undefined;
+}
+
+async function printUsage(context: CliContext, paths: readonly string[], options: UsageOptions): Promise<PrintedUsage> {
   const asked = toScope(context, options);
   const ledger = await readLedger(context, paths, options);
-  if (paths.length === 0 && options.cache) rememberStatus(context, ledger);
+  const status = paths.length === 0 && options.cache ? rememberStatus(context, ledger) : undefined;
+  await printReport(context, ledger, options, asked);
+  return { ledger, status };
+}
+
+async function printReport(
+  context: CliContext,
+  ledger: ReadLedger,
+  options: UsageOptions,
+  asked: ReturnType<typeof toScope>,
+): Promise<void> {
   const scope = { ...asked, filter: resolveFilter(ledger, asked.filter) };
   const answerBy = (keys: readonly UsageKey[], limit?: number): ReportAnswer =>
     toUsageAnswer(reportUsage(ledger, keys, scope.filter, scope.clock), keys, { ...scope, limit });

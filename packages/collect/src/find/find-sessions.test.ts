@@ -5,7 +5,8 @@ import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { AGENTS } from '@recount/core';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
-import { findSessions, toBaseFolders } from './find-sessions.ts';
+import { toBaseFolders } from './find-places.ts';
+import { findSessions } from './find-sessions.ts';
 import { type MatchedFile, matchFiles } from './match-files.ts';
 
 let homeFolder: string;

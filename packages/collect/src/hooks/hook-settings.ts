@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { existsSync } from 'node:fs';
 import { chmod, lstat, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Machine } from '../find/find-sessions.ts';
+import type { Machine } from '../find/find-places.ts';
 
 /** A settings file of an agent that gets hooks, or a separate plugin. */
 export interface HookFile {
