@@ -26,7 +26,7 @@ export interface FoundPlace {
   links: string[];
 }
 
-/** Those of the places that hold something on this machine. Knows no agents, so that it loads fast. */
+/** The places that hold something on this machine. Knows no agents, so that it loads fast. */
 export function findPlaces(machine: Machine, places: readonly SessionPlace[]): FoundPlace[] {
   const seen = new Set<string>();
   return places.flatMap((place, index) =>
