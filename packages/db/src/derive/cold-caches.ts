@@ -12,24 +12,55 @@ interface TimedResponse {
   timeMs: number;
 }
 
-/** The responses of each conversation that follow a pause longer than the cache's lifetime, as columns of findings. */
-export function findColdCaches(responses: Iterable<ApiResponse>): DerivedFinding[] {
+/** The cold caches of responses that came earlier, and the last response of each of their conversations. */
+export interface ColdCacheState {
+  found: DerivedFinding[];
+  last: Map<string, ApiResponse>;
+}
+
+export const NO_COLD_CACHES: Readonly<ColdCacheState> = { found: [], last: new Map() };
+
+/**
+ * Adds to `before` the responses of each conversation that follow a pause longer than the cache's lifetime. Undefined
+ * if one of them is not later than all responses of its conversation before.
+ */
+export function findColdCaches(
+  responses: Iterable<ApiResponse>,
+  before: ColdCacheState = NO_COLD_CACHES,
+): ColdCacheState | undefined {
   const conversations = new Map<string, TimedResponse[]>();
   for (const response of responses) {
     if (response.timestamp === null) continue;
     const name = toGroupName([response.is_subagent, response.agent_id ?? '']);
-    getOrAdd(conversations, name, () => []).push({ response, timeMs: Date.parse(response.timestamp) });
+    getOrAdd(conversations, name, () => []).push(toTimed(response, response.timestamp));
   }
-  return [...conversations.values()].flatMap((conversation) => {
-    conversation.sort(
-      (one, other) => one.timeMs - other.timeMs || compareBytes(one.response.response_key, other.response.response_key),
-    );
-    return conversation.flatMap((each, index) => {
-      const before = conversation[index - 1];
-      return before === undefined ? [] : compare(before, each);
-    });
-  });
+  const found = [...before.found];
+  const last = new Map(before.last);
+  for (const [name, conversation] of conversations) {
+    conversation.sort(compareTimes);
+    let previous = toTimedOrNone(last.get(name));
+    for (const each of conversation) {
+      if (previous !== undefined) {
+        if (compareTimes(previous, each) >= 0) return undefined;
+        found.push(...compare(previous, each));
+      }
+      previous = each;
+    }
+    if (previous !== undefined) last.set(name, previous.response);
+  }
+  return { found, last };
 }
+
+const toTimed = (response: ApiResponse, timestamp: string): TimedResponse => ({
+  response,
+  timeMs: Date.parse(timestamp),
+});
+
+const toTimedOrNone = (response: ApiResponse | undefined): TimedResponse | undefined =>
+  response === undefined || response.timestamp === null ? undefined : toTimed(response, response.timestamp);
+
+const compareTimes = (one: TimedResponse, other: TimedResponse): number =>
+  one.timeMs - other.timeMs || compareBytes(one.response.response_key, other.response.response_key);
 
 function compare(before: TimedResponse, { response, timeMs }: TimedResponse): DerivedFinding[] {
   const pauseMs = timeMs - before.timeMs;

@@ -31,7 +31,7 @@ type SessionFigures = Omit<ReturnType<typeof toTranscriptFigures>, 'line_count'>
 
 /**
  * Every derived row of one transcript that is the only version of its session and shares no response with another
- * session, ready for `createBinaryRowEncoder`. The order of rows means nothing.
+ * session, or those that its growth changes, ready for `createBinaryRowEncoder`. The order of rows means nothing.
  */
 export interface DerivedRows {
   usageRollup: (typeof usageRollup.$inferInsert)[];
@@ -48,9 +48,20 @@ export interface DerivedRows {
    * same agent, the session shares it, and none of these rows may be used.
    */
   responseKeys: string[];
-  /** Starts of the UTC days, as ISO 8601, with rows that count in totals (see `staleDays`). */
+  /** Starts of the UTC days, as ISO 8601, whose totals these rows change (see `staleDays`). */
   days: string[];
   session: SessionFigures;
+  /** If the session grew, the stored rows that these take the place of; all others stay. */
+  replaces?: ReplacedRows | undefined;
+}
+
+/** Rows of a session that grew. Its findings, and its sums without a time, are always among them. */
+export interface ReplacedRows {
+  /** Starts of 15-minute buckets, and of the UTC days that they are in; ISO 8601. */
+  buckets: string[];
+  days: string[];
+  /** Of rows of the ledger. */
+  responseKeys: string[];
 }
 
 /** A finding, before it is known whose it is. */

@@ -1,58 +1,60 @@
 import { hash } from 'node:crypto';
 import type {
-  ApiResponse,
   JsonValue,
   ParsedContentBlock,
   SessionEvent,
-  ToolCall,
   TranscriptBatch,
   TranscriptSummary,
   UsageSums,
 } from '@recount/core';
-import { findColdCaches } from './cold-caches.ts';
-import type { DerivedOrigin, DerivedRows } from './derived-rows.ts';
-import { findRepeats, type NumberedCall } from './repeats.ts';
+import type { DerivedFinding, DerivedOrigin } from './derived-rows.ts';
+import { findRepeats, type KeptCall, ofCallFields, toCallFields } from './repeats.ts';
 import { findUnfinished, type LastLines } from './unfinished-session.ts';
 
-/** Everything that the findings about a transcript's calls and its end depend on, in plain objects. */
-export interface FindingState {
-  calls: NumberedCall[];
+/** Everything that the findings about a transcript's calls and its end depend on. */
+interface FindingFacts {
+  /** In the order of their results. */
+  calls: KeptCall[];
   /** Fingerprints of inputs by message and tool use. */
   inputs: Map<string, string>;
   /** The least fingerprint of the results of each tool use that failed, or is unknown. */
   results: Map<string, string>;
-  /** Tool uses that succeeded, whose results are in no fingerprint. */
-  succeeded: Set<string>;
   lastLines: LastLines;
 }
 
-const toNoState = (): FindingState => ({
+/** The same in plain lists, maps and objects. */
+export interface FindingState extends Omit<FindingFacts, 'calls'> {
+  calls: unknown[][];
+}
+
+const NO_STATE: Readonly<FindingState> = {
   calls: [],
   inputs: new Map(),
   results: new Map(),
-  succeeded: new Set(),
   lastLines: { prompt: 0, mainPrompt: 0, mainResponse: 0 },
-});
+};
 
-/** Finds cold caches, unfinished sessions and repeats; texts are kept as fingerprints. */
+/** Finds unfinished sessions and repeats; texts are kept as fingerprints. */
 export class FindingDeriver {
-  readonly #key: Pick<DerivedRows['findings'][number], 'workspace_id' | 'session_id' | 'row_set_id'>;
   readonly #isSubagent: boolean;
-  readonly #state: FindingState;
+  readonly #facts: FindingFacts;
+  /** Tool uses that succeeded, whose results are in no fingerprint. */
+  readonly #succeeded = new Set<string>();
   #isExact = true;
 
-  constructor({ workspaceId, sessionId, rowSetId, isSubagent }: DerivedOrigin, state: FindingState = toNoState()) {
-    this.#key = { workspace_id: workspaceId, session_id: sessionId, row_set_id: rowSetId };
+  constructor({ isSubagent }: DerivedOrigin, { calls, inputs, results, lastLines }: FindingState = NO_STATE) {
     this.#isSubagent = isSubagent;
-    this.#state = state;
+    this.#facts = { calls: [], inputs: new Map(inputs), results: new Map(results), lastLines: { ...lastLines } };
+    for (const fields of calls) this.#addCall(ofCallFields(fields));
   }
 
-  get state(): FindingState {
-    return this.#state;
+  /** To be written before anything else is added. */
+  toState(): FindingState {
+    return { ...this.#facts, calls: this.#facts.calls.map(toCallFields) };
   }
 
   get callCount(): number {
-    return Math.max(this.#state.calls.length, this.#state.inputs.size);
+    return Math.max(this.#facts.calls.length, this.#facts.inputs.size);
   }
 
   /** False if the result of a failed call was taken for another call's. */
@@ -64,27 +66,27 @@ export class FindingDeriver {
     for (const call of toolCalls) this.#addCall(call);
     for (const block of contentBlocks) this.#addBlock(block);
     for (const event of events) this.#addEvent(event);
-    const { lastLines } = this.#state;
+    const { lastLines } = this.#facts;
     for (const { is_subagent, line_number } of apiResponses) {
       if (!is_subagent && line_number > lastLines.mainResponse) lastLines.mainResponse = line_number;
     }
   }
 
-  /** The findings, given the responses that count and their sums. */
-  toRows(responses: Iterable<ApiResponse>, summary: TranscriptSummary, sums: UsageSums): DerivedRows['findings'] {
-    const { calls, inputs, results, lastLines } = this.#state;
-    const coldCaches = findColdCaches(responses);
+  /** The findings, given the sums of the responses that count. */
+  toFindings(summary: TranscriptSummary, sums: UsageSums): DerivedFinding[] {
+    const { calls, inputs, results, lastLines } = this.#facts;
     const unfinished = this.#isSubagent ? [] : findUnfinished({ calls, lastLines, summary, sums });
     const repeats = findRepeats(calls, {
       inputOf: ({ message_id, call_key }) => inputs.get(toInputName(message_id, toToolUseId(call_key))),
       resultOf: ({ call_key }) => results.get(toToolUseId(call_key)),
     });
-    return [...coldCaches, ...unfinished, ...repeats].map((found) => ({ ...this.#key, ...found }));
+    return [...unfinished, ...repeats];
   }
 
-  #addCall(call: ToolCall): void {
-    const { calls, succeeded, results } = this.#state;
-    calls.push({ call, number: calls.length });
+  #addCall(call: KeptCall): void {
+    const { calls, results } = this.#facts;
+    const succeeded = this.#succeeded;
+    calls.push(call);
     const id = toToolUseId(call.call_key);
     const hasFailed = call.is_error === true && !call.is_denied;
     if (!hasFailed && !results.has(id)) succeeded.add(id);
@@ -101,12 +103,13 @@ export class FindingDeriver {
     result_text,
     metadata,
   }: ParsedContentBlock) {
-    const { inputs, results, succeeded } = this.#state;
+    const { inputs, results } = this.#facts;
     if (tool_use_id !== null && tool_kind !== null && metadata.truncated === undefined) {
       const name = toInputName(message_id, tool_use_id);
       if (!inputs.has(name)) inputs.set(name, toInputFingerprint(tool_input));
     }
-    if (tool_result_id === null || result_text === null || result_text === '' || succeeded.has(tool_result_id)) return;
+    if (tool_result_id === null || result_text === null || result_text === '' || this.#succeeded.has(tool_result_id))
+      return;
     const fingerprint = toFingerprint(result_text);
     const known = results.get(tool_result_id);
     if (known === undefined || fingerprint < known) results.set(tool_result_id, fingerprint);
@@ -114,7 +117,7 @@ export class FindingDeriver {
 
   #addEvent({ kind, is_subagent, line_number }: SessionEvent): void {
     if (kind !== 'prompt') return;
-    const { lastLines } = this.#state;
+    const { lastLines } = this.#facts;
     if (line_number > lastLines.prompt) lastLines.prompt = line_number;
     if (!is_subagent && line_number > lastLines.mainPrompt) lastLines.mainPrompt = line_number;
   }

@@ -2,13 +2,28 @@ import type { ToolCall } from '@recount/core';
 import type { DerivedFinding } from './derived-rows.ts';
 import { compareBytes, getOrAdd, toGroupName } from './keys.ts';
 
-/** A call with its position among the calls of its transcript, in the order of their results. */
-export interface NumberedCall {
-  call: ToolCall;
-  number: number;
-}
+/** The fields of a call that findings need. */
+const CALL_FIELDS = [
+  ...(['call_key', 'line_number', 'is_subagent', 'message_id', 'response_key', 'timestamp', 'model'] as const),
+  ...([
+    'tool_name',
+    'tool_kind',
+    'file_path',
+    'program',
+    'input_bytes',
+    'output_bytes',
+    'is_error',
+    'is_denied',
+  ] as const),
+] as const satisfies readonly (keyof ToolCall)[];
+export type KeptCall = Pick<ToolCall, (typeof CALL_FIELDS)[number]>;
 
-type TextOf = (call: ToolCall) => string | undefined;
+/** A call's fields in their order, which take less room than an object. */
+export const toCallFields = (call: KeptCall): unknown[] => CALL_FIELDS.map((name) => call[name]);
+export const ofCallFields = (fields: readonly unknown[]): KeptCall =>
+  Object.fromEntries(CALL_FIELDS.map((name, index) => [name, fields[index]])) as unknown as KeptCall;
+
+type TextOf = (call: KeptCall) => string | undefined;
 
 /** Fingerprints of texts. Calls are compared by them. */
 export interface CallTexts {
@@ -20,7 +35,7 @@ export interface CallTexts {
 
 /** A call among all calls of its conversation. */
 interface PlacedCall {
-  call: ToolCall;
+  call: KeptCall;
   /** It may equal the call before it. */
   repeats: boolean;
   /** It failed, and may have done so like the call before it. */
@@ -32,12 +47,10 @@ const MIN_REPEATS = 3;
 
 /**
  * Calls that were repeated three times or more in a row, errors that came three times in a row, and files that were read
- * three times without an edit in between; as in `findings/select-repeats.ts`.
+ * three times without an edit in between; as in `findings/select-repeats.ts`. Calls are in the order of their results.
  */
-export function findRepeats(calls: readonly NumberedCall[], texts: CallTexts): DerivedFinding[] {
-  const ordered = calls
-    .toSorted((one, other) => one.call.line_number - other.call.line_number || one.number - other.number)
-    .map(({ call }) => call);
+export function findRepeats(calls: readonly KeptCall[], texts: CallTexts): DerivedFinding[] {
+  const ordered = calls.toSorted((one, other) => one.line_number - other.line_number);
   const [main, subagent] = [false, true].map((isOfSubagent) =>
     place(ordered.filter(({ is_subagent }) => is_subagent === isOfSubagent)),
   );
@@ -51,9 +64,9 @@ export function findRepeats(calls: readonly NumberedCall[], texts: CallTexts): D
 }
 
 /** A denied call did not run. */
-const isFailed = ({ is_error, is_denied }: ToolCall): boolean => is_error === true && !is_denied;
+const isFailed = ({ is_error, is_denied }: KeptCall): boolean => is_error === true && !is_denied;
 
-function place(conversation: readonly ToolCall[]): PlacedCall[] {
+function place(conversation: readonly KeptCall[]): PlacedCall[] {
   return conversation.map((call, index) => {
     const before = conversation[index - 1];
     return {
@@ -65,10 +78,10 @@ function place(conversation: readonly ToolCall[]): PlacedCall[] {
   });
 }
 
-const toCallColumns = ({ tool_name, input_bytes, file_path, program }: ToolCall): string =>
+const toCallColumns = ({ tool_name, input_bytes, file_path, program }: KeptCall): string =>
   toGroupName([tool_name, input_bytes, file_path, program]);
 
-const toErrorColumns = ({ tool_name, output_bytes }: ToolCall): string => toGroupName([tool_name, output_bytes]);
+const toErrorColumns = ({ tool_name, output_bytes }: KeptCall): string => toGroupName([tool_name, output_bytes]);
 
 /**
  * Runs of at least three neighbours that are alike by their columns, and have equal texts. Texts are asked for only then.
@@ -77,8 +90,8 @@ function findRuns(
   conversation: readonly PlacedCall[],
   isAlike: 'repeats' | 'failsAgain',
   textOf: TextOf,
-): ToolCall[][] {
-  const runs: ToolCall[][] = [];
+): KeptCall[][] {
+  const runs: KeptCall[][] = [];
   let run: PlacedCall[] = [];
   const close = (): void => {
     if (run.length >= MIN_REPEATS) runs.push(...splitByText(run, textOf));
@@ -93,8 +106,8 @@ function findRuns(
 }
 
 /** Parts of a run with equal texts, at least three of them. A call without a text ends a part. */
-function splitByText(run: readonly PlacedCall[], textOf: TextOf): ToolCall[][] {
-  const parts: { text: string | undefined; calls: ToolCall[] }[] = [];
+function splitByText(run: readonly PlacedCall[], textOf: TextOf): KeptCall[][] {
+  const parts: { text: string | undefined; calls: KeptCall[] }[] = [];
   for (const { call } of run) {
     const text = textOf(call);
     const last = parts.at(-1);
@@ -105,9 +118,9 @@ function splitByText(run: readonly PlacedCall[], textOf: TextOf): ToolCall[][] {
 }
 
 /** Reads of a file with the same input, and no edit that succeeded in between, at least three of them. */
-function findReads(ordered: readonly ToolCall[], texts: CallTexts): ToolCall[][] {
+function findReads(ordered: readonly KeptCall[], texts: CallTexts): KeptCall[][] {
   const epochs = new Map<string, number>();
-  const reads: { call: ToolCall; unedited: string; alike: string }[] = [];
+  const reads: { call: KeptCall; unedited: string; alike: string }[] = [];
   const counts = new Map<string, number>();
   for (const call of ordered) {
     const { file_path, tool_kind, input_bytes } = call;
@@ -120,7 +133,7 @@ function findReads(ordered: readonly ToolCall[], texts: CallTexts): ToolCall[][]
     reads.push({ call, unedited, alike });
     counts.set(alike, (counts.get(alike) ?? 0) + 1);
   }
-  const same = new Map<string, ToolCall[]>();
+  const same = new Map<string, KeptCall[]>();
   for (const { call, unedited, alike } of reads) {
     if ((counts.get(alike) ?? 0) < MIN_REPEATS) continue;
     const input = texts.inputOf(call);
@@ -130,7 +143,7 @@ function findReads(ordered: readonly ToolCall[], texts: CallTexts): ToolCall[][]
 }
 
 /** A finding about calls in order. All except the first are repeats. */
-function toRepeat(kind: DerivedFinding['kind'], calls: readonly ToolCall[]): DerivedFinding {
+function toRepeat(kind: DerivedFinding['kind'], calls: readonly KeptCall[]): DerivedFinding {
   const [first, ...others] = calls;
   if (first === undefined) throw new RangeError('A repeat has calls');
   const { is_subagent, model, message_id, line_number } = first;

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   type ApiResponse,
   type ComparedCopy,
@@ -7,6 +8,7 @@ import {
   toComparison,
   UNKNOWN_MODEL,
 } from '@recount/core';
+import { type ColdCacheState, findColdCaches, NO_COLD_CACHES } from './cold-caches.ts';
 import type { DerivedOrigin, DerivedRows } from './derived-rows.ts';
 import { compareBytes } from './keys.ts';
 
@@ -22,20 +24,54 @@ interface Settled {
   before: ApiResponse | undefined;
 }
 
+/** Responses that are final, of which no other entry is expected. */
+export interface ResponseState {
+  /** Abbreviated hashes of their keys. */
+  closedKeys: Set<string>;
+  coldCaches: ColdCacheState;
+}
+
+const NO_STATE: Readonly<ResponseState> = { closedKeys: new Set(), coldCaches: NO_COLD_CACHES };
+
 /** Keeps each response of a transcript once. Several entries of one are settled by the rules of core's `ledger/`. */
 export class ResponseDeriver {
   readonly #origin: DerivedOrigin;
+  readonly #before: ResponseState;
   readonly #copies = new Map<string, Copies>();
+  #isExact = true;
 
-  constructor(origin: DerivedOrigin) {
+  constructor(origin: DerivedOrigin, before: ResponseState = NO_STATE) {
     this.#origin = origin;
+    this.#before = before;
   }
 
   get count(): number {
-    return this.#copies.size;
+    return this.#before.closedKeys.size + this.#copies.size;
+  }
+
+  /** False if a response has another entry that came before the state. */
+  get isExact(): boolean {
+    return this.#isExact;
+  }
+
+  /** A state in which all responses so far are final; undefined if they came in another order than their times. */
+  toState(): ResponseState | undefined {
+    const coldCaches = this.findColdCaches();
+    if (coldCaches === undefined) return undefined;
+    return {
+      closedKeys: new Set([...this.#before.closedKeys, ...[...this.#copies.keys()].map(abbreviate)]),
+      coldCaches,
+    };
+  }
+
+  findColdCaches(): ColdCacheState | undefined {
+    return findColdCaches(this.#listCounted(), this.#before.coldCaches);
   }
 
   add(response: ApiResponse): Settled {
+    if (this.#before.closedKeys.size > 0 && this.#before.closedKeys.has(abbreviate(response.response_key))) {
+      this.#isExact = false;
+    }
     const known = this.#copies.get(response.response_key);
     if (known === undefined) {
       this.#copies.set(response.response_key, response);
@@ -47,7 +83,7 @@ export class ResponseDeriver {
   }
 
   /** Each response as it counts, with the figures of its final entry. */
-  *listCounted(): Generator<ApiResponse> {
+  *#listCounted(): Generator<ApiResponse> {
     for (const copies of this.#copies.values()) yield Array.isArray(copies) ? toCounted(copies) : copies;
   }
 
@@ -77,6 +113,9 @@ export class ResponseDeriver {
     };
   }
 }
+
+/** Eight bytes are enough. If two keys had the same, SQL would derive the rows. */
+const abbreviate = (key: string): string => hash('md5', key, 'base64').slice(0, 11);
 
 const toList = (copies: Copies): ApiResponse[] => (Array.isArray(copies) ? copies : [copies]);
 

@@ -46,6 +46,11 @@ export interface RollupState {
   files: Map<string, FileGroup>;
 }
 
+type RollupRows = Pick<
+  DerivedRows,
+  'usageRollup' | 'usageDayRollup' | 'messageRollup' | 'messageDayRollup' | 'toolDayRollup' | 'fileDayRollup'
+>;
+
 const BYTES_PER_DURATION = 6;
 
 /** Sums a transcript's responses, messages and tool calls by 15-minute bucket and UTC day; see `schema/rollups.ts`. */
@@ -53,6 +58,7 @@ export class RollupDeriver {
   readonly #origin: DerivedOrigin;
   readonly #session: { workspace_id: string; session_id: string };
   readonly #state: RollupState;
+  #touched = new Set<number | null>();
 
   constructor(
     origin: DerivedOrigin,
@@ -63,8 +69,21 @@ export class RollupDeriver {
     this.#state = state;
   }
 
+  /** What follows the state is added to it. */
   get state(): RollupState {
     return this.#state;
+  }
+
+  /** 15-minute buckets of everything that was added; null if some had no time. */
+  get touched(): Set<number | null> {
+    return this.#touched;
+  }
+
+  /** The same; it forgets them. */
+  takeTouched(): Set<number | null> {
+    const touched = this.#touched;
+    this.#touched = new Set();
+    return touched;
   }
 
   /** Adds a response as the ledger has it, or takes it away again. */
@@ -73,6 +92,7 @@ export class RollupDeriver {
     const bucketMs = toBucketMs(response.timestamp);
     const name = toGroupName([bucketMs, model, is_subagent, agent_id, git_branch, agent_version]);
     const key = { model, is_subagent, agent_id, git_branch, agent_version };
+    this.#touched.add(bucketMs);
     const { sums } = getOrAdd(this.#state.usage, name, () => ({ bucketMs, key, sums: toNoSums() }));
     addSums(sums, toSums(response), sign);
     if (sums.responses === 0) this.#state.usage.delete(name);
@@ -82,6 +102,7 @@ export class RollupDeriver {
     const bucketMs = toBucketMs(timestamp);
     const key = { model, is_subagent: this.#origin.isSubagent || is_sidechain };
     const name = toGroupName([bucketMs, model, key.is_subagent]);
+    this.#touched.add(bucketMs);
     const group = getOrAdd(this.#state.messages, name, () => ({ bucketMs, key, messages: 0, user_messages: 0 }));
     group.messages++;
     if (message_type === 'user') group.user_messages++;
@@ -89,6 +110,7 @@ export class RollupDeriver {
 
   addCall(call: ToolCall): void {
     const bucketMs = toBucketMs(call.timestamp);
+    this.#touched.add(bucketMs);
     this.#addToTool(call, bucketMs);
     if (call.file_path !== null) this.#addToFile(call, call.file_path, bucketMs);
   }
@@ -140,44 +162,62 @@ export class RollupDeriver {
     return total;
   }
 
-  /** The UTC days of rows that count in totals. */
-  listDays(): string[] {
+  /** The UTC days whose totals the buckets change, as counts of sessions depend on earlier days; default all. */
+  listDays(touched?: ReadonlySet<number | null>): string[] {
     const { usage, messages, tools } = this.#state;
     const buckets = [
       ...[...usage.values(), ...messages.values()].map(({ bucketMs }) => bucketMs),
       ...[...tools.values()].map(({ firstMs }) => firstMs),
     ];
-    return [...new Set(buckets.map(toDayMs))].flatMap((dayMs) => toIso(dayMs) ?? []);
+    const touchedDays = Array.from(touched ?? [0], (bucketMs) => toDayMs(bucketMs) ?? Number.POSITIVE_INFINITY);
+    const firstMs = Math.min(...touchedDays);
+    const days = new Set([
+      ...(touched === undefined ? [] : touchedDays),
+      ...buckets.map((bucketMs) => toDayMs(bucketMs) ?? -1),
+    ]);
+    return [...days]
+      .filter((dayMs) => dayMs >= firstMs && Number.isFinite(dayMs))
+      .flatMap((dayMs) => toIso(dayMs) ?? []);
   }
 
-  toRows(): Omit<DerivedRows, 'findings' | 'ledger' | 'responseKeys' | 'days' | 'session'> {
+  /** The rows of the given 15-minute buckets, of the UTC days that they are in, and those without a time; default all. */
+  toRows(buckets?: ReadonlySet<number | null>): RollupRows {
     const { usage, messages, tools, files } = this.#state;
+    const days = buckets && new Set(Array.from(buckets, toDayMs));
+    const isWanted = ({ bucketMs }: { bucketMs: number | null }): boolean =>
+      bucketMs === null || (buckets?.has(bucketMs) ?? true);
+    const isOnDay = (bucketMs: number | null): boolean => bucketMs === null || (days?.has(toDayMs(bucketMs)) ?? true);
     return {
-      usageRollup: [...usage.values()].map(({ bucketMs, key, sums }) => ({
+      usageRollup: [...usage.values()].filter(isWanted).map(({ bucketMs, key, sums }) => ({
         ...this.#session,
         bucket_start: toIso(bucketMs),
         ...toUsageColumns(key, sums),
       })),
-      usageDayRollup: this.#toUsageDays(),
-      messageRollup: [...messages.values()].map(({ bucketMs, key, ...counts }) => ({
+      usageDayRollup: this.#toUsageDays(isOnDay),
+      messageRollup: [...messages.values()].filter(isWanted).map(({ bucketMs, key, ...counts }) => ({
         ...this.#session,
         bucket_start: toIso(bucketMs),
         ...key,
         ...counts,
       })),
-      messageDayRollup: this.#toMessageDays(),
-      toolDayRollup: [...tools.values()].map(({ row, timed, ...span }) => ({
-        ...row,
-        ...toSpanColumns(span),
-        durations: toDurations(timed),
-      })),
-      fileDayRollup: [...files.values()].map(({ row, ...span }) => ({ ...row, ...toSpanColumns(span) })),
+      messageDayRollup: this.#toMessageDays(isOnDay),
+      toolDayRollup: [...tools.values()]
+        .filter(({ firstMs }) => isOnDay(firstMs))
+        .map(({ row, timed, ...span }) => ({
+          ...row,
+          ...toSpanColumns(span),
+          durations: toDurations(timed),
+        })),
+      fileDayRollup: [...files.values()]
+        .filter(({ firstMs }) => isOnDay(firstMs))
+        .map(({ row, ...span }) => ({ ...row, ...toSpanColumns(span) })),
     };
   }
 
-  #toUsageDays(): DerivedRows['usageDayRollup'] {
+  #toUsageDays(isWanted: (bucketMs: number | null) => boolean): DerivedRows['usageDayRollup'] {
     const days = new Map<string, Span & { key: UsageKey; sums: UsageSums }>();
     for (const { bucketMs, key, sums } of this.#state.usage.values()) {
+      if (!isWanted(bucketMs)) continue;
       const name = toGroupName([toDayMs(bucketMs), ...Object.values(key)]);
       const day = getOrAdd(days, name, () => ({ firstMs: bucketMs, lastMs: bucketMs, key, sums: toNoSums() }));
       extend(day, bucketMs);
@@ -190,9 +230,10 @@ export class RollupDeriver {
     }));
   }
 
-  #toMessageDays(): DerivedRows['messageDayRollup'] {
+  #toMessageDays(isWanted: (bucketMs: number | null) => boolean): DerivedRows['messageDayRollup'] {
     const days = new Map<string, Span & { is_subagent: boolean; messages: number; user_messages: number }>();
     for (const { bucketMs, key, messages, user_messages } of this.#state.messages.values()) {
+      if (!isWanted(bucketMs)) continue;
       const { is_subagent } = key;
       const name = toGroupName([toDayMs(bucketMs), is_subagent]);
       const counts = { messages: 0, user_messages: 0 };

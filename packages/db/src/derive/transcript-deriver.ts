@@ -1,9 +1,11 @@
+import { deserialize, serialize } from 'node:v8';
 import { sumActiveGaps, type TranscriptBatch, type TranscriptSummary } from '@recount/core';
 import { toTranscriptFigures } from '../transcripts/transcript-rows.ts';
-import type { DerivedOrigin, DerivedRows } from './derived-rows.ts';
-import { FindingDeriver } from './findings.ts';
-import { ResponseDeriver } from './responses.ts';
-import { RollupDeriver } from './rollups.ts';
+import type { DerivedOrigin, DerivedRows, ReplacedRows } from './derived-rows.ts';
+import { FindingDeriver, type FindingState } from './findings.ts';
+import { toDayMs, toIso } from './keys.ts';
+import { ResponseDeriver, type ResponseState } from './responses.ts';
+import { RollupDeriver, type RollupState } from './rollups.ts';
 
 /**
  * Responses and tool calls that are kept in memory, at about a kilobyte each; transcripts of some 500 MB have as many.
@@ -15,6 +17,28 @@ const MAX_CALLS = 20_000;
 /** Messages whose times are kept. */
 const MAX_MESSAGES = 500_000;
 
+/** Increase it whenever the state, or what a part keeps in it, changes. Older states are then rejected. */
+const STATE_VERSION = 1;
+
+/** As for the parser's checkpoint: beyond it, deriving everything again is cheaper. */
+const MAX_STATE_BYTES = 4 * 1024 * 1024;
+
+/** Everything that was derived up to the parser's checkpoint. */
+interface ClosedState {
+  rollups: RollupState;
+  findings: FindingState;
+  responses: ResponseState;
+}
+
+interface State {
+  version: number;
+  /** A ClosedState. */
+  closed: Uint8Array;
+  /** What was derived from everything after the checkpoint, which a longer transcript's parse gives again. */
+  openBuckets: Set<number | null>;
+  openKeys: string[];
+}
+
 /**
  * Derives from the batches of a parse what SQL would otherwise derive from its stored rows: the ledger, the roll-ups, the
  * findings and the session's figures. Pure; it knows nothing of other transcripts. The SQL in `usage/` and `findings/`
@@ -22,27 +46,51 @@ const MAX_MESSAGES = 500_000;
  */
 export class TranscriptDeriver {
   readonly #origin: DerivedOrigin;
-  #responses: ResponseDeriver;
+  /** The state at the end of the shorter version; undefined if all of the transcript is parsed. */
+  readonly #before: State | undefined;
   #rollups: RollupDeriver;
   #findings: FindingDeriver;
+  #responses: ResponseDeriver;
   /** Of messages that have one, milliseconds since 1970. */
   #times: number[] = [];
   #needsSql = false;
+  /** Set at the parse's checkpoint. */
+  #closed: Uint8Array | undefined;
+  #closedBuckets = new Set<number | null>();
+  #openKeys: string[] = [];
 
-  constructor(origin: DerivedOrigin) {
+  /** For the parse of a whole transcript; `continue` passes what came before. */
+  constructor(origin: DerivedOrigin, before?: State, closed?: ClosedState) {
     this.#origin = origin;
-    this.#responses = new ResponseDeriver(origin);
-    this.#rollups = new RollupDeriver(origin);
-    this.#findings = new FindingDeriver(origin);
+    this.#before = before;
+    this.#rollups = new RollupDeriver(origin, closed?.rollups);
+    this.#findings = new FindingDeriver(origin, closed?.findings);
+    this.#responses = new ResponseDeriver(origin, closed?.responses);
+  }
+
+  /**
+   * For a parse that continues from a checkpoint, with the state of that parse. Undefined if the state comes from another
+   * version of recount or Node.
+   */
+  static continue(origin: DerivedOrigin, bytes: Uint8Array): TranscriptDeriver | undefined {
+    try {
+      const state: State = deserialize(bytes);
+      if (state.version !== STATE_VERSION) return undefined;
+      return new TranscriptDeriver(origin, state, deserialize(state.closed));
+    } catch {
+      return undefined;
+    }
   }
 
   /** Takes the batches of the parse, each once and in order. */
   add(batch: TranscriptBatch): void {
     if (this.#needsSql) return;
+    if (batch.checkpoint !== undefined) this.#close();
     for (const response of batch.apiResponses) {
       const { now, before } = this.#responses.add(response);
       if (before !== undefined) this.#rollups.addResponse(before, -1);
       this.#rollups.addResponse(now);
+      if (this.#closed !== undefined) this.#openKeys.push(response.response_key);
     }
     for (const message of batch.messages) {
       this.#rollups.addMessage(message);
@@ -50,15 +98,52 @@ export class TranscriptDeriver {
     }
     for (const call of batch.toolCalls) this.#rollups.addCall(call);
     this.#findings.add(batch);
-    if (this.#isTooLarge() || !this.#findings.isExact) this.#leaveToSql();
+    if (this.#isTooLarge() || !this.#findings.isExact || !this.#responses.isExact) this.#leaveToSql();
   }
 
-  #leaveToSql(): void {
-    this.#needsSql = true;
-    this.#responses = new ResponseDeriver(this.#origin);
-    this.#rollups = new RollupDeriver(this.#origin);
-    this.#findings = new FindingDeriver(this.#origin);
-    this.#times = [];
+  /** The rows, once the last batch was added. Undefined if only `settleSessions` can derive them. */
+  finish(summary: TranscriptSummary): DerivedRows | undefined {
+    const sums = this.#rollups.sumResponses();
+    const coldCaches = this.#responses.findColdCaches();
+    const activeMs = summary.activeMs ?? this.#sumActiveMs();
+    const isExact = Object.values(sums).every(Number.isSafeInteger);
+    if (this.#needsSql || !isExact || coldCaches === undefined || activeMs === undefined) {
+      this.#leaveToSql();
+      return undefined;
+    }
+    const { workspaceId: workspace_id, sessionId: session_id, rowSetId: row_set_id } = this.#origin;
+    const findings = [...coldCaches.found, ...this.#findings.toFindings(summary, sums)];
+    const { line_count: _lines, ...figures } = toTranscriptFigures(summary);
+    const buckets =
+      this.#before && new Set([...this.#before.openBuckets, ...this.#closedBuckets, ...this.#rollups.touched]);
+    const openKeys = new Set(this.#before?.openKeys);
+    return {
+      ...this.#rollups.toRows(buckets),
+      findings: findings.map((found) => ({ workspace_id, session_id, row_set_id, ...found })),
+      ledger: this.#responses.toLedger(),
+      responseKeys: this.#responses.toKeys().filter((key) => !openKeys.has(key)),
+      days: this.#rollups.listDays(buckets),
+      session: { ...figures, active_ms: activeMs },
+      replaces: buckets && toReplaced(buckets, openKeys),
+    };
+  }
+
+  /** After `finish`, the state for continuing the parse from its checkpoint; undefined if there is none, or no room. */
+  toState(): Uint8Array | undefined {
+    if (this.#needsSql || this.#closed === undefined || this.#closed.length > MAX_STATE_BYTES) return undefined;
+    const open = { openBuckets: this.#rollups.touched, openKeys: this.#openKeys };
+    return serialize({ version: STATE_VERSION, closed: this.#closed, ...open } satisfies State);
+  }
+
+  #close(): void {
+    const responses = this.#responses.toState();
+    if (responses === undefined) {
+      this.#leaveToSql();
+      return;
+    }
+    const closed: ClosedState = { rollups: this.#rollups.state, findings: this.#findings.toState(), responses };
+    this.#closed = serialize(closed);
+    this.#closedBuckets = this.#rollups.takeTouched();
   }
 
   #isTooLarge(): boolean {
@@ -67,22 +152,23 @@ export class TranscriptDeriver {
     );
   }
 
-  /** The rows, once the last batch was added. Undefined if only `settleSessions` can derive them. */
-  finish(summary: TranscriptSummary): DerivedRows | undefined {
-    const sums = this.#rollups.sumResponses();
-    if (this.#needsSql || !Object.values(sums).every(Number.isSafeInteger)) return undefined;
-    const rows = this.#rollups.toRows();
-    const { line_count: _lines, ...figures } = toTranscriptFigures(summary);
-    return {
-      ...rows,
-      findings: this.#findings.toRows(this.#responses.listCounted(), summary, sums),
-      ledger: this.#responses.toLedger(),
-      responseKeys: this.#responses.toKeys(),
-      days: this.#rollups.listDays(),
-      session: {
-        ...figures,
-        active_ms: summary.activeMs ?? sumActiveGaps(this.#times.toSorted((one, other) => one - other)),
-      },
-    };
+  #leaveToSql(): void {
+    this.#needsSql = true;
+    this.#rollups = new RollupDeriver(this.#origin);
+    this.#findings = new FindingDeriver(this.#origin);
+    this.#responses = new ResponseDeriver(this.#origin);
+    this.#times = [];
   }
+
+  /** The times of a shorter version's messages are unknown. */
+  #sumActiveMs(): number | undefined {
+    if (this.#before !== undefined) return undefined;
+    return sumActiveGaps(this.#times.toSorted((one, other) => one - other));
+  }
+}
+
+function toReplaced(buckets: ReadonlySet<number | null>, responseKeys: ReadonlySet<string>): ReplacedRows {
+  const days = new Set(Array.from(buckets, toDayMs));
+  const toTimes = (timesMs: ReadonlySet<number | null>) => Array.from(timesMs, toIso).filter((time) => time !== null);
+  return { buckets: toTimes(buckets), days: toTimes(days), responseKeys: [...responseKeys] };
 }

@@ -1,7 +1,7 @@
 import { COST_UNITS_PER_USD, type TranscriptSummary, type UsageSums } from '@recount/core';
 import { divide, ofInteger, toUsd } from './decimal.ts';
 import type { DerivedFinding } from './derived-rows.ts';
-import type { NumberedCall } from './repeats.ts';
+import type { KeptCall } from './repeats.ts';
 
 /** Lines of the last prompts and responses of a transcript; 0 if there is none. */
 export interface LastLines {
@@ -12,7 +12,8 @@ export interface LastLines {
 }
 
 interface End {
-  calls: readonly NumberedCall[];
+  /** In the order of their results. */
+  calls: readonly KeptCall[];
   lastLines: LastLines;
   summary: TranscriptSummary;
   /** Of all responses that count. */
@@ -27,7 +28,7 @@ export function findUnfinished({ calls, lastLines, summary, sums }: End): Derive
   const { prompt_count, turn_count } = summary.stats;
   const promptLine = prompt_count > turn_count ? lastLines.mainPrompt : 0;
   const callLine = findOpenLine(calls);
-  return [findFirst(calls, callLine), undefined].flatMap((call, index) => {
+  return [calls.find(({ line_number }) => line_number === callLine), undefined].flatMap((call, index) => {
     const line_number = index === 0 ? callLine : promptLine;
     const isLast = line_number >= lastLines.mainResponse && line_number >= lastLines.prompt;
     if (line_number === 0 || !isLast) return [];
@@ -46,19 +47,11 @@ export function findUnfinished({ calls, lastLines, summary, sums }: End): Derive
   });
 }
 
-const findOpenLine = (calls: readonly NumberedCall[]): number =>
-  calls.reduce((last, { call }) => {
+const findOpenLine = (calls: readonly KeptCall[]): number =>
+  calls.reduce((last, call) => {
     const isOpen = call.is_error === null && call.output_bytes === null && !call.is_denied && !call.is_subagent;
     return isOpen ? Math.max(last, call.line_number) : last;
   }, 0);
-
-const findFirst = (calls: readonly NumberedCall[], lineNumber: number) =>
-  calls
-    .filter(({ call }) => call.line_number === lineNumber)
-    .reduce<NumberedCall | undefined>(
-      (first, each) => (first === undefined || each.number < first.number ? each : first),
-      undefined,
-    )?.call;
 
 const toTokens = ({ tokens_in, tokens_out, cache_read, cache_write }: UsageSums): number =>
   tokens_in + tokens_out + cache_read + cache_write;
