@@ -61,7 +61,10 @@ export interface ParseOptions {
    * for a full parse; everything else is incomplete. Default false.
    */
   isUsageOnly?: boolean | undefined;
-  /** Messages that stay open at a checkpoint. Late lines of real sessions come within 120 messages. Default 128. */
+  /**
+   * Messages that stay open at a checkpoint, and are emitted again when the transcript has grown. Default 16: in 440 of
+   * 441 real files, lines of a response come within 12 messages. Later ones are a ResumeError.
+   */
   maxMessagesInCheckpoint?: number | undefined;
   /**
    * Messages held back for later lines of their API responses, about two for each response. Default 2,000: real
@@ -76,7 +79,7 @@ export const DEFAULT_MAX_INLINE_CONTENT_BYTES = 262_144;
 const DEFAULT_MAX_LINE_BYTES = 5 * 1024 * 1024;
 const DEFAULT_FORMAT = 'claude-code';
 const DEFAULT_MAX_OPEN_MESSAGES = 2_000;
-const DEFAULT_MAX_MESSAGES_IN_CHECKPOINT = 128;
+const DEFAULT_MAX_MESSAGES_IN_CHECKPOINT = 16;
 const DEFAULT_MAX_OPEN_TOOL_CALLS = 10_000;
 
 export function resolveOptions(options: ParseOptions): {
