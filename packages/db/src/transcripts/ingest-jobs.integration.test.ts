@@ -58,7 +58,7 @@ it('exist if and only if their transaction commits, once for each transcript', a
   expect(await takeId()).toBe('b');
 });
 
-it('notify workers of the kinds that were added', async () => {
+it('notify workers of the kinds that were added or handed back', async () => {
   const client = await pool.pool.connect();
   const payloads: unknown[] = [];
   client.on('notification', ({ payload }) => payloads.push(payload));
@@ -68,6 +68,9 @@ it('notify workers of the kinds that were added', async () => {
   await enqueue(['a']);
   await enqueue(['c'], { isAlone: true });
   await vi.waitFor(() => expect(payloads).toEqual(['batch', 'alone']));
+  await releaseJobs(pool.database, 'w', ['a'], { isAlone: true, pauseSeconds: 60 });
+  await releaseJobs(pool.database, 'w', ['b', 'unknown'], { isAlone: false });
+  await vi.waitFor(() => expect(payloads).toEqual(['batch', 'alone', 'batch']));
   client.release(true);
 });
 

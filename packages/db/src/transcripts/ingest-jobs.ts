@@ -126,7 +126,7 @@ export interface Release {
   countsOutage?: boolean;
 }
 
-/** Lets workers take jobs again, except those that another transaction holds; returns how many. */
+/** Lets workers take jobs again, and notifies them, except those that another transaction holds; returns how many. */
 export async function releaseJobs(
   database: Database,
   workspaceId: string,
@@ -134,13 +134,17 @@ export async function releaseJobs(
   { isAlone, pauseSeconds = 0, countsOutage = false }: Release,
 ): Promise<number> {
   if (transcriptIds.length === 0) return 0;
-  const { rowCount } = await database.execute(sql`
-    WITH free AS MATERIALIZED (${selectFree(workspaceId, transcriptIds)})
-    UPDATE ${ingestJobs} SET taken_at = NULL, is_alone = ${isAlone},
-      not_before = CASE WHEN ${pauseSeconds}::float8 > 0 THEN now() + ${pauseSeconds}::float8 * interval '1 second' END,
-      outage_count = outage_count + ${countsOutage ? 1 : 0}::int
-    WHERE workspace_id = ${workspaceId} AND transcript_id IN (SELECT transcript_id FROM free)`);
-  return rowCount ?? 0;
+  const { rows } = await database.execute<{ released: number }>(sql`
+    WITH free AS MATERIALIZED (${selectFree(workspaceId, transcriptIds)}), released AS (
+      UPDATE ${ingestJobs} SET taken_at = NULL, is_alone = ${isAlone},
+        not_before = CASE WHEN ${pauseSeconds}::float8 > 0 THEN now() + ${pauseSeconds}::float8 * interval '1 second' END,
+        outage_count = outage_count + ${countsOutage ? 1 : 0}::int
+      WHERE workspace_id = ${workspaceId} AND transcript_id IN (SELECT transcript_id FROM free) RETURNING transcript_id
+    )
+    SELECT count(*)::int AS released,
+      CASE WHEN ${pauseSeconds}::float8 = 0 AND count(*) > 0 THEN pg_notify(${JOB_CHANNEL}, ${isAlone ? 'alone' : 'batch'}) END AS note
+    FROM released`);
+  return rows[0]?.released ?? 0;
 }
 
 /**

@@ -68,8 +68,9 @@ function startWorker(handlers: Partial<JobHandlers> = {}, options: Partial<RunOp
     },
     { concurrency: 1, pollIntervalMs: 50, onError: (error) => errors.push(error), ...options },
   );
-  const stop = (graceMs = 60_000) => running.stop(graceMs);
-  onTestFinished(() => stop(0));
+  const stop = (graceMs = 600_000) => running.stop(graceMs);
+  // The next test must not find it at work.
+  onTestFinished(() => stop());
   return { alone, batches, stop };
 }
 
@@ -173,9 +174,11 @@ describe('stop', () => {
 
   it('does not wait longer than the grace period', async () => {
     await enqueue(['a'], true);
-    const worker = startWorker({ handleJob: () => new Promise(() => {}) });
+    const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
+    const worker = startWorker({ handleJob: () => mayEnd });
     await vi.waitFor(() => expect(worker.alone).toEqual(['a']));
     await worker.stop(1);
+    end();
   });
 });
 

@@ -45,6 +45,8 @@ export function runJobs(database: DatabasePool, handlers: JobHandlers, options: 
   const giveBack = async (jobs: readonly IngestJob[], isAlone: boolean): Promise<false> => {
     const ids = jobs.map(({ transcriptId }) => transcriptId);
     await releaseJobs(database.database, jobs[0]?.workspaceId ?? '', ids, { isAlone });
+    // Other workers get them in that time.
+    await sleep(intervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     return false;
   };
   const workAlone = async (): Promise<boolean> => {
