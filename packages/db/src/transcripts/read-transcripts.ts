@@ -192,8 +192,9 @@ export async function listTranscriptStates(
 }
 
 /**
- * Returns the transcripts in `sessionIds` that wait for their first ingestion, have at most `maxBytes`, and are alone in
- * their session. No part of it is ingested, and no other of `ids` belongs to it. In the order of their upload.
+ * Returns the transcripts in `sessionIds` that wait for their first ingestion, have at most `maxBytes`, and are the only
+ * ones of their session. No part of it is ingested, and no longer one of `ids` belongs to it. In the order of their
+ * upload.
  */
 export async function listGroupableTranscripts(
   database: Database,
@@ -205,7 +206,8 @@ export async function listGroupableTranscripts(
   const isWithout = sql`NOT EXISTS (
     SELECT FROM ${transcripts} AS o
     WHERE o.workspace_id = ${transcripts.workspace_id} AND o.session_id = ${transcripts.session_id}
-      AND o.id <> ${transcripts.id} AND (o.ingested_at IS NOT NULL OR o.id = ANY(${sql.param([...ids])}::text[])))`;
+      AND o.id <> ${transcripts.id} AND (o.ingested_at IS NOT NULL OR o.id = ANY(${sql.param([...ids])}::text[])
+        AND (o.size_bytes, o.id) > (${transcripts.size_bytes}, ${transcripts.id})))`;
   return await database
     .select()
     .from(transcripts)

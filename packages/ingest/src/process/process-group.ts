@@ -1,8 +1,10 @@
 import { Readable } from 'node:stream';
 import {
+  type Database,
   listGroupableTranscripts,
   lockFreeSessions,
   lockWorkspaceShared,
+  type RedactionMode,
   refreshStatistics,
   type TranscriptRow,
   toNewRowSet,
@@ -11,6 +13,8 @@ import type { RawStore } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { MAX_GROUPED_BYTES } from '../limits.ts';
 import { readWorkspacePrices } from '../prices/workspace-prices.ts';
+import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
+import { redactRawObject } from '../raw-objects/redact-raw-object.ts';
 import { createRedaction, toRowsVersion } from '../secrets/redaction.ts';
 import { type ParseOptions, parseRawObject } from './parse-raw-object.ts';
 import { PARSER_VERSION, type ProcessOptions } from './process-transcript.ts';
@@ -22,51 +26,65 @@ const MAX_HELD_BYTES = 2 * 1024 * 1024;
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
-/** A transcript and its parse. */
-interface OpenedTranscript {
-  row: TranscriptRow;
-  batches: PlannedTranscript['batches'];
-}
-
 /**
  * Ingests the groupable ones among the transcripts in one transaction, and leaves the others unchanged, which are those
  * in sessions that have other versions or that another process holds, those that were tried before, and those whose raw
- * object cannot be read. Returns the ingested ones. If the workspace redacts secrets, none is groupable. If one fails,
- * throws, and none is ingested.
+ * object cannot be read. Of several in one session takes the longest. Returns the ingested ones. If one fails, throws,
+ * and none is ingested.
  */
 export async function processGroup(
-  { database, rawStore }: Deps,
+  deps: Deps,
   workspaceId: string,
   transcriptIds: readonly string[],
   options: ProcessOptions,
 ): Promise<TranscriptRow[]> {
-  await refreshStatistics(database.database, workspaceId);
+  const { rawStore } = deps;
   const { signal } = options;
-  return await database.withTransaction(
+  await refreshStatistics(deps.database.database, workspaceId);
+  const ingested: PlannedTranscript[] = [];
+  const replacedKeys: string[] = [];
+  await deps.database.withTransaction(
     async (transaction, client) => {
       const settings = await lockWorkspaceShared(transaction, workspaceId);
-      if (settings?.redaction !== 'off') return [];
-      // Versions of a session are certain only with its lock.
-      const sessionIds = await lockFreeSessions(transaction, workspaceId, transcriptIds);
-      const limits = { sessionIds, maxBytes: MAX_GROUPED_BYTES };
-      const groupable = await listGroupableTranscripts(transaction, workspaceId, transcriptIds, limits);
-      if (groupable.length === 0) return [];
+      if (settings === undefined) return;
+      const groupable = await lockGroupable(transaction, workspaceId, transcriptIds);
+      if (groupable.length === 0) return;
       const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId, options.priceSource?.file));
       const versions = { parser: toRowsVersion(PARSER_VERSION, settings.redaction), prices: prices.version };
-      const redaction = await createRedaction('off', { ...options, earlier: { counts: {}, issues: [] } });
-      const ingested: TranscriptRow[] = [];
       async function* planned(): AsyncGenerator<PlannedTranscript> {
-        for await (const { row, batches } of openObjects(rawStore, groupable, { ...options, prices, redaction })) {
-          ingested.push(row);
-          const rowSet = toNewRowSet({ workspaceId, rowSetId: row.id });
-          yield { transcript: { ...row, attempt_count: 1 }, rowSet, batches };
+        for await (const plan of openTranscripts(rawStore, groupable, settings?.redaction ?? 'off', {
+          ...options,
+          prices,
+        })) {
+          ingested.push(plan);
+          yield plan;
         }
       }
       await writeTranscripts({ transaction, client }, workspaceId, planned(), { versions, signal });
-      return ingested;
+      if (settings.redaction !== 'rows-and-raw') return;
+      for (const { transcript, redaction } of ingested) {
+        if (redaction?.hasChanged !== true) continue;
+        const key = await redactRawObject({ transaction, rawStore }, transcript, options);
+        if (key !== undefined) replacedKeys.push(key);
+      }
     },
     { signal },
   );
+  if (replacedKeys.length > 0) await deleteRecordedObjects(deps, workspaceId, replacedKeys);
+  return ingested.map(({ transcript }) => transcript);
+}
+
+/** Versions of a session are certain only with its lock. */
+async function lockGroupable(
+  transaction: Database,
+  workspaceId: string,
+  transcriptIds: readonly string[],
+): Promise<TranscriptRow[]> {
+  const sessionIds = await lockFreeSessions(transaction, workspaceId, transcriptIds);
+  return await listGroupableTranscripts(transaction, workspaceId, transcriptIds, {
+    sessionIds,
+    maxBytes: MAX_GROUPED_BYTES,
+  });
 }
 
 /** Splits a list into parts with at most this many entries and bytes in total, but at least one entry. */
@@ -89,24 +107,28 @@ export function splitBySize<Entry extends { size_bytes: number }>(
 }
 
 /** Leaves out transcripts whose object cannot be read. Ingested separately, they fail for that reason. */
-async function* openObjects(
+async function* openTranscripts(
   rawStore: RawStore,
   rows: readonly TranscriptRow[],
-  options: Omit<ParseOptions, 'arrivals' | 'resumePoint'>,
-): AsyncGenerator<OpenedTranscript> {
+  mode: RedactionMode,
+  options: Omit<ParseOptions, 'redaction'>,
+): AsyncGenerator<PlannedTranscript> {
   for (const some of splitBySize(rows, { maxCount: MAX_READS_AT_ONCE, maxBytes: MAX_HELD_BYTES })) {
     const opened = await Promise.all(
       some.map(async (row) => {
+        const redaction = await createRedaction(mode, options);
         try {
           const store = row.size_bytes > MAX_HELD_BYTES ? rawStore : await holdObject(rawStore, row, options.signal);
-          return { row, ...(await parseRawObject(store, row, [], options)) };
+          const { batches } = await parseRawObject(store, row, [], { ...options, redaction });
+          const rowSet = toNewRowSet({ workspaceId: row.workspace_id, rowSetId: row.id });
+          return { transcript: { ...row, attempt_count: 1 }, rowSet, batches, redaction };
         } catch {
           options.signal?.throwIfAborted();
           return undefined;
         }
       }),
     );
-    for (const transcript of opened) if (transcript !== undefined) yield transcript;
+    for (const plan of opened) if (plan !== undefined) yield plan;
   }
 }
 

@@ -59,7 +59,7 @@ export async function hashRedacted(rawStore: RawStore, transcript: TranscriptRow
 }
 
 async function startRedactedCopy(rawStore: RawStore, transcript: TranscriptRow, { maxLineBytes, signal }: Options) {
-  const redaction = await createRedaction('rows-and-raw', { maxLineBytes, earlier: { counts: {}, issues: [] } });
+  const redaction = await createRedaction('rows-and-raw', { maxLineBytes });
   const raw = hashPrefixes(await rawStore.get(transcript.object_key, { signal }), []);
   const hash = createHash('sha256');
   async function* hashed(): AsyncGenerator<Uint8Array> {

@@ -13,6 +13,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runDoctor } from '../consistency/run-doctor.ts';
 import { newStreamId, openLiveWriter } from '../live/open-live-writer.ts';
 import { requeueOutdated } from '../maintenance/requeue-outdated.ts';
+import { processGroup } from '../process/process-group.ts';
 import { receiveAttachment } from '../receive/receive-attachment.ts';
 import { dumpTables } from '../testing/dump-tables.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation, toLine } from '../testing/test-installation.ts';
@@ -87,6 +88,25 @@ describe('redaction', () => {
       parser_version: expect.not.stringContaining('+'),
     });
     expect(await dumpDatabase()).toContain(TOKEN);
+  });
+
+  it('leaves no secret of transcripts that are ingested together in any row or object', async () => {
+    await set('rows-and-raw');
+    const texts = [withSecrets('s', 6), withSecrets('t', 6), toLine('u', 0)];
+    const ids: string[] = [];
+    for (const text of texts) ids.push((await installation.receive(text)).transcript.id);
+    expect(await processGroup(installation, TEST_WORKSPACE, ids, { maxLineBytes: 1024 * 1024 })).toHaveLength(3);
+    const [first, second, plain] = await Promise.all(ids.map((id) => installation.find(id)));
+    for (const row of [first, second]) {
+      expect(row?.stored_sha256).not.toBeNull();
+      expect(row?.secret_counts).toEqual({ github: 6, 'database-connection-string': 1 });
+    }
+    expect(plain).toMatchObject({ stored_sha256: null, secret_counts: {} });
+    for (const dump of [await dumpDatabase(), await dumpStore()]) {
+      expect(dump).not.toContain(TOKEN);
+      expect(dump).not.toContain(PASSWORD);
+    }
+    expect(await installation.listObjectKeys()).toHaveLength(3);
   });
 
   it('leaves no secret in any row, and counts them by kind and place', async () => {

@@ -78,7 +78,7 @@ export interface Redaction {
 /** `earlier` are secrets that are no longer in the raw object, because a redacted copy replaced it. */
 export async function createRedaction(
   mode: RedactionMode,
-  { maxLineBytes, earlier }: { maxLineBytes: number; earlier: EarlierSecrets },
+  { maxLineBytes, earlier = NONE }: { maxLineBytes: number; earlier?: EarlierSecrets },
 ): Promise<Redaction> {
   const counts = { ...earlier.counts };
   let issues = [...earlier.issues];
