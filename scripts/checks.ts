@@ -57,6 +57,7 @@ const STATIC: readonly Check[] = [
   command('format', 'biome', 'format', '.'),
   command('lint', 'biome', 'lint', '--error-on-warnings', '.'),
   command('types', 'turbo', 'run', 'check-types', '--output-logs=errors-only'),
+  command('client', 'turbo', 'run', 'generate-client', '--output-logs=errors-only', '--', '--check'),
   command('boundaries', 'turbo', 'boundaries'),
   { name: 'folders', title: 'folders import in order', isStatic: true, run: checkFolderOrder },
   { name: 'english', title: 'texts avoid the wordings of scripts/english.ts', isStatic: true, run: checkWording },

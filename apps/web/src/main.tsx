@@ -5,8 +5,8 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { queryClient } from './server-data/use-answer.ts';
 import { router } from './router.tsx';
+import { queryClient } from './server-data/use-answer.ts';
 import { applyTheme, readTheme } from './shell/theme.ts';
 
 applyTheme(readTheme());

@@ -1,77 +1,30 @@
-import type {
-  ApiKeyList,
-  AuditList,
-  AuditQuery,
-  BROWSER_REQUEST_HEADER,
-  Ingestion,
-  IssueList,
-  IssueListQuery,
-  LiveList,
-  LiveListQuery,
-  MaintenanceCheckList,
-  MessageList,
-  MessageListQuery,
-  Outline,
-  OutlineQuery,
-  Problem,
-  ReportAnswer,
-  ReportName,
-  ReportQueryInput,
-  SearchQuery,
-  SearchResultList,
-  SessionChanges,
-  SessionDetail,
-  SessionList,
-  SessionListQuery,
-  ShareList,
-  SIGNED_IN_PATH,
-  SignInList,
-  sessionTranscriptQuerySchema,
-  shareListQuerySchema,
-  Transcript,
-  TranscriptList,
-  TranscriptListQuery,
-  Whoami,
-  WorkspaceList,
-  WorkspacePrices,
-  WorkspaceSettings,
-} from '@recount/contract';
-import type { z } from 'zod';
+import type { BROWSER_REQUEST_HEADER, Problem, SIGNED_IN_PATH } from '@recount/contract';
+import type { paths } from './openapi.d.ts';
 
-type ReportRoutes = {
-  [Name in ReportName as `/v1/analytics/${Name}`]: [ReportQueryInput<Name>, ReportAnswer<Name>];
+type Path = keyof paths;
+type Json<Body> = Body extends { content: { 'application/json': infer Content } } ? Content : never;
+type Method = 'get' | 'post' | 'put' | 'delete';
+type Operation<P extends Path, M extends Method> = paths[P] extends Record<M, infer O> ? O : never;
+type Responses<P extends Path, M extends Method> = Operation<P, M> extends { responses: infer R } ? R : never;
+type Answers<M extends Method> = {
+  [P in Path]: { [Status in 200 | 201 | 202]: Json<Responses<P, M>[Status & keyof Responses<P, M>]> }[200 | 201 | 202];
 };
 
-/** The routes that the dashboard reads, with their queries and answers by the contract's schemas. */
-interface Routes extends ReportRoutes {
-  '/v1/whoami': [Record<never, never>, Whoami];
-  '/v1/workspaces': [Record<never, never>, WorkspaceList];
-  '/v1/checks': [Record<never, never>, MaintenanceCheckList];
-  '/v1/keys': [Record<never, never>, ApiKeyList];
-  '/v1/sign-ins': [Record<never, never>, SignInList];
-  '/v1/audit': [AuditQuery, AuditList];
-  '/v1/prices': [Record<never, never>, WorkspacePrices];
-  '/v1/settings': [Record<never, never>, WorkspaceSettings];
-  '/v1/sessions': [SessionListQuery, SessionList];
-  '/v1/sessions/{session_id}': [Record<never, never>, SessionDetail];
-  '/v1/sessions/{session_id}/messages': [MessageListQuery, MessageList];
-  '/v1/sessions/{session_id}/outline': [OutlineQuery, Outline];
-  '/v1/sessions/{session_id}/changes': [z.input<typeof sessionTranscriptQuerySchema>, SessionChanges];
-  '/v1/sessions/{session_id}/subagents': [Pick<SessionListQuery, 'limit' | 'cursor' | 'sort' | 'order'>, SessionList];
-  '/v1/transcripts': [TranscriptListQuery, TranscriptList];
-  '/v1/transcripts/{transcript_id}': [Record<never, never>, Transcript];
-  '/v1/transcripts/{transcript_id}/issues': [IssueListQuery, IssueList];
-  '/v1/ingestion': [Record<never, never>, Ingestion];
-  '/v1/shares': [z.input<typeof shareListQuerySchema>, ShareList];
-  '/v1/search': [SearchQuery, SearchResultList];
-  '/v1/live': [LiveListQuery, LiveList];
-}
+type PathOf<M extends Method> = { [P in Path]: [Operation<P, M>] extends [never] ? never : P }[Path];
 
-export type Route = keyof Routes;
-export type Query<R extends Route> = Routes[R][0];
-export type Answer<R extends Route> = Routes[R][1];
+/** Routes that answer a GET with JSON. */
+export type Route = { [P in Path]: [Answers<'get'>[P]] extends [never] ? never : P }[Path];
+export type Answer<R extends Route> = Answers<'get'>[R];
+/** Parameters without a value are left out. */
+export type Query<R extends Path> =
+  Operation<R, 'get'> extends { parameters: { query?: infer Fields } }
+    ? { [Name in keyof NonNullable<Fields>]: NonNullable<Fields>[Name] | undefined }
+    : never;
 /** Values of `{…}` in a route. */
 export type Parameters = Readonly<Record<string, string>>;
+/** The body of a change. */
+export type Body<R extends Path, M extends Method> =
+  Operation<R, M> extends { requestBody?: infer Content } ? Json<NonNullable<Content>> : never;
 
 /** The fault that the API names, or that it cannot be reached (status 0). */
 export class ApiError extends Error {
@@ -102,28 +55,22 @@ export function keepPageSecret(page: string | undefined): void {
   else localStorage.setItem(PAGE_KEY, page);
 }
 
-/** The request path of a route, below the path of the signed-in page. */
-function toSignedIn(path: string): string {
-  const page = localStorage.getItem(PAGE_KEY) ?? '';
-  return path.startsWith('/v1/') && /^[\w-]{43}$/.test(page) ? `${SIGNED_IN}${page}${path}` : path;
-}
-
 /** The path and query of a route for this signed-in browser. Parameters without a value are left out; lists are repeated. */
-export function toUrl(route: string, parameters: Parameters = {}, query: object = {}): string {
-  const filled = route.replace(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent(parameters[name] ?? ''));
-  const path = toSignedIn(filled);
+export function toUrl(route: Path, parameters: Parameters = {}, query: object = {}): string {
+  const path = route.replace(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent(parameters[name] ?? ''));
+  const page = localStorage.getItem(PAGE_KEY) ?? '';
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     for (const each of [value].flat()) if (each !== undefined) search.append(name, String(each));
   }
   const text = search.toString();
-  return text === '' ? path : `${path}?${text}`;
+  return `${/^[\w-]{43}$/.test(page) ? SIGNED_IN + page : ''}${path}${text && `?${text}`}`;
 }
 
-/** Throws ApiError. */
+/** Requests a URL of `toUrl`. Throws ApiError. */
 export async function request(url: string, init: RequestInit = {}): Promise<Response> {
   const headers = { [CSRF_HEADER]: 'dashboard', ...init.headers };
-  const response = await fetch(toSignedIn(url), { ...init, headers }).catch((error: unknown) => {
+  const response = await fetch(url, { ...init, headers }).catch((error: unknown) => {
     if (init.signal?.aborted) throw error;
     throw new ApiError(0, { detail: 'The server cannot be reached. Is recount still running?' });
   });
@@ -132,12 +79,18 @@ export async function request(url: string, init: RequestInit = {}): Promise<Resp
   throw new ApiError(response.status, problem, response.headers.get('retry-after'));
 }
 
-/** Sends a change as JSON. Throws ApiError. */
-export const send = (method: 'POST' | 'PUT' | 'DELETE', url: string, body?: object): Promise<Response> =>
-  request(url, {
-    method,
-    ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-  });
+/** Sends a change. Throws ApiError. */
+export async function send<M extends Exclude<Method, 'get'>, P extends PathOf<M>>(
+  method: M,
+  route: P,
+  { parameters, body, headers }: { parameters?: Parameters; body?: Body<P, M>; headers?: Record<string, string> } = {},
+): Promise<Answers<M>[P]> {
+  const json = body !== undefined && { body: JSON.stringify(body) };
+  const type = body !== undefined && { 'content-type': 'application/json' };
+  const response = await request(toUrl(route, parameters), { method, ...json, headers: { ...type, ...headers } });
+  const text = await response.text();
+  return (text === '' ? undefined : JSON.parse(text)) as Answers<M>[P];
+}
 
 /** Requests a route. Throws ApiError. */
 export async function get<R extends Route>(

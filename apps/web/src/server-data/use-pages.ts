@@ -22,7 +22,7 @@ export function usePages<R extends PagedRoute>(route: R, query: Query<R>): Pages
     queryFn: ({ pageParam, signal }): Promise<Answer<R>> =>
       get(route, { query: { ...query, ...(pageParam !== '' && { cursor: pageParam }) }, signal }),
     initialPageParam: '',
-    getNextPageParam: ({ next_cursor: next }) => next,
+    getNextPageParam: (page) => (page as { next_cursor: string | null }).next_cursor,
   });
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch: askAgain } = list;
   const loadMore = useCallback(() => {

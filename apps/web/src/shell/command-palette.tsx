@@ -2,10 +2,10 @@ import type { SearchResult } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
 import { useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from 'react';
-import { useAnswer } from '../server-data/use-answer.ts';
 import { toShortPath } from '../format/values.ts';
 import { PAGES } from '../pages/pages.ts';
 import { toTitle } from '../pages/sessions/to-title.ts';
+import { useAnswer } from '../server-data/use-answer.ts';
 import { Modal } from '../ui/modal.tsx';
 
 interface Command {

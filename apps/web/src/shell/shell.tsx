@@ -2,10 +2,10 @@ import type { Whoami } from '@recount/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
-import { ApiError, get, keepPageSecret, request } from '../server-data/client.ts';
-import { queryClient } from '../server-data/use-answer.ts';
 import { setCurrency } from '../format/values.ts';
 import { PAGES } from '../pages/pages.ts';
+import { ApiError, get, keepPageSecret, send } from '../server-data/client.ts';
+import { queryClient } from '../server-data/use-answer.ts';
 import { Failure, Loading } from '../ui/states.tsx';
 import { useKeys } from '../ui/use-keys.ts';
 import { usePageTitle } from '../ui/use-page-title.ts';
@@ -138,7 +138,7 @@ function Top({ whoami, open }: { whoami: Whoami | undefined; open: (dialog: Dial
 }
 
 async function signOut(): Promise<void> {
-  await request('/v1/sign-out', { method: 'POST' });
+  await send('post', '/v1/sign-out');
   keepPageSecret(undefined);
   queryClient.clear();
 }

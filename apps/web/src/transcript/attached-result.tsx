@@ -1,8 +1,8 @@
 import type { ShownBlock } from '@recount/contract/conversation';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { request, toUrl } from '../server-data/client.ts';
 import { formatBytes } from '../format/values.ts';
+import { request, toUrl } from '../server-data/client.ts';
 import { useExpanded } from './expansion.ts';
 import { Plain } from './fold.tsx';
 

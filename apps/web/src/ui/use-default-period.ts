@@ -1,6 +1,6 @@
-import { useAnswer } from '../server-data/use-answer.ts';
 import { DEFAULT_PERIOD, readPeriod } from '../format/period.ts';
 import { TIME_ZONE } from '../format/values.ts';
+import { useAnswer } from '../server-data/use-answer.ts';
 import type { UrlState } from './use-url-state.ts';
 
 /**

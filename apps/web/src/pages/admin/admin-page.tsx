@@ -2,9 +2,9 @@ import './admin.css';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { send, toUrl } from '../../server-data/client.ts';
-import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { formatCount } from '../../format/values.ts';
+import { send } from '../../server-data/client.ts';
+import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Answered, Empty, Failure } from '../../ui/states.tsx';
 import { useUrlState } from '../../ui/use-url-state.ts';
@@ -60,7 +60,7 @@ function RequeueAll({ ids }: { ids: readonly string[] }): ReactNode {
   const requeue = useMutation({
     mutationFn: async () => {
       for (const [index, id] of ids.entries()) {
-        await send('POST', toUrl('/v1/transcripts/{transcript_id}/reparse', { transcript_id: id }));
+        await send('post', '/v1/transcripts/{transcript_id}/reparse', { parameters: { transcript_id: id } });
         setDoneCount(index + 1);
       }
     },

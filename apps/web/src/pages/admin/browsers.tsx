@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { type Answer, send, toUrl } from '../../server-data/client.ts';
+import { type Answer, send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Answered, Failure } from '../../ui/states.tsx';
@@ -37,7 +37,7 @@ export function Browsers(): ReactNode {
 function Row({ signIn }: { signIn: SignIn }): ReactNode {
   const { id, browser, key_id, key_name, created_at, last_used_at, expires_at, is_current: isCurrent } = signIn;
   const end = useMutation({
-    mutationFn: () => send('DELETE', toUrl('/v1/sign-ins/{sign_in_id}', { sign_in_id: id })),
+    mutationFn: () => send('delete', '/v1/sign-ins/{sign_in_id}', { parameters: { sign_in_id: id } }),
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['/v1/sign-ins'] }),
   });
   const name = browser ?? 'a program without a name';

@@ -1,10 +1,10 @@
-import type { DoctorReport, MaintenanceCheck, MaintenanceCheckRequest, VerifyReport } from '@recount/contract';
+import type { DoctorReport, MaintenanceCheck, VerifyReport } from '@recount/contract';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
+import { formatCount } from '../../format/values.ts';
 import { send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
-import { formatCount } from '../../format/values.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Answered, Failure } from '../../ui/states.tsx';
@@ -84,7 +84,7 @@ function Check({ about, check }: { about: CheckKind; check: MaintenanceCheck | u
   const { kind, scope, title } = about;
   const [isAsked, setIsAsked] = useState(false);
   const start = useMutation({
-    mutationFn: (fix: boolean) => send('POST', '/v1/checks', { kind, scope, fix } satisfies MaintenanceCheckRequest),
+    mutationFn: (fix: boolean) => send('post', '/v1/checks', { body: { kind, scope, fix } }),
     onSettled: async () => {
       setIsAsked(false);
       await queryClient.invalidateQueries({ queryKey: ['/v1/checks'] });

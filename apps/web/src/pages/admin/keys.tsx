@@ -1,7 +1,7 @@
-import type { ApiKeyList, ApiKeyRequest, ApiKeyRotation, ApiKeySecret } from '@recount/contract';
+import type { ApiKeyList, ApiKeySecret } from '@recount/contract';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { send, toUrl } from '../../server-data/client.ts';
+import { type Body, send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
@@ -11,7 +11,7 @@ import { NewMachine } from './new-machine.tsx';
 import { WideTable } from './wide-table.tsx';
 
 type Key = ApiKeyList['keys'][number];
-type Scope = ApiKeyRequest['scopes'][number];
+type Scope = Body<'/v1/keys', 'post'>['scopes'][number];
 /** Machines fetch and use keys independently of this page. */
 const REFETCH_MS = 10_000;
 
@@ -37,8 +37,7 @@ const GRACES = [
   [7 * DAY_MS, 'in a week'],
 ] as const;
 
-const createKey = async (body: ApiKeyRequest): Promise<ApiKeySecret> =>
-  (await (await send('POST', '/v1/keys', body)).json()) as ApiKeySecret;
+const createKey = (body: Body<'/v1/keys', 'post'>) => send('post', '/v1/keys', { body });
 
 /** The workspace's keys. Creates, rotates and revokes them. A secret is shown once. */
 export function Keys(): ReactNode {
@@ -207,8 +206,8 @@ interface QuestionProps {
 function Rotation({ apiKey: { id, name }, close, done }: QuestionProps): ReactNode {
   const [graceMs, setGraceMs] = useState(0);
   const rotate = useMutation({
-    mutationFn: async (body: ApiKeyRotation): Promise<ApiKeySecret> =>
-      (await (await send('POST', toUrl('/v1/keys/{key_id}/rotate', { key_id: id }), body)).json()) as ApiKeySecret,
+    mutationFn: (body: Body<'/v1/keys/{key_id}/rotate', 'post'>) =>
+      send('post', '/v1/keys/{key_id}/rotate', { parameters: { key_id: id }, body }),
     onSuccess: done,
   });
   return (
@@ -237,7 +236,7 @@ function Rotation({ apiKey: { id, name }, close, done }: QuestionProps): ReactNo
 
 function Revocation({ apiKey: { id, name, last_used_at }, close, done }: QuestionProps): ReactNode {
   const revoke = useMutation({
-    mutationFn: () => send('DELETE', toUrl('/v1/keys/{key_id}', { key_id: id })),
+    mutationFn: () => send('delete', '/v1/keys/{key_id}', { parameters: { key_id: id } }),
     onSuccess: () => done(),
   });
   return (

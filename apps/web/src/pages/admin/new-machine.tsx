@@ -1,11 +1,9 @@
-import type { ApprovedDevice, DeviceApproval } from '@recount/contract';
 import { useMutation } from '@tanstack/react-query';
 import type { FormEvent, ReactNode } from 'react';
-import { send } from '../../server-data/client.ts';
+import { type Body, send } from '../../server-data/client.ts';
 import { Failure } from '../../ui/states.tsx';
 
-const approve = async (body: DeviceApproval): Promise<ApprovedDevice> =>
-  (await (await send('POST', '/v1/device/approve', body)).json()) as ApprovedDevice;
+const approve = (body: Body<'/v1/device/approve', 'post'>) => send('post', '/v1/device/approve', { body });
 
 /**
  * Confirms the code that `recount connect` shows on a new machine, which then fetches its own key without anyone seeing

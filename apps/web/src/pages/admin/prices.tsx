@@ -3,9 +3,9 @@ import { toVisible } from '@recount/contract/conversation';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { request } from '../../server-data/client.ts';
-import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { TIME_ZONE } from '../../format/values.ts';
+import { request, toUrl } from '../../server-data/client.ts';
+import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { Caveats } from '../../ui/caveats.tsx';
 import { Count, Money } from '../../ui/figures.tsx';
 import { Answered, Failure } from '../../ui/states.tsx';
@@ -49,7 +49,7 @@ function Overrides({ current }: { current: WorkspacePrices }): ReactNode {
   const shown = text ?? (current.overrides.length === 0 ? '' : stored);
   const save = useMutation({
     mutationFn: (overrides: string) =>
-      request('/v1/prices', {
+      request(toUrl('/v1/prices'), {
         method: 'PUT',
         headers: { 'content-type': 'application/json' },
         body: `{"overrides":${overrides}}`,

@@ -1,7 +1,7 @@
-import type { WorkspaceSettings, WorkspaceSettingsChange } from '@recount/contract';
+import type { WorkspaceSettings } from '@recount/contract';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { request } from '../../server-data/client.ts';
+import { type Body, send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { Answered, Failure } from '../../ui/states.tsx';
 
@@ -50,12 +50,7 @@ function toDeletions(current: WorkspaceSettings, next: WorkspaceSettings): strin
 function Form({ current }: { current: WorkspaceSettings }): ReactNode {
   const [asked, setAsked] = useState<WorkspaceSettings>();
   const save = useMutation({
-    mutationFn: (body: WorkspaceSettingsChange) =>
-      request('/v1/settings', {
-        method: 'PUT',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
+    mutationFn: (body: Body<'/v1/settings', 'put'>) => send('put', '/v1/settings', { body }),
     onSuccess: () => queryClient.invalidateQueries(),
     onSettled: () => setAsked(undefined),
   });

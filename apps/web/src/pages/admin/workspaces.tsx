@@ -1,7 +1,7 @@
-import type { WorkspaceList, WorkspaceName } from '@recount/contract';
+import type { WorkspaceList } from '@recount/contract';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { send, toUrl } from '../../server-data/client.ts';
+import { type Body, send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { Count, Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
@@ -92,8 +92,7 @@ function AllWorkspaces({ ownId }: { ownId: string }): ReactNode {
 
 function NewWorkspace(): ReactNode {
   const create = useMutation({
-    mutationFn: async (body: WorkspaceName): Promise<Workspace> =>
-      (await (await send('POST', '/v1/workspaces', body)).json()) as Workspace,
+    mutationFn: (body: Body<'/v1/workspaces', 'post'>) => send('post', '/v1/workspaces', { body }),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ['/v1/workspaces'] }),
   });
   const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
@@ -129,8 +128,8 @@ const quote = (name: string): string => (/^[\w.-]+$/.test(name) ? name : `'${nam
 
 function Renaming({ workspace: { id, name }, close }: { workspace: Workspace; close: () => void }): ReactNode {
   const rename = useMutation({
-    mutationFn: (body: WorkspaceName) =>
-      send('PUT', toUrl('/v1/workspaces/{workspace_id}/name', { workspace_id: id }), body),
+    mutationFn: (body: Body<'/v1/workspaces', 'post'>) =>
+      send('put', '/v1/workspaces/{workspace_id}/name', { parameters: { workspace_id: id }, body }),
     onSuccess: async () => {
       close();
       await queryClient.invalidateQueries();

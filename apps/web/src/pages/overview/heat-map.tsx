@@ -1,8 +1,8 @@
 import { useNavigate } from '@tanstack/react-router';
 import type { MouseEvent, ReactNode } from 'react';
-import { useAnswer } from '../../server-data/use-answer.ts';
 import { addDays, toToday } from '../../format/period.ts';
 import { formatCompact, formatMoney, TIME_ZONE } from '../../format/values.ts';
+import { useAnswer } from '../../server-data/use-answer.ts';
 import { Answered } from '../../ui/states.tsx';
 import type { Metric } from './choices.ts';
 

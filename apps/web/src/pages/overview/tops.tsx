@@ -2,9 +2,9 @@ import { toVisible } from '@recount/contract/conversation';
 import { SESSIONS_OF_USAGE } from '@recount/contract/reports/page-figures';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { toShortModel, toShortPath } from '../../format/values.ts';
 import type { Query } from '../../server-data/client.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
-import { toShortModel, toShortPath } from '../../format/values.ts';
 import { Count, Duration, Money, Percent, Tokens } from '../../ui/figures.tsx';
 import { Answered } from '../../ui/states.tsx';
 

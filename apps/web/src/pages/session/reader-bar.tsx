@@ -1,7 +1,7 @@
 import type { OutlineTurn, SessionDetail } from '@recount/contract';
 import { lazy, type ReactNode, type Ref, Suspense, useEffect, useState } from 'react';
-import { request, toUrl } from '../../server-data/client.ts';
 import { TIME_ZONE } from '../../format/values.ts';
+import { request, toUrl } from '../../server-data/client.ts';
 import type { Expansion } from '../../transcript/expansion.ts';
 import { useUrlState } from '../../ui/use-url-state.ts';
 

@@ -2,8 +2,8 @@ import type { SessionChanges, SessionDetail } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useAnswer } from '../../server-data/use-answer.ts';
 import { formatCount } from '../../format/values.ts';
+import { useAnswer } from '../../server-data/use-answer.ts';
 import { Count } from '../../ui/figures.tsx';
 
 const SHOWN_PULL_REQUESTS = 20;

@@ -1,9 +1,9 @@
-import type { NewShare, Share, ShareRequest } from '@recount/contract';
+import type { Share } from '@recount/contract';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { send, toUrl } from '../../server-data/client.ts';
-import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { formatCounted, TIME_ZONE } from '../../format/values.ts';
+import { type Body, send, toUrl } from '../../server-data/client.ts';
+import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { ShownOnce } from '../../ui/shown-once.tsx';
@@ -22,8 +22,8 @@ const LINKS_INTERVAL_MS = 3000;
 export function Sharing({ sessionId, close }: { sessionId: string; close: () => void }): ReactNode {
   const parameters = { session_id: sessionId };
   const share = useMutation({
-    mutationFn: async (body: ShareRequest): Promise<NewShare> =>
-      (await (await send('POST', toUrl('/v1/sessions/{session_id}/share', parameters), body)).json()) as NewShare,
+    mutationFn: (body: Body<'/v1/sessions/{session_id}/share', 'post'>) =>
+      send('post', '/v1/sessions/{session_id}/share', { parameters, body }),
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['/v1/shares'] }),
   });
   const [isSanitized, setSanitized] = useState(false);
@@ -91,7 +91,7 @@ const hasEnded = ({ revoked_at, expires_at }: Share): boolean =>
 function Links({ sessionId }: { sessionId: string }): ReactNode {
   const list = useAnswer('/v1/shares', { session_id: sessionId }, { refetchIntervalMs: LINKS_INTERVAL_MS });
   const revoke = useMutation({
-    mutationFn: (id: string) => send('DELETE', toUrl('/v1/shares/{share_id}', { share_id: id })),
+    mutationFn: (id: string) => send('delete', '/v1/shares/{share_id}', { parameters: { share_id: id } }),
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['/v1/shares'] }),
   });
   const links = list.data?.shares.filter((share) => !hasEnded(share)) ?? [];

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef } from 'react';
+import { formatCount } from '../../format/values.ts';
 import { queryClient } from '../../server-data/use-answer.ts';
 import { useRunning } from '../../server-data/use-running.ts';
-import { formatCount } from '../../format/values.ts';
 
 const SHOWN_SESSIONS = 5;
 /** Usually enough for the transcript of an ended stream to be ingested. */

@@ -1,9 +1,9 @@
 import type { Session } from '@recount/contract';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { send, toUrl } from '../../server-data/client.ts';
-import { queryClient } from '../../server-data/use-answer.ts';
 import { formatCount, formatCounted } from '../../format/values.ts';
+import { send } from '../../server-data/client.ts';
+import { queryClient } from '../../server-data/use-answer.ts';
 import { Money, Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Failure } from '../../ui/states.tsx';
@@ -69,7 +69,7 @@ function Deletion({ sessions, choose, close }: DeletionProps): ReactNode {
   const remove = useMutation({
     mutationFn: async () => {
       for (const [index, { session_id }] of sessions.entries()) {
-        await send('DELETE', toUrl('/v1/sessions/{session_id}', { session_id }));
+        await send('delete', '/v1/sessions/{session_id}', { parameters: { session_id } });
         setDoneCount(index + 1);
       }
     },

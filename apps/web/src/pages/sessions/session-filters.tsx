@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useId, useState, useSyncExternalStore } from 'react';
-import { useAnswer } from '../../server-data/use-answer.ts';
 import { PERIODS, toDatesLabel } from '../../format/period.ts';
+import { useAnswer } from '../../server-data/use-answer.ts';
 import type { UrlChange, UrlState } from '../../ui/use-url-state.ts';
 import { COLUMNS } from './columns.tsx';
 

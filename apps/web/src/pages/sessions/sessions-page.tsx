@@ -1,10 +1,11 @@
 import './sessions.css';
-import type { Session, SessionListQuery } from '@recount/contract';
+import type { Session } from '@recount/contract';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
-import { usePages } from '../../server-data/use-pages.ts';
 import { readPeriod } from '../../format/period.ts';
 import { TIME_ZONE } from '../../format/values.ts';
+import type { Query } from '../../server-data/client.ts';
+import { usePages } from '../../server-data/use-pages.ts';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { type UrlState, useUrlState } from '../../ui/use-url-state.ts';
@@ -22,7 +23,7 @@ const SORTS = COLUMNS.flatMap(({ sort }) => (sort === undefined ? [] : [sort]));
 
 const isNarrow = (): boolean => matchMedia('(max-width: 760px)').matches;
 
-export function toSessionQuery(state: UrlState): SessionListQuery {
+export function toSessionQuery(state: UrlState): Query<'/v1/sessions'> {
   const { agent, project, branch, model, person, machine, prompt, subagents = 'exclude' } = state;
   const { min_cost_usd: minCost, max_cost_usd: maxCost } = state;
   const { from, to } = readPeriod(state, 'all');
@@ -34,8 +35,8 @@ export function toSessionQuery(state: UrlState): SessionListQuery {
     ...(person && { person }),
     ...(machine && { machine }),
     ...(prompt && { prompt }),
-    ...(minCost && { min_cost_usd: minCost }),
-    ...(maxCost && { max_cost_usd: maxCost }),
+    ...(minCost && { min_cost_usd: Number(minCost) }),
+    ...(maxCost && { max_cost_usd: Number(maxCost) }),
     ...Object.fromEntries(LINKED_FILTERS.flatMap(([name]) => (state[name] ? [[name, state[name]]] : []))),
     ...(from && { from }),
     ...(to && { to }),

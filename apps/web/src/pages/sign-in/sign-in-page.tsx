@@ -1,15 +1,16 @@
-import type { SignedIn } from '@recount/contract';
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
-import { keepPageSecret, request } from '../../server-data/client.ts';
+import { keepPageSecret, send } from '../../server-data/client.ts';
 import { queryClient } from '../../server-data/use-answer.ts';
 import { useUrlState } from '../../ui/use-url-state.ts';
 
 /** Only a path on this server, because a link must not redirect elsewhere. */
 const toSafePath = (next: string | undefined): string => (next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/');
 
-async function signIn(route: string, secret: string, next: string | undefined): Promise<void> {
-  const response = await request(route, { method: 'POST', headers: { authorization: `Bearer ${secret}` } });
-  keepPageSecret(((await response.json()) as SignedIn).page);
+type SignInRoute = '/v1/sign-in' | '/v1/sign-in/link';
+
+async function signIn(route: SignInRoute, secret: string, next: string | undefined): Promise<void> {
+  const { page } = await send('post', route, { headers: { authorization: `Bearer ${secret}` } });
+  keepPageSecret(page);
   queryClient.clear();
   // Not by the router, because a full reload discards everything of the previous user.
   location.replace(toSafePath(next));
@@ -22,7 +23,7 @@ export function SignInPage(): ReactNode {
   const [isBusy, setBusy] = useState(false);
   const hasTried = useRef(false);
 
-  const submit = (route: string, secret: string): void => {
+  const submit = (route: SignInRoute, secret: string): void => {
     setBusy(true);
     setError(undefined);
     signIn(route, secret, next).catch((failure: Error) => {

@@ -3,9 +3,9 @@ import { toVisible } from '@recount/contract/conversation';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { request, toUrl } from '../../server-data/client.ts';
-import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { formatBytes, formatCount, formatCounted } from '../../format/values.ts';
+import { send, toUrl } from '../../server-data/client.ts';
+import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { useRawLine } from '../../transcript/raw-line.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
@@ -148,10 +148,10 @@ function Actions({
   const [isAsking, setAsking] = useState(false);
   const parameters = { transcript_id: id };
   const retry = useChange(
-    () => request(toUrl(`${ROUTE}/reparse`, parameters), { method: 'POST' }),
+    () => send('post', `${ROUTE}/reparse`, { parameters }),
     () => undefined,
   );
-  const remove = useChange(() => request(toUrl(ROUTE, parameters), { method: 'DELETE' }), close);
+  const remove = useChange(() => send('delete', ROUTE, { parameters }), close);
   const isOver = status !== 'queued' && status !== 'processing';
   const error = retry.error ?? remove.error;
   if (isAsking) {

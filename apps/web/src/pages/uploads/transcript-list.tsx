@@ -1,10 +1,11 @@
-import type { Ingestion, Transcript, TranscriptStatus } from '@recount/contract';
+import type { Transcript, TranscriptStatus } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useMemo } from 'react';
+import { formatBytes, formatCount, toShortPath } from '../../format/values.ts';
+import type { Answer } from '../../server-data/client.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { usePages } from '../../server-data/use-pages.ts';
-import { formatBytes, formatCount, toShortPath } from '../../format/values.ts';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Time } from '../../ui/figures.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
@@ -113,7 +114,7 @@ export function TranscriptList(): ReactNode {
 interface ViewsProps {
   shown: string;
   /** Undefined until known. */
-  ingestion: Ingestion | undefined;
+  ingestion: Answer<'/v1/ingestion'> | undefined;
   change: (change: UrlChange) => void;
 }
 
