@@ -74,7 +74,7 @@ function printWhole(subject: string, figures: WholePathFigures): void {
     ['search as well', ...toSpeed(bytes, queryableMs, copyMs)],
     ['COPY of the same rows', ...toSpeed(bytes, copyMs, copyMs)],
   ];
-  console.log(`\n${subject}: ${toMB(bytes)} MB, ${documents} search documents`);
+  console.log(`\n${subject}: ${toMB(bytes)} MB, ${documents} searchable texts`);
   for (const [first = '', ...cells] of rows) {
     console.log(first.padEnd(26) + cells.map((cell) => cell.padStart(10)).join(''));
   }

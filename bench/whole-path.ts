@@ -69,7 +69,7 @@ export async function benchWholePath(options: WholePathOptions): Promise<WholePa
       worker: (await readWorkerCpu()) - before.worker,
       postgres: (await readPostgresCpu(database)) - before.postgres,
     };
-    const documents = await countDocuments(database);
+    const documents = await countTexts(database);
     const workerPeaks = await Promise.all(workers.map(({ pid }) => readPeakRssBytes(pid)));
     await Promise.all(workers.map((worker) => worker.stop()));
     const { faults, tableCount: verifiedTables } = await verifyWorkspace(database, WORKSPACE);
@@ -103,7 +103,9 @@ async function readPostgresCpu({ pool }: DatabasePool): Promise<number> {
   return await readServerCpuSeconds(rows[0]?.pid ?? 0);
 }
 
-async function countDocuments({ pool }: DatabasePool): Promise<number> {
-  const { rows } = await pool.query<{ count: number }>('SELECT count(*)::int AS count FROM recount.search_documents');
+async function countTexts({ pool }: DatabasePool): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>(
+    'SELECT coalesce(sum(document_count), 0)::int AS count FROM recount.search_segments',
+  );
   return rows[0]?.count ?? 0;
 }

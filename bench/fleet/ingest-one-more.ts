@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { createDatabasePool, type DatabasePool, deleteSession, ensureWorkspace } from '@recount/db';
-import { handleJob, indexWaitingSessions, receiveTranscript } from '@recount/ingest';
+import { handleJob, receiveTranscript } from '@recount/ingest';
 import type { RawStore } from '@recount/storage';
 import { median } from '../child.ts';
 import { generateTranscript } from '../generate-transcript.ts';
@@ -16,7 +16,7 @@ const FIRST_SEED = 1000;
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 /** Ingests a generated, realistic transcript and returns its session; `line` is appended to it. */
-async function ingestGenerated(
+export async function ingestGenerated(
   database: DatabasePool,
   rawStore: RawStore,
   seed: number,
@@ -33,18 +33,9 @@ async function ingestGenerated(
   return { sessionId: transcript.session_id };
 }
 
-/** Ingests a transcript and indexes it for search. */
-export async function ingestSearched(
-  ...transcript: Parameters<typeof ingestGenerated>
-): Promise<{ sessionId: string }> {
-  const ingested = await ingestGenerated(...transcript);
-  await indexWaitingSessions(transcript[0]);
-  return ingested;
-}
-
 /**
  * The cost of one more transcript in the fleet, alternating with the same transcript in an otherwise empty database,
- * which includes ingesting it, indexing it for search, and deleting its session, which restores the fleet.
+ * which includes ingesting it, and deleting its session, which restores the fleet.
  */
 export async function* measureIngestion(
   fleet: DatabasePool,
@@ -87,9 +78,8 @@ async function handleOne(database: DatabasePool, rawStore: RawStore, seed: numbe
   const ingest = await measureOnce(database, async () => {
     ({ sessionId } = await ingestGenerated(database, rawStore, seed));
   });
-  const index = await measureOnce(database, () => indexWaitingSessions(database));
   const remove = await measureOnce(database, () =>
     database.withTransaction((transaction) => deleteSession(transaction, FLEET_WORKSPACE, sessionId)),
   );
-  return { ingest, 'index for search': index, delete: remove };
+  return { ingest, delete: remove };
 }

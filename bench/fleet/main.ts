@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { createDatabasePool, type DatabasePool, migrateDatabase } from '@recount/db';
 import { chooseSettings, createDatabase, dropDatabase, startLocalPostgres } from '@recount/local-postgres';
 import { createFolderRawStore } from '@recount/storage';
-import { ingestSearched, measureIngestion } from './ingest-one-more.ts';
+import { ingestGenerated, measureIngestion } from './ingest-one-more.ts';
 import type { Cost } from './measure.ts';
 import { measureSearches, measureSessions, type QuestionCost } from './measure-questions.ts';
 import { measureReports } from './measure-reports.ts';
@@ -95,15 +95,16 @@ async function withPool(connectionString: string, work: (database: DatabasePool)
 
 /** The transcript with the rare word is seeded last. */
 async function seedOnce(database: DatabasePool): Promise<void> {
-  const { rowCount } = await database.pool.query('SELECT FROM recount.search_documents WHERE text LIKE $1 LIMIT 1', [
-    `%${RARE_WORD}%`,
-  ]);
+  const { rowCount } = await database.pool.query(
+    'SELECT FROM recount.content_blocks WHERE content_text LIKE $1 LIMIT 1',
+    [`%${RARE_WORD}%`],
+  );
   if (rowCount === 1) return;
   const startMs = performance.now();
   await seedFleet(database, size);
-  const { sessionId } = await ingestSearched(database, rawStore, 1, TEMPLATE_BYTES);
+  const { sessionId } = await ingestGenerated(database, rawStore, 1, TEMPLATE_BYTES);
   await seedTexts(database, size, sessionId);
-  await ingestSearched(database, rawStore, 2, undefined, RARE_LINE);
+  await ingestGenerated(database, rawStore, 2, undefined, RARE_LINE);
   await database.pool.query('VACUUM ANALYZE');
   const minutes = (performance.now() - startMs) / 60_000;
   console.log(`seeded in ${minutes.toFixed(1)} min`);
@@ -135,15 +136,16 @@ async function printAll(database: DatabasePool, emptyConnectionString: string): 
   if (parts.has('ingest')) await printQuestions(measureIngestion(database, emptyConnectionString, rawStore));
 }
 
-/** A word in most documents. */
+/** A word in most texts. */
 async function findFrequentWord({ pool }: DatabasePool): Promise<string> {
   const { rows } = await pool.query<{ word: string }>(
     `SELECT word FROM ts_stat($1) WHERE word ~ '^[a-z]{5,}$' ORDER BY ndoc DESC, word LIMIT 1`,
     [
-      `SELECT words FROM recount.search_documents WHERE workspace_id = '${FLEET_WORKSPACE}' ORDER BY session_id DESC LIMIT 5000`,
+      `SELECT to_tsvector('simple', coalesce(content_text, result_text, '')) FROM recount.content_blocks
+       WHERE workspace_id = '${FLEET_WORKSPACE}' LIMIT 5000`,
     ],
   );
   const [row] = rows;
-  if (row === undefined) throw new Error('No document has a word');
+  if (row === undefined) throw new Error('No text has a word');
   return row.word;
 }

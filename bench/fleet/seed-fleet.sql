@@ -175,6 +175,3 @@ FROM recount.sessions, LATERAL (SELECT substr(session_id, 9)::int AS n) AS s,
     ARRAY[n % 150 = 1, n % 150 = 2, n % 150 = 3, n % 100 < 23, n % 10 = 5]
   ) AS each (kind, is_found)
 WHERE workspace_id = '$WORKSPACE' AND is_found;
-
-INSERT INTO recount.search_index_state (workspace_id, session_id, row_set_id, parser_version, indexed_at)
-SELECT workspace_id, session_id, primary_transcript_id, 'seed', now() FROM recount.sessions WHERE workspace_id = '$WORKSPACE';

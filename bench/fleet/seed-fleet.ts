@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type DatabasePool, refreshTotals } from '@recount/db';
+import { type DatabasePool, indexSearchBatch, refreshTotals } from '@recount/db';
 
 export const FLEET_WORKSPACE = '01J0000000000000000000FLEE';
 
@@ -9,16 +9,16 @@ export interface FleetSize {
   responses: number;
   calls: number;
   events: number;
-  /** Messages, each with a block and a search document. */
+  /** Messages, each with a block. */
   texts: number;
 }
 
 const FIGURE_TABLES = [
-  ...['sessions', 'transcripts', 'search_index_state'],
+  ...['sessions', 'transcripts'],
   ...['usage_ledger', 'usage_entries', 'tool_calls', 'session_events', 'findings'],
   ...['usage_rollup', 'usage_day_rollup', 'message_rollup', 'message_day_rollup', 'tool_day_rollup', 'file_day_rollup'],
 ];
-const TEXT_TABLES = ['search_documents', 'transcript_messages', 'content_blocks'];
+const TEXT_TABLES = ['transcript_messages', 'content_blocks', 'search_waiting'];
 
 /** Fills the tables that reports read, as ingesting that many sessions would. */
 export async function seedFleet(database: DatabasePool, size: FleetSize): Promise<void> {
@@ -42,7 +42,7 @@ export async function seedFleet(database: DatabasePool, size: FleetSize): Promis
   );
 }
 
-/** Fills the tables of texts with copies of the texts of one ingested and indexed session. */
+/** Fills the tables of texts with copies of the texts of one ingested session, and makes the segments of search. */
 export async function seedTexts(
   database: DatabasePool,
   { texts }: FleetSize,
@@ -55,6 +55,7 @@ export async function seedTexts(
     { areEmpty: false },
     { TEXTS: texts, TEMPLATE: templateSessionId },
   );
+  while ((await indexSearchBatch(database)) !== undefined);
 }
 
 /**

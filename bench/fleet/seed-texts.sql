@@ -1,17 +1,5 @@
--- For each session of the fleet $TEXTS messages, each with a block and a search document: copies of those of the session '$TEMPLATE',
--- which was ingested and indexed by the program.
-INSERT INTO recount.search_documents (
-  workspace_id, session_id, message_id, block_order, kind, "timestamp", is_subagent, line_number, byte_offset, copy_key, is_cut, text,
-  words, grams)
-SELECT s.workspace_id, s.session_id, lpad(d::text, 8, '0'), 0, t.kind, s.first_timestamp + d * interval '5 minutes', s.is_subagent, d, 0,
-  hashtextextended(s.session_id || d, 0), false, t.text, t.words, t.grams
-FROM recount.sessions AS s CROSS JOIN generate_series(0, $TEXTS - 1) AS d
-JOIN (
-  SELECT *, row_number() OVER (ORDER BY message_id, block_order) - 1 AS number, count(*) OVER () AS total
-  FROM recount.search_documents WHERE workspace_id = '$WORKSPACE' AND session_id = '$TEMPLATE' AND length(text) < 3000
-) AS t ON t.number = (substr(s.session_id, 9)::int * $TEXTS + d) % t.total
-WHERE s.workspace_id = '$WORKSPACE' AND s.session_id LIKE 'session-%';
-
+-- For each session of the fleet $TEXTS messages, each with a block: copies of those of the session '$TEMPLATE',
+-- which was ingested by the program. They wait for segments of search.
 INSERT INTO recount.transcript_messages (
   workspace_id, row_set_id, id, session_id, line_number, ordinal, message_type, role, model, tokens_in, tokens_out, cache_read,
   cache_write, cost_usd, "timestamp", has_text, has_thinking, has_tool_use, has_tool_result, metadata, is_sidechain, byte_offset, byte_length)
@@ -37,3 +25,7 @@ JOIN (
   FROM recount.content_blocks WHERE workspace_id = '$WORKSPACE' AND session_id = '$TEMPLATE' AND byte_length < 6000
 ) AS t ON t.number = (substr(s.session_id, 9)::int * $TEXTS + d) % t.total
 WHERE s.workspace_id = '$WORKSPACE' AND s.session_id LIKE 'session-%';
+
+INSERT INTO recount.search_waiting (workspace_id, row_set_id, session_id)
+SELECT workspace_id, primary_transcript_id, session_id FROM recount.sessions
+WHERE workspace_id = '$WORKSPACE' AND session_id LIKE 'session-%';

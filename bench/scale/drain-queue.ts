@@ -51,7 +51,7 @@ export async function drainQueue(database: DatabasePool, options: DrainOptions):
     const seconds = (performance.now() - releasedAtMs) / 1000;
     const drained = subtract(await readCounters(), before);
     const statementShares = await readStatementShares(database);
-    await sampleUntilDone(database, 'SELECT FROM recount.search_index_state WHERE indexed_at IS NULL');
+    await sampleUntilDone(database, 'SELECT FROM recount.search_waiting');
     const secondsWithSearch = (performance.now() - releasedAtMs) / 1000;
     const withSearch = subtract(await readCounters(), before);
     return {

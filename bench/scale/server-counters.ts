@@ -44,7 +44,7 @@ const PURPOSES: readonly (readonly [purpose: string, pattern: string])[] = [
   ['rows by COPY', '^COPY'],
   ['commit', '^COMMIT'],
   ['roll-ups', 'rolled_up|deleted_usage_rollup|"?(usage|tool|message)_rollup"?'],
-  ['search', 'search_(documents|index_state)'],
+  ['search', 'search_(segments|postings|segment_row_sets|waiting)'],
   ['usage ledger', 'usage_ledger|usage_entries|tool_calls'],
   ['queue', 'ingest_jobs'],
   ['other', ''],

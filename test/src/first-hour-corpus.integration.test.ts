@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestApi, type TestApi } from '@recount/api/testing/test-api';
 import { createTypedCommands, type TypedCommands } from '@recount/cli/testing/typed-commands';
-import { indexWaitingSessions } from '@recount/ingest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findCorpus } from './corpus.ts';
 import { countTranscript } from './independent-count.ts';
@@ -80,7 +79,6 @@ describe.runIf(corpus)('the first hour with real transcripts', () => {
       await read('upload', join(corpus ?? '', `${name}.tar.gz`));
       await api.work({ maxLineBytes: 16 * 1024 * 1024 });
     }
-    await indexWaitingSessions(api.database);
   });
   afterAll(async () => {
     await api?.close();

@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDatabasePool, type DatabasePool, ensureWorkspace, indexSearchBatch, verifyUsage } from '@recount/db';
-import { receiveTranscript } from '@recount/ingest';
+import { createDatabasePool, type DatabasePool, ensureWorkspace, mergeSegments, verifyUsage } from '@recount/db';
+import { receiveTranscript, verifyTranscripts } from '@recount/ingest';
 import { workJobs } from '@recount/ingest/testing/work-jobs';
 import { createTestDatabase } from '@recount/local-postgres/testing';
-import { createFolderRawStore } from '@recount/storage';
+import { createFolderRawStore, type RawStore } from '@recount/storage';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashWorkspace } from './chaos/compare-workspaces.ts';
 import type { FleetFile } from './fleet/facts.ts';
@@ -16,6 +16,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 
 interface Installation {
   database: DatabasePool;
+  rawStore: RawStore;
   /** Uploads a file and ingests it. */
   ingest(workspaceId: string, file: FleetFile): Promise<void>;
   close(): Promise<void>;
@@ -29,6 +30,7 @@ async function createInstallation(): Promise<Installation> {
   const deps = { database, rawStore };
   return {
     database,
+    rawStore,
     async ingest(workspaceId, { path, text }) {
       const body = (async function* () {
         yield Buffer.from(text);
@@ -68,13 +70,8 @@ beforeAll(async () => {
 });
 afterAll(() => installation.close());
 
-const indexAll = async (): Promise<void> => {
-  while ((await indexSearchBatch(installation.database)) !== undefined);
-};
-
 /** All rows; of transcripts, only those that have rows. */
 async function readState(workspaceId: string) {
-  await indexAll();
   const { transcripts: _, ...rows } = await hashWorkspace(installation.database, workspaceId);
   const { rows: transcripts } = await installation.database.pool.query(
     `SELECT to_jsonb(t) - ARRAY['workspace_id', 'id', 'row_set_id', 'grown_from', 'tail_sha256', 'object_key', 'created_at', 'ingested_at', 'attempt_count'] AS row
@@ -98,12 +95,14 @@ describe.each([1, 2, 3, 4])('a fleet whose sessions grow (seed %i)', (seed) => {
     );
     for (const upload of uploads) {
       await installation.ingest(grown, upload);
-      if (random.integer(0, 3) === 0) await indexSearchBatch(installation.database);
+      if (random.integer(0, 3) === 0) await mergeSegments(installation.database, grown);
     }
 
     expect(await readState(grown)).toEqual(await readState(whole));
     const checks = await installation.database.withSnapshot((snapshot) => verifyUsage(snapshot, grown));
     for (const check of checks) expect(check).toMatchObject({ missing: 0, surplus: 0 });
+    const verified = await verifyTranscripts(installation, grown, { maxLineBytes: 1024 * 1024 });
+    for (const check of verified.checks) expect(check).toMatchObject({ missing: 0, surplus: 0 });
     const { rows } = await installation.database.pool.query(
       'SELECT count(*)::int AS resumed FROM recount.transcripts WHERE workspace_id = $1 AND row_set_id <> id',
       [grown],

@@ -2,7 +2,6 @@ import { execFile, spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify, stripVTControlCharacters } from 'node:util';
 import { createTestApi, type TestApi } from '@recount/api/testing/test-api';
-import { indexWaitingSessions } from '@recount/ingest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PROJECT_DIRECTORY } from './terminal/cli-context.ts';
 import { createTypedCommands, type TypedCommands } from './testing/typed-commands.ts';
@@ -19,7 +18,6 @@ beforeAll(async () => {
   ({ type, read } = createTypedCommands(api));
   await read('upload', 'samples/claude-projects');
   await api.work();
-  await indexWaitingSessions(api.database);
 });
 afterAll(() => api.close());
 
@@ -127,7 +125,6 @@ describe('the first hour', { shuffle: false }, () => {
     await api.database.pool.query(
       `UPDATE recount.transcripts SET status = 'failed', failure_reason = 'its raw object is gone' WHERE session_id = 'failed'`,
     );
-    await indexWaitingSessions(api.database);
     const ask = async (options: Parameters<typeof type>[1], ...more: string[]) =>
       (await type(['status', ...more], { columns: 80, ...options })).out;
     const server = await ask({});

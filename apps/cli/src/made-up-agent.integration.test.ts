@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from '@recount/api/testing/test-api';
 import type { SearchResultList } from '@recount/contract';
 import { verifyUsage } from '@recount/db';
-import { indexWaitingSessions } from '@recount/ingest';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { runCommandLine } from './run-command-line.ts';
 import { createFakeContext } from './testing/fake-context.ts';
@@ -93,7 +92,6 @@ it('handles an agent of one folder in upload, backfill, tail, ingest, search and
     ]),
   );
 
-  await indexWaitingSessions(api.database);
   const found = JSON.parse(await run(['search', 'found marten', '--agent', 'parley', '--json'])) as SearchResultList;
   expect(found.results).toMatchObject([{ session_id: 'talk-two' }]);
 

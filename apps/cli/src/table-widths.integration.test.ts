@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { createTestApi, type TestApi } from '@recount/api/testing/test-api';
-import { indexWaitingSessions } from '@recount/ingest';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PROJECT_DIRECTORY } from './terminal/cli-context.ts';
 import { createTypedCommands, type TypedCommands } from './testing/typed-commands.ts';
@@ -47,7 +46,6 @@ beforeAll(async () => {
   const faulty = `{"type":"user","sessionId":"faulty","cwd":"${LONG_FOLDER}x","message":{"content":"hi"}}\n{broken\n`;
   await api.upload(faulty, { session_id: 'faulty', agent: 'claude-code', path: `${LONG_FOLDER}${WEBHOOKS}.jsonl` });
   await api.work();
-  await indexWaitingSessions(api.database);
   await type([
     'prices',
     'set',

@@ -63,11 +63,14 @@ export {
   type MaintenanceCheckKind,
   type RedactionMode,
 } from './schema/workspaces.ts';
-export { indexSearchBatch, type SearchBatch } from './search/index-search-batch.ts';
+export { indexSearchBatch, type SearchBatch } from './search/index-waiting.ts';
+export { listMergeableWorkspaces, mergeSegments, removeFromSegments } from './search/merge-segments.ts';
 export * from './search/parse-search-query.ts';
 export * from './search/read-search-backlog.ts';
-export * from './search/search-documents.ts';
 export type { SnippetPart } from './search/search-snippet.ts';
+export * from './search/search-transcripts.ts';
+export { createSearchWriter, queueRowSets, type SearchWriter } from './search/segment-writer.ts';
+export { countStraySegments, createExpectedTexts, SegmentVerifier } from './search/verify-segments.ts';
 export * from './sessions/complete-origin.ts';
 export * from './sessions/delete-session.ts';
 export * from './sessions/delete-transcript.ts';

@@ -75,7 +75,6 @@ export {
 } from './receive/receive-transcript.ts';
 export type { RecordUpload } from './receive/record-uploads.ts';
 export {
-  indexWaitingSessions,
   runSearchIndexer,
   type SearchIndexerDeps,
   type SearchIndexerOptions,

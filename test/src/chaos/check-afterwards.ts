@@ -175,7 +175,7 @@ async function settle({ pool }: DatabasePool): Promise<void> {
   for (;;) {
     const { rows } = await pool.query<{ jobs: number; sessions: number }>(
       `SELECT (SELECT count(*)::int FROM recount.ingest_jobs) AS jobs,
-              (SELECT count(*)::int FROM recount.search_index_state WHERE indexed_at IS NULL) AS sessions`,
+              (SELECT count(*)::int FROM recount.search_waiting) AS sessions`,
     );
     const { jobs = 0, sessions = 0 } = rows[0] ?? {};
     if (jobs + sessions === 0) return;

@@ -36,8 +36,6 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   file_day_rollup: [],
   message_day_rollup: [],
   findings: ['row_set_id'],
-  // The first word is the workspace's own.
-  search_documents: ['words'],
 };
 
 /** All rows of a workspace, one hash for each table, without what depends on when and how they arrived. */

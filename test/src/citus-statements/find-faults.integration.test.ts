@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findFaults } from './find-faults.ts';
 import { plansWithoutParameters } from './plans-without-parameters.ts';
 
-const distributedTables = new Set(['sessions', 'transcripts', 'search_index_state', 'usage_rollup', 'message_rollup']);
+const distributedTables = new Set(['sessions', 'transcripts', 'search_waiting', 'usage_rollup', 'message_rollup']);
 
 let testDatabase: TestDatabase;
 let client: pg.Client;
@@ -41,8 +41,8 @@ it.each([
   ['DECLARE next_rows CURSOR WITH HOLD FOR WITH s AS (SELECT FROM recount.sessions) SELECT FROM s', 'reads sessions'],
   ['DELETE FROM recount.sessions WHERE workspace_id <> $1', 'reads sessions without'],
   [
-    `INSERT INTO recount.search_index_state (workspace_id, session_id, row_set_id, parser_version) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (workspace_id, session_id) DO UPDATE SET waiting_since = now()`,
+    `INSERT INTO recount.search_waiting (workspace_id, session_id, row_set_id) VALUES ($1, $2, $3)
+     ON CONFLICT (workspace_id, row_set_id) DO UPDATE SET waiting_since = now()`,
     'asks the clock in DO UPDATE',
   ],
   [

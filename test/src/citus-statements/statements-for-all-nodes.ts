@@ -39,16 +39,20 @@ export const ALL_NODES: readonly StatementForAllNodes[] = [
     reason: 'Retention runs in all workspaces that want it.',
   },
   {
-    part: 'FROM "recount"."search_index_state" WHERE indexed_at IS NULL AND next_attempt_at <= now() ORDER BY next_attempt_at LIMIT',
-    reason: 'Which workspaces wait to be indexed for search.',
+    part: 'FROM "recount"."search_waiting" WHERE next_attempt_at <= now() ORDER BY next_attempt_at LIMIT',
+    reason: 'Which workspaces have rows that wait for segments of search.',
   },
   {
-    part: 'FROM "recount"."search_index_state" WHERE indexed_at IS NULL',
-    reason: 'How much waits to be indexed for search, in the metrics.',
+    part: 'AS failure_count FROM "recount"."search_waiting" GROUP BY workspace_id, session_id',
+    reason: 'How many sessions wait for segments of search, in the metrics.',
   },
   {
-    part: 'ON t.workspace_id = s.workspace_id AND t.row_set_id = s.row_set_id WHERE s.indexed_at IS NULL',
+    part: 'FROM "recount"."search_waiting" AS w JOIN "recount"."transcripts" AS t ON t.workspace_id = w.workspace_id AND t.row_set_id = w.row_set_id',
     reason: 'As above, in blocks.',
+  },
+  {
+    part: 'FROM "recount"."search_segments" WHERE document_count <= $1 GROUP BY workspace_id HAVING count(*) >=',
+    reason: 'Which workspaces have segments of search to merge.',
   },
   {
     part: 'from "recount"."live_streams" where (state <> \'closed\' and ((',

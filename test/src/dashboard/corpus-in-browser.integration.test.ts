@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newTestStreamId, sendLive } from '@recount/api/testing/live-client';
 import type { Outline, SessionDetail, SessionList, TranscriptList } from '@recount/contract';
-import { indexWaitingSessions } from '@recount/ingest';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findCorpus } from '../corpus.ts';
@@ -126,7 +125,6 @@ describe.skipIf(executablePath === undefined || corpus === undefined)('real tran
       })
       .toBe(true);
     await api.work({ maxLineBytes: MAX_LINE_BYTES });
-    await indexWaitingSessions(api.database);
     const { transcripts } = await dashboard.ask<TranscriptList>('/v1/transcripts?limit=200');
     expect(transcripts.map(({ status }) => status)).not.toContain('failed');
     const sessions = await listLongest();

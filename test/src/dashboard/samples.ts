@@ -2,7 +2,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestApi } from '@recount/api/testing/test-api';
 import type { NewShare } from '@recount/contract';
-import { indexWaitingSessions } from '@recount/ingest';
 import { PAYLOADS, toHostileNames, toHostileTranscript } from './hostile-session.ts';
 
 const SAMPLES = join(import.meta.dirname, '../../../samples/claude-projects');
@@ -28,7 +27,6 @@ export async function uploadSamples(api: TestApi): Promise<void> {
     if (!uploaded.ok) throw new Error(`names-${index}: ${uploaded.status} ${await uploaded.text()}`);
   }
   await api.work();
-  await indexWaitingSessions(api.database);
 }
 
 /** A link to the session for anyone who has it. */

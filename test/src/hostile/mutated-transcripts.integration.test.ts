@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runBackfill } from '@recount/collect';
 import { verifyUsage } from '@recount/db';
-import { createDirectTarget, indexWaitingSessions, ReceiveError } from '@recount/ingest';
+import { createDirectTarget, ReceiveError } from '@recount/ingest';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '@recount/ingest/testing';
 import { readSources } from '@recount/storage/sources';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -30,10 +30,7 @@ async function expectAllIngested(): Promise<void> {
     'SELECT status, count(*)::int AS count FROM recount.transcripts GROUP BY status',
   );
   expect(rows.filter(({ status }) => status !== 'ingested' && status !== 'superseded')).toEqual([]);
-  await indexWaitingSessions(installation.database);
-  const { rows: waiting } = await installation.database.pool.query(
-    'SELECT session_id FROM recount.search_index_state WHERE indexed_at IS NULL OR failure_count > 0',
-  );
+  const { rows: waiting } = await installation.database.pool.query('SELECT session_id FROM recount.search_waiting');
   expect(waiting).toEqual([]);
   const checks = await installation.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
   expect(checks.filter(({ missing, surplus }) => missing + surplus > 0)).toEqual([]);

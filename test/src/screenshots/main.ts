@@ -6,7 +6,6 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { provideDashboard } from '@recount/cli/dashboard';
 import { createApiKey, ensureWorkspace } from '@recount/db';
-import { indexWaitingSessions } from '@recount/ingest';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { BROWSER_FLAGS, findBrowser } from '../dashboard/browser.ts';
 import { signIn } from '../dashboard/sign-in.ts';
@@ -86,7 +85,6 @@ async function upload(url: string, key: string): Promise<void> {
     if ((transcripts.queued ?? 0) + (transcripts.processing ?? 0) === 0) break;
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
-  await indexWaitingSessions(backend.database);
 }
 
 async function takePictures(browser: Browser, url: string, key: string): Promise<void> {

@@ -1,6 +1,5 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { indexWaitingSessions } from '@recount/ingest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestApi, type TestApi } from '../testing/test-api.ts';
 import { toLine } from '../testing/transcript-lines.ts';
@@ -16,7 +15,6 @@ beforeAll(async () => {
   await api.upload(say('short', 0, 'Where is the flux capacitor?'), { person: 'ada', machine: 'laptop' });
   await api.upload(long.join(''));
   await api.work();
-  await indexWaitingSessions(api.database);
   client = await connect(api.keys.read);
 });
 afterAll(async () => {

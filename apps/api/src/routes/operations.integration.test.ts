@@ -97,7 +97,7 @@ describe('metrics', () => {
     expect(metrics).not.toContain('secret');
   });
 
-  it('include what search has not indexed yet', async () => {
+  it('include what search does not find yet', async () => {
     const searched = await createTestApi();
     try {
       await searched.upload(toTranscript('waiting', 10));
@@ -105,9 +105,9 @@ describe('metrics', () => {
       await searched.upload(toTranscript('indexed', 6));
       await searched.work();
       await searched.database.pool.query(`
-        UPDATE recount.search_index_state SET waiting_since = now() - interval '1 hour',
-          failure_count = CASE WHEN session_id = 'failing' THEN 1 ELSE 0 END,
-          indexed_at = CASE WHEN session_id = 'indexed' THEN timestamptz '2026-01-01Z' END`);
+        INSERT INTO recount.search_waiting (workspace_id, row_set_id, session_id, waiting_since, failure_count)
+        SELECT workspace_id, row_set_id, session_id, now() - interval '1 hour', (session_id = 'failing')::int
+        FROM recount.transcripts WHERE session_id <> 'indexed'`);
       const metrics = await searched.readMetrics();
       expect(metrics).toContain('recount_search_sessions{state="waiting"} 2\n');
       expect(metrics).toContain('recount_search_sessions{state="failing"} 1\n');

@@ -9,7 +9,7 @@ import type {
   UsageReport,
 } from '@recount/contract';
 import { createApiKey, OPERATOR, SEVERAL_UPLOADERS, verifyUsage } from '@recount/db';
-import { createDirectTarget, indexWaitingSessions } from '@recount/ingest';
+import { createDirectTarget } from '@recount/ingest';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
 import { toLine, toTranscript } from '../testing/transcript-lines.ts';
@@ -137,7 +137,6 @@ describe('machines and persons', () => {
     await upload(ada, toAnswer('on desktop', 'msg_desktop'), { machine: 'desktop', person: 'ada@example.com' });
     await upload(mallory, toAnswer('by bob', 'msg_bob'), { person: 'bob@example.com' });
     await api.work();
-    await indexWaitingSessions(api.database);
     expect(await readSession('on laptop')).toMatchObject({ ...laptop, transcripts: [laptop] });
     const { sessions } = await read<SessionList>('/v1/sessions?person=ada@example.com&machine=desktop');
     expect(sessions.map(({ session_id }) => session_id)).toEqual(['on desktop']);

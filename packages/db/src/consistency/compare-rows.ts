@@ -3,12 +3,8 @@ import { createRowCopier } from '../copy/row-copier.ts';
 import type { Database } from '../database/database.ts';
 import { getTableColumns, getTableConfig, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
-import { searchDocuments } from '../schema/search.ts';
-import { sessions } from '../schema/transcripts.ts';
 import { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';
 import { COST_COLUMNS } from '../schema/usage-columns.ts';
-import { readSearchBlocks } from '../search/read-search-blocks.ts';
-import { toSearchDocument } from '../search/search-document.ts';
 import type { RowSetKey } from '../transcripts/transcript-rows.ts';
 import { createTranscriptCopier } from '../transcripts/transcript-writer.ts';
 
@@ -42,7 +38,6 @@ const COMPARED: readonly ComparedTable[] = [
   { table: sessionEvents, ignored: ['event_number'], costs: [] },
   { table: ingestIssues, ignored: ['issue_number'], costs: [] },
 ];
-const DOCUMENTS: ComparedTable = { table: searchDocuments, ignored: [], costs: [] };
 
 const toScratchName = (table: PgTable): string => `pg_temp.made_again_${getTableConfig(table).name}`;
 
@@ -51,7 +46,7 @@ const toScratchName = (table: PgTable): string => `pg_temp.made_again_${getTable
  * no space in the database's own tables, and are not logged.
  */
 export async function prepareScratchTables(transaction: Database): Promise<void> {
-  const statements = [...COMPARED, DOCUMENTS].map(({ table }) => {
+  const statements = COMPARED.map(({ table }) => {
     const { schema, name } = getTableConfig(table);
     return `CREATE TEMPORARY TABLE IF NOT EXISTS ${toScratchName(table)} (LIKE ${schema}.${name} INCLUDING DEFAULTS) ON COMMIT DELETE ROWS`;
   });
@@ -70,44 +65,6 @@ export async function compareRows(
 ): Promise<RowCheck[]> {
   const stored = sql`s.workspace_id = ${workspaceId} AND s.row_set_id = ${rowSetId}`;
   return await compareTables(transaction, COMPARED, stored, areCostsCompared);
-}
-
-/** Makes the search documents of a session again, from its stored blocks, and compares them with the stored ones. */
-export async function compareSearchDocuments(
-  transaction: Database,
-  client: PoolClient,
-  { workspaceId, rowSetId }: RowSetKey,
-  sessionId: string,
-): Promise<RowCheck[]> {
-  const copier = createRowCopier(client, toScratchName);
-  const addDocument = copier.openTable(searchDocuments);
-  const place = { session_id: sessionId, row_set_id: rowSetId, failure_count: 0 };
-  let after = { after_message_id: '', after_block_order: -1 };
-  for (let hasMore = true; hasMore; ) {
-    hasMore = false;
-    for await (const block of readSearchBlocks(transaction, workspaceId, [{ ...place, ...after }], {
-      hasDocuments: true,
-    })) {
-      hasMore = true;
-      after = { after_message_id: block.message_id, after_block_order: block.block_order };
-      const document = toSearchDocument({ workspaceId, sessionId }, block);
-      if (document !== undefined) addDocument(document);
-      await copier.sendFull();
-    }
-    await copier.sendAll();
-    await transaction.execute(sql`CLOSE next_blocks`);
-  }
-  const stored = sql`s.workspace_id = ${workspaceId} AND s.session_id = ${sessionId}`;
-  return await compareTables(transaction, [DOCUMENTS], stored, true);
-}
-
-/** Number of search documents of sessions that do not exist. */
-export async function countOrphanDocuments(database: Database, workspaceId: string): Promise<number> {
-  const { rows } = await database.execute<{ documents: number }>(sql`
-    SELECT count(*)::int AS documents FROM ${searchDocuments} AS d
-    WHERE d.workspace_id = ${workspaceId} AND NOT EXISTS (
-      SELECT FROM ${sessions} AS s WHERE s.workspace_id = ${workspaceId} AND s.session_id = d.session_id)`);
-  return rows[0]?.documents ?? 0;
 }
 
 async function compareTables(

@@ -11,11 +11,9 @@ export interface BinaryBuffer {
   writeByte(value: number): void;
   writeInt16(value: number): void;
   writeInt32(value: number): void;
-  /** A safe integer or a bigint, as a signed 64-bit integer. */
-  writeInt64(value: number | bigint): void;
+  /** A safe integer, as a signed 64-bit integer. */
+  writeInt64(value: number): void;
   writeBytes(bytes: Uint8Array): void;
-  /** UTF-8 followed by a zero byte. For short texts, which must not contain zero bytes. */
-  writeTerminatedText(text: string): void;
   /** UTF-8 preceded by its byte length and, if given, `firstByte`, which the length includes. */
   writeSizedText(text: string, firstByte?: number): void;
   /** The bytes written since the last take, in order; none is empty. They may go back to the pool. */
@@ -57,12 +55,8 @@ class PooledBinaryBuffer implements BinaryBuffer {
     this.#length = this.#bytes.writeInt32BE(value, this.#length);
   }
 
-  writeInt64(value: number | bigint): void {
+  writeInt64(value: number): void {
     this.#ensure(8);
-    if (typeof value === 'bigint') {
-      this.#length = this.#bytes.writeBigInt64BE(value, this.#length);
-      return;
-    }
     this.#bytes.writeInt32BE(Math.floor(value / 2 ** 32), this.#length);
     this.#bytes.writeUInt32BE(value - Math.floor(value / 2 ** 32) * 2 ** 32, this.#length + 4);
     this.#length += 8;
@@ -72,21 +66,6 @@ class PooledBinaryBuffer implements BinaryBuffer {
     this.#ensure(source.length);
     this.#bytes.set(source, this.#length);
     this.#length += source.length;
-  }
-
-  writeTerminatedText(text: string): void {
-    this.#ensure(text.length * MAX_BYTES_PER_UNIT + 1);
-    const start = this.#length;
-    // Faster than calling `write` for the few bytes of an ASCII word.
-    for (let index = 0; index < text.length; index++) {
-      const code = text.charCodeAt(index);
-      if (code > 127) {
-        this.#length = start + this.#bytes.write(text, start, 'utf8');
-        break;
-      }
-      this.#bytes[this.#length++] = code;
-    }
-    this.#bytes[this.#length++] = 0;
   }
 
   writeSizedText(text: string, firstByte: number | undefined): void {

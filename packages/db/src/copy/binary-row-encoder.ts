@@ -1,6 +1,5 @@
 import { getTableColumns, type PgTable } from '../drizzle.cjs';
 import { COST_SCALE } from '../schema/column-types.ts';
-import type { WordVector } from '../schema/search.ts';
 import { type BinaryBuffer, createBinaryBuffer } from './binary-buffer.ts';
 import type { ChunkPool } from './chunk-pool.ts';
 
@@ -40,28 +39,12 @@ function writeDecimal(buffer: BinaryBuffer, scaled: bigint, fractionDigits: numb
   for (const digit of digits) buffer.writeInt16(digit);
 }
 
-/**
- * Writes a `tsvector` (src/backend/utils/adt/tsvector.c, tsvectorrecv), which is each lexeme with its positions, whose
- * upper two bits are the weight.
- */
-function writeWordVector(buffer: BinaryBuffer, { positions, weight }: WordVector): void {
-  let byteLength = 4;
-  for (const [lexeme, places] of positions) byteLength += Buffer.byteLength(lexeme) + 1 + 2 + places.length * 2;
-  buffer.writeInt32(byteLength);
-  buffer.writeInt32(positions.size);
-  // Signed, as the buffer writes them.
-  const weightBits = weight < 2 ? weight << 14 : (weight - 4) << 14;
-  for (const [lexeme, places] of positions) {
-    buffer.writeTerminatedText(lexeme);
-    buffer.writeInt16(places.length);
-    for (const place of places) buffer.writeInt16(weightBits + place);
-  }
-}
-
-const SMALLINT_TYPE_ID = 21;
 const TEXT_TYPE_ID = 25;
 
-/** Writes a `text[]` (arrayfuncs.c as well), whose elements may be null. */
+/**
+ * Writes a `text[]` (src/backend/utils/adt/arrayfuncs.c, array_recv), which is dimensions, nulls, type, length, first
+ * index, elements, which may be null.
+ */
 function writeTexts(buffer: BinaryBuffer, values: readonly (string | null)[]): void {
   const isEmpty = values.length === 0;
   const hasNulls = values.includes(null) ? 1 : 0;
@@ -73,22 +56,6 @@ function writeTexts(buffer: BinaryBuffer, values: readonly (string | null)[]): v
   for (const value of values) {
     if (value === null) buffer.writeInt32(NULL_LENGTH);
     else buffer.writeSizedText(value);
-  }
-}
-
-/**
- * Writes a `smallint[]` (src/backend/utils/adt/arrayfuncs.c, array_recv), which is dimensions, no nulls, type, length,
- * first index, elements.
- */
-function writeSmallints(buffer: BinaryBuffer, values: Int16Array): void {
-  const isEmpty = values.length === 0;
-  buffer.writeInt32(isEmpty ? 12 : 20 + values.length * 6);
-  for (const field of isEmpty ? [0, 0, SMALLINT_TYPE_ID] : [1, 0, SMALLINT_TYPE_ID, values.length, 1]) {
-    buffer.writeInt32(field);
-  }
-  for (const value of values) {
-    buffer.writeInt32(2);
-    buffer.writeInt16(value);
   }
 }
 
@@ -127,20 +94,21 @@ function toFieldWriter(sqlType: string): FieldWriter {
     case 'bigint':
       return (buffer, value) => {
         buffer.writeInt32(8);
-        buffer.writeInt64(typeof value === 'bigint' ? value : toInteger(value));
+        buffer.writeInt64(toInteger(value));
       };
     case 'jsonb':
       return (buffer, value) => buffer.writeSizedText(JSON.stringify(value), JSONB_VERSION);
+    case 'smallint':
+      return (buffer, value) => {
+        buffer.writeInt32(2);
+        buffer.writeInt16(toInteger(value));
+      };
     case 'bytea':
       return (buffer, value) => {
         const bytes = value as Uint8Array;
         buffer.writeInt32(bytes.length);
         buffer.writeBytes(bytes);
       };
-    case 'tsvector':
-      return (buffer, value) => writeWordVector(buffer, value as WordVector);
-    case 'smallint[]':
-      return (buffer, value) => writeSmallints(buffer, value as Int16Array);
     default:
       throw new TypeError(`No binary encoding for column type ${sqlType}`);
   }

@@ -14,7 +14,8 @@ export interface DiskUse {
 export async function readDiskUse(database: Database): Promise<DiskUse> {
   const { rows } = await database.execute<{ total: number; search: number; sees_wal: boolean }>(sql`
     SELECT pg_database_size(current_database())::float8 AS total,
-      coalesce(pg_total_relation_size(to_regclass('recount.search_documents')), 0)::float8 AS search,
+      (SELECT coalesce(sum(pg_total_relation_size(to_regclass('recount.' || name))), 0)::float8
+       FROM unnest(ARRAY['search_segments', 'search_postings', 'search_segment_row_sets']) AS name) AS search,
       has_function_privilege('pg_ls_waldir()', 'EXECUTE') AS sees_wal`);
   const { total = 0, search = 0, sees_wal: seesWal = false } = rows[0] ?? {};
   // A separate statement: PostgreSQL rejects a statement that names a forbidden function, even if it is not called.

@@ -27,4 +27,16 @@ export async function lockFreeSessions(
   return rows.map(({ session_id }) => session_id);
 }
 
+/** Like `lockSession` for sessions that are not locked, without waiting; returns them. */
+export async function tryLockSessions(
+  transaction: Database,
+  workspaceId: string,
+  sessionIds: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await transaction.execute<{ session_id: string }>(sql`
+    SELECT session_id FROM unnest(${sql.param([...new Set(sessionIds)])}::text[]) AS s (session_id)
+    WHERE pg_try_advisory_xact_lock(${toLockKey(sql`${workspaceId}::text || '/' || session_id`)})`);
+  return new Set(rows.map(({ session_id }) => session_id));
+}
+
 const toLockKey = (name: SQL): SQL => sql`hashtextextended(${name}, 0)`;

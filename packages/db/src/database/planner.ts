@@ -165,16 +165,6 @@ export async function preferIndexes(transaction: Transaction): Promise<void> {
   await setLocally(transaction, { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' });
 }
 
-/**
- * Settings for a batch of search documents, until the end of the transaction. Rows are looked up one by one, and index
- * entries are collected and merged later, because inserting a document directly would search the place of each of its
- * hundred or so entries.
- */
-export async function preferBulkIndexing(transaction: Transaction): Promise<void> {
-  await preferIndexes(transaction);
-  await setLocally(transaction, { gin_pending_list_limit: `'32MB'`, work_mem: `'64MB'` });
-}
-
 /** Runs `work`, which compares whole tables, with lookups of one table's rows in the other disabled. */
 export async function preferScans<T>(transaction: Transaction, work: () => Promise<T>): Promise<T> {
   await setLocally(transaction, { enable_nestloop: 'off' });

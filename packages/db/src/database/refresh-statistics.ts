@@ -1,7 +1,7 @@
 import { getTableConfig, type PgTable, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../schema/messages.ts';
 import { ROLLUPS } from '../schema/rollup-tables.ts';
-import { searchIndexState } from '../schema/search.ts';
+import { searchSegmentRowSets } from '../schema/search.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
 import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
 import type { Database } from './database.ts';
@@ -16,7 +16,7 @@ const LOOKED_UP: readonly [AnalyzedTable, ...AnalyzedTable[]] = [
     usageEntries,
     usageLedger,
     toolCalls,
-    searchIndexState,
+    searchSegmentRowSets,
     ...Object.values(ROLLUPS).flatMap(({ buckets, days }) => (buckets ? [buckets, days] : [days])),
   ].map(toAnalyzedTable),
 ];

@@ -1,5 +1,5 @@
-import { bigint, boolean, customType, index, integer, primaryKey, sql, text } from '../drizzle.cjs';
-import { identifier, isoTimestamp, recountSchema } from './column-types.ts';
+import { index, integer, primaryKey, smallint, sql } from '../drizzle.cjs';
+import { bytes, identifier, isoTimestamp, recountSchema } from './column-types.ts';
 
 /** The role of a text in its session. context is added by the agent's program, including a sub-agent's task. */
 export const SEARCH_KINDS = [
@@ -13,70 +13,78 @@ export const SEARCH_KINDS = [
 ] as const;
 export type SearchKind = (typeof SEARCH_KINDS)[number];
 
-/** The contents of a tsvector. */
-export interface WordVector {
-  /** Ascending positions of each lexeme, from 1; none for a lexeme without positions. */
-  positions: ReadonlyMap<string, readonly number[]>;
-  /** The weight of all positions. */
-  weight: 0 | 1 | 2 | 3;
-}
-
-/** Lexemes with positions and weights, made by `toWordVector` rather than a text search configuration of Postgres. */
-const wordVector = customType<{ data: WordVector }>({ dataType: () => 'tsvector' });
-const smallintArray = customType<{ data: Int16Array }>({ dataType: () => 'smallint[]' });
-
 /**
- * One row for each content block with text in a session's primary transcript. Written after ingestion. Keys are the
- * same in every version of the session. A longer one adds rows and leaves the others.
+ * Up to 4,096 texts of content blocks with the tokens that find them, written in the same transaction as the blocks.
+ * Never changed. Merging small segments, and leaving out texts that are gone, makes another segment. The blocks decide
+ * which of the texts exist, so that an old segment shows nothing that was deleted.
  */
-export const searchDocuments = recountSchema.table(
-  'search_documents',
+export const searchSegments = recountSchema.table(
+  'search_segments',
   {
     workspace_id: identifier().notNull(),
-    session_id: identifier().notNull(),
-    message_id: identifier().notNull(),
-    block_order: integer().notNull(),
-    kind: text().$type<SearchKind>().notNull(),
-    timestamp: isoTimestamp(),
-    is_subagent: boolean().notNull(),
-    line_number: integer().notNull(),
-    byte_offset: bigint({ mode: 'number' }).notNull(),
-    copy_key: bigint({ mode: 'bigint' }).notNull(),
-    is_cut: boolean().notNull(),
-    text: text().notNull(),
-    words: wordVector().notNull(),
-    grams: smallintArray().notNull(),
+    segment_id: identifier().notNull(),
+    document_count: integer().notNull(),
+    posting_count: integer().notNull(),
+    latest_at: isoTimestamp(),
+    places: bytes().notNull(),
+    keys: bytes().notNull(),
+  },
+  (table) => [primaryKey({ name: 'search_segments_pk', columns: [table.workspace_id, table.segment_id] })],
+);
+
+/** The postings of a segment: which of its texts have a token. One row for each range of tokens. */
+export const searchPostings = recountSchema.table(
+  'search_postings',
+  {
+    workspace_id: identifier().notNull(),
+    shard: smallint().notNull(),
+    segment_id: identifier().notNull(),
+    postings: bytes().notNull(),
   },
   (table) => [
-    primaryKey({
-      name: 'search_documents_pk',
-      columns: [table.workspace_id, table.session_id, table.message_id, table.block_order],
-    }),
-    // A single index, because the workspace's lexeme in `words` restricts both kinds of search.
-    index('search_documents_content').using('gin', table.words, table.grams),
-    // The newest that have a frequent word are found by looking at the newest, not by gathering all that have it.
-    index('search_documents_time').on(table.workspace_id, table.timestamp.desc().nullsLast()),
+    // A query reads the same few shards of all segments.
+    primaryKey({ name: 'search_postings_pk', columns: [table.workspace_id, table.shard, table.segment_id] }),
   ],
 );
 
-/** The progress of each session's indexing; those with `indexed_at` null are the queue. */
-export const searchIndexState = recountSchema.table(
-  'search_index_state',
+/**
+ * The row sets with texts in a segment. A transaction that deletes rows marks their row set as removed here, and the
+ * segment is made again without them.
+ */
+export const searchSegmentRowSets = recountSchema.table(
+  'search_segment_row_sets',
   {
     workspace_id: identifier().notNull(),
-    session_id: identifier().notNull(),
+    segment_id: identifier().notNull(),
     row_set_id: identifier().notNull(),
-    parser_version: text(),
-    /** The last block that was checked. */
-    after_message_id: identifier().notNull().default(''),
-    after_block_order: integer().notNull().default(-1),
+    document_count: integer().notNull(),
+    removed_at: isoTimestamp(),
+  },
+  (table) => [
+    primaryKey({
+      name: 'search_segment_row_sets_pk',
+      columns: [table.workspace_id, table.segment_id, table.row_set_id],
+    }),
+    index('search_segment_row_sets_row_set').on(table.workspace_id, table.row_set_id),
+    index('search_segment_row_sets_removed')
+      .on(table.workspace_id, table.segment_id, table.row_set_id)
+      .where(sql`removed_at IS NOT NULL`),
+  ],
+);
+
+/** Row sets whose texts are in no segment yet: of a database from before segments, or whose segments are lost. */
+export const searchWaiting = recountSchema.table(
+  'search_waiting',
+  {
+    workspace_id: identifier().notNull(),
+    row_set_id: identifier().notNull(),
+    session_id: identifier().notNull(),
     failure_count: integer().notNull().default(0),
     waiting_since: isoTimestamp().notNull().default(sql`now()`),
     next_attempt_at: isoTimestamp().notNull().default(sql`now()`),
-    indexed_at: isoTimestamp(),
   },
   (table) => [
-    primaryKey({ name: 'search_index_state_pk', columns: [table.workspace_id, table.session_id] }),
-    index('search_index_state_waiting').on(table.next_attempt_at).where(sql`indexed_at IS NULL`),
+    primaryKey({ name: 'search_waiting_pk', columns: [table.workspace_id, table.row_set_id] }),
+    index('search_waiting_next').on(table.next_attempt_at),
   ],
 );

@@ -1,12 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  MAX_QUERY_WORDS,
-  parseSearchQuery,
-  parseSearchTarget,
-  toTsquery,
-  toWorkspaceTsquery,
-} from './parse-search-query.ts';
+import { MAX_QUERY_WORDS, parseSearchQuery, parseSearchTarget, toTsquery } from './parse-search-query.ts';
 
 const toText = (query: string): string => {
   const parsed = parseSearchQuery(query);
@@ -45,14 +39,6 @@ describe('parseSearchQuery', () => {
       }),
     );
   });
-});
-
-it('the workspace is part of every query, whatever its id', () => {
-  const query = parseSearchQuery('a or b');
-  expect(typeof query === 'string' ? '' : toWorkspaceTsquery("w'\\", query)).toBe(
-    "'workspace w''\\\\' & ((('a')) | (('b')))",
-  );
-  expect(toWorkspaceTsquery('w')).toBe("'workspace w'");
 });
 
 it('a substring needs three letters or digits in a row', () => {

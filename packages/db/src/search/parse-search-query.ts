@@ -1,4 +1,4 @@
-import { MIN_SUBSTRING_RUN, toGrams, toWords, toWorkspaceLexeme } from './search-words.ts';
+import { MIN_SUBSTRING_RUN, toGrams, toWords } from './search-words.ts';
 
 /** Consecutive words. */
 export interface SearchTerm {
@@ -64,12 +64,6 @@ export function parseSearchQuery(text: string): SearchQuery | SearchIssue {
 /** The query as a tsquery. Words consist only of letters and digits, so nothing needs escaping. */
 export function toTsquery(query: SearchQuery): string {
   return query.map((terms) => `(${terms.map(toTsqueryTerm).join(' & ')})`).join(' | ');
-}
-
-/** The same, restricted to one workspace's documents. */
-export function toWorkspaceTsquery(workspaceId: string, query?: SearchQuery): string {
-  const ofWorkspace = `'${toWorkspaceLexeme(workspaceId).replace(/['\\]/g, '$&$&')}'`;
-  return query === undefined ? ofWorkspace : `${ofWorkspace} & (${toTsquery(query)})`;
 }
 
 function toTsqueryTerm({ words, isPrefix, isNegated }: SearchTerm): string {

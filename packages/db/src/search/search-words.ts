@@ -1,5 +1,3 @@
-import type { SearchKind, WordVector } from '../schema/search.ts';
-
 /** A word of a text with its position, in UTF-16 units. */
 export interface TextWord {
   start: number;
@@ -11,8 +9,8 @@ export interface TextWord {
 /** Longer words are indexed by their beginning, because they are hashes, base64 and other noise. */
 export const MAX_LEXEME_LENGTH = 64;
 /** Longer words are not names whose parts anyone would search for. */
-const MAX_CAMEL_CASE_LENGTH = 64;
-const MIN_PART_LENGTH = 2;
+export const MAX_CAMEL_CASE_LENGTH = 64;
+export const MIN_PART_LENGTH = 2;
 
 const ONLY_ASCII = /^[\0-\x7f]*$/;
 const HAS_ASCII_PARTS = /[a-z][A-Z]|[A-Z]{2}[a-z]/;
@@ -23,9 +21,10 @@ const WORD_CHARACTER = /[\p{L}\p{M}\p{N}]/u;
 const UNSPACED_SCRIPTS =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]/u;
 
-const SEPARATOR = 1;
-const LETTER = 2;
-const SINGLE = 3;
+/** Kinds of characters; a SINGLE one is a word by itself. */
+export const SEPARATOR = 1;
+export const LETTER = 2;
+export const SINGLE = 3;
 
 /**
  * By UTF-16 unit, filled on demand; 0: not yet known. Two regular expressions for each character would take most of the
@@ -33,7 +32,8 @@ const SINGLE = 3;
  */
 const unitClasses = new Uint8Array(2 ** 16);
 
-function classifyUnit(unit: number): number {
+/** The kind of a UTF-16 unit that is a whole character. */
+export function classifyUnit(unit: number): number {
   const known = unitClasses[unit] ?? 0;
   if (known !== 0) return known;
   const unitClass = classify(unit);
@@ -41,13 +41,13 @@ function classifyUnit(unit: number): number {
   return unitClass;
 }
 
-function classify(codePoint: number): number {
+export function classify(codePoint: number): number {
   const character = String.fromCodePoint(codePoint);
   if (!WORD_CHARACTER.test(character)) return SEPARATOR;
   return UNSPACED_SCRIPTS.test(character) ? SINGLE : LETTER;
 }
 
-const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit < 0xe000;
+export const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit < 0xe000;
 
 /**
  * The words of a text in order, letters, marks and digits; everything else separates them, so names in snake case,
@@ -64,7 +64,7 @@ export function toWords(text: string): TextWord[] {
 }
 
 /** Calls `visit` with the start and end of each word, until it returns false. */
-function visitWords(text: string, visit: (start: number, end: number) => boolean): void {
+export function visitWords(text: string, visit: (start: number, end: number) => boolean): void {
   let start = -1;
   for (let index = 0; index < text.length; ) {
     const unit = text.charCodeAt(index);
@@ -82,7 +82,8 @@ function visitWords(text: string, visit: (start: number, end: number) => boolean
   if (start >= 0) visit(start, text.length);
 }
 
-function toLexemes(word: string): readonly string[] {
+/** The lexemes that find a word, the whole word first. */
+export function toLexemes(word: string): readonly string[] {
   const isAscii = ONLY_ASCII.test(word);
   const toLexeme = isAscii ? toAsciiLexeme : toUnicodeLexeme;
   const whole = toLexeme(word);
@@ -110,60 +111,32 @@ export const MIN_SUBSTRING_RUN = 3;
 const ALPHABET = 36;
 /** Three ASCII letters or digits have unique numbers below this; all others share the numbers above. */
 const ASCII_GRAMS = ALPHABET ** 3;
-const OTHER_GRAMS = 2 ** 16 - ASCII_GRAMS;
-/** Numbers use the full range of smallint, which is signed. */
-const LOWEST_NUMBER = -(2 ** 15);
+/** Grams are numbers from 0 to this one, which is excluded. */
+export const GRAM_COUNT = 2 ** 16;
+const OTHER_GRAMS = GRAM_COUNT - ASCII_GRAMS;
 
 const RUNS = /[\p{L}\p{M}\p{N}]{3,}/gu;
-
-/** Flags by number, set if the current text has it; all zero between texts. A set would take five times as long. */
-const isSeen = new Uint8Array(2 ** 16);
 
 /**
  * The numbers of all sequences of three letters or digits in a text, ignoring case, ascending. A text that contains a
  * substring has all numbers of that substring; few others do.
  */
-export function toGrams(text: string): Int16Array {
-  const grams: number[] = [];
-  const add = (gram: number): void => {
-    if (isSeen[gram - LOWEST_NUMBER] === 1) return;
-    isSeen[gram - LOWEST_NUMBER] = 1;
-    grams.push(gram);
-  };
-  if (!addGrams(text, add)) addGramsOfRuns(text, add);
-  for (const gram of grams) isSeen[gram - LOWEST_NUMBER] = 0;
-  return Int16Array.from(grams).sort();
-}
-
-/** For a text with letters of two units. Three units may then be two letters. */
-function addGramsOfRuns(text: string, add: (gram: number) => void): void {
+export function toGrams(text: string): number[] {
+  const grams = new Set<number>();
   for (const [run] of foldCase(text).matchAll(RUNS)) {
     for (let index = 0; index + 2 < run.length; index++) {
-      add(toGram(run.charCodeAt(index), run.charCodeAt(index + 1), run.charCodeAt(index + 2)));
+      grams.add(toGram(run.charCodeAt(index), run.charCodeAt(index + 1), run.charCodeAt(index + 2)));
     }
   }
-}
-
-/** The same for any other text, unit by unit; returns false if it has letters of two units. */
-function addGrams(text: string, add: (gram: number) => void): boolean {
-  let first = 0;
-  let second = 0;
-  for (let index = 0; index < text.length; index++) {
-    const original = text.charCodeAt(index);
-    if (isSurrogate(original) && WORD_CHARACTER.test(String.fromCodePoint(text.codePointAt(index) ?? 0))) return false;
-    const unit = foldUnit(original);
-    if (unit !== 0 && second !== 0 && first !== 0) add(toGram(first, second, unit));
-    first = second;
-    second = unit;
-  }
-  return true;
+  return [...grams].sort((a, b) => a - b);
 }
 
 /** By UTF-16 unit, its letter in lower case, or 0 if it is not one; filled on demand (NOT_MET marks unknown ones). */
 const foldedUnits = new Uint16Array(2 ** 16).fill(0xffff);
 const NOT_MET = 0xffff;
 
-function foldUnit(unit: number): number {
+/** The letter or digit of a UTF-16 unit in lower case, as in `toGrams`; 0 for any other, and for half a character. */
+export function foldUnit(unit: number): number {
   const known = foldedUnits[unit] ?? NOT_MET;
   if (known !== NOT_MET) return known;
   const folded = foldCase(String.fromCharCode(unit));
@@ -172,15 +145,16 @@ function foldUnit(unit: number): number {
   return foldedUnit;
 }
 
-function toGram(first: number, second: number, third: number): number {
+/** The number of three units that `foldUnit` has made. */
+export function toGram(first: number, second: number, third: number): number {
   const [a, b, c] = [toDigit(first), toDigit(second), toDigit(third)];
-  if (a >= 0 && b >= 0 && c >= 0) return LOWEST_NUMBER + (a * ALPHABET + b) * ALPHABET + c;
+  if (a >= 0 && b >= 0 && c >= 0) return (a * ALPHABET + b) * ALPHABET + c;
   const hash = (Math.imul(Math.imul(first, 0x01000193) ^ second, 0x01000193) ^ third) >>> 0;
-  return LOWEST_NUMBER + ASCII_GRAMS + (hash % OTHER_GRAMS);
+  return ASCII_GRAMS + (hash % OTHER_GRAMS);
 }
 
 /** 0 to 35 for an ASCII digit or lower-case letter; -1 for everything else. */
-function toDigit(code: number): number {
+export function toDigit(code: number): number {
   if (code >= 48 && code <= 57) return code - 48;
   return code >= 97 && code <= 122 ? code - 87 : -1;
 }
@@ -197,48 +171,22 @@ function toLowerOfSameLength(character: string): string {
   return lower.length === character.length ? lower : character;
 }
 
-/**
- * A lexeme that all documents of a workspace have, so that the index never reads other workspaces' documents. No word
- * equals it, because it contains a space.
- */
-export const toWorkspaceLexeme = (workspaceId: string): string => `workspace ${workspaceId}`;
-
-/** Postgres' highest position. */
+/** Later words of a text are not found, nor anything after them. */
 export const MAX_DOCUMENT_WORDS = 16_383;
-/** Postgres keeps no more positions for one lexeme. */
-const MAX_LEXEME_POSITIONS = 255;
 
-/** People's words rank before tools' output. Postgres' weights A to D are 3 to 0. */
-const WEIGHTS: Readonly<Record<SearchKind, WordVector['weight']>> = {
-  prompt: 3,
-  answer: 2,
-  summary: 1,
-  thinking: 1,
-  tool_input: 0,
-  tool_result: 0,
-  context: 0,
-};
-
-/**
- * The words of a text, with the workspace's lexeme. The text must be cut at `end`, so that it holds no word that is not
- * in the vector.
- */
-export function toWordVector(text: string, kind: SearchKind, workspaceId: string): { vector: WordVector; end: number } {
-  const positions = new Map<string, number[]>([[toWorkspaceLexeme(workspaceId), []]]);
-  let position = 0;
+/** The end of a text's words that can be found. */
+export function toSearchableEnd(text: string): number {
+  if (text.length < 2 * MAX_DOCUMENT_WORDS) return text.length;
+  let words = 0;
   let end = text.length;
-  visitWords(text, (start, wordEnd) => {
-    if (position === MAX_DOCUMENT_WORDS) {
-      end = start;
-      return false;
-    }
-    position += 1;
-    for (const lexeme of toLexemes(text.slice(start, wordEnd))) {
-      const known = positions.get(lexeme);
-      if (known === undefined) positions.set(lexeme, [position]);
-      else if (known.length < MAX_LEXEME_POSITIONS) known.push(position);
-    }
-    return true;
+  visitWords(text, (start) => {
+    words += 1;
+    if (words <= MAX_DOCUMENT_WORDS) return true;
+    end = start;
+    return false;
   });
-  return { vector: { positions, weight: WEIGHTS[kind] }, end };
+  return end;
 }
+
+/** Orders texts by their units, as PostgreSQL orders ids. */
+export const compareText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);

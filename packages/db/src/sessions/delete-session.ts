@@ -2,10 +2,9 @@ import type { Database } from '../database/database.ts';
 import { lockSession } from '../database/lock-sessions.ts';
 import { and, eq, inArray, isNotNull, sql } from '../drizzle.cjs';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
-import { searchDocuments, searchIndexState } from '../schema/search.ts';
 import { sessions, transcriptCheckpoints, transcripts } from '../schema/transcripts.ts';
 import { deleteShares } from '../shares/shares.ts';
-import { deleteTranscriptRows } from '../transcripts/delete-rows.ts';
+import { deleteTranscriptRows, removeFromSearch } from '../transcripts/delete-rows.ts';
 import { isExpiredSession } from '../transcripts/list-expired.ts';
 import { settleSessions } from './settle-sessions.ts';
 
@@ -29,8 +28,8 @@ export async function deleteSession(transaction: Database, workspaceId: string, 
 }
 
 /**
- * Deletes the texts of a session whose last activity is before that time (messages, content blocks, search documents,
- * issues, its title and first prompt, links to it). Its figures, usage, tool calls and events remain, so that no past
+ * Deletes the texts of a session whose last activity is before that time (messages, content blocks, what search knows of
+ * them, issues, its title and first prompt, links to it). Its figures, usage, tool calls and events remain, so that no past
  * total changes. Returns false if there is nothing to delete (any more). Fails with SQLSTATE 55P03 if the session is
  * busy for 5 s.
  */
@@ -58,15 +57,12 @@ export async function deleteSessionTexts(
     )
     .returning({ row_set_id: transcripts.row_set_id });
   const rowSetIds = marked.flatMap(({ row_set_id }) => row_set_id ?? []);
-  // Before the documents, because the indexer locks this row.
-  for (const table of [searchIndexState, searchDocuments]) {
-    await transaction.delete(table).where(and(eq(table.workspace_id, workspaceId), eq(table.session_id, sessionId)));
-  }
   for (const table of [contentBlocks, transcriptMessages, ingestIssues, transcriptCheckpoints]) {
     await transaction
       .delete(table)
       .where(and(eq(table.workspace_id, workspaceId), inArray(table.row_set_id, rowSetIds)));
   }
+  if (rowSetIds.length > 0) await removeFromSearch(transaction, workspaceId, rowSetIds);
   await deleteShares(transaction, workspaceId, sessionId);
   await transaction
     .update(sessions)

@@ -8,8 +8,9 @@ import {
   readPullRequestsReport,
   resolveReportFilter,
 } from '../reports/index.ts';
+import { indexSearchBatch } from '../search/index-waiting.ts';
 import { parseSearchTarget } from '../search/parse-search-query.ts';
-import { searchTranscripts } from '../search/search-documents.ts';
+import { searchTranscripts } from '../search/search-transcripts.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { listSessions, SESSION_SORTS, type SessionFilter } from './read-sessions.ts';
 import { readSessionErrors } from './session-errors.ts';
@@ -57,12 +58,17 @@ beforeAll(async () => {
     INSERT INTO recount.session_events (workspace_id, row_set_id, event_number, session_id, event_key, kind, "timestamp",
       is_subagent, name, details, line_number)
     VALUES ('${TEST_WORKSPACE}', 't303', 2, 's303', 's203', 'pull_request', '2026-01-03Z', false, 'https://example.org/pull/203', '{}', 2);
-    INSERT INTO recount.search_documents (workspace_id, session_id, message_id, block_order, kind, "timestamp", is_subagent, line_number,
-      byte_offset, copy_key, is_cut, text, words, grams)
-    SELECT workspace_id, session_id, 'm' || d, 0, 'prompt', first_timestamp, false, 1, 0, hashtextextended(session_id || d, 0), false, 'heron',
-      to_tsvector('simple', 'heron') || array_to_tsvector(ARRAY['workspace ' || workspace_id]), '{}'
+    INSERT INTO recount.transcript_messages (workspace_id, row_set_id, id, session_id, line_number, ordinal, message_type, "timestamp",
+      has_text, has_thinking, has_tool_use, has_tool_result, metadata, is_sidechain, byte_offset, byte_length)
+    SELECT workspace_id, primary_transcript_id, session_id || '-' || d, session_id, 1, d, 'user', first_timestamp, true, false, false, false, '{}', false, 0, 1
     FROM recount.sessions, generate_series(1, 10) AS d;
+    INSERT INTO recount.content_blocks (workspace_id, row_set_id, message_id, block_order, id, session_id, block_type, content_text, metadata,
+      line_number, byte_offset, byte_length)
+    SELECT workspace_id, row_set_id, id, 0, 'block-' || id, session_id, 'text', 'heron', '{}', 1, 0, 1 FROM recount.transcript_messages;
+    INSERT INTO recount.search_waiting (workspace_id, row_set_id, session_id)
+    SELECT workspace_id, row_set_id, session_id FROM recount.transcripts;
   `);
+  while ((await indexSearchBatch(pool)) !== undefined);
   await pool.pool.query('VACUUM ANALYZE');
 });
 afterAll(() => pool.close());
@@ -145,7 +151,7 @@ it.skipIf(isOnCitus())('counts the failures of some sessions by reading only the
   expect(rows).toBeLessThan(100);
 });
 
-it.skipIf(isOnCitus())('searches the newest documents for a word that all contain', async () => {
+it.skipIf(isOnCitus())('searches the newest texts for a word that all contain', async () => {
   const target = parseSearchTarget('text', 'heron');
   if (typeof target === 'string') throw new Error('not to be searched for');
   const { rows, answer } = await countRowsRead((database) =>
@@ -160,7 +166,7 @@ it.skipIf(isOnCitus())('searches the newest documents for a word that all contai
   );
   expect(answer.results).toHaveLength(20);
   expect(answer.isMatchCountCapped).toBe(true);
-  // 2,000 documents are ranked, of 40,000, and the session of each looked up.
+  // 2,000 texts are ranked, of 40,000, and the session of each looked up.
   expect(rows).toBeLessThan(10_000);
 });
 

@@ -15,7 +15,6 @@ import {
 } from '../schema/rollups.ts';
 import { sessions, type TranscriptRow, transcripts } from '../schema/transcripts.ts';
 import { usageLedger } from '../schema/usage.ts';
-import { settleSearchIndex } from '../search/settle-search-index.ts';
 import type { UsageChange } from '../transcripts/replaced-usage.ts';
 import type { RowSetKey } from '../transcripts/transcript-rows.ts';
 import { settleSessions } from './settle-sessions.ts';
@@ -95,8 +94,7 @@ async function settleApart(
   await copier.sendAll();
   const ownIds = new Set(own.map(({ transcript }) => transcript.session_id));
   const ownRowSetIds = new Set(own.map(({ rowSet }) => rowSet.rowSetId));
-  const [ownWritten, written] = partition(change.written, ({ rowSetId }) => ownRowSetIds.has(rowSetId));
-  await settleSearchIndex(transaction, { ...change, sessionIds: [...ownIds], written: ownWritten }, new Set());
+  const written = change.written.filter(({ rowSetId }) => !ownRowSetIds.has(rowSetId));
   const sessionIds = change.sessionIds.filter((id) => !ownIds.has(id));
   if (sessionIds.length > 0) await settleBySql(transaction, { ...change, sessionIds, written });
 }
@@ -203,12 +201,6 @@ const compareKeys = (one: LedgerRow, other: LedgerRow): number =>
   one.agent === other.agent ? compareTexts(one.response_key, other.response_key) : compareTexts(one.agent, other.agent);
 
 const compareTexts = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
-
-function partition<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): [Item[], Item[]] {
-  const [first, second]: [Item[], Item[]] = [[], []];
-  for (const item of items) (isFirst(item) ? first : second).push(item);
-  return [first, second];
-}
 
 const UNIQUE_VIOLATION = '23505';
 /** deadlock_detected and lock_not_available. */

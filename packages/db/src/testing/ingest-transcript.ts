@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { identifyTranscript, streamTranscript, type TranscriptBatch } from '@recount/core';
 import type { DatabasePool } from '../database/database.ts';
+import { createSearchWriter } from '../search/segment-writer.ts';
 import { settleSessions } from '../sessions/settle-sessions.ts';
 import { insertTranscripts } from '../transcripts/insert-transcripts.ts';
 import { toNewRowSet } from '../transcripts/transcript-rows.ts';
@@ -36,11 +37,14 @@ export async function ingestTranscript(
     await insertTranscripts(transaction, key.workspaceId, [row]);
     const rowSet = toNewRowSet({ workspaceId: key.workspaceId, rowSetId: key.transcriptId });
     const copier = createTranscriptCopier(client);
+    const search = createSearchWriter(copier, key.workspaceId);
     const writer = createTranscriptWriter(transaction, copier, rowSet, { agent: 'claude-code', priceVersion: 'test' });
     for await (const batch of streamTranscript(sessionId, bytes)) {
       onBatch(batch);
+      search.addBatch(rowSet.rowSetId, batch);
       await writer.write(batch);
     }
+    search.endSegment();
     await copier.sendAll();
     const written = writer.finish();
     const completed = { transcriptId: key.transcriptId, ...written, attemptCount: 1 };

@@ -12,8 +12,6 @@ export interface UsageChange {
   written: readonly RowSet[];
   /** Row sets that lose all their entries and calls. */
   removedRowSetIds: readonly string[];
-  /** Removed row sets that a written transcript begins with, row by row. Defaults to none. */
-  prefixRowSetIds?: readonly string[];
 }
 
 /**

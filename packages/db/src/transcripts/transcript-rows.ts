@@ -156,8 +156,6 @@ export interface RowSet extends RowSetKey, Growth {
   firstNewNumbers: UsageNumbers;
   /** Undefined means that all old rows are replaced. */
   prefix?: PrefixRows | undefined;
-  /** If a shorter version's rows stay, the first message that was written again, because later lines may change it. */
-  firstRewrittenMessageId?: string | undefined;
 }
 
 /** The row set of a transcript that has no rows yet. */

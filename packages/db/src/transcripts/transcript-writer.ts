@@ -100,7 +100,6 @@ class CopyingWriter implements TranscriptWriter {
   #summary: TranscriptSummary | undefined;
   #mayReplace: boolean;
   #areIssuesReplaced = false;
-  #firstRewrittenMessageId: string | undefined;
 
   constructor(
     transaction: Database,
@@ -148,7 +147,7 @@ class CopyingWriter implements TranscriptWriter {
   finish(): WrittenTranscript {
     if (this.#summary === undefined) throw new Error('The last batch has not been written');
     return {
-      rowSet: { ...this.#rowSet, ...this.#growth?.toGrowth(), firstRewrittenMessageId: this.#firstRewrittenMessageId },
+      rowSet: { ...this.#rowSet, ...this.#growth?.toGrowth() },
       summary: this.#summary,
       counts: this.#counts,
       checkpoint: this.#checkpoint,
@@ -159,7 +158,6 @@ class CopyingWriter implements TranscriptWriter {
     const [first] = messages;
     if (this.#mayReplace && first !== undefined) {
       this.#mayReplace = false;
-      this.#firstRewrittenMessageId = first.id;
       await this.#copier.sendAll();
       for (const timeMs of await deleteMessagesFrom(this.#transaction, this.#rowSet, first.id))
         this.#growth?.addMessageTime(timeMs);

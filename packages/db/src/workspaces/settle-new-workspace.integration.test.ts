@@ -1,6 +1,5 @@
 import { isOnCitus } from '@recount/local-postgres/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { settleSearchIndex } from '../search/settle-search-index.ts';
 import { settleSessions } from '../sessions/settle-sessions.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
@@ -74,9 +73,6 @@ it.skipIf(isOnCitus())('finds transcripts by index in a workspace without statis
     }
     const contents = numbers.map((number) => ({ sessionId: `session ${number}`, sha256: `sha ${number}` }));
     expect(await listTranscriptsByContent(transaction, workspaceId, contents)).not.toContain(undefined);
-    const written = numbers.map((number) => toNewRowSet({ workspaceId, rowSetId: `id ${number}` }));
-    const sessionIds = contents.map(({ sessionId }) => sessionId);
-    await settleSearchIndex(transaction, { workspaceId, sessionIds, written, removedRowSetIds: [] });
     const { rows } = await client.query<{ count: number }>(
       `SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int AS count FROM pg_stat_xact_user_tables
        WHERE schemaname = 'recount' AND relname IN ('transcripts', 'sessions')`,

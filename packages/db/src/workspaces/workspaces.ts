@@ -228,8 +228,6 @@ export async function deleteWorkspaceRows(
       WHERE workspace_id = ${workspaceId} AND ${object_key} IS NOT NULL
       ON CONFLICT DO NOTHING`);
   }
-  // Before the documents, because the indexer locks this row.
-  await transaction.execute(sql`DELETE FROM ${schema.searchIndexState} WHERE workspace_id = ${workspaceId}`);
   for (const table of WORKSPACE_TABLES) {
     await transaction.execute(sql`DELETE FROM ${table} WHERE workspace_id = ${workspaceId}`);
   }

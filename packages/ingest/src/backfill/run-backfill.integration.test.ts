@@ -11,7 +11,6 @@ import { RawStoreError } from '@recount/storage';
 import { readSources } from '@recount/storage/sources';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runDoctor } from '../consistency/run-doctor.ts';
-import { indexWaitingSessions } from '../search/run-search-indexer.ts';
 import {
   createTestInstallation,
   TEST_WORKSPACE,
@@ -54,7 +53,6 @@ async function backfill(options: BackfillOptions = {}): Promise<BackfillReport> 
   const working = (async () => {
     while (!isOver) {
       await installation.work();
-      await indexWaitingSessions(installation.database);
       await sleep(5);
     }
   })();

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { indexWaitingSessions } from '../search/run-search-indexer.ts';
 import {
   createTestInstallation,
   TEST_WORKSPACE,
@@ -25,7 +24,6 @@ beforeAll(async () => {
   // Another version, which does not continue the first one.
   await installation.receive(toTranscript('two', 3) + toLine('two', 9));
   await installation.work();
-  await indexWaitingSessions(installation.database);
 });
 afterAll(() => installation.close());
 
@@ -44,7 +42,7 @@ it('finds nothing if nothing is wrong, also in rows that a longer version has co
   for (const { rows } of result.checks) expect(rows).toBeGreaterThan(0);
   expect(result.checks.map(({ table }) => table)).toEqual([
     ...['transcripts', 'transcript_messages', 'content_blocks', 'usage_entries', 'tool_calls', 'session_events'],
-    ...['ingest_issues', 'search_documents', 'descriptions'],
+    ...['ingest_issues', 'search_segments', 'descriptions'],
   ]);
 });
 
@@ -62,9 +60,17 @@ describe('finds', () => {
     ['transcripts', "UPDATE recount.transcripts SET models = '{forged}' WHERE ingested_at IS NOT NULL"],
     ['descriptions', "UPDATE recount.transcripts SET person = 'Mallory'"],
     ['descriptions', "UPDATE recount.transcripts SET uploader_key_id = 'mallory'"],
-    ['search_documents', 'DELETE FROM recount.search_documents WHERE block_order = 0'],
-    ['search_documents', "UPDATE recount.search_documents SET text = 'FORGED'"],
-    ['search_documents', "UPDATE recount.search_documents SET session_id = 'gone'"],
+    ['search_segments', 'DELETE FROM recount.search_segments'],
+    ['search_segments', 'UPDATE recount.search_segments SET keys = places'],
+    ['search_segments', 'DELETE FROM recount.search_postings'],
+    ['search_segments', "UPDATE recount.search_postings SET postings = '\\x00'"],
+    [
+      'search_segments',
+      'UPDATE recount.search_postings SET postings = (SELECT max(postings) FROM recount.search_postings)',
+    ],
+    ['search_segments', 'DELETE FROM recount.search_segment_row_sets'],
+    ['search_segments', 'UPDATE recount.search_segment_row_sets SET removed_at = now()'],
+    ['search_segments', "UPDATE recount.search_segment_row_sets SET row_set_id = 'gone'"],
   ])('%s: %s', async (table, change) => {
     const { pool } = installation.database;
     const changed = /recount\.(\w+)/.exec(change)?.[1] ?? '';

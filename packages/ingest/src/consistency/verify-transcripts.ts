@@ -1,12 +1,11 @@
 import {
   compareRows,
-  compareSearchDocuments,
-  countOrphanDocuments,
+  countStraySegments,
+  createExpectedTexts,
   createScratchCopier,
   createTranscriptWriter,
   type Database,
   type DatabaseClient,
-  findSession,
   findTranscript,
   findTranscriptArrivals,
   hasEqualFigures,
@@ -15,6 +14,7 @@ import {
   prepareScratchTables,
   type RowCheck,
   readWorkspaceSettings,
+  SegmentVerifier,
   sql,
   type TranscriptRow,
 } from '@recount/db';
@@ -29,6 +29,7 @@ import { createRedaction, readEarlierSecrets, toRowsVersion } from '../secrets/r
 import { compareDescription } from './check-description.ts';
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
+type VerifyDeps = Deps & { segments: SegmentVerifier };
 
 interface VerifyOptions {
   /** As the workers have it, so longer lines are cut. */
@@ -39,7 +40,7 @@ interface VerifyOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The omitted parts by reason, as numbers of transcripts; of sessions for `waitingForSearch`. */
+/** The omitted parts by reason, as numbers of transcripts. */
 export interface LeftOut {
   /** Retention has deleted the raw bytes, or the messages and texts. */
   rawDeleted: number;
@@ -69,7 +70,7 @@ const MAX_NAMED = 20;
 /**
  * Reads every raw transcript of a workspace as its ingestion did, and compares each row made from it with the stored
  * one, with messages with tokens and costs, texts, usage, calls, events, issues, the figures that follow from texts,
- * search documents, and the description beside the object. One transcript at a time, each in a separate snapshot; rows
+ * search's texts with their tokens, and the description beside the object. One transcript at a time, each in a separate snapshot; rows
  * go through temporary tables of the database and are compared by hash, so that memory does not depend on their number.
  */
 export async function verifyTranscripts(
@@ -82,18 +83,19 @@ export async function verifyTranscripts(
     ...{ checks: [], transcripts: 0, bytes: 0, differing: [], unreadable: [] },
     leftOut: { rawDeleted: 0, textsDeleted: 0, outdated: 0, otherPrices: 0, withoutRows: 0, waitingForSearch: 0 },
   };
+  const segments = new SegmentVerifier();
   for await (const page of listAllTranscripts(database, { workspaceId })) {
     for (const { id } of page) {
       options.signal?.throwIfAborted();
-      const checks = await verifyOne(deps, workspaceId, id, options, result);
+      const checks = await verifyOne({ ...deps, segments }, workspaceId, id, options, result);
       checks.push(...(await verifyDescription(deps, workspaceId, id)));
       for (const check of checks) addTo(result.checks, check);
       if (checks.some(isWrong) && result.differing.length < MAX_NAMED) result.differing.push(id);
       options.onTranscript?.(result);
     }
   }
-  const surplus = await countOrphanDocuments(database, workspaceId);
-  addTo(result.checks, { table: 'search_documents', rows: surplus, missing: 0, surplus });
+  const surplus = await countStraySegments(database, workspaceId);
+  addTo(result.checks, { table: 'search_segments', rows: surplus, missing: 0, surplus });
   return result;
 }
 
@@ -117,7 +119,7 @@ async function verifyDescription(deps: Deps, workspaceId: string, id: string): P
 }
 
 async function verifyOne(
-  deps: Deps,
+  deps: VerifyDeps,
   workspaceId: string,
   id: string,
   options: VerifyOptions,
@@ -151,7 +153,7 @@ interface Held {
 
 /** Makes the rows of a transcript again beside the stored ones, and compares both. */
 async function compareWithRaw(
-  { rawStore }: Deps,
+  { rawStore, segments }: VerifyDeps,
   { transaction, client, transcript }: Held,
   options: VerifyOptions,
   result: RawVerification,
@@ -180,7 +182,11 @@ async function compareWithRaw(
     resumePoint: undefined,
     arrivals: transcript.is_stream ? await findTranscriptArrivals(transaction, workspaceId, transcript.id) : undefined,
   });
-  for await (const batch of parsed.batches) await writer.write(batch);
+  const texts = createExpectedTexts(rowSetId);
+  for await (const batch of parsed.batches) {
+    texts.addBatch(batch);
+    await writer.write(batch);
+  }
   await copier.sendAll();
   result.transcripts += 1;
   result.bytes += transcript.size_bytes;
@@ -194,24 +200,21 @@ async function compareWithRaw(
   return [
     { table: 'transcripts', rows: 1, missing: wrong, surplus: wrong },
     ...(await compareRows(transaction, rowSet, { areCostsCompared })),
-    ...(await compareDocuments({ transaction, client, transcript }, rowSet, result)),
+    ...(await compareTexts(transaction, rowSet, { segments, hashes: texts.hashes }, result)),
   ];
 }
 
-/** Search finds the texts of a session's primary transcript only. */
-async function compareDocuments(
-  { transaction, client, transcript }: Held,
+async function compareTexts(
+  transaction: Database,
   rowSet: { workspaceId: string; rowSetId: string },
+  { segments, hashes }: { segments: SegmentVerifier; hashes: readonly number[] },
   { leftOut }: RawVerification,
 ): Promise<RowCheck[]> {
-  const { workspace_id: workspaceId, session_id: sessionId } = transcript;
-  const session = await findSession(transaction, workspaceId, sessionId);
-  if (session?.primary_transcript_id !== transcript.id) return [];
-  if (await isWaitingForSearch(transaction, workspaceId, sessionId)) {
+  if (await isWaitingForSearch(transaction, rowSet.workspaceId, rowSet.rowSetId)) {
     leftOut.waitingForSearch += 1;
     return [];
   }
-  return await compareSearchDocuments(transaction, client, rowSet, sessionId);
+  return [{ table: 'search_segments', ...(await segments.compare(transaction, rowSet, hashes)) }];
 }
 
 function findReasonToLeaveOut(transcript: TranscriptRow, rowsVersion: string): keyof LeftOut | undefined {

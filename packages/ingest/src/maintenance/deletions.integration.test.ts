@@ -17,7 +17,6 @@ import { openLiveWriter } from '../live/open-live-writer.ts';
 import { changePriceSettings } from '../prices/workspace-prices.ts';
 import { finishDeletions } from '../raw-objects/delete-raw-objects.ts';
 import { receiveAttachment } from '../receive/receive-attachment.ts';
-import { indexWaitingSessions } from '../search/run-search-indexer.ts';
 import { dumpTables } from '../testing/dump-tables.ts';
 import {
   createTestInstallation,
@@ -65,7 +64,6 @@ async function fill(workspaceId: string, canary: string): Promise<void> {
     body: Readable.from([Buffer.from(`result ${canary}`)]),
     maxBytes: 1000,
   });
-  await indexWaitingSessions(installation.database);
   await createApiKey(database, { workspaceId, name: canary, scopes: ['read'] });
   await changeWorkspaceSettings(database, workspaceId, { rowsMaxAgeDays: 3650 });
   await changePriceSettings(installation, workspaceId, {

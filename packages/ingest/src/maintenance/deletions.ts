@@ -12,6 +12,7 @@ import {
   forgetWorkspaceDeletions,
   listTranscripts,
   recordRawObjectDeletions,
+  removeFromSegments,
 } from '@recount/db';
 import { rawObjectKey, streamObjectKey, workspacePrefix } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
@@ -46,8 +47,18 @@ export async function deleteTranscript(
     const attachmentKeys = others.length > 0 ? [] : await deleteAttachments(transaction, workspaceId, sessionId);
     return [result.objectKey, ...attachmentKeys];
   });
-  if (deleted !== undefined) await deleteRecordedObjects(deps, workspaceId, deleted);
+  if (deleted !== undefined) await finishDeletion(deps, workspaceId, deleted);
   return deleted !== undefined;
+}
+
+/** If the process is killed before its end, workers do the rest. */
+async function finishDeletion(
+  deps: Pick<IngestDependencies, 'database' | 'rawStore'>,
+  workspaceId: string,
+  objectKeys: string[],
+): Promise<void> {
+  await removeFromSegments(deps.database, workspaceId);
+  await deleteRecordedObjects(deps, workspaceId, objectKeys);
 }
 
 /** Maximum number whose jobs are deleted together; workers delete the others when they find nothing to do. */
@@ -86,7 +97,7 @@ export async function deleteSession(
     await recordRawObjectDeletions(transaction, workspaceId, [...objectKeys, ...comingKeys]);
     return objectKeys;
   });
-  if (deleted !== undefined) await deleteRecordedObjects(deps, workspaceId, deleted);
+  if (deleted !== undefined) await finishDeletion(deps, workspaceId, deleted);
   return deleted !== undefined;
 }
 

@@ -14,7 +14,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { rebuildUsage } from '../consistency/rebuild-usage.ts';
 import { runDoctor } from '../consistency/run-doctor.ts';
 import { requeueTranscript } from '../queue/requeue-transcript.ts';
-import { indexWaitingSessions } from '../search/run-search-indexer.ts';
 import { dumpTables } from '../testing/dump-tables.ts';
 import {
   createTestInstallation,
@@ -53,7 +52,6 @@ const withCanary = (session: string, lineCount: number): string =>
 async function ingest(text: string): Promise<string> {
   const { transcript } = await installation.receive(text);
   await installation.work();
-  await indexWaitingSessions(installation.database);
   return transcript.id;
 }
 
@@ -82,8 +80,8 @@ describe('retainWorkspace', () => {
     const { rows } = await installation.database.pool.query(`
       SELECT (SELECT count(*)::int FROM recount.transcript_messages) AS messages,
         (SELECT count(*)::int FROM recount.content_blocks) AS blocks,
-        (SELECT count(*)::int FROM recount.search_documents) AS documents`);
-    expect(rows).toEqual([{ messages: 0, blocks: 0, documents: 0 }]);
+        (SELECT count(*)::int FROM recount.search_segments) AS segments`);
+    expect(rows).toEqual([{ messages: 0, blocks: 0, segments: 0 }]);
     expect(await readTotals()).toEqual(totals);
     const session = await findSession(installation.database.database, TEST_WORKSPACE, 's');
     expect(session).toMatchObject({ initial_prompt: null, total_messages: 20 });
@@ -111,6 +109,10 @@ describe('retainWorkspace', () => {
       }
       return filled;
     };
+    await pool.query(`INSERT INTO recount.search_waiting (workspace_id, row_set_id, session_id) VALUES ($1, $2, 's')`, [
+      TEST_WORKSPACE,
+      rowSetId,
+    ]);
     expect(await listFilled()).toEqual(ofTexts);
     expect(ofTexts).toContain('transcript_checkpoints');
     await retain({ rowsMaxAgeDays: 1, rawMaxAgeDays: 1 }, 2);

@@ -11,6 +11,7 @@ import {
   listRetainingWorkspaces,
   markRawDeleted,
   recordRawObjectDeletions,
+  removeFromSegments,
   type WorkspaceSettings,
   withAdvisoryLock,
 } from '@recount/db';
@@ -85,6 +86,7 @@ async function deleteTexts(
       if (isDeleted) result.sessions += 1;
     }
     afterId = sessionIds.at(-1);
+    if (!dryRun && sessionIds.length > 0) await removeFromSegments(database, workspaceId, { signal });
     if (sessionIds.length < PAGE_ROWS) return;
   }
 }

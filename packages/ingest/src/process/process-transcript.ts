@@ -25,7 +25,7 @@ import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
 import { hashRedacted, redactRawObject } from '../raw-objects/redact-raw-object.ts';
 import { createRedaction, readEarlierSecrets, toRowsVersion } from '../secrets/redaction.ts';
 import { parseRawObject } from './parse-raw-object.ts';
-import { findResumePoint, haveEqualRows, toPrefixRows } from './resume-point.ts';
+import { findResumePoint, toPrefixRows } from './resume-point.ts';
 import { findExtension } from './session-versions.ts';
 import { toRowSetIds, writeTranscripts } from './write-transcripts.ts';
 
@@ -160,8 +160,7 @@ async function ingest(
   const arrivals = await findArrivals(transaction, transcript);
   const parsing = { ...options, prices, arrivals, redaction, resumePoint };
   const parsed = await parseRawObject(rawStore, transcript, others, parsing);
-  const equalOthers = others.filter((other) => haveEqualRows(other, transcript));
-  const planned = { transcript, rowSet, others, equalOthers, resumePoint, redaction, ...parsed };
+  const planned = { transcript, rowSet, others, resumePoint, redaction, ...parsed };
   const superseded = await writeTranscripts({ transaction, client }, workspaceId, [planned], { ...options, versions });
   return { hasSecrets: redaction.hasChanged, isSuperseded: superseded.has(transcript.id) };
 }

@@ -23,7 +23,7 @@ const EQUAL_COLUMNS = [
 ] as const satisfies readonly (keyof TranscriptRow)[];
 
 /** True if two transcripts, where one begins with the other's bytes, have equal rows there. */
-export const haveEqualRows = (
+const haveEqualRows = (
   one: Pick<TranscriptRow, (typeof EQUAL_COLUMNS)[number] | 'stored_sha256'>,
   other: Pick<TranscriptRow, (typeof EQUAL_COLUMNS)[number] | 'stored_sha256'>,
 ): boolean =>

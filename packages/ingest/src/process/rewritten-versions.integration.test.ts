@@ -1,7 +1,6 @@
-import { createApiKey, verifyUsage } from '@recount/db';
+import { createApiKey, parseSearchTarget, searchTranscripts, verifyUsage } from '@recount/db';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deleteTranscript } from '../maintenance/deletions.ts';
-import { indexWaitingSessions } from '../search/run-search-indexer.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '../testing/test-installation.ts';
 
 let installation: TestInstallation;
@@ -113,12 +112,15 @@ describe('versions of a session that its agent rewrites', () => {
     for (const version of versions) {
       await installation.receive(version, { sessionId: 'searched' });
       await installation.work();
-      await indexWaitingSessions(database);
     }
-    const { rows } = await database.pool.query(
-      `SELECT text FROM recount.search_documents WHERE session_id = 'searched' AND kind = 'prompt' ORDER BY message_id`,
-    );
-    expect(rows.map(({ text }) => text)).toEqual(['prompt 10', 'prompt 20']);
+    const target = parseSearchTarget('text', 'prompt');
+    if (typeof target === 'string') throw new Error(target);
+    const request = { timeZone: 'UTC', subagents: 'include', sessionId: 'searched', kinds: ['prompt'] } as const;
+    const { results } = await searchTranscripts(database, TEST_WORKSPACE, target, request, {
+      sort: 'newest',
+      limit: 9,
+    });
+    expect(results.map(({ snippet }) => snippet.map(({ text }) => text).join(''))).toEqual(['prompt 20', 'prompt 10']);
   });
 
   it('keep what the latest has lost. It is shown, and every response counts', async () => {

@@ -3,6 +3,7 @@ import {
   type CompletedTranscript,
   completeTranscripts,
   createGrowthCollector,
+  createSearchWriter,
   createTranscriptCopier,
   createTranscriptWriter,
   type Database,
@@ -34,8 +35,6 @@ export interface PlannedTranscript {
    * last batch.
    */
   others?: readonly TranscriptRow[];
-  /** The `others` that give the same rows for the same bytes. */
-  equalOthers?: readonly TranscriptRow[];
   hashesByLength?: ReadonlyMap<number, string>;
   /** The shorter version whose rows the transcript takes over. */
   resumePoint?: ResumePoint | undefined;
@@ -62,6 +61,7 @@ export async function writeTranscripts(
   { versions, signal }: WriteOptions,
 ): Promise<Set<string>> {
   const copier = createTranscriptCopier(client);
+  const search = createSearchWriter(copier, workspaceId);
   const all: Written[] = [];
   for await (const plan of planned) {
     const { rowSet, transcript } = plan;
@@ -70,6 +70,7 @@ export async function writeTranscripts(
     const writer = createTranscriptWriter(transaction, copier, rowSet, origin, growth);
     const deriver = isFirst(plan) ? new TranscriptDeriver(toOrigin(plan, versions)) : undefined;
     for await (const batch of plan.batches) {
+      search.addBatch(rowSet.rowSetId, batch);
       await writer.write(batch);
       deriver?.add(batch);
     }
@@ -78,6 +79,7 @@ export async function writeTranscripts(
     all.push({ ...plan, ...written, derived: deriver?.finish(written.summary) });
   }
   if (all.length === 0) return new Set();
+  search.endSegment();
   for (const { rowSet } of all) if (rowSet.prefix !== undefined) await deleteCheckpoint(transaction, rowSet);
   for (const { rowSet, transcript, checkpoint } of all) {
     if (checkpoint !== undefined) copier.addCheckpoint(toCheckpointRow(rowSet, transcript.size_bytes, checkpoint));
@@ -85,13 +87,13 @@ export async function writeTranscripts(
   await copier.sendAll();
   for (const written of all) await adoptPrefixRows(transaction, workspaceId, written);
   await completeTranscripts(transaction, workspaceId, all.map(toCompleted), versions);
-  const [removedRowSetIds, prefixRowSetIds]: [string[], string[]] = [[], []];
-  for (const { resumePoint, transcript, hashesByLength, others, equalOthers = [] } of all) {
+  await search.finish(transaction);
+  const removedRowSetIds: string[] = [];
+  for (const { resumePoint, transcript, hashesByLength, others } of all) {
     if (resumePoint !== undefined || hashesByLength === undefined) continue;
     const replaced = findPrefixes(transcript, hashesByLength, others ?? []);
     await supersedeTranscripts(transaction, workspaceId, replaced, transcript.id);
     removedRowSetIds.push(...toRowSetIds(replaced));
-    prefixRowSetIds.push(...toRowSetIds(replaced.filter((prefix) => equalOthers.includes(prefix))));
   }
   const superseded = new Set<string>();
   const rowSets = all.map(({ rowSet }) => rowSet);
@@ -108,7 +110,6 @@ export async function writeTranscripts(
     sessionIds: all.map(({ transcript }) => transcript.session_id),
     written: rowSets.filter(({ rowSetId }) => !removedRowSetIds.includes(rowSetId)),
     removedRowSetIds,
-    prefixRowSetIds,
   };
   await settleTranscripts({ transaction, client }, change, all.filter(isDerived));
   return superseded;

@@ -1,17 +1,12 @@
 import { withFewStatements } from '@recount/local-postgres/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRowCopier } from '../copy/row-copier.ts';
-import { searchDocuments, type WordVector } from '../schema/search.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { ingestTranscript } from '../testing/ingest-transcript.ts';
 import { answer, prompt, toSearchTranscript } from '../testing/search-lines.ts';
-import { indexSearchBatch } from './index-search-batch.ts';
-import { parseSearchQuery, parseSearchTarget, toWorkspaceTsquery } from './parse-search-query.ts';
+import { parseSearchQuery, parseSearchTarget } from './parse-search-query.ts';
 import { readSearchBacklog } from './read-search-backlog.ts';
-import { MAX_DOCUMENT_LENGTH } from './search-document.ts';
-import { type SearchRequest, SearchTimeoutError, searchTranscripts } from './search-documents.ts';
-import { MAX_DOCUMENT_WORDS, toGrams, toWordVector } from './search-words.ts';
+import { type SearchRequest, SearchTimeoutError, searchTranscripts } from './search-transcripts.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
 let transcriptNumber = 0;
@@ -25,10 +20,6 @@ async function ingest(
   const path = `${sessionId}.jsonl`;
   await ingestTranscript(pool, { workspaceId, transcriptId }, { path, bytes: toSearchTranscript(sessionId, lines) });
   return transcriptId;
-}
-
-async function index(): Promise<void> {
-  while ((await indexSearchBatch(pool)) !== undefined);
 }
 
 const history = [
@@ -66,7 +57,6 @@ beforeAll(async () => {
     answer('100% sure_of \\ C:\\dir it\'s "quoted" `code` <b>&amp;</b>'),
   ]);
   await ingest('elsewhere', [prompt('The invoice of somebody else')], OTHER_WORKSPACE);
-  await index();
 });
 afterAll(() => pool.close());
 
@@ -152,9 +142,6 @@ describe('text mode', () => {
     expect(await find('theend')).toEqual([]);
     const { results } = await search('long');
     expect(results).toMatchObject([{ is_cut: true }]);
-    const { rows } = await pool.pool.query("SELECT text FROM recount.search_documents WHERE text LIKE 'ſ long%'");
-    expect(rows[0].text.length).toBeLessThanOrEqual(MAX_DOCUMENT_LENGTH);
-    expect(rows[0].text.split(' ').filter(Boolean).length).toBeLessThanOrEqual(MAX_DOCUMENT_WORDS);
   });
 });
 
@@ -244,7 +231,7 @@ it('a search that takes too long is aborted', async () => {
   if (typeof target === 'string') throw new Error(target);
   const blocker = await pool.pool.connect();
   try {
-    await blocker.query('BEGIN; LOCK TABLE recount.search_documents IN ACCESS EXCLUSIVE MODE');
+    await blocker.query('BEGIN; LOCK TABLE recount.search_segments IN ACCESS EXCLUSIVE MODE');
     const request = { timeZone: 'UTC', subagents: 'include' as const };
     const searching = searchTranscripts(pool, TEST_WORKSPACE, target, request, { sort: 'newest', limit: 1 }, 50);
     await expect(searching).rejects.toThrow(SearchTimeoutError);
@@ -265,39 +252,6 @@ it('leaves nothing waiting', async () => {
 
 describe('any text', () => {
   const texts = fc.string({ unit: 'binary', maxLength: 300 }).map((text) => text.toWellFormed().replaceAll('\0', ''));
-
-  const store = async (words: WordVector, grams: Int16Array, tsquery: string) => {
-    const client = await pool.pool.connect();
-    try {
-      await client.query('BEGIN');
-      const copier = createRowCopier(client);
-      const place = { message_id: 'm', block_order: 0, line_number: 1, byte_offset: 0, copy_key: -(2n ** 63n) };
-      copier.openTable(searchDocuments)({
-        ...{ workspace_id: TEST_WORKSPACE, session_id: 'texts', kind: 'prompt', is_subagent: false, is_cut: false },
-        ...{ ...place, text: '', words, grams },
-      });
-      await copier.sendAll();
-      const written = `SELECT words @@ $1::tsquery AS found, grams FROM recount.search_documents WHERE session_id = 'texts'`;
-      return await client.query(written, [tsquery]);
-    } finally {
-      await client.query('ROLLBACK');
-      client.release();
-    }
-  };
-
-  it('is split into words by Postgres, and found as a phrase', async () => {
-    await fc.assert(
-      fc.asyncProperty(texts, async (text) => {
-        const { vector } = toWordVector(text, 'prompt', TEST_WORKSPACE);
-        const query = parseSearchQuery(`"${text.replaceAll('"', ' ')}"`);
-        const tsquery = typeof query === 'string' ? 'nothing' : toWorkspaceTsquery(TEST_WORKSPACE, query);
-        const { rows } = await store(vector, toGrams(text), tsquery);
-        expect(rows[0].found || query === 'no-words' || query === 'too-many-words').toBe(true);
-        expect(rows[0].grams).toEqual([...toGrams(text)]);
-      }),
-      withFewStatements(),
-    );
-  });
 
   it('can be searched for in either mode', async () => {
     await fc.assert(
