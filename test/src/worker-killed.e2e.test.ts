@@ -5,7 +5,8 @@ import { MAX_GROUPED_BYTES } from '@recount/ingest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestBackend, type TestBackend } from './test-backend.ts';
 
-const TRANSCRIPT_BYTES = 24 * 1024 * 1024;
+/** More than a batch takes, so that it is taken alone and its row says so. */
+const TRANSCRIPT_BYTES = 40 * 1024 * 1024;
 /** Far more than the few seconds that are documented. */
 const BACK_WITHIN_MS = 240_000;
 const RESTART_PAUSE_MS = 2000;
@@ -79,11 +80,9 @@ describe('a worker killed with SIGKILL in a batch of small transcripts', () => {
     const { database } = backend;
     await ensureWorkspace(database.database, workspaceId, workspaceId);
     const count = 100;
-    await Promise.all(
-      Array.from({ length: count }, (_, index) =>
-        backend.receive(workspaceId, generateTranscript({ seed: 1000 + index, targetBytes: 7000 })),
-      ),
-    );
+    for (let index = 0; index < count; index++) {
+      await backend.receive(workspaceId, generateTranscript({ seed: 1000 + index, targetBytes: 7000 }));
+    }
     const countIngested = async (): Promise<number> => {
       const { rows } = await database.pool.query(
         `SELECT count(*)::int AS count FROM recount.transcripts WHERE workspace_id = $1 AND status = 'ingested'`,
