@@ -57,9 +57,8 @@ export interface DerivedRows {
 
 /** Rows of a session that grew. Its findings, and its sums without a time, are always among them. */
 export interface ReplacedRows {
-  /** Starts of 15-minute buckets, and of the UTC days that they are in; ISO 8601. */
-  buckets: string[];
-  days: string[];
+  /** Starts of 15-minute buckets, milliseconds since 1970. Sums of their UTC days are replaced as well. */
+  buckets: number[];
   /** Of rows of the ledger. */
   responseKeys: string[];
 }

@@ -79,9 +79,11 @@ const TABLES = [
 function isReplaced(row: Record<string, unknown>, table: keyof DerivedRows, replaced: ReplacedRows): boolean {
   if (table === 'findings') return true;
   if (table === 'ledger') return replaced.responseKeys.includes(String(row.response_key));
-  if ('bucket_start' in row) return row.bucket_start === null || replaced.buckets.includes(String(row.bucket_start));
+  const toDay = (time: unknown): string => String(time).slice(0, 10);
+  const buckets = replaced.buckets.map((bucketMs) => new Date(bucketMs).toISOString());
+  if ('bucket_start' in row) return row.bucket_start === null || buckets.includes(String(row.bucket_start));
   const day = row.first_bucket_start;
-  return day === null || replaced.days.includes(`${String(day).slice(0, 10)}T00:00:00.000Z`);
+  return day === null || buckets.map(toDay).includes(toDay(day));
 }
 
 function store(stored: Stored, rows: DerivedRows): Stored {

@@ -3,7 +3,6 @@ import { sumActiveGaps, type TranscriptBatch, type TranscriptSummary } from '@re
 import { toTranscriptFigures } from '../transcripts/transcript-rows.ts';
 import type { DerivedOrigin, DerivedRows, ReplacedRows } from './derived-rows.ts';
 import { FindingDeriver, type FindingState } from './findings.ts';
-import { toDayMs, toIso } from './keys.ts';
 import { ResponseDeriver, type ResponseState } from './responses.ts';
 import { RollupDeriver, type RollupState } from './rollups.ts';
 
@@ -167,8 +166,7 @@ export class TranscriptDeriver {
   }
 }
 
-function toReplaced(buckets: ReadonlySet<number | null>, responseKeys: ReadonlySet<string>): ReplacedRows {
-  const days = new Set(Array.from(buckets, toDayMs));
-  const toTimes = (timesMs: ReadonlySet<number | null>) => Array.from(timesMs, toIso).filter((time) => time !== null);
-  return { buckets: toTimes(buckets), days: toTimes(days), responseKeys: [...responseKeys] };
-}
+const toReplaced = (buckets: ReadonlySet<number | null>, responseKeys: ReadonlySet<string>): ReplacedRows => ({
+  buckets: [...buckets].filter((bucketMs) => bucketMs !== null),
+  responseKeys: [...responseKeys],
+});

@@ -181,8 +181,10 @@ export const transcriptCheckpoints = recountSchema.table(
     call_number: integer().notNull(),
     event_number: integer().notNull(),
     issue_number: integer().notNull(),
-    /** Compressed with zstd. */
+    /** Compressed with zstd, as is the next one. */
     state: bytes().notNull(),
+    /** Of the deriver at the same place; null if SQL derived the session's rows. */
+    derived_state: bytes(),
   },
   (table) => [primaryKey({ name: 'transcript_checkpoints_pk', columns: [table.workspace_id, table.row_set_id] })],
 );

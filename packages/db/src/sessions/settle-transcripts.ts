@@ -16,10 +16,11 @@ import {
 import { sessions, type TranscriptRow, transcripts } from '../schema/transcripts.ts';
 import { usageLedger } from '../schema/usage.ts';
 import type { UsageChange } from '../transcripts/replaced-usage.ts';
-import type { RowSetKey } from '../transcripts/transcript-rows.ts';
+import type { RowSet } from '../transcripts/transcript-rows.ts';
+import { replaceDerived } from './replace-derived.ts';
 import { settleSessions } from './settle-sessions.ts';
 
-/** A transcript that is ingested for the first time, and what its parse gave. */
+/** A transcript that is ingested for the first time, or has grown, and what its parse gave. */
 export interface DerivedTranscript {
   transcript: Pick<
     TranscriptRow,
@@ -33,7 +34,7 @@ export interface DerivedTranscript {
     | 'machine'
     | 'person'
   >;
-  rowSet: RowSetKey;
+  rowSet: RowSet;
   derived: DerivedRows;
 }
 
@@ -58,12 +59,13 @@ const LOCK_TIMEOUT = `'500ms'`;
  * Like `settleSessions`, but writes by COPY what was derived while transcripts were parsed. SQL derives the others'
  * rows, and all rows of sessions that are entangled with others. If another transaction has inserted one of the same
  * responses, starts again once that one has ended; if that takes too long, leaves everything to SQL, which waits.
+ * Returns the sessions of what was written by COPY.
  */
 export async function settleTranscripts(
   connection: Connection,
   change: UsageChange,
   derived: readonly DerivedTranscript[],
-): Promise<void> {
+): Promise<Set<string>> {
   const { transaction } = connection;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const entangled = await listEntangledSessions(transaction, change.workspaceId, derived);
@@ -72,23 +74,35 @@ export async function settleTranscripts(
     await transaction.execute(sql`SAVEPOINT derived`);
     try {
       await setLocally(transaction, { lock_timeout: LOCK_TIMEOUT });
-      await settleApart(connection, change, own);
+      const isSettled = await settleApart(connection, change, own);
+      if (!isSettled) {
+        await transaction.execute(sql`ROLLBACK TO derived`);
+        break;
+      }
       await setLocally(transaction, { lock_timeout: 'DEFAULT' });
-      return;
+      return new Set(own.map(({ transcript }) => transcript.session_id));
     } catch (error) {
       if (!isLedgerConflict(error)) throw error;
       await transaction.execute(sql`ROLLBACK TO derived`);
     }
   }
   await settleBySql(transaction, change);
+  return new Set();
 }
 
+/** False if SQL has derived rows of a session that grew since its deriver's state was written. */
 async function settleApart(
   { transaction, client }: Connection,
   change: UsageChange,
   own: readonly DerivedTranscript[],
-): Promise<void> {
+): Promise<boolean> {
   const { workspaceId } = change;
+  for (const { transcript, rowSet, derived } of own) {
+    const { agent, session_id: sessionId } = transcript;
+    const { replaces } = derived;
+    if (replaces === undefined) continue;
+    if (!(await replaceDerived(transaction, workspaceId, { agent, sessionId, rowSet, replaces }))) return false;
+  }
   const copier = createRowCopier(client);
   addDerivedRows(copier.openTable, workspaceId, own);
   await copier.sendAll();
@@ -97,6 +111,7 @@ async function settleApart(
   const written = change.written.filter(({ rowSetId }) => !ownRowSetIds.has(rowSetId));
   const sessionIds = change.sessionIds.filter((id) => !ownIds.has(id));
   if (sessionIds.length > 0) await settleBySql(transaction, { ...change, sessionIds, written });
+  return true;
 }
 
 async function settleBySql(transaction: Database, change: UsageChange): Promise<void> {
@@ -132,8 +147,10 @@ async function listEntangledSessions(
     }
   }
   const workspace = opaqueWorkspaceId(workspaceId);
-  const ids = all.map(({ transcript }) => transcript.id);
-  const sessionIds = all.map(({ transcript }) => transcript.session_id);
+  // A session that grew has its shorter version.
+  const first = all.filter(({ derived }) => derived.replaces === undefined);
+  const ids = first.map(({ transcript }) => transcript.id);
+  const sessionIds = first.map(({ transcript }) => transcript.session_id);
   // Looked up one by one, as planners that expect few rows would read all of the workspace.
   const { rows } = await transaction.execute<{ agent: string; name: string; is_session: boolean }>(sql`
     SELECT k.agent, k.response_key AS name, false AS is_session
@@ -166,6 +183,7 @@ function addDerivedRows(
   ledger.forEach(openTable(usageLedger));
   const addSession = openTable(sessions, ['created_at', 'updated_at']);
   for (const { transcript, derived } of all) {
+    if (derived.replaces !== undefined) continue;
     const { id, ...origin } = transcript;
     addSession({
       workspace_id: workspaceId,

@@ -1,7 +1,8 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Database } from '../database/database.ts';
-import { and, eq } from '../drizzle.cjs';
-import { transcriptCheckpoints } from '../schema/transcripts.ts';
+import { opaqueWorkspaceId } from '../database/planner.ts';
+import { and, eq, isNotNull, sql } from '../drizzle.cjs';
+import { transcriptCheckpoints, transcripts } from '../schema/transcripts.ts';
 import type { RowSetKey } from './transcript-rows.ts';
 import type { WrittenCheckpoint } from './transcript-writer.ts';
 
@@ -17,8 +18,13 @@ export async function findCheckpoint(
     .from(transcriptCheckpoints)
     .where(and(eq(transcriptCheckpoints.workspace_id, workspaceId), eq(transcriptCheckpoints.row_set_id, rowSetId)));
   const state = row && decompress(row.state);
-  return row && state && { ...row, state };
+  if (row === undefined || state === undefined) return undefined;
+  return { ...row, state, derived_state: row.derived_state && (decompress(row.derived_state) ?? null) };
 }
+
+/** Faster than Postgres' own compression, which then finds nothing left to compress. */
+const compress = (state: Uint8Array): Uint8Array =>
+  zstdCompressSync(state, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
 
 function decompress(state: Uint8Array): Uint8Array | undefined {
   try {
@@ -40,6 +46,7 @@ export const toCheckpointRow = (
   { workspaceId, rowSetId }: RowSetKey,
   byteOffset: number,
   { state, numbers }: WrittenCheckpoint,
+  derivedState?: Uint8Array,
 ): typeof transcriptCheckpoints.$inferInsert => ({
   workspace_id: workspaceId,
   row_set_id: rowSetId,
@@ -48,6 +55,47 @@ export const toCheckpointRow = (
   call_number: numbers.call,
   event_number: numbers.event,
   issue_number: numbers.issue,
-  // Faster than Postgres' own compression, which then finds nothing left to compress.
-  state: zstdCompressSync(state, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
+  state: compress(state),
+  derived_state: derivedState && compress(derivedState),
 });
+
+/** Inserts the checkpoint of a row set that grew, or deletes the old one if it has none any more. */
+export async function replaceCheckpoint(
+  transaction: Database,
+  key: RowSetKey,
+  row: ReturnType<typeof toCheckpointRow> | undefined,
+): Promise<void> {
+  if (row === undefined) {
+    await deleteCheckpoint(transaction, key);
+    return;
+  }
+  const { workspace_id, row_set_id } = transcriptCheckpoints;
+  await transaction
+    .insert(transcriptCheckpoints)
+    .values(row)
+    .onConflictDoUpdate({ target: [workspace_id, row_set_id], set: row });
+}
+
+/** True if the row set's derived rows are those that its deriver's state knows. */
+export async function hasDerivedState(transaction: Database, { workspaceId, rowSetId }: RowSetKey): Promise<boolean> {
+  const { workspace_id, row_set_id, derived_state } = transcriptCheckpoints;
+  const rows = await transaction
+    .select({ row_set_id })
+    .from(transcriptCheckpoints)
+    .where(and(eq(workspace_id, workspaceId), eq(row_set_id, rowSetId), isNotNull(derived_state)));
+  return rows.length > 0;
+}
+
+/** To be called once SQL has derived rows of sessions, which their derivers' states do not know. */
+export async function forgetDerivedStates(
+  transaction: Database,
+  workspaceId: string,
+  sessionIds: readonly string[],
+): Promise<void> {
+  const workspace = opaqueWorkspaceId(workspaceId);
+  await transaction.execute(sql`
+    UPDATE ${transcriptCheckpoints} AS c SET derived_state = NULL
+    FROM ${transcripts} AS t
+    WHERE t.workspace_id = ${workspace} AND t.session_id = ANY(${sql.param([...sessionIds])}::text[])
+      AND c.workspace_id = ${workspace} AND c.row_set_id = t.row_set_id AND c.derived_state IS NOT NULL`);
+}

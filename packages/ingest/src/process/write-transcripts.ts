@@ -10,10 +10,10 @@ import {
   type DatabaseClient,
   type DerivedOrigin,
   type DerivedRows,
-  deleteCheckpoint,
   listReplacements,
   markSuperseded,
   type RowSet,
+  replaceCheckpoint,
   settleTranscripts,
   supersedeTranscripts,
   TranscriptDeriver,
@@ -47,7 +47,8 @@ export interface WriteOptions {
 }
 
 /** `derived` is undefined if only the stored rows tell it. */
-type Written = PlannedTranscript & WrittenTranscript & { derived: DerivedRows | undefined };
+type Written = PlannedTranscript &
+  WrittenTranscript & { derived: DerivedRows | undefined; derivedState: Uint8Array | undefined };
 
 /**
  * Writes the rows of transcripts of one workspace, and everything derived from them, in the caller's transaction. A
@@ -68,7 +69,7 @@ export async function writeTranscripts(
     const growth = rowSet.prefix && createGrowthCollector();
     const origin = { agent: transcript.agent, priceVersion: versions.prices };
     const writer = createTranscriptWriter(transaction, copier, rowSet, origin, growth);
-    const deriver = isFirst(plan) ? new TranscriptDeriver(toOrigin(plan, versions)) : undefined;
+    const deriver = createDeriver(plan, versions);
     for await (const batch of plan.batches) {
       search.addBatch(rowSet.rowSetId, batch);
       await writer.write(batch);
@@ -76,13 +77,14 @@ export async function writeTranscripts(
     }
     signal?.throwIfAborted();
     const written = writer.finish();
-    all.push({ ...plan, ...written, derived: deriver?.finish(written.summary) });
+    const derived = deriver?.finish(written.summary);
+    all.push({ ...plan, ...written, derived, derivedState: deriver?.toState() });
   }
   if (all.length === 0) return new Set();
   search.endSegment();
-  for (const { rowSet } of all) if (rowSet.prefix !== undefined) await deleteCheckpoint(transaction, rowSet);
-  for (const { rowSet, transcript, checkpoint } of all) {
-    if (checkpoint !== undefined) copier.addCheckpoint(toCheckpointRow(rowSet, transcript.size_bytes, checkpoint));
+  for (const written of all) {
+    const checkpoint = written.rowSet.prefix === undefined ? toCheckpoint(written, written.derivedState) : undefined;
+    if (checkpoint !== undefined) copier.addCheckpoint(checkpoint);
   }
   await copier.sendAll();
   for (const written of all) await adoptPrefixRows(transaction, workspaceId, written);
@@ -111,9 +113,27 @@ export async function writeTranscripts(
     written: rowSets.filter(({ rowSetId }) => !removedRowSetIds.includes(rowSetId)),
     removedRowSetIds,
   };
-  await settleTranscripts({ transaction, client }, change, all.filter(isDerived));
+  const apart = await settleTranscripts({ transaction, client }, change, all.filter(isDerived));
+  for (const written of all) {
+    const { rowSet, transcript, derivedState } = written;
+    if (rowSet.prefix === undefined) continue;
+    // Once the session's row is locked, as others lock them in that order.
+    const state = apart.has(transcript.session_id) ? derivedState : undefined;
+    await replaceCheckpoint(transaction, rowSet, toCheckpoint(written, state));
+  }
   return superseded;
 }
+
+/** Undefined if only stored rows tell what to derive. */
+function createDeriver(plan: PlannedTranscript, versions: WriteOptions['versions']): TranscriptDeriver | undefined {
+  const origin = toOrigin(plan, versions);
+  if (isFirst(plan)) return new TranscriptDeriver(origin);
+  const state = plan.resumePoint?.checkpoint.derived_state ?? null;
+  return state === null ? undefined : TranscriptDeriver.continue(origin, state);
+}
+
+const toCheckpoint = ({ rowSet, transcript, checkpoint }: Written, derivedState: Uint8Array | undefined) =>
+  checkpoint && toCheckpointRow(rowSet, transcript.size_bytes, checkpoint, derivedState);
 
 /** It has no rows yet, nor has its session. */
 const isFirst = ({ transcript, rowSet, others = [] }: PlannedTranscript): boolean =>
