@@ -62,6 +62,12 @@ export class FindingDeriver {
     return this.#isExact;
   }
 
+  /** True if a call came twice, so that only one of them counts. */
+  hasCopies(): boolean {
+    const { calls } = this.#facts;
+    return new Set(calls.map(({ call_key }) => call_key)).size < calls.length;
+  }
+
   add({ contentBlocks, toolCalls, events, apiResponses }: TranscriptBatch): void {
     for (const call of toolCalls) this.#addCall(call);
     for (const block of contentBlocks) this.#addBlock(block);

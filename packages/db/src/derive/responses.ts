@@ -24,7 +24,7 @@ interface Settled {
   before: ApiResponse | undefined;
 }
 
-/** Responses that are final, of which no other entry is expected. */
+/** Responses that are final. No other entries of them are expected. */
 export interface ResponseState {
   /** Abbreviated hashes of their keys. */
   closedKeys: Set<string>;
@@ -54,7 +54,7 @@ export class ResponseDeriver {
     return this.#isExact;
   }
 
-  /** A state in which all responses so far are final; undefined if they came in another order than their times. */
+  /** The state once all responses so far are final; undefined if they came in another order than their times. */
   toState(): ResponseState | undefined {
     const coldCaches = this.findColdCaches();
     if (coldCaches === undefined) return undefined;

@@ -69,7 +69,7 @@ export class RollupDeriver {
     this.#state = state;
   }
 
-  /** What follows the state is added to it. */
+  /** Further sums are added to it. */
   get state(): RollupState {
     return this.#state;
   }

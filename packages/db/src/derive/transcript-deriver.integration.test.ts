@@ -42,7 +42,7 @@ const TABLES = {
 
 let count = 0;
 
-/** What SQL and the deriver made of a transcript, whose batches `change` may change first; the database forgets both. */
+/** The rows of a transcript by SQL and by the deriver, whose batches `change` may change first; the database forgets both. */
 async function deriveTwice(lines: readonly MadeLine[], change: (batch: TranscriptBatch) => void) {
   const id = `transcript-${++count}`;
   const sessionId = `session-${count}`;

@@ -75,7 +75,7 @@ const TABLES = [
   ...(['toolDayRollup', 'fileDayRollup', 'findings', 'ledger'] as const),
 ];
 
-/** True if a row is replaced by those of a session that grew. */
+/** True if a row is replaced by rows of a session that grew. */
 function isReplaced(row: Record<string, unknown>, table: keyof DerivedRows, replaced: ReplacedRows): boolean {
   if (table === 'findings') return true;
   if (table === 'ledger') return replaced.responseKeys.includes(String(row.response_key));

@@ -33,7 +33,7 @@ interface State {
   version: number;
   /** A ClosedState. */
   closed: Uint8Array;
-  /** What was derived from everything after the checkpoint, which a longer transcript's parse gives again. */
+  /** Derived from everything after the checkpoint, which a longer transcript's parse gives again. */
   openBuckets: Set<number | null>;
   openKeys: string[];
 }
@@ -105,7 +105,7 @@ export class TranscriptDeriver {
     const sums = this.#rollups.sumResponses();
     const coldCaches = this.#responses.findColdCaches();
     const activeMs = summary.activeMs ?? this.#sumActiveMs();
-    const isExact = Object.values(sums).every(Number.isSafeInteger);
+    const isExact = Object.values(sums).every(Number.isSafeInteger) && !this.#findings.hasCopies();
     if (this.#needsSql || !isExact || coldCaches === undefined || activeMs === undefined) {
       this.#leaveToSql();
       return undefined;

@@ -22,9 +22,9 @@ export interface GrownSession {
 }
 
 /**
- * Deletes the rows that the derived ones of a session that grew take the place of, and brings the session's row up to
- * date. False, with nothing changed, if SQL has derived the stored ones in the meantime, because other transcripts share
- * responses with the session.
+ * Deletes the rows that the derived ones of a session that grew take the place of, and refreshes the session's row.
+ * False, with nothing changed, if SQL has derived the stored ones since, because other transcripts share responses with
+ * the session.
  */
 export async function replaceDerived(
   transaction: Database,

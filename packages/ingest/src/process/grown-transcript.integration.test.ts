@@ -58,6 +58,50 @@ const requeue = async (id: string): Promise<void> => {
 };
 
 describe('a transcript whose session grew', () => {
+  it('is derived further while parsing until another session shares its responses, and then by SQL', async () => {
+    const session = newSession();
+    const toOwn = (sessionId: string, lineCount: number): string =>
+      Array.from({ length: lineCount }, (_, index) =>
+        toLine(sessionId, index, { requestId: `${session}-${index}` }),
+      ).join('');
+    const isDerivedFurther = async (): Promise<unknown> => {
+      const [row] = await query(
+        `SELECT c.derived_state IS NOT NULL AS is_known FROM recount.transcripts AS t
+         JOIN recount.transcript_checkpoints AS c USING (workspace_id, row_set_id) WHERE t.session_id = $1`,
+        [session],
+      );
+      return row?.is_known;
+    };
+    const first = await ingest(toOwn(session, 60));
+    for (const lineCount of [61, 64, 90]) {
+      const grown = await ingest(toOwn(session, lineCount));
+      expect(grown.row_set_id).toBe(first.row_set_id);
+      expect(await isDerivedFurther()).toBe(true);
+      await expectDerivedRowsAreRight();
+    }
+    await ingest(toOwn(newSession(), 10));
+    expect(await isDerivedFurther()).toBe(false);
+    await expectDerivedRowsAreRight();
+    const grown = await ingest(toOwn(session, 100));
+    expect(grown.row_set_id).toBe(first.row_set_id);
+    expect(await isDerivedFurther()).toBe(false);
+    await expectDerivedRowsAreRight();
+  });
+
+  it('is derived by SQL if a response that it adds is stored already', async () => {
+    const [session, other] = [newSession(), newSession()];
+    const toOwn = (sessionId: string, from: number, to: number): string =>
+      Array.from({ length: to - from }, (_, index) =>
+        toLine(sessionId, from + index, { requestId: `${session}-${from + index}` }),
+      ).join('');
+    await ingest(toOwn(session, 0, 60));
+    await ingest(toOwn(other, 60, 63));
+    await ingest(toOwn(session, 0, 70));
+    await expectDerivedRowsAreRight();
+    await ingest(toOwn(other, 60, 75));
+    await expectDerivedRowsAreRight();
+  });
+
   it('has each notice once, with the count of the whole transcript', async () => {
     const session = newSession();
     const unknown = `${JSON.stringify({ type: 'heron-seen', text: 'Where?', sessionId: session })}\n`;
