@@ -1,0 +1,1 @@
+ALTER TABLE "recount"."transcript_checkpoints" ADD COLUMN "derived_state" "bytea";
