@@ -48,6 +48,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     manifest: true,
+    // Beside the manifest: the licences of all libraries in the dashboard.
+    license: true,
   },
   server: { proxy: { '/v1': apiUrl, '/signed-in': apiUrl } },
 });

@@ -34,24 +34,27 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Drags from another program, so that the browser does whatever the page leaves to it, and drops until `shown` is. */
+/** Counts drops, and keeps all but the first from the page. */
+const COUNT_DROPS = `
+  window.dropCount ?? addEventListener('drop', (event) => {
+    if (window.dropCount++ === 0) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }, true);
+  window.dropCount = 0;`;
+
+/** Drops from another program, so that the browser does whatever the page leaves to it. */
 async function drop(page: Page, { files = [], items = [] }: Dragged, shown: Locator): Promise<void> {
   const session = await page.context().newCDPSession(page);
   const data = { items, files: files.map((name) => join(folder, name)), dragOperationsMask: 1 };
-  const drag = (type: 'dragEnter' | 'dragOver' | 'drop') =>
-    session.send('Input.dispatchDragEvent', { type, x: 600, y: 300, data });
-  await drag('dragEnter');
-  // A drop counts once the page has answered the events before it.
-  const isAccepted = async (): Promise<boolean> => {
-    await drag('dragOver');
-    return await page.evaluate<boolean>('window.wasDraggedOver === true');
+  await page.evaluate(COUNT_DROPS);
+  // The browser takes a drop for a cancelled drag until the page has answered the events before it.
+  const isDropped = async (): Promise<boolean> => {
+    for (const type of ['dragEnter', 'dragOver', 'dragOver', 'drop'] as const)
+      await session.send('Input.dispatchDragEvent', { type, x: 600, y: 300, data });
+    return await page.evaluate<boolean>('window.dropCount > 0');
   };
-  await page.evaluate(
-    `window.wasDraggedOver = false; addEventListener('dragover', () => { window.wasDraggedOver = true }, { once: true })`,
-  );
-  await expect.poll(isAccepted, { timeout: 60_000 }).toBe(true);
-  await drag('dragOver');
-  await drag('drop');
+  await expect.poll(isDropped, { timeout: 60_000 }).toBe(true);
   await shown.waitFor();
   expect(page.context().pages()).toEqual([page]);
 }

@@ -10,7 +10,7 @@ export type LeftOut = 'by name' | 'as a link' | 'as neither file nor folder' | '
 /** The content of an archive, in its order. Several members may have one name. */
 export type ArchiveMember = { name: string; bytes: Uint8Array<ArrayBuffer> } | RefusedFile | { leftOut: LeftOut };
 
-/** For an archive, packed or unpacked. The whole is in memory. */
+/** For a tar archive, packed or unpacked, or the transcripts of a zip archive, because they are in memory. */
 export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024;
 /** As `recount backfill` takes them; OpenClaw renames sessions that were reset to `<id>.jsonl.reset.<time>`. */
 const TRANSCRIPT_NAME =

@@ -155,6 +155,9 @@ it('names members of a zip archive that are damaged or encrypted, and sends the 
     path: 'a.jsonl',
     reason: expect.stringContaining('encrypted'),
   });
+  const folder = zip.slice();
+  folder[directory + 38] = 0x10;
+  expect(await open(choose('a.zip', folder))).toEqual([refused, { path: 'b.jsonl', body: 'b' }]);
   const counted = zip.slice();
   counted[counted.length - 22 + 10] = 9;
   expect(await open(choose('a.zip', counted))).toContainEqual({

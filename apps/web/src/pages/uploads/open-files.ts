@@ -126,12 +126,12 @@ function toObstacle(error: unknown): string {
 }
 
 async function* listMembers(path: string, file: File): AsyncGenerator<ArchiveMember> {
-  const stream = file.stream();
   if (ZIP_NAME.test(path)) {
     const { readZip } = await import('./read-zip.ts');
-    yield* readZip(await readBounded(stream));
+    yield* readZip(file);
   } else {
     const { readTar } = await import('./read-tar.ts');
+    const stream = file.stream();
     const isPacked = /gz$/i.test(path);
     yield* readTar(await readBounded(isPacked ? stream.pipeThrough(new DecompressionStream('gzip')) : stream));
   }
