@@ -2,7 +2,7 @@ export type { ComparedClass, PriceComparison, RateDifference } from './compare-l
 export { compareWithLiteLlm } from './compare-lite-llm.ts';
 export type { ListedModel } from './list-prices.ts';
 export { GENAI_PRICES_DATE, listKnownModels, listRequestSizes } from './list-prices.ts';
-export { loadPriceFile, PriceFileError } from './load-price-file.ts';
+export { loadPriceFile } from './load-price-file.ts';
 export type { ModelMaker } from './model-name.ts';
 export { findModelMaker } from './model-name.ts';
 export type { AppliedRates, ModelPriceTable, Multipliers, UnpricedReason } from './model-price-table.ts';
@@ -12,6 +12,7 @@ export { parsePriceOverrides } from './parse-price-overrides.ts';
 export type { PriceFile } from './price-file.ts';
 export { MAX_PRICE_FILE_BYTES, parsePriceFile } from './price-file.ts';
 export type { OverrideRates, PriceOverride } from './price-overrides.ts';
+export { PriceFileError } from './price-request.ts';
 export type { PriceSource } from './price-source.ts';
 export { openPriceSource } from './price-source.ts';
 export type { RateBand, RatePeriod, Rates } from './rates.ts';

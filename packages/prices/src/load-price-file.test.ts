@@ -2,8 +2,10 @@ import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type GetPrices, isAllowedAddress, loadPriceFile } from './load-price-file.ts';
+import { isAllowedAddress } from './get-over-https.ts';
+import { loadPriceFile } from './load-price-file.ts';
 import { MAX_PRICE_FILE_BYTES } from './price-file.ts';
+import type { GetPrices } from './price-request.ts';
 import { openPriceSource } from './price-source.ts';
 
 const CONTENT = JSON.stringify({

@@ -1,23 +1,6 @@
-import { lookup } from 'node:dns';
-import { readFile, stat } from 'node:fs/promises';
-import { get } from 'node:https';
-import { BlockList, isIP, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import { MAX_PRICE_FILE_BYTES, type PriceFile, parsePriceFile } from './price-file.ts';
-
-/** A price file cannot be read or is refused; the message says which one and why. */
-export class PriceFileError extends Error {
-  override name = 'PriceFileError';
-}
-
-/** An answer to a GET request. */
-interface PriceAnswer {
-  status: number;
-  headers: Readonly<Record<string, string | string[] | undefined>>;
-  body: AsyncIterable<Uint8Array>;
-}
-
-export type GetPrices = (url: URL, options: { signal: AbortSignal; isRedirected: boolean }) => Promise<PriceAnswer>;
+import { type GetPrices, PriceFileError } from './price-request.ts';
 
 const TIMEOUT_MS = 30_000;
 const MAX_REDIRECTS = 3;
@@ -31,12 +14,12 @@ export const isPriceUrl = (location: string): boolean => /^[a-z][a-z0-9+.-]+:\/\
  */
 export async function loadPriceFile(
   location: string,
-  { directory = '.', get: fetch = getOverHttps }: { directory?: string; get?: GetPrices } = {},
+  { directory = '.', get: fetch }: { directory?: string; get?: GetPrices } = {},
 ): Promise<PriceFile> {
   const isUrl = isPriceUrl(location);
   try {
     const { text, modifiedAt } = isUrl
-      ? await download(location, fetch)
+      ? await download(location, fetch ?? (await import('./get-over-https.ts')).getOverHttps)
       : await readLocal(resolve(directory, location));
     const source = isUrl ? location : resolve(directory, location);
     const parsed = parsePriceFile(text, { source, date: findDay(location) ?? modifiedAt });
@@ -64,6 +47,8 @@ interface Content {
 }
 
 async function readLocal(path: string): Promise<Content> {
+  // Most programs read no price file, and need not load what it takes.
+  const { readFile, stat } = await import('node:fs/promises');
   const { size, mtime } = await stat(path);
   if (size > MAX_PRICE_FILE_BYTES) throw new PriceFileError('it is larger than 32 MiB');
   return { text: await readFile(path, 'utf8'), modifiedAt: mtime.toISOString() };
@@ -105,70 +90,3 @@ async function readBounded(body: AsyncIterable<Uint8Array>): Promise<string> {
   }
   return Buffer.concat(chunks).toString('utf8');
 }
-
-/** Addresses of this machine and of its link, such as the metadata services of clouds. */
-const LOCAL = new BlockList();
-for (const [network, prefix] of [
-  ['0.0.0.0', 8],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['224.0.0.0', 3],
-] as const) {
-  LOCAL.addSubnet(network, prefix, 'ipv4');
-}
-for (const [network, prefix] of [
-  ['::', 127],
-  ['fe80::', 10],
-  ['ff00::', 8],
-] as const)
-  LOCAL.addSubnet(network, prefix, 'ipv6');
-/** Addresses that a public server has no reason to redirect to. */
-const PRIVATE = new BlockList();
-for (const [network, prefix] of [
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-] as const) {
-  PRIVATE.addSubnet(network, prefix, 'ipv4');
-}
-PRIVATE.addSubnet('fc00::', 7, 'ipv6');
-
-/**
- * Checks that a price file may be fetched from an address. It must never be on this machine or link, and a redirect
- * must not lead to a private one.
- */
-export function isAllowedAddress(address: string, isRedirected: boolean): boolean {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
-  const family = isIPv6(plain) ? 'ipv6' : 'ipv4';
-  return isIP(plain) !== 0 && !LOCAL.check(plain, family) && !(isRedirected && PRIVATE.check(plain, family));
-}
-
-const getOverHttps: GetPrices = (url, { signal, isRedirected }) =>
-  new Promise((done, fail) => {
-    const host = url.hostname.replace(/^\[|\]$/g, '');
-    if (isIP(host) !== 0 && !isAllowedAddress(host, isRedirected)) {
-      fail(new PriceFileError('its server has an address that is not allowed'));
-      return;
-    }
-    const request = get(
-      url,
-      {
-        signal,
-        headers: { accept: 'application/json', 'user-agent': 'recount' },
-        // Checks the very address that is connected to.
-        lookup(hostname, options, callback) {
-          lookup(hostname, { ...options, all: true }, (error, addresses) => {
-            const allowed = error ? [] : addresses.filter(({ address }) => isAllowedAddress(address, isRedirected));
-            const [first] = allowed;
-            if (error || first === undefined) {
-              callback(error ?? new PriceFileError('its server has an address that is not allowed'), [], 0);
-            } else if (options.all) callback(null, allowed);
-            else callback(null, first.address, first.family);
-          });
-        },
-      },
-      (response) => done({ status: response.statusCode ?? 0, headers: response.headers, body: response }),
-    );
-    request.on('error', fail);
-  });

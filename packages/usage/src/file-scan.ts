@@ -60,7 +60,7 @@ const MAX_LINE_BYTES = 64 * 1024 * 1024;
 /** Enough for nearly all files; otherwise more is read. */
 const FIRST_HEAD_BYTES = 64 * 1024;
 /** Beginnings that are looked at before the whole of the first lines. A conclusive answer is the same from each. */
-const HEAD_SIZES = [8 * 1024, FIRST_HEAD_BYTES, Number.POSITIVE_INFINITY];
+const HEAD_SIZES = [2 * 1024, 16 * 1024, FIRST_HEAD_BYTES, Number.POSITIVE_INFINITY];
 const LINE_FEED = 0x0a;
 /** Beginnings of archives. Their members would be read as the lines of one transcript, but for the first of each. */
 const ARCHIVE_MAGICS: readonly (readonly [offset: number, bytes: Buffer])[] = [
@@ -176,7 +176,7 @@ export class FileScan {
       format,
       isSubagent: identified.isSubagent,
       maxLineBytes: MAX_LINE_BYTES,
-      onResponse: (response) => this.#columns.add(response),
+      onResponse: (response) => this.#columns.add(response, Date.parse(response.timestamp ?? '')),
     });
     return true;
   }
@@ -208,12 +208,14 @@ export class DirectFileScan {
     this.#columns = columns;
   }
 
-  /** Takes in whole lines, which may be reused afterwards; false if it refuses the file. */
-  push(lines: Buffer): boolean {
+  /** Takes in whole lines, which may be reused afterwards; false if it refuses the file. `isWhole` says if they are all. */
+  push(lines: Buffer, isWhole: boolean): boolean {
     if (this.#found === undefined) {
       for (const size of HEAD_SIZES) {
         const end = lines.lastIndexOf(LINE_FEED, size) + 1;
-        this.#found ??= end === 0 ? undefined : identify(this.#file, lines.subarray(0, end), false)?.found;
+        const isAll = isWhole && (end === lines.length || size > lines.length);
+        const head = isAll ? lines : lines.subarray(0, end);
+        this.#found ??= head.length === 0 ? undefined : identify(this.#file, head, isAll)?.found;
       }
       this.#scanner = createDirectUsageScanner(this.#found?.format ?? '');
     }
@@ -224,7 +226,7 @@ export class DirectFileScan {
   finish(): FoundTranscript | undefined {
     if (this.#found === undefined || this.#scanner === undefined) return undefined;
     const { responses, ...scan } = this.#scanner.finish();
-    for (const response of responses) this.#columns.add(response);
+    for (const response of responses) this.#columns.add(response, response.timestampMs ?? Number.NaN);
     return addScan(this.#found, scan);
   }
 }

@@ -24,7 +24,8 @@ export async function scanFiles(files: readonly FoundFile[], next: () => number)
     const { path } = file;
     const compression = COMPRESSIONS[path.slice(path.lastIndexOf('.') + 1)];
     const direct = new DirectFileScan(file, columns);
-    const isDirect = compression === undefined && readLines(path, buffer, (lines) => direct.push(lines));
+    const isDirect =
+      compression === undefined && readLines(path, buffer, (lines, isWhole) => direct.push(lines, isWhole));
     let found = isDirect ? direct.finish() : undefined;
     found ??= await readFile(path, compression, buffer, new FileScan(file, columns));
     scanned.push({ ...found, responseCount: columns.count - before });
@@ -96,12 +97,13 @@ function readWhole(path: string, buffer: Buffer, push: (chunk: Buffer) => boolea
  * Reads the file as it was when opened, and passes on whole lines, and a last one without an end. False if it could not
  * be read, or not to its end.
  */
-function readLines(path: string, whole: Buffer, push: (lines: Buffer) => boolean): boolean {
+function readLines(path: string, whole: Buffer, push: (lines: Buffer, isWhole: boolean) => boolean): boolean {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(path, 'r');
     let buffer = whole;
     let held = 0;
+    let isFirst = true;
     for (let left = fstatSync(descriptor).size; left > 0; ) {
       if (held === buffer.length) {
         if (held >= MAX_DIRECT_LINE_BYTES) return false;
@@ -111,12 +113,14 @@ function readLines(path: string, whole: Buffer, push: (lines: Buffer) => boolean
       if (readBytes === 0) break;
       left -= readBytes;
       const filled = held + readBytes;
-      const end = buffer.lastIndexOf(LINE_FEED, filled - 1) + 1;
-      if (end > 0 && !push(buffer.subarray(0, end))) return false;
+      const end = left === 0 ? filled : buffer.lastIndexOf(LINE_FEED, filled - 1) + 1;
+      if (end > 0 && !push(buffer.subarray(0, end), isFirst && left === 0)) return false;
+      isFirst &&= end === 0;
       buffer.copyWithin(0, end, filled);
       held = filled - end;
     }
-    return held === 0 || push(buffer.subarray(0, held));
+    // The file has become shorter.
+    return held === 0 || push(buffer.subarray(0, held), isFirst);
   } catch {
     return false;
   } finally {

@@ -43,7 +43,8 @@ export interface UsageColumns {
 
 export interface UsageColumnsWriter {
   readonly count: number;
-  add(response: ScannedResponse): void;
+  /** The time is in milliseconds since 1970, NaN without one. */
+  add(response: ScannedResponse, timeMs: number): void;
   /** Adds copies from other columns, from index `from` up to, not including, `to`. */
   addRange(columns: UsageColumns, from: number, to: number): void;
   toColumns(): UsageColumns;
@@ -69,7 +70,7 @@ class GrowingUsageColumns implements UsageColumnsWriter {
     return this.#count;
   }
 
-  add(response: ScannedResponse): void {
+  add(response: ScannedResponse, timeMs: number): void {
     this.#reserve(this.#count + 1);
     this.#columns.keys.push(response.response_key);
     for (let i = 0; i < FIGURES.length; i++) {
@@ -78,7 +79,7 @@ class GrowingUsageColumns implements UsageColumnsWriter {
     for (let i = 0; i < NAMES.length; i++) {
       this.#columns.names[this.#count * NAMES.length + i] = this.#toTextIndex(toText(response, NAMES[i] as Name));
     }
-    this.#columns.timesMs[this.#count] = response.timestamp === null ? Number.NaN : Date.parse(response.timestamp);
+    this.#columns.timesMs[this.#count] = timeMs;
     this.#columns.reportedCostsUsd[this.#count] = response.reported_cost_usd ?? Number.NaN;
     this.#columns.flags[this.#count] =
       (response.source === 'progress' ? FLAGS.progress : 0) |

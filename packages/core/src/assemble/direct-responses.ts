@@ -2,7 +2,6 @@ import type { DirectSink, AnswerLine } from '../agents/agent.ts';
 import type { JsonValue } from '../lines/json.ts';
 import { readIdentifier } from '../records/fields.ts';
 import type { ApiResponse } from '../records/rows.ts';
-import { toIsoTimestamp } from '../records/timestamps.ts';
 import { toFinalUsage } from '../records/usage.ts';
 import { toKnownModel } from './message-rows.ts';
 import { estimateTokensOut, isPlaceholder, observeContent, toBilledUsage } from './open-response.ts';
@@ -10,12 +9,15 @@ import { estimateTokensOut, isPlaceholder, observeContent, toBilledUsage } from 
 /** The facts of an API response that a scan for usage needs. */
 export type ScannedResponse = Pick<
   ApiResponse,
-  | ('response_key' | 'source' | 'timestamp' | 'is_subagent' | 'is_marked_copy' | 'is_unfinalised')
+  | ('response_key' | 'source' | 'is_subagent' | 'is_marked_copy' | 'is_unfinalised')
   | ('model' | 'git_branch' | 'service_tier' | 'speed' | 'inference_geo' | 'request_tokens')
   | ('tokens_in' | 'tokens_out' | 'cache_read' | 'cache_write' | 'cache_write_5m' | 'cache_write_1h')
   | ('thinking_tokens' | 'web_search_requests' | 'web_fetch_requests')
   | ('estimated_tokens_out' | 'reported_cost_usd')
 >;
+
+/** With its time in milliseconds since 1970, because most of them need no text. */
+export type DirectlyScanned = ScannedResponse & { timestampMs: number | undefined };
 
 /** A longer transcript takes the memory that the assembly bounds. */
 const MAX_RESPONSES = 50_000;
@@ -154,7 +156,7 @@ export class DirectResponses implements DirectSink {
 /** The cut is reported when the same field is stored in a row. */
 function ignoreCut(): void {}
 
-function toScannedResponse(response: DirectResponse): ScannedResponse[] {
+function toScannedResponse(response: DirectResponse): DirectlyScanned[] {
   const { responseId, contentBytes } = response;
   const usage = toBilledUsage(response);
   if (usage === undefined) return [];
@@ -163,7 +165,7 @@ function toScannedResponse(response: DirectResponse): ScannedResponse[] {
   const scanned = {
     response_key: responseId,
     source: response.source,
-    timestamp: toIsoTimestamp(response.timestampMs),
+    timestampMs: response.timestampMs,
     is_subagent: response.isSubagent,
     is_marked_copy: response.isMarkedCopy,
     is_unfinalised,

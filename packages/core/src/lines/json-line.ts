@@ -208,6 +208,14 @@ export function readJsonLine(lineBytes: Buffer, report: ReportFault): JsonLine |
   return { beginning: isQuotable ? limitText(text.trimStart(), MAX_BEGINNING_BYTES).value : '', values, isBroken };
 }
 
+/** The values of a line as `readJsonLine` gives them, without its faults. */
+export function readJsonText(line: string): JsonValue[] {
+  const text = limitValues(line.startsWith('\uFEFF') ? line.slice(1) : line);
+  if (!text.startsWith('{') && text.trim() === '') return [];
+  const { values } = parseJsonLine(text);
+  return maySmuggleCharacters(text) ? values.map((value) => toStorableJson(value).value) : values;
+}
+
 /** The JSON, or if it has more than `MAX_LINE_VALUES` values, JSON of the first, as `createLineCutter` chooses them. */
 export function limitValues(json: string, report?: ReportFault, bytes?: Buffer): string {
   if (!hasMoreValues(json, MAX_LINE_VALUES)) return json;

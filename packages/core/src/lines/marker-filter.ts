@@ -3,9 +3,6 @@ import type { LineFilter } from './line-splitter.ts';
 /** Index of a byte of the first marker at or after `start`, where a line begins; -1 if there is none. */
 export type MarkerFinder = (bytes: Buffer, start: number) => number;
 
-/** Shorter ends occur too often to be worth a search. */
-const MIN_COMMON_END = 4;
-
 /**
  * Accepts lines that contain one of the markers. Searches each chunk once for each marker, which is several times as
  * fast as testing each line.
@@ -20,9 +17,7 @@ export function createMarkerFilter(markers: readonly string[]): LineFilter {
 
 /** Finds markers without line feeds in one chunk after another. `start` must not decrease within a chunk. */
 export function createMarkerFinder(markers: readonly string[]): MarkerFinder {
-  const end = toCommonEnd(markers);
-  if (end.length >= MIN_COMMON_END) return createEndFinder(markers, end);
-  const finders = markers.map((marker) => createEndFinder([marker], marker));
+  const finders = markers.map(createFinder);
   return (bytes, start) => {
     let first = -1;
     for (const find of finders) {
@@ -33,10 +28,11 @@ export function createMarkerFinder(markers: readonly string[]): MarkerFinder {
   };
 }
 
-/** Searches for the end that all markers have, which costs half as much as a quotation mark at the beginning. */
-function createEndFinder(markers: readonly string[], end: string): MarkerFinder {
-  const needle = Buffer.from(end);
-  const beginnings = markers.map((marker) => Buffer.from(marker.slice(0, marker.length - end.length)));
+/** Searches from the first rare character on, because one that is frequent stops the search at each of its places. */
+function createFinder(marker: string): MarkerFinder {
+  const rareAt = Math.max(0, marker.search(/[A-Z_]/));
+  const beginning = Buffer.from(marker.slice(0, rareAt));
+  const needle = Buffer.from(marker.slice(rareAt));
   let searched: Buffer | undefined;
   let nextAt = -1;
   let isEnded = false;
@@ -47,11 +43,10 @@ function createEndFinder(markers: readonly string[], end: string): MarkerFinder 
       isEnded = false;
     }
     if (isEnded || nextAt >= start) return nextAt;
-    for (nextAt = bytes.indexOf(needle, start); nextAt !== -1; nextAt = bytes.indexOf(needle, nextAt + 1)) {
-      if (beginnings.some((beginning) => isBefore(bytes, nextAt, beginning))) return nextAt;
-    }
-    isEnded = true;
-    return -1;
+    nextAt = bytes.indexOf(needle, start);
+    while (nextAt !== -1 && !isBefore(bytes, nextAt, beginning)) nextAt = bytes.indexOf(needle, nextAt + 1);
+    isEnded = nextAt === -1;
+    return nextAt;
   };
 }
 
@@ -61,10 +56,4 @@ function isBefore(bytes: Buffer, at: number, beginning: Buffer): boolean {
     if (bytes[from + index] !== beginning[index]) return false;
   }
   return true;
-}
-
-function toCommonEnd([first = '', ...others]: readonly string[]): string {
-  let length = first.length;
-  for (const other of others) while (!other.endsWith(first.slice(first.length - length))) length--;
-  return first.slice(first.length - length);
 }

@@ -1,7 +1,7 @@
 import type { DirectReader, UsageMarkers } from '../agents/agent.ts';
 import { findFormat } from '../agents/formats.ts';
-import { DirectResponses, type ScannedResponse } from '../assemble/direct-responses.ts';
-import { readJsonLine } from '../lines/json-line.ts';
+import { DirectResponses, type DirectlyScanned } from '../assemble/direct-responses.ts';
+import { readJsonText } from '../lines/json-line.ts';
 import { createMarkerFinder, type MarkerFinder } from '../lines/marker-filter.ts';
 import { isJsonObject } from '../records/fields.ts';
 import { toIsoTimestamp } from '../records/timestamps.ts';
@@ -17,7 +17,7 @@ export interface DirectUsageScanner {
    * from its beginning.
    */
   push(bytes: Buffer): boolean;
-  finish(): Omit<UsageScan, 'lineCount'> & { responses: ScannedResponse[] };
+  finish(): Omit<UsageScan, 'lineCount'> & { responses: DirectlyScanned[] };
 }
 
 /**
@@ -58,7 +58,7 @@ class Scanner implements DirectUsageScanner {
       const foundEnd = bytes.indexOf(LINE_FEED, at);
       const lineEnd = foundEnd === -1 ? bytes.length : foundEnd;
       this.#isMetered ||= hasBefore(this.#findUsage(bytes, start), lineEnd);
-      if (!this.#readLine(bytes.subarray(lineStart, lineEnd))) return false;
+      if (!this.#readLine(bytes, lineStart, lineEnd)) return false;
       start = lineEnd + 1;
     }
     return start !== -1;
@@ -89,19 +89,16 @@ class Scanner implements DirectUsageScanner {
       const foundEnd = bytes.indexOf(LINE_FEED, start);
       const end = foundEnd === -1 ? bytes.length : foundEnd;
       this.#isMetered ||= hasBefore(this.#findUsage(bytes, start), end);
-      if (!this.#readLine(bytes.subarray(start, end))) return -1;
+      if (!this.#readLine(bytes, start, end)) return -1;
       start = end + 1;
     }
     return start;
   }
 
-  #readLine(line: Buffer): boolean {
-    const values = readJsonLine(line, ignore)?.values ?? [];
+  #readLine(bytes: Buffer, start: number, end: number): boolean {
+    const values = readJsonText(bytes.toString('utf8', start, end));
     return values.every((value) => !isJsonObject(value) || this.#read(value, this.#responses));
   }
 }
 
 const hasBefore = (foundAt: number, end: number): boolean => foundAt !== -1 && foundAt < end;
-
-/** Faults of lines are no doubts about usage. */
-function ignore(): void {}

@@ -126,9 +126,15 @@ class ClaudeCodeDirectReader {
       if (!isJsonObject(block)) return false;
       const { type, id } = block;
       if (type === 'tool_use') {
-        if (typeof id !== 'string' || !isUniqueId(id) || id.length > MAX_IDENTIFIER_LENGTH) return false;
+        const isNamed = typeof id === 'string' && isUniqueId(id) && id.length <= MAX_IDENTIFIER_LENGTH;
         if (typeof block.name !== 'string') return false;
-        if (countsSearches(block.name)) searchCallIds.push(id);
+        const isSearch = countsSearches(block.name);
+        if (!isNamed) {
+          // It can be left out, unless its size or its result counts.
+          if (isSearch || written !== undefined) return false;
+          continue;
+        }
+        if (isSearch) searchCallIds.push(id);
         if (written !== undefined) written.push({ name: id, byteLength: this.#measureInput(block.input ?? undefined) });
         continue;
       }
