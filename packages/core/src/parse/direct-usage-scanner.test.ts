@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ScannedResponse } from '../assemble/direct-responses.ts';
+import type { DirectlyScanned } from '../assemble/direct-responses.ts';
 import type { JsonObject, JsonValue } from '../lines/json.ts';
 import type { ApiResponse } from '../records/rows.ts';
 import { createDirectUsageScanner } from './direct-usage-scanner.ts';
@@ -8,14 +8,17 @@ import { createUsageScanner, type UsageScan } from './usage-scanner.ts';
 
 const FORMAT = 'claude-code';
 
-function scanByReader(bytes: Buffer): Omit<UsageScan, 'lineCount'> & { responses: ApiResponse[] } {
+function scanByReader(bytes: Buffer): Omit<UsageScan, 'lineCount'> & { responses: DirectlyScanned[] } {
   const responses: ApiResponse[] = [];
   const onResponse = (response: ApiResponse) => void responses.push(response);
   const scanner = createUsageScanner('session', { format: FORMAT, onResponse });
   scanner.push(bytes);
   const { lineCount: _, ...scan } = scanner.finish();
-  return { ...scan, responses };
+  const toTimed = (response: ApiResponse) => ({ ...response, timestampMs: toTimeMs(response.timestamp) });
+  return { ...scan, responses: responses.map(toTimed) };
 }
+
+const toTimeMs = (timestamp: string | null) => (timestamp === null ? undefined : Date.parse(timestamp));
 
 /** Undefined if it refuses. The lines come in pushes of a few each. */
 function scanDirectly(bytes: Buffer, linesInPush = 3) {
@@ -29,10 +32,10 @@ function scanDirectly(bytes: Buffer, linesInPush = 3) {
   return scanner.finish();
 }
 
-/** The facts that a direct scan gives, with the moment of a time rather than its text. */
-const toFacts = (responses: readonly ScannedResponse[], of: readonly ScannedResponse[]) =>
+/** The facts that a direct scan gives. */
+const toFacts = (responses: readonly DirectlyScanned[], of: readonly DirectlyScanned[]) =>
   responses.map((response) =>
-    Object.fromEntries(Object.keys(of[0] ?? {}).map((name) => [name, response[name as keyof ScannedResponse]])),
+    Object.fromEntries(Object.keys(of[0] ?? {}).map((name) => [name, response[name as keyof DirectlyScanned]])),
   );
 
 function expectAgreement(text: string, linesInPush?: number): boolean {
