@@ -10,7 +10,7 @@ import { generateTranscript } from './generate-transcript.ts';
 
 /**
  * `pnpm bench:usage` alternates `recount usage daily` and, if given, `ccusage claude daily --offline` over the same
- * history, each in its own process. Requires GNU time.
+ * history, each in its own process, and prints medians, and their ratios to ccusage. Requires GNU time.
  *
  *   --projects <folder>   Claude Code's `projects`; default: a generated history
  *   --size <MB>           of the generated history (default 1000)
@@ -28,6 +28,7 @@ const { values } = parseArgs({
   },
 });
 
+const CCUSAGE = 'ccusage claude daily --offline';
 const FILE_MB = 5;
 const MB = 1_000_000;
 
@@ -65,10 +66,7 @@ async function compare(): Promise<void> {
     ['node -e 0', [process.execPath, '-e', '0']],
   ];
   if (values.ccusage !== undefined)
-    commands.splice(1, 0, [
-      'ccusage claude daily --offline',
-      [resolve(values.ccusage), 'claude', 'daily', '--offline'],
-    ]);
+    commands.splice(1, 0, [CCUSAGE, [resolve(values.ccusage), 'claude', 'daily', '--offline']]);
   const runs = new Map(commands.map(([name]) => [name, [] as Run[]]));
   // The first round compiles and fills the cache.
   for (let round = 0; round <= Number(values.runs); round += 1) {
@@ -77,13 +75,24 @@ async function compare(): Promise<void> {
       if (round > 0) runs.get(name)?.push(run);
     }
   }
-  console.log('command | processor s | wall s | peak RSS MiB');
-  for (const [name, measured] of runs) {
-    const median = (pick: (run: Run) => number): number =>
-      measured.map(pick).sort((one, other) => one - other)[Math.floor(measured.length / 2)] ?? Number.NaN;
-    const cells = [median((run) => run.cpuSeconds).toFixed(3), median((run) => run.wallSeconds).toFixed(3)];
-    console.log([name, ...cells, median((run) => run.peakRssMiB).toFixed(0)].join(' | '));
+  const medians = new Map([...runs].map(([name, measured]) => [name, toMedians(measured)]));
+  const other = medians.get(CCUSAGE);
+  console.log('command | processor s | wall s | peak RSS MiB | processor, wall ÷ ccusage');
+  for (const [name, { cpuSeconds, wallSeconds, peakRssMiB }] of medians) {
+    const ratios = other && [cpuSeconds / other.cpuSeconds, wallSeconds / other.wallSeconds];
+    const cells = [cpuSeconds.toFixed(3), wallSeconds.toFixed(3), peakRssMiB.toFixed(0)];
+    console.log([name, ...cells, ratios?.map((ratio) => ratio.toFixed(2)).join(', ') ?? '–'].join(' | '));
   }
+}
+
+function toMedians(measured: readonly Run[]): Run {
+  const median = (pick: (run: Run) => number): number =>
+    measured.map(pick).sort((one, other) => one - other)[Math.floor(measured.length / 2)] ?? Number.NaN;
+  return {
+    cpuSeconds: median((run) => run.cpuSeconds),
+    wallSeconds: median((run) => run.wallSeconds),
+    peakRssMiB: median((run) => run.peakRssMiB),
+  };
 }
 
 async function measure([program = '', ...words]: string[]): Promise<Run> {
