@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream';
 import {
   type Database,
+  type DatabaseClient,
+  findTranscript,
   listGroupableTranscripts,
   lockFreeSessions,
   lockWorkspaceShared,
@@ -17,7 +19,7 @@ import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
 import { redactRawObject } from '../raw-objects/redact-raw-object.ts';
 import { createRedaction, toRowsVersion } from '../secrets/redaction.ts';
 import { type ParseOptions, parseRawObject } from './parse-raw-object.ts';
-import { PARSER_VERSION, type ProcessOptions } from './process-transcript.ts';
+import { ingestHeld, PARSER_VERSION, type ProcessOptions } from './process-transcript.ts';
 import { type PlannedTranscript, writeTranscripts } from './write-transcripts.ts';
 
 /** Raw objects of a group that are read concurrently, and stay in memory until they are parsed. */
@@ -26,11 +28,25 @@ const MAX_HELD_BYTES = 2 * 1024 * 1024;
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
+/** Transcripts that are done once the transaction is committed, and the raw objects to delete after that. */
+interface Done {
+  transcripts: TranscriptRow[];
+  replacedKeys: string[];
+}
+
+/** The connection of a transaction that holds the workspace. */
+interface Held {
+  transaction: Database;
+  client: DatabaseClient;
+  redactionMode: RedactionMode;
+}
+
 /**
  * Ingests the groupable ones among the transcripts in one transaction, and leaves the others unchanged, which are those
  * in sessions that have other versions or that another process holds, those that were tried before, and those whose raw
- * object cannot be read. Of several in one session takes the longest. Returns the ingested ones. If one fails, throws,
- * and none is ingested.
+ * object cannot be read. Of several in one session takes the longest. A single transcript, such as the next version of a
+ * session that grows, may have other versions. Returns the transcripts that are done. If one fails, throws, and none is
+ * ingested.
  */
 export async function processGroup(
   deps: Deps,
@@ -38,53 +54,63 @@ export async function processGroup(
   transcriptIds: readonly string[],
   options: ProcessOptions,
 ): Promise<TranscriptRow[]> {
-  const { rawStore } = deps;
-  const { signal } = options;
   await refreshStatistics(deps.database.database, workspaceId);
-  const ingested: PlannedTranscript[] = [];
-  const replacedKeys: string[] = [];
-  await deps.database.withTransaction(
-    async (transaction, client) => {
+  const { transcripts, replacedKeys } = await deps.database.withTransaction(
+    async (transaction, client): Promise<Done> => {
       const settings = await lockWorkspaceShared(transaction, workspaceId);
-      if (settings === undefined) return;
-      const groupable = await lockGroupable(transaction, workspaceId, transcriptIds);
-      if (groupable.length === 0) return;
-      const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId, options.priceSource?.file));
-      const versions = { parser: toRowsVersion(PARSER_VERSION, settings.redaction), prices: prices.version };
-      async function* planned(): AsyncGenerator<PlannedTranscript> {
-        for await (const plan of openTranscripts(rawStore, groupable, settings?.redaction ?? 'off', {
-          ...options,
-          prices,
-        })) {
-          ingested.push(plan);
-          yield plan;
-        }
-      }
-      await writeTranscripts({ transaction, client }, workspaceId, planned(), { versions, signal });
-      if (settings.redaction !== 'rows-and-raw') return;
-      for (const { transcript, redaction } of ingested) {
-        if (redaction?.hasChanged !== true) continue;
-        const key = await redactRawObject({ transaction, rawStore }, transcript, options);
-        if (key !== undefined) replacedKeys.push(key);
-      }
+      if (settings === undefined) return { transcripts: [], replacedKeys: [] };
+      const held = { transaction, client, redactionMode: settings.redaction };
+      // Versions of a session are certain only with its lock.
+      const sessionIds = await lockFreeSessions(transaction, workspaceId, transcriptIds);
+      const limits = { sessionIds, maxBytes: MAX_GROUPED_BYTES };
+      const groupable = await listGroupableTranscripts(transaction, workspaceId, transcriptIds, limits);
+      const [only, another] = transcriptIds;
+      if (groupable.length > 0) return await ingestTogether(deps.rawStore, held, groupable, options);
+      const found =
+        another === undefined && only !== undefined && (await findTranscript(transaction, workspaceId, only));
+      return found && isFirstAttempt(found) && sessionIds.includes(found.session_id)
+        ? await ingestOne(deps.rawStore, held, found, options)
+        : { transcripts: [], replacedKeys: [] };
     },
-    { signal },
+    { signal: options.signal },
   );
-  if (replacedKeys.length > 0) await deleteRecordedObjects(deps, workspaceId, replacedKeys);
-  return ingested.map(({ transcript }) => transcript);
+  await deleteRecordedObjects(deps, workspaceId, replacedKeys);
+  return transcripts;
 }
 
-/** Versions of a session are certain only with its lock. */
-async function lockGroupable(
-  transaction: Database,
-  workspaceId: string,
-  transcriptIds: readonly string[],
-): Promise<TranscriptRow[]> {
-  const sessionIds = await lockFreeSessions(transaction, workspaceId, transcriptIds);
-  return await listGroupableTranscripts(transaction, workspaceId, transcriptIds, {
-    sessionIds,
-    maxBytes: MAX_GROUPED_BYTES,
-  });
+const isFirstAttempt = ({ status, attempt_count }: TranscriptRow): boolean =>
+  status === 'queued' && attempt_count === 0;
+
+async function ingestOne(rawStore: RawStore, held: Held, row: TranscriptRow, options: ProcessOptions): Promise<Done> {
+  const transcript = { ...row, attempt_count: 1 };
+  const { replacedKeys } = await ingestHeld(rawStore, { ...held, transcript }, options, { mayResume: true });
+  return { transcripts: [transcript], replacedKeys };
+}
+
+async function ingestTogether(
+  rawStore: RawStore,
+  { transaction, client, redactionMode }: Held,
+  groupable: readonly TranscriptRow[],
+  options: ProcessOptions,
+): Promise<Done> {
+  const workspaceId = groupable[0]?.workspace_id ?? '';
+  const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId, options.priceSource?.file));
+  const versions = { parser: toRowsVersion(PARSER_VERSION, redactionMode), prices: prices.version };
+  const ingested: PlannedTranscript[] = [];
+  async function* planned(): AsyncGenerator<PlannedTranscript> {
+    for await (const plan of openTranscripts(rawStore, groupable, redactionMode, { ...options, prices })) {
+      ingested.push(plan);
+      yield plan;
+    }
+  }
+  await writeTranscripts({ transaction, client }, workspaceId, planned(), { ...options, versions });
+  const done: Done = { transcripts: ingested.map(({ transcript }) => transcript), replacedKeys: [] };
+  for (const { transcript, redaction } of ingested) {
+    if (redactionMode !== 'rows-and-raw' || redaction?.hasChanged !== true) continue;
+    const key = await redactRawObject({ transaction, rawStore }, transcript, options);
+    if (key !== undefined) done.replacedKeys.push(key);
+  }
+  return done;
 }
 
 /** Splits a list into parts with at most this many entries and bytes in total, but at least one entry. */

@@ -86,9 +86,7 @@ async function processOnce(
   { mayResume }: { mayResume: boolean },
 ): Promise<ProcessResult | undefined> {
   const { workspace_id: workspaceId, session_id: sessionId } = claimed;
-  const { rawStore } = deps;
-  let replacedKey: string | undefined;
-  const outcome = await deps.database.withTransaction(
+  const ingested = await deps.database.withTransaction(
     async (transaction, client) => {
       const settings = await lockWorkspaceShared(transaction, workspaceId);
       if (settings === undefined) return undefined;
@@ -96,29 +94,52 @@ async function processOnce(
       const transcript = await findTranscript(transaction, workspaceId, claimed.id);
       // `queued` too, because the failure of another worker with the same job may have reset it in that time.
       if (transcript?.status !== 'processing' && transcript?.status !== 'queued') return undefined;
-      const others = await listOtherVersions(transaction, transcript);
-      const toRedactedHash = () => hashRedacted(rawStore, transcript, options);
-      const compareOptions = { signal: options.signal, toRedactedHash };
-      const { extension, lost } = await findExtension(rawStore, transcript, others, compareOptions);
-      let hasSecrets = true;
-      let isSuperseded = extension !== undefined;
-      if (extension !== undefined) await supersede(transaction, transcript, extension);
-      else {
-        const held: HeldTranscript = { transaction, client, transcript, others, redactionMode: settings.redaction };
-        ({ hasSecrets, isSuperseded } = await ingest(rawStore, held, options, { mayResume }));
-      }
-      if (settings.redaction === 'rows-and-raw' && hasSecrets) {
-        replacedKey = await redactRawObject({ transaction, rawStore }, transcript, options);
-      }
-      // They are compared once they are intact again. Done last, because it locks their rows, and uploads that heal
-      // them wait for these.
-      for (const other of lost) await markRawDamaged(transaction, other, true);
-      return isSuperseded ? 'superseded' : 'ingested';
+      const held = { transaction, client, transcript, redactionMode: settings.redaction };
+      return await ingestHeld(deps.rawStore, held, options, { mayResume });
     },
     { signal: options.signal },
   );
-  if (replacedKey !== undefined) await deleteRecordedObjects(deps, workspaceId, [replacedKey]);
-  return outcome;
+  if (ingested === undefined) return undefined;
+  await deleteRecordedObjects(deps, workspaceId, ingested.replacedKeys);
+  return ingested.result;
+}
+
+/** A transcript whose session's lock the transaction holds. */
+interface HeldTranscript {
+  transaction: Database;
+  client: DatabaseClient;
+  transcript: TranscriptRow;
+  redactionMode: RedactionMode;
+}
+
+/**
+ * Ingests a transcript in the caller's transaction. After that, the caller deletes the raw objects of `replacedKeys`.
+ * Throws ResumeError if it must be done again without a resume point.
+ */
+export async function ingestHeld(
+  rawStore: RawStore,
+  held: HeldTranscript,
+  options: ProcessOptions,
+  { mayResume }: { mayResume: boolean },
+): Promise<{ result: ProcessResult; replacedKeys: string[] }> {
+  const { transaction, transcript, redactionMode } = held;
+  const others = await listOtherVersions(transaction, transcript);
+  const toRedactedHash = () => hashRedacted(rawStore, transcript, options);
+  const compareOptions = { signal: options.signal, toRedactedHash };
+  const { extension, lost } = await findExtension(rawStore, transcript, others, compareOptions);
+  let hasSecrets = true;
+  let isSuperseded = extension !== undefined;
+  if (extension !== undefined) await supersede(transaction, transcript, extension);
+  else ({ hasSecrets, isSuperseded } = await ingest(rawStore, { ...held, others }, options, { mayResume }));
+  const mayRedact = redactionMode === 'rows-and-raw' && hasSecrets;
+  const replacedKey = mayRedact ? await redactRawObject({ transaction, rawStore }, transcript, options) : undefined;
+  // They are compared once they are intact again. Done last, because it locks their rows, and uploads that heal them
+  // wait for these.
+  for (const other of lost) await markRawDamaged(transaction, other, true);
+  return {
+    result: isSuperseded ? 'superseded' : 'ingested',
+    replacedKeys: replacedKey === undefined ? [] : [replacedKey],
+  };
 }
 
 async function supersede(transaction: Database, transcript: TranscriptRow, extension: TranscriptRow): Promise<void> {
@@ -128,19 +149,10 @@ async function supersede(transaction: Database, transcript: TranscriptRow, exten
   await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written: [], removedRowSetIds });
 }
 
-/** A transcript whose session's lock the transaction holds, and the other versions that have rows. */
-interface HeldTranscript {
-  transaction: Database;
-  client: DatabaseClient;
-  transcript: TranscriptRow;
-  others: readonly TranscriptRow[];
-  redactionMode: RedactionMode;
-}
-
 /** Writes the transcript's rows, or those that it adds to a shorter version's, and everything derived from them. */
 async function ingest(
   rawStore: RawStore,
-  { transaction, client, transcript, others, redactionMode }: HeldTranscript,
+  { transaction, client, transcript, others, redactionMode }: HeldTranscript & { others: readonly TranscriptRow[] },
   options: ProcessOptions,
   { mayResume }: { mayResume: boolean },
 ): Promise<{ hasSecrets: boolean; isSuperseded: boolean }> {
