@@ -64,6 +64,7 @@ export {
   type RedactionMode,
 } from './schema/workspaces.ts';
 export { indexSearchBatch, type SearchBatch } from './search/index-waiting.ts';
+export { listLostRowSets } from './search/lost-row-sets.ts';
 export { listMergeableWorkspaces, mergeSegments, removeFromSegments } from './search/merge-segments.ts';
 export * from './search/parse-search-query.ts';
 export * from './search/read-search-backlog.ts';

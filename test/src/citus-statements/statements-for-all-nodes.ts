@@ -55,6 +55,10 @@ export const ALL_NODES: readonly StatementForAllNodes[] = [
     reason: 'Which workspaces have segments of search to merge.',
   },
   {
+    part: 'WHERE true AND t.row_set_id IS NOT NULL AND t.rows_deleted_at IS NULL AND t.content_block_count > 0 AND NOT EXISTS',
+    reason: 'Rows of all workspaces that are lost to search, for the doctor.',
+  },
+  {
     part: 'from "recount"."live_streams" where (state <> \'closed\' and ((',
     reason: 'Streams that fell silent are ended, in all workspaces.',
   },

@@ -3,11 +3,12 @@ import { TOKEN_COUNT, type TokenRange } from './tokens.ts';
 
 /** Maximum number of documents in a segment. */
 export const MAX_SEGMENT_DOCUMENTS = 4096;
+const DOCUMENT_BITS = 12;
 
 /** A document that has a token, as one number, sorted by token, then by document. */
 export type Posting = number;
-export const toPosting = (token: number, document: number): Posting => token * MAX_SEGMENT_DOCUMENTS + document;
-const toToken = (posting: Posting): number => Math.floor(posting / MAX_SEGMENT_DOCUMENTS);
+export const toPosting = (token: number, document: number): Posting => (token << DOCUMENT_BITS) | document;
+const toToken = (posting: Posting): number => posting >>> DOCUMENT_BITS;
 
 /**
  * Postings are split by token into 1, 8, 64 or 512 shards, so that a query reads little of a large segment, and a small
@@ -75,14 +76,16 @@ function sortPostings(postings: Uint32Array): Uint32Array {
   // Counting the tokens takes longer than sorting a few postings.
   if (postings.length <= MAX_SORTED_POSTINGS) return postings.sort();
   const next = new Uint32Array(TOKEN_COUNT + 1);
-  for (const posting of postings) {
-    const token = Math.floor(posting / MAX_SEGMENT_DOCUMENTS);
-    next[token + 1] = (next[token + 1] ?? 0) + 1;
+  const count = postings.length;
+  for (let index = 0; index < count; index++) {
+    const after = toToken(postings[index] ?? 0) + 1;
+    next[after] = (next[after] ?? 0) + 1;
   }
   for (let token = 0; token < TOKEN_COUNT; token++) next[token + 1] = (next[token + 1] ?? 0) + (next[token] ?? 0);
-  const sorted = new Uint32Array(postings.length);
-  for (const posting of postings) {
-    const token = Math.floor(posting / MAX_SEGMENT_DOCUMENTS);
+  const sorted = new Uint32Array(count);
+  for (let index = 0; index < count; index++) {
+    const posting = postings[index] ?? 0;
+    const token = toToken(posting);
     const at = next[token] ?? 0;
     next[token] = at + 1;
     sorted[at] = posting;
@@ -109,15 +112,16 @@ function encodeShard(sorted: Uint32Array, firstToken: number): Buffer {
   let nextToken = firstToken;
   for (let index = 0; index < sorted.length; ) {
     const token = toToken(sorted[index] ?? 0);
-    const limit = toPosting(token + 1, 0);
     let end = index + 1;
-    while (end < sorted.length && (sorted[end] ?? 0) < limit) end += 1;
+    while (end < sorted.length && toToken(sorted[end] ?? 0) === token) end += 1;
     write(token - nextToken);
     write(end - index);
     let nextPosting = toPosting(token, 0);
     for (; index < end; index++) {
       const posting = sorted[index] ?? 0;
-      write(posting - nextPosting);
+      const distance = posting - nextPosting;
+      if (distance < 128) bytes[length++] = distance;
+      else write(distance);
       nextPosting = posting + 1;
     }
     nextToken = token + 1;

@@ -146,17 +146,20 @@ export function foldUnit(unit: number): number {
 }
 
 /** The number of three units that `foldUnit` has made. */
-export function toGram(first: number, second: number, third: number): number {
-  const [a, b, c] = [toDigit(first), toDigit(second), toDigit(third)];
-  if (a >= 0 && b >= 0 && c >= 0) return (a * ALPHABET + b) * ALPHABET + c;
+const toGram = (first: number, second: number, third: number): number =>
+  toGramOfCodes(toCode(first), toCode(second), toCode(third));
+
+/** The number of three codes. */
+export function toGramOfCodes(first: number, second: number, third: number): number {
+  if (first < ALPHABET && second < ALPHABET && third < ALPHABET) return (first * ALPHABET + second) * ALPHABET + third;
   const hash = (Math.imul(Math.imul(first, 0x01000193) ^ second, 0x01000193) ^ third) >>> 0;
   return ASCII_GRAMS + (hash % OTHER_GRAMS);
 }
 
-/** 0 to 35 for an ASCII digit or lower-case letter; -1 for everything else. */
-export function toDigit(code: number): number {
-  if (code >= 48 && code <= 57) return code - 48;
-  return code >= 97 && code <= 122 ? code - 87 : -1;
+/** 0 to 35 for an ASCII digit or lower-case letter; any other unit has a code from 36 on. */
+export function toCode(unit: number): number {
+  if (unit >= 48 && unit <= 57) return unit - 48;
+  return unit >= 97 && unit <= 122 ? unit - 87 : ALPHABET + unit;
 }
 
 /** In lower case and of the same length, so positions in one are positions in the other. */

@@ -8,7 +8,7 @@ import { transcripts } from '../schema/transcripts.ts';
 import { encodeShards, MAX_SEGMENT_DOCUMENTS, toPosting } from './postings.ts';
 import { cutText, type TextBlock, toBlockText } from './search-text.ts';
 import { packDocuments, type SegmentDocument, toLatestMs } from './segment-documents.ts';
-import { visitTokens } from './tokens.ts';
+import { readTokens, type TextTokens } from './tokens.ts';
 
 /** A segment ends after the text that exceeds this number of postings, which take four bytes each until then. */
 export const MAX_SEGMENT_POSTINGS = 2_000_000;
@@ -37,10 +37,12 @@ export class SegmentBuilder {
     return this.#documents.length >= MAX_SEGMENT_DOCUMENTS || this.#postingCount >= MAX_SEGMENT_POSTINGS;
   }
 
-  /** Adds a document; `visit` passes its tokens, and returns its length. */
-  add(document: Omit<SegmentDocument, 'length'>, visit: (add: (token: number) => void) => number): void {
+  /** Adds a document with its tokens. */
+  add(document: Omit<SegmentDocument, 'length'>, { tokens, length }: TextTokens): void {
     const number = this.#documents.length;
-    const length = visit((token) => this.#addPosting(token, number));
+    this.#reserve(tokens.length);
+    for (let index = 0; index < tokens.length; index++)
+      this.#postings[this.#postingCount++] = toPosting(tokens[index] ?? 0, number);
     this.#documents.push({ ...document, length });
   }
 
@@ -57,7 +59,9 @@ export class SegmentBuilder {
     }
     visit((token, document) => {
       const number = numbers[document] ?? -1;
-      if (number >= 0) this.#addPosting(token, number);
+      if (number < 0) return;
+      this.#reserve(1);
+      this.#postings[this.#postingCount++] = toPosting(token, number);
     });
   }
 
@@ -83,13 +87,12 @@ export class SegmentBuilder {
     return rows;
   }
 
-  #addPosting(token: number, document: number): void {
-    if (this.#postingCount === this.#postings.length) {
-      const larger = new Uint32Array(this.#postings.length * 2);
-      larger.set(this.#postings);
-      this.#postings = larger;
-    }
-    this.#postings[this.#postingCount++] = toPosting(token, document);
+  #reserve(count: number): void {
+    const needed = this.#postingCount + count;
+    if (needed <= this.#postings.length) return;
+    const larger = new Uint32Array(Math.max(needed, this.#postings.length * 2));
+    larger.set(this.#postings);
+    this.#postings = larger;
   }
 }
 
@@ -124,8 +127,8 @@ export function createSearchWriter(copier: Pick<RowCopier, 'openTable'>, workspa
   const laterRowSets = new Set<string>();
   return {
     addBatch(rowSetId, { contentBlocks, events, messages }) {
-      addTexts(rowSetId, { contentBlocks, events }, (document, visit) => {
-        builder.add(document, visit);
+      addTexts(rowSetId, { contentBlocks, events }, (document, tokens) => {
+        builder.add(document, tokens);
         if (builder.isFull) addSegment(builder.take());
       });
       for (const { id, timestamp } of messages) {
@@ -174,7 +177,7 @@ export function addText(
   const content = toBlockText(block);
   if (content === undefined) return;
   const role = isPrompt && content.role === 'text' ? 'prompt' : content.role;
-  add({ ...key, role }, (addToken) => visitTokens(cutText(content.text), addToken));
+  add({ ...key, role }, readTokens(cutText(content.text)));
 }
 
 /** Lets a worker make the segments of row sets again; until then they are found by those that they have. */

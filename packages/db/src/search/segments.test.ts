@@ -6,12 +6,12 @@ import { parseSearchTarget, type SearchTarget } from './parse-search-query.ts';
 import { decompress, encodeShards, toPosting, visitPostings } from './postings.ts';
 import { foldCase, toWords } from './search-words.ts';
 import { packDocuments, type SegmentDocument, TEXT_ROLES, toLatestMs, unpackDocuments } from './segment-documents.ts';
-import { visitTokens } from './tokens.ts';
+import { readTokens } from './tokens.ts';
 
 function toShards(texts: readonly string[]): Map<number, Uint8Array> {
   const postings: number[] = [];
   for (const [document, text] of texts.entries())
-    visitTokens(text, (token) => void postings.push(toPosting(token, document)));
+    for (const token of readTokens(text).tokens) postings.push(toPosting(token, document));
   return new Map(
     encodeShards(Uint32Array.from(postings)).map(({ shard, postings: bytes }) => [shard, decompress(bytes)]),
   );

@@ -20,10 +20,10 @@ export function createExpectedTexts(rowSetId: string): ExpectedTexts {
   return {
     hashes,
     addBatch(batch) {
-      addTexts(rowSetId, batch, (document, visit) => {
-        const tokens = new TokenSum();
-        const length = visit((token) => tokens.add(token));
-        hashes.push(hashDocument({ ...document, length }, tokens.value));
+      addTexts(rowSetId, batch, (document, { tokens, length }) => {
+        const sum = new TokenSum();
+        for (const token of tokens) sum.add(token);
+        hashes.push(hashDocument({ ...document, length }, sum.value));
       });
     },
   };

@@ -3,10 +3,12 @@ import {
   addAuditEntry,
   checkRelations,
   describeUnreadShards,
+  listLostRowSets,
   listNotices,
   listRawObjectDeletions,
   listWorkspaces,
   type Notice,
+  queueRowSets,
   RelationCheckError,
   readSearchBacklog,
 } from '@recount/db';
@@ -69,7 +71,7 @@ export type Finding =
       count: number;
       fixed: false;
     }
-  /** Sessions waiting to be indexed for search, some for long, or after a failure. */
+  /** Sessions waiting to be indexed for search, some for long, or after a failure, and transcripts that must be again. */
   | { kind: 'search-behind'; waitingSessions: number; failingSessions: number; fixed: false }
   | StreamFinding
   | AttachmentFinding
@@ -183,7 +185,7 @@ async function* findDisagreements(deps: IngestDependencies, options: DoctorOptio
   onStep('notices');
   yield* findNotices(deps, workspaceId);
   onStep('search');
-  yield* checkSearchIndex(deps, options.nowMs, workspaceId);
+  yield* checkSearchIndex(deps, options);
   if (options.deep) {
     onStep('database');
     yield* checkDatabaseFiles(deps, signal);
@@ -247,17 +249,24 @@ async function* findNotices(
   }
 }
 
+/** Rows that are lost to search are to be indexed as well; `fix` lets workers do so. */
 async function* checkSearchIndex(
   { database }: IngestDependencies,
-  nowMs: number,
-  workspaceId: string | undefined,
+  { nowMs, workspaceId, fix }: Pick<DoctorOptions, 'nowMs' | 'workspaceId' | 'fix'>,
 ): AsyncGenerator<Finding> {
+  const lost = await listLostRowSets(database.database, workspaceId);
   const backlog = await readSearchBacklog(database.database, workspaceId);
   const { waitingSessions, failingSessions, oldestWaitingSince } = backlog;
-  if (
-    oldestWaitingSince === null ||
-    (failingSessions === 0 && nowMs - Date.parse(oldestWaitingSince) < MAX_SEARCH_DELAY_MS)
-  )
-    return;
-  yield { kind: 'search-behind', waitingSessions, failingSessions, fixed: false };
+  if (fix) {
+    for (const [id, rowSets] of Map.groupBy(lost, (each) => each.workspaceId)) {
+      await queueRowSets(
+        database.database,
+        id,
+        rowSets.map(({ rowSetId }) => rowSetId),
+      );
+    }
+  }
+  const isLate = oldestWaitingSince !== null && nowMs - Date.parse(oldestWaitingSince) >= MAX_SEARCH_DELAY_MS;
+  if (lost.length === 0 && failingSessions === 0 && !isLate) return;
+  yield { kind: 'search-behind', waitingSessions: waitingSessions + lost.length, failingSessions, fixed: false };
 }

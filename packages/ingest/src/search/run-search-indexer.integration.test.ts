@@ -12,6 +12,7 @@ import {
 } from '@recount/db';
 import { isOnCitus } from '@recount/local-postgres/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Finding, runDoctor } from '../consistency/run-doctor.ts';
 import { verifyTranscripts } from '../consistency/verify-transcripts.ts';
 import { requeueTranscript } from '../queue/requeue-transcript.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation, toLine } from '../testing/test-installation.ts';
@@ -244,6 +245,30 @@ describe('a session without segments', () => {
     await indexWaitingSessions(installation.database);
     await expectVerified();
   });
+});
+
+it('a lost segment is found by the doctor, and made again', async () => {
+  await ingest(toTranscript('a', 'needle of a'), 'a');
+  await ingest(toTranscript('b', 'needle of b'), 'b');
+  const doctor = async (fix: boolean) => {
+    const found: Finding[] = [];
+    for await (const finding of runDoctor(installation, { fix, nowMs: Date.now() })) {
+      if (finding.kind === 'search-behind') found.push(finding);
+    }
+    return found;
+  };
+  expect(await doctor(true)).toEqual([]);
+  await query(
+    'DELETE FROM recount.search_segments WHERE segment_id = (SELECT min(segment_id) FROM recount.search_segments)',
+  );
+  expect(await search('needle')).toHaveLength(1);
+  expect(await doctor(false)).toMatchObject([{ waitingSessions: 1 }]);
+  expect(await countWaiting()).toBe(0);
+  expect(await doctor(true)).toMatchObject([{ waitingSessions: 1 }]);
+  await indexWaitingSessions(installation.database);
+  expect(await search('needle')).toHaveLength(2);
+  expect(await doctor(true)).toEqual([]);
+  await expectVerified();
 });
 
 describe('small segments', () => {
