@@ -17,6 +17,7 @@ import { ReceiveError } from '../receive/measure-body.ts';
 import { DEFAULT_MAX_ATTACHMENT_BYTES, receiveAttachment } from '../receive/receive-attachment.ts';
 import { DEFAULT_MAX_TRANSCRIPT_BYTES, type ReceiveRequest, receiveTranscript } from '../receive/receive-transcript.ts';
 import { createUploadRecorder } from '../receive/record-uploads.ts';
+import { createRedactionReader } from '../secrets/redact-parameters.ts';
 
 /** Lower than the priority of uploads during a backfill. */
 const BACKFILL_PRIORITY = -1;
@@ -38,7 +39,10 @@ export function createDirectTarget(
   }: { workspaceId: string; maxBytes?: number } & Pick<ReceiveRequest, 'machine' | 'person'>,
 ): DeliveryTarget {
   const { database } = deps.database;
-  const record = createUploadRecorder(deps, { delayMs: GATHER_DELAY_MS });
+  const steps = {
+    record: createUploadRecorder(deps, { delayMs: GATHER_DELAY_MS }),
+    readRedaction: createRedactionReader(database, workspaceId),
+  };
   const findByContent = gatherCalls(
     { maxInputs: MAX_FOUND_AT_ONCE, delayMs: GATHER_DELAY_MS },
     (contents: readonly TranscriptContent[]) => listStatesByContent(database, workspaceId, contents),
@@ -54,7 +58,7 @@ export function createDirectTarget(
       withTargetErrors(async () => {
         const upload = { workspaceId, uploaderKeyId: OPERATOR, machine, person, path, body: open(0), sha256, maxBytes };
         const request = { ...upload, priority: BACKFILL_PRIORITY, signal };
-        const { transcript, isDuplicate, rawObject } = await receiveTranscript(deps, request, record);
+        const { transcript, isDuplicate, rawObject } = await receiveTranscript(deps, request, steps);
         return {
           transcript: toStoredTranscript(transcript),
           isDuplicate,

@@ -14,7 +14,7 @@ import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../limits.ts';
 import { toTranscriptDescription } from '../raw-objects/describe-transcript.ts';
 import { type DuplicateOutcome, settleDuplicate } from '../raw-objects/settle-duplicate.ts';
-import { createParameterRedaction } from '../secrets/redact-parameters.ts';
+import { createParameterRedaction, type ParameterRedaction } from '../secrets/redact-parameters.ts';
 import { describeNewObject } from './describe-new-object.ts';
 import { chooseFormat, measureBody, ReceiveError } from './measure-body.ts';
 import { createUploadRecorder, type RecordUpload } from './record-uploads.ts';
@@ -65,6 +65,12 @@ const OVERRULE = 'It is accepted anyway if agent and session_id identify it';
 const AGENT_LABELS = AGENTS.map(({ id, label }) => `${label} (${id})`).join(', ');
 const newTranscriptId = monotonicFactory();
 
+/** Steps that many uploads of a workspace take together. By default each upload takes its own. */
+interface SharedSteps {
+  record?: RecordUpload;
+  readRedaction?: () => Promise<ParameterRedaction>;
+}
+
 /**
  * Accepts a transcript. It streams it to the raw store, describes it there, then inserts its row and its job in one
  * transaction, by default its own. When this resolves, the transcript is durable and will be ingested. Uploading the
@@ -77,12 +83,14 @@ const newTranscriptId = monotonicFactory();
 export async function receiveTranscript(
   deps: IngestDependencies,
   request: ReceiveRequest,
-  record: RecordUpload = createUploadRecorder(deps),
+  steps: SharedSteps = {},
 ): Promise<ReceiveResult> {
   checkSessionId(request.sessionId);
   checkAgent(request.agent);
   const path = request.path?.slice(0, MAX_PATH_LENGTH).toWellFormed().replaceAll('\0', '\uFFFD');
-  const { toText, toName } = await createParameterRedaction(deps.database.database, request.workspaceId);
+  const { record = createUploadRecorder(deps) } = steps;
+  const { readRedaction = () => createParameterRedaction(deps.database.database, request.workspaceId) } = steps;
+  const { toText, toName } = await readRedaction();
   const id = request.transcriptId ?? newTranscriptId();
   const objectKey = rawObjectKey({ workspaceId: request.workspaceId, transcriptId: id });
   const listVersions = (sessionId: string) =>

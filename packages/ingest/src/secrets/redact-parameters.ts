@@ -1,6 +1,7 @@
 import { scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { type Database, readWorkspaceSettings } from '@recount/db';
+import { gatherCalls } from '../gather-calls.ts';
 
 /** Removes secrets from what an upload says about itself, which is in rows, exports and answers as it is received. */
 export interface ParameterRedaction {
@@ -34,4 +35,16 @@ export async function createParameterRedaction(database: Database, workspaceId: 
     toText: async (text) => (text === undefined ? null : await redactText(text)),
     toName: async (name) => (name === null ? name : await redactText(name, toDistinctMark)),
   };
+}
+
+/** Uploads that come together share a read of the choice. */
+const MAX_READERS = 1000;
+
+/** Returns `createParameterRedaction` of a workspace, for many uploads: each read begins after the calls that it is for. */
+export function createRedactionReader(database: Database, workspaceId: string): () => Promise<ParameterRedaction> {
+  const read = gatherCalls({ maxInputs: MAX_READERS }, async (calls: readonly undefined[]) => {
+    const redaction = await createParameterRedaction(database, workspaceId);
+    return calls.map(() => redaction);
+  });
+  return () => read(undefined);
 }
