@@ -50,26 +50,60 @@ export interface WriteOptions {
 type Written = PlannedTranscript &
   WrittenTranscript & { derived: DerivedRows | undefined; derivedState: Uint8Array | undefined };
 
+/** Responses of a batch whose derived rows are kept in memory, about a kilobyte each. SQL derives the others'. */
+const MAX_DERIVED_RESPONSES = 40_000;
+
+/** The caller's transaction, and its connection. */
+interface Connection {
+  transaction: Database;
+  client: DatabaseClient;
+}
+
 /**
  * Writes the rows of transcripts of one workspace, and everything derived from them, in the caller's transaction. A
  * transcript replaces the versions that are its beginnings. Returns the ids of transcripts that another version has
  * replaced already.
  */
 export async function writeTranscripts(
-  { transaction, client }: { transaction: Database; client: DatabaseClient },
+  connection: Connection,
+  workspaceId: string,
+  planned: AsyncIterable<PlannedTranscript> | readonly PlannedTranscript[],
+  options: WriteOptions,
+): Promise<ReadonlySet<string>> {
+  const { transaction } = connection;
+  const all = await writeRows(connection, workspaceId, planned, options);
+  if (all.length === 0) return new Set();
+  const { superseded, removedRowSetIds } = await replaceVersions(transaction, workspaceId, all);
+  const written = all.map(({ rowSet }) => rowSet).filter(({ rowSetId }) => !removedRowSetIds.includes(rowSetId));
+  const sessionIds = all.map(({ transcript }) => transcript.session_id);
+  const change = { workspaceId, sessionIds, written, removedRowSetIds };
+  const apart = await settleTranscripts(connection, change, all.filter(isDerived));
+  for (const each of all) {
+    if (each.rowSet.prefix === undefined) continue;
+    // Once the session's row is locked, as others lock them in that order.
+    const state = apart.has(each.transcript.session_id) ? each.derivedState : undefined;
+    await replaceCheckpoint(transaction, each.rowSet, toCheckpoint(each, state));
+  }
+  return superseded;
+}
+
+/** Writes the rows of transcripts while they are parsed, what search must know of them, and their figures. */
+async function writeRows(
+  { transaction, client }: Connection,
   workspaceId: string,
   planned: AsyncIterable<PlannedTranscript> | readonly PlannedTranscript[],
   { versions, signal }: WriteOptions,
-): Promise<Set<string>> {
+): Promise<Written[]> {
   const copier = createTranscriptCopier(client);
   const search = createSearchWriter(copier, workspaceId);
   const all: Written[] = [];
+  let derivedCount = 0;
   for await (const plan of planned) {
     const { rowSet, transcript } = plan;
     const growth = rowSet.prefix && createGrowthCollector();
     const origin = { agent: transcript.agent, priceVersion: versions.prices };
     const writer = createTranscriptWriter(transaction, copier, rowSet, origin, growth);
-    const deriver = createDeriver(plan, versions);
+    const deriver = derivedCount < MAX_DERIVED_RESPONSES ? createDeriver(plan, versions) : undefined;
     for await (const batch of plan.batches) {
       search.addBatch(rowSet.rowSetId, batch);
       await writer.write(batch);
@@ -78,9 +112,10 @@ export async function writeTranscripts(
     signal?.throwIfAborted();
     const written = writer.finish();
     const derived = deriver?.finish(written.summary);
+    derivedCount += derived?.ledger.length ?? 0;
     all.push({ ...plan, ...written, derived, derivedState: deriver?.toState() });
   }
-  if (all.length === 0) return new Set();
+  if (all.length === 0) return [];
   search.endSegment();
   for (const written of all) {
     const checkpoint = written.rowSet.prefix === undefined ? toCheckpoint(written, written.derivedState) : undefined;
@@ -90,6 +125,15 @@ export async function writeTranscripts(
   for (const written of all) await adoptPrefixRows(transaction, workspaceId, written);
   await completeTranscripts(transaction, workspaceId, all.map(toCompleted), versions);
   await search.finish(transaction);
+  return all;
+}
+
+/** Supersedes the versions that a transcript begins with, and those that another one replaces. */
+async function replaceVersions(
+  transaction: Database,
+  workspaceId: string,
+  all: readonly Written[],
+): Promise<{ superseded: Set<string>; removedRowSetIds: string[] }> {
   const removedRowSetIds: string[] = [];
   for (const { resumePoint, transcript, hashesByLength, others } of all) {
     if (resumePoint !== undefined || hashesByLength === undefined) continue;
@@ -107,21 +151,7 @@ export async function writeTranscripts(
       removedRowSetIds.push(...toRowSetIds([replaced]));
     }
   }
-  const change = {
-    workspaceId,
-    sessionIds: all.map(({ transcript }) => transcript.session_id),
-    written: rowSets.filter(({ rowSetId }) => !removedRowSetIds.includes(rowSetId)),
-    removedRowSetIds,
-  };
-  const apart = await settleTranscripts({ transaction, client }, change, all.filter(isDerived));
-  for (const written of all) {
-    const { rowSet, transcript, derivedState } = written;
-    if (rowSet.prefix === undefined) continue;
-    // Once the session's row is locked, as others lock them in that order.
-    const state = apart.has(transcript.session_id) ? derivedState : undefined;
-    await replaceCheckpoint(transaction, rowSet, toCheckpoint(written, state));
-  }
-  return superseded;
+  return { superseded, removedRowSetIds };
 }
 
 /** Undefined if only stored rows tell what to derive. */
