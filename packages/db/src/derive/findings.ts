@@ -40,6 +40,7 @@ export class FindingDeriver {
   readonly #facts: FindingFacts;
   /** Tool uses that succeeded, whose results are in no fingerprint. */
   readonly #succeeded = new Set<string>();
+  readonly #failed = new Set<string>();
   #isExact = true;
 
   constructor({ isSubagent }: DerivedOrigin, { calls, inputs, results, lastLines }: FindingState = NO_STATE) {
@@ -91,13 +92,14 @@ export class FindingDeriver {
 
   #addCall(call: KeptCall): void {
     const { calls, results } = this.#facts;
-    const succeeded = this.#succeeded;
     calls.push(call);
     const id = toToolUseId(call.call_key);
     const hasFailed = call.is_error === true && !call.is_denied;
-    if (!hasFailed && !results.has(id)) succeeded.add(id);
-    // Only short ids, which several responses may use.
-    else if (hasFailed && succeeded.has(id)) this.#isExact = false;
+    // Several responses may use a short id, and the text of a failed call may come after another call has succeeded.
+    if (hasFailed) {
+      this.#failed.add(id);
+      if (this.#succeeded.has(id)) this.#isExact = false;
+    } else if (!this.#failed.has(id) && !results.has(id)) this.#succeeded.add(id);
   }
 
   #addBlock({
