@@ -120,6 +120,27 @@ function toInteger(value: unknown): number {
   return value as number;
 }
 
+interface EncodedColumn {
+  property: string;
+  name: string;
+  write: FieldWriter;
+}
+
+/** Made once for each table, as encoders are short-lived. */
+const encodedColumns = new Map<PgTable, readonly EncodedColumn[]>();
+
+function listEncodedColumns(table: PgTable): readonly EncodedColumn[] {
+  const known = encodedColumns.get(table);
+  if (known !== undefined) return known;
+  const columns = Object.entries(getTableColumns(table)).map(([property, column]) => ({
+    property,
+    name: column.name,
+    write: toFieldWriter(column.getSQLType()),
+  }));
+  encodedColumns.set(table, columns);
+  return columns;
+}
+
 export interface BinaryRowEncoder<Row> {
   /** Column names, quoted, in the order of encoding. */
   columnList: string;
@@ -143,9 +164,7 @@ export function createBinaryRowEncoder<Table extends PgTable>(
   pool: ChunkPool,
   omitted: readonly string[] = [],
 ): BinaryRowEncoder<Table['$inferInsert']> {
-  const columns = Object.entries(getTableColumns(table)).flatMap(([property, column]) =>
-    omitted.includes(property) ? [] : { property, name: column.name, write: toFieldWriter(column.getSQLType()) },
-  );
+  const columns = listEncodedColumns(table).filter(({ property }) => !omitted.includes(property));
   const buffer = createBinaryBuffer(pool);
   return {
     columnList: columns.map(({ name }) => `"${name}"`).join(', '),

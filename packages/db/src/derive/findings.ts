@@ -145,17 +145,21 @@ const MAX_PLAIN_LENGTH = 128;
 /** Null is no JSON in Postgres, but equal to itself. */
 function toInputFingerprint(input: JsonValue): string {
   if (input === null) return '';
-  const text = toSortedJson(input);
+  const text = toSortedText(input);
   return text.length <= MAX_PLAIN_LENGTH ? text : toFingerprint(text);
 }
 
-/** The value as JSON with the fields of all objects in one order, as jsonb has them. */
-function toSortedJson(value: JsonValue): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(toSortedJson).join(',')}]`;
+/**
+ * A text that tells the value from every other one, with the fields of all objects in one order, as jsonb has them.
+ * Faster than JSON, as it leaves texts as they are.
+ */
+function toSortedText(value: JsonValue): string {
+  if (typeof value === 'string') return `"${value.length}:${value}`;
+  if (typeof value !== 'object' || value === null) return `${value},`;
+  if (Array.isArray(value)) return `[${value.map(toSortedText).join('')}]`;
   const names = Object.keys(value);
   if (names.length > 1) names.sort();
   let fields = '';
-  for (const name of names) fields += `${JSON.stringify(name)}:${toSortedJson(value[name] ?? null)},`;
+  for (const name of names) fields += toSortedText(name) + toSortedText(value[name] ?? null);
   return `{${fields}}`;
 }

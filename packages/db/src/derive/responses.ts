@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import {
   type ApiResponse,
   type ComparedCopy,
@@ -26,7 +25,7 @@ interface Settled {
 
 /** Responses that are final. No other entries of them are expected. */
 export interface ResponseState {
-  /** Abbreviated hashes of their keys. */
+  /** Ends of their keys. */
   closedKeys: Set<string>;
   coldCaches: ColdCacheState;
 }
@@ -114,8 +113,10 @@ export class ResponseDeriver {
   }
 }
 
-/** Eight bytes are enough. If two keys had the same, SQL would derive the rows. */
-const abbreviate = (key: string): string => hash('md5', key, 'base64').slice(0, 11);
+/** Ids differ at their ends. If two keys had the same end, SQL would derive the rows. */
+const abbreviate = (key: string): string => key.slice(-MAX_KEY_END);
+
+const MAX_KEY_END = 28;
 
 const toList = (copies: Copies): ApiResponse[] => (Array.isArray(copies) ? copies : [copies]);
 

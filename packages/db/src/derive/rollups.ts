@@ -1,5 +1,4 @@
 import { type ApiResponse, type ToolCall, type TranscriptMessage, USAGE_SUMS, type UsageSums } from '@recount/core';
-import { COST_UNIT_COLUMNS } from '../schema/usage-columns.ts';
 import { toCostUnits } from './decimal.ts';
 import type { DerivedOrigin, DerivedRows } from './derived-rows.ts';
 import { getOrAdd, toBucketMs, toDayMs, toGroupName, toIso } from './keys.ts';
@@ -261,7 +260,9 @@ const toSpanColumns = ({ firstMs, lastMs }: Span) => ({
   last_bucket_start: toIso(lastMs),
 });
 
-const toNoSums = (): UsageSums => Object.fromEntries(USAGE_SUMS.map((name) => [name, 0])) as UsageSums;
+const NO_SUMS = Object.fromEntries(USAGE_SUMS.map((name) => [name, 0])) as UsageSums;
+
+const toNoSums = (): UsageSums => ({ ...NO_SUMS });
 
 function addSums(sums: UsageSums, added: UsageSums, sign: 1 | -1 = 1): void {
   for (const name of USAGE_SUMS) sums[name] += sign * added[name];
@@ -293,11 +294,17 @@ function toSums(response: ApiResponse): UsageSums {
 
 /** Sums of costs are decimals of any size in Postgres. */
 function toUsageColumns(key: UsageKey, sums: UsageSums) {
-  const costs = Object.fromEntries(COST_UNIT_COLUMNS.map((name) => [name, `${sums[name]}`])) as Record<
-    (typeof COST_UNIT_COLUMNS)[number],
-    string
-  >;
-  return { ...key, is_shared: false, ...sums, ...costs };
+  return {
+    ...key,
+    is_shared: false,
+    ...sums,
+    cost_units: `${sums.cost_units}`,
+    cost_input_units: `${sums.cost_input_units}`,
+    cost_output_units: `${sums.cost_output_units}`,
+    cost_cache_read_units: `${sums.cost_cache_read_units}`,
+    cost_cache_write_units: `${sums.cost_cache_write_units}`,
+    cost_web_search_units: `${sums.cost_web_search_units}`,
+  };
 }
 
 function toDurations(timed: readonly [bucketMs: number, durationMs: number][]): Uint8Array {

@@ -143,8 +143,9 @@ async function replaceVersions(
   }
   const superseded = new Set<string>();
   const rowSets = all.map(({ rowSet }) => rowSet);
-  for (const { transcript, others } of all) {
-    if ((others?.length ?? 0) === 0) continue;
+  for (const { transcript, others, resumePoint } of all) {
+    // A session that grew has no other version with rows than the one that it took over.
+    if ((others?.length ?? 0) === 0 || resumePoint !== undefined) continue;
     for (const { replaced, by } of await listReplacements(transaction, workspaceId, transcript.session_id, rowSets)) {
       await supersedeTranscripts(transaction, workspaceId, [replaced], by);
       superseded.add(replaced.id);
