@@ -82,9 +82,7 @@ export const searchResultListSchema = z
   .object({
     results: z.array(searchResultSchema),
     match_count: countField.describe('Texts that match, copies not counted'),
-    is_match_count_capped: z
-      .boolean()
-      .describe('There are more. Only the newest 2,000, or 1,000 by substring, were looked at'),
+    is_match_count_capped: z.boolean().describe('There are more. Only the newest 1,000 were looked at'),
     waiting_sessions: countField.describe(
       'Sessions that are not yet, or not completely, indexed, so search may miss them',
     ),

@@ -3326,7 +3326,7 @@ export interface components {
             results: components["schemas"]["SearchResult"][];
             /** @description Texts that match, copies not counted */
             match_count: number;
-            /** @description There are more. Only the newest 2,000, or 1,000 by substring, were looked at */
+            /** @description There are more. Only the newest 1,000 were looked at */
             is_match_count_capped: boolean;
             /** @description Sessions that are not yet, or not completely, indexed, so search may miss them */
             waiting_sessions: number;

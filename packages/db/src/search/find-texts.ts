@@ -67,13 +67,17 @@ export async function findTexts(
   });
   const verifier = new Verifier(snapshot, target, filter);
   let size = FIRST_CANDIDATES;
+  let verified = 0;
   while (!verifier.isComplete(candidates, limit)) {
     check();
     const texts = await candidates.next(size);
     if (texts === undefined) break;
     const wantedCount = await verifier.verify(texts, check);
+    verified += texts.length;
+    // As many as will probably do, if as many match as until now.
+    const missing = (limit - verifier.found.length) * (verified / Math.max(1, verifier.found.length));
     const largest = wantedCount * 4 < texts.length ? MAX_CANDIDATES : MAX_READ_TEXTS;
-    size = Math.min(size * 2, largest);
+    size = Math.max(FIRST_CANDIDATES / 4, Math.min(Math.ceil(missing), size * 4, largest));
   }
   return verifier.found.sort(compareNewest).slice(0, limit);
 }

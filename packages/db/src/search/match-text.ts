@@ -1,5 +1,5 @@
 import type { SearchQuery, SearchTerm } from './parse-search-query.ts';
-import { foldCase, MAX_DOCUMENT_WORDS, toLexemes, visitWords } from './search-words.ts';
+import { classifyUnit, foldCase, LETTER, MAX_DOCUMENT_WORDS, toLexemes, visitWords } from './search-words.ts';
 
 /** Ascending positions of the lexemes of a text that a query names, from 1. */
 export type WordPositions = ReadonlyMap<string, readonly number[]>;
@@ -34,27 +34,66 @@ function findPositions(
   isWanted: (lexeme: string) => boolean,
 ): Map<string, number[]> {
   const positions = new Map<string, number[]>();
-  const isAscii = !HAS_OTHER_LETTERS.test(text);
-  const places = findParts(foldCase(text), parts);
-  if (isAscii && places.length === 0) return positions;
-  let [position, next] = [0, 0];
-  visitWords(text, (start, end) => {
-    position += 1;
-    if (position > MAX_DOCUMENT_WORDS) return false;
-    while (next < places.length && (places[next] ?? 0) < start) next += 1;
-    const hasPart = next < places.length && (places[next] ?? 0) < end;
-    // A word of other letters may be written in several ways.
-    if (!hasPart && (isAscii || !HAS_OTHER_LETTERS.test(text.slice(start, end))))
-      return !isAscii || next < places.length;
+  const add = (start: number, end: number, position: number): void => {
     for (const lexeme of toLexemes(text.slice(start, end))) {
       if (!isWanted(lexeme)) continue;
       const known = positions.get(lexeme);
       if (known === undefined) positions.set(lexeme, [position]);
       else known.push(position);
     }
+  };
+  const places = findParts(foldCase(text), parts);
+  if (!HAS_OTHER_LETTERS.test(text)) visitAsciiWords(text, places, add);
+  else visitOtherWords(text, places, add);
+  return positions;
+}
+
+type AddWord = (start: number, end: number, position: number) => void;
+
+const isAsciiLetter = Uint8Array.from({ length: 128 }, (_, unit) => (classifyUnit(unit) === LETTER ? 1 : 0));
+
+/** Passes the words where one of the places is. Only counts the others, as most of a text is read for its positions. */
+function visitAsciiWords(text: string, places: readonly number[], add: AddWord): void {
+  let position = 0;
+  let wasLetter = 0;
+  let index = 0;
+  let wordEnd = 0;
+  for (const place of places) {
+    if (place < wordEnd) continue;
+    let start = place;
+    for (; index <= place; index++) {
+      const isLetter = isAsciiLetter[text.charCodeAt(index)] ?? 0;
+      if (isLetter > wasLetter) {
+        position += 1;
+        start = index;
+      }
+      wasLetter = isLetter;
+    }
+    if (position > MAX_DOCUMENT_WORDS) return;
+    while (start > 0 && isAsciiLetter[text.charCodeAt(start - 1)] === 1) start -= 1;
+    wordEnd = place;
+    while (isAsciiLetter[text.charCodeAt(wordEnd)] === 1) wordEnd += 1;
+    add(start, wordEnd, position);
+  }
+}
+
+/** Passes also every word with letters outside of ASCII, because it may be written in several ways. */
+function visitOtherWords(text: string, places: readonly number[], add: AddWord): void {
+  let position = 0;
+  let next = 0;
+  visitWords(text, (start, end) => {
+    position += 1;
+    if (position > MAX_DOCUMENT_WORDS) return false;
+    while (next < places.length && (places[next] ?? 0) < start) next += 1;
+    const hasPart = next < places.length && (places[next] ?? 0) < end;
+    if (hasPart || isOtherWord(text, start, end)) add(start, end, position);
     return true;
   });
-  return positions;
+}
+
+function isOtherWord(text: string, start: number, end: number): boolean {
+  for (let index = start; index < end; index++) if (text.charCodeAt(index) > 127) return true;
+  return false;
 }
 
 /** The places where any of the parts begins, ascending. */

@@ -53,6 +53,9 @@ function toConditions(filter: ReportFilter): SQL[] {
     filter.person && sql`s.person = ${filter.person}`,
     filter.model && sql`${filter.model} = ANY(s.models)`,
     filter.subagents === 'exclude' && sql`NOT t.is_subagent`,
+    // Its messages have these times, or others between them.
+    filter.to !== null && sql`s.first_timestamp < ${filter.to}::timestamptz`,
+    filter.from !== null && sql`s.last_timestamp >= ${filter.from}::timestamptz`,
   ];
   return conditions.filter((condition) => condition instanceof Object);
 }

@@ -58,7 +58,7 @@ interface SearchResults {
   results: SearchResult[];
   /** Number of matching texts, each counted once however many copies there are. */
   matchCount: number;
-  /** There are more. Only the newest MAX_FOUND_TEXTS of the mode were ranked and counted. */
+  /** There are more. Only the newest MAX_FOUND_TEXTS were ranked and counted. */
   isMatchCountCapped: boolean;
   /** Sessions of the workspace that search does not find yet, or only partly. */
   waitingSessions: number;
@@ -66,7 +66,7 @@ interface SearchResults {
 }
 
 /** The number of matching texts to consider, newest first. A common word is in most texts. */
-const MAX_FOUND_TEXTS = { text: 2000, substring: 1000 } as const;
+const MAX_FOUND_TEXTS = 1000;
 const DEFAULT_TIMEOUT_MS = 5000;
 const QUERY_CANCELED = '57014';
 
@@ -122,7 +122,7 @@ async function readPage(
   { timeoutMs, check }: { timeoutMs: number; check: () => void },
 ): Promise<Omit<SearchResults, 'waitingSessions'>> {
   await snapshot.execute(sql.raw(`SET LOCAL statement_timeout = ${Math.ceil(timeoutMs)}`));
-  const found = await findTexts(snapshot, target, filter, MAX_FOUND_TEXTS[target.mode], check);
+  const found = await findTexts(snapshot, target, filter, MAX_FOUND_TEXTS, check);
   // An equal rank for all keeps them newest first.
   const ranks =
     target.mode === 'text' && page.sort === 'relevance' ? await rankTexts(snapshot, found, target.query) : [];
@@ -134,7 +134,7 @@ async function readPage(
   return {
     results: await toResults(snapshot, filter.workspaceId, target, shown),
     matchCount: ranked.length,
-    isMatchCountCapped: found.length >= MAX_FOUND_TEXTS[target.mode],
+    isMatchCountCapped: found.length >= MAX_FOUND_TEXTS,
     next: last && toCursor(last),
   };
 }

@@ -69,9 +69,8 @@ function toLexemeTokens(lexeme: string): number[] {
 /** A text that has a word with this lexeme has a token of each range. */
 export function toWordRanges(lexeme: string): TokenRange[] {
   const [word = 0, , ...grams] = toLexemeTokens(lexeme);
-  // A gram or two tell apart most words that share a token.
-  const chosen = grams.length > 1 ? [grams[0] ?? 0, grams.at(-1) ?? 0] : grams;
-  return toRanges([word, ...chosen]);
+  // A gram tells apart most words that share a token; each further one takes as long to read as it saves.
+  return toRanges([word, ...grams.slice(0, 1)]);
 }
 
 /** A text that has a word whose lexeme begins with this has a token of each range. */

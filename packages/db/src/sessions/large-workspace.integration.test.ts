@@ -166,7 +166,7 @@ it.skipIf(isOnCitus())('searches the newest texts for a word that all contain', 
   );
   expect(answer.results).toHaveLength(20);
   expect(answer.isMatchCountCapped).toBe(true);
-  // 2,000 texts are ranked, of 40,000, and the session of each looked up.
+  // 1,000 texts are ranked, of 40,000, and the session of each looked up.
   expect(rows).toBeLessThan(10_000);
 });
 
