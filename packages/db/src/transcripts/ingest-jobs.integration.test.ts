@@ -93,6 +93,12 @@ describe('a batch', () => {
     const many = Array.from({ length: 130 }, (_, index) => `t${String(index).padStart(3, '0')}`);
     await enqueue(many);
     expect([await takeIds(), await takeIds()]).toEqual([many.slice(0, 128), many.slice(128)]);
+    // Jobs of another workspace between them make it no smaller.
+    for (const id of many.slice(0, 20)) {
+      await enqueue([id], { workspaceId: 'a' });
+      await enqueue(many.map((other) => `${id}/${other}`).slice(0, 10), { workspaceId: 'b' });
+    }
+    expect(await takeIds()).toEqual(many.slice(0, 20));
   });
 
   it('is never made again of jobs whose worker was killed with it: each is then taken alone', async () => {

@@ -26,6 +26,8 @@ export interface TakenJob extends IngestJob {
 export const JOB_CHANNEL = 'recount_jobs';
 
 const MAX_BATCH_JOBS = 128;
+/** The first jobs of the queue, among which a batch is chosen; more, because those of other workspaces are between them. */
+const MAX_CANDIDATES = 512;
 /** A transaction is rolled back as a whole, and no part of it is visible before its end. */
 const MAX_BATCH_BYTES = 32 * 1024 * 1024;
 /** The time that a worker has to lock the jobs it took, before another one may take them. */
@@ -68,14 +70,15 @@ export async function takeBatch(database: Database): Promise<{ jobs: IngestJob[]
       SELECT workspace_id, transcript_id, size_bytes, row_number() OVER () AS place
       FROM (
         SELECT workspace_id, transcript_id, size_bytes FROM ${ingestJobs} WHERE NOT is_alone AND ${IS_READY}
-        ORDER BY priority DESC, created_at, transcript_id LIMIT ${MAX_BATCH_JOBS}
+        ORDER BY priority DESC, created_at, transcript_id LIMIT ${MAX_CANDIDATES}
       ) AS first
     ), chosen AS (
-      SELECT workspace_id, transcript_id, sum(size_bytes) OVER (ORDER BY place) AS bytes, place
+      SELECT workspace_id, transcript_id, place, sum(size_bytes) OVER (ORDER BY place) AS bytes,
+        count(*) OVER (ORDER BY place) AS number
       FROM waiting WHERE workspace_id = (SELECT workspace_id FROM waiting WHERE place = 1)
     ), free AS MATERIALIZED (
       SELECT j.workspace_id, j.transcript_id FROM ${ingestJobs} AS j JOIN chosen AS c USING (workspace_id, transcript_id)
-      WHERE (c.place = 1 OR c.bytes <= ${MAX_BATCH_BYTES}) AND NOT j.is_alone FOR UPDATE OF j SKIP LOCKED
+      WHERE (c.place = 1 OR c.bytes <= ${MAX_BATCH_BYTES}) AND c.number <= ${MAX_BATCH_JOBS} AND NOT j.is_alone FOR UPDATE OF j SKIP LOCKED
     ), taken AS (
       UPDATE ${ingestJobs} AS j SET is_alone = true, taken_at = now() FROM free AS f
       WHERE j.workspace_id = f.workspace_id AND j.transcript_id = f.transcript_id
