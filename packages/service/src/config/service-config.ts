@@ -48,7 +48,7 @@ export const serviceVariables = {
   ...rawStoreVariables,
   ...logVariables,
   RECOUNT_SHUTDOWN_GRACE_MS: integer(30_000, 0, 3_600_000).describe('how long SIGTERM waits for running work'),
-  RECOUNT_DATABASE_CONNECTIONS: integer(10, 1, 1000).describe("pool of one process"),
+  RECOUNT_DATABASE_CONNECTIONS: integer(10, 1, 1000).describe('pool of one process'),
   ...priceVariables,
   OTEL_EXPORTER_OTLP_ENDPOINT: z.string().optional().describe('where traces are sent (OTLP over HTTP, JSON)'),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: z.string().optional().describe('the same, for traces only'),
