@@ -4,8 +4,8 @@ import type { ReplacedRows } from '../derive/derived-rows.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { findings } from '../schema/findings.ts';
 import { ROLLUPS } from '../schema/rollup-tables.ts';
+import { usageDayRollup } from '../schema/rollups.ts';
 import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
-import { hasDerivedState } from '../transcripts/checkpoints.ts';
 import { isReplaced } from '../transcripts/replaced-usage.ts';
 import type { RowSet } from '../transcripts/transcript-rows.ts';
 import { markReattributed } from '../usage/attribution.ts';
@@ -23,17 +23,17 @@ export interface GrownSession {
 
 /**
  * Deletes the rows that the derived ones of a session that grew take the place of, and refreshes the session's row.
- * False, with nothing changed, if SQL has derived the stored ones since, because other transcripts share responses with
- * the session.
+ * False, with nothing changed, if the session shares a response with another one, so that its stored rows depend on that
+ * one, too. With the session's row locked, nobody else changes that.
  */
 export async function replaceDerived(
   transaction: Database,
   workspaceId: string,
   grown: GrownSession,
 ): Promise<boolean> {
-  const { sessionId, rowSet } = grown;
+  const { sessionId } = grown;
   const stored = await lockSessionRows(transaction, workspaceId, [sessionId]);
-  if (!(await hasDerivedState(transaction, rowSet))) return false;
+  if (await sharesResponses(transaction, workspaceId, sessionId)) return false;
   const deletions = listDeletions(workspaceId, grown).map(
     (deletion, index) => sql`${sql.raw(`deleted_${index}`)} AS (DELETE FROM ${deletion})`,
   );
@@ -42,6 +42,15 @@ export async function replaceDerived(
   const refreshed = await refreshSessions(transaction, workspaceId, [sessionId], new Set());
   await markReattributed(transaction, workspaceId, stored, refreshed);
   return true;
+}
+
+/** True if a response of the session has a copy in another one. It is also true of one with several entries here. */
+async function sharesResponses(transaction: Database, workspaceId: string, sessionId: string): Promise<boolean> {
+  const ofSession = sql`workspace_id = ${opaqueWorkspaceId(workspaceId)} AND session_id = ${sessionId}`;
+  const { rows } = await transaction.execute<{ is_shared: boolean }>(sql`
+    SELECT EXISTS (SELECT FROM ${usageLedger} WHERE ${ofSession} AND copy_count > 1)
+      OR EXISTS (SELECT FROM ${usageDayRollup} WHERE ${ofSession} AND is_shared) AS is_shared`);
+  return rows[0]?.is_shared === true;
 }
 
 function listDeletions(workspaceId: string, { agent, sessionId, rowSet, replaces }: GrownSession): SQL[] {

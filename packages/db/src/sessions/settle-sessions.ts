@@ -1,6 +1,5 @@
 import type { Database } from '../database/database.ts';
 import { writeFindings, writeTouchedFindings } from '../findings/write-findings.ts';
-import { forgetDerivedStates } from '../transcripts/checkpoints.ts';
 import { deleteReplacedUsage, type UsageChange } from '../transcripts/replaced-usage.ts';
 import { markReattributed } from '../usage/attribution.ts';
 import { settleUsageLedger } from '../usage/settle-usage-ledger.ts';
@@ -32,7 +31,6 @@ export async function settleSessions(transaction: Database, change: UsageChange)
     await writeRollups(transaction, change, affectedIds, { storedIds });
     await writeFindings(transaction, workspaceId, affectedIds, storedIds);
   } else await writeTouched(transaction, change, affectedIds, touched, storedIds);
-  await forgetDerivedStates(transaction, workspaceId, affectedIds);
 }
 
 /** Makes again what is touched of a session that grew, and all of the other sessions whose credit changed. */

@@ -59,13 +59,12 @@ const LOCK_TIMEOUT = `'500ms'`;
  * Like `settleSessions`, but writes by COPY what was derived while transcripts were parsed. SQL derives the others'
  * rows, and all rows of sessions that are entangled with others. If another transaction has inserted one of the same
  * responses, starts again once that one has ended; if that takes too long, leaves everything to SQL, which waits.
- * Returns the sessions of what was written by COPY.
  */
 export async function settleTranscripts(
   connection: Connection,
   change: UsageChange,
   derived: readonly DerivedTranscript[],
-): Promise<Set<string>> {
+): Promise<void> {
   const { transaction } = connection;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const entangled = await listEntangledSessions(transaction, change.workspaceId, derived);
@@ -80,17 +79,16 @@ export async function settleTranscripts(
         break;
       }
       await setLocally(transaction, { lock_timeout: 'DEFAULT' });
-      return new Set(own.map(({ transcript }) => transcript.session_id));
+      return;
     } catch (error) {
       if (!isLedgerConflict(error)) throw error;
       await transaction.execute(sql`ROLLBACK TO derived`);
     }
   }
   await settleBySql(transaction, change);
-  return new Set();
 }
 
-/** False if SQL has derived rows of a session that grew since its deriver's state was written. */
+/** False if a session that grew shares a response with another one. */
 async function settleApart(
   { transaction, client }: Connection,
   change: UsageChange,

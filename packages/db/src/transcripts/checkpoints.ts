@@ -1,8 +1,7 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Database } from '../database/database.ts';
-import { opaqueWorkspaceId } from '../database/planner.ts';
-import { and, eq, isNotNull, sql } from '../drizzle.cjs';
-import { transcriptCheckpoints, transcripts } from '../schema/transcripts.ts';
+import { and, eq } from '../drizzle.cjs';
+import { transcriptCheckpoints } from '../schema/transcripts.ts';
 import type { RowSetKey } from './transcript-rows.ts';
 import type { WrittenCheckpoint } from './transcript-writer.ts';
 
@@ -74,28 +73,4 @@ export async function replaceCheckpoint(
     .insert(transcriptCheckpoints)
     .values(row)
     .onConflictDoUpdate({ target: [workspace_id, row_set_id], set: row });
-}
-
-/** True if the row set's derived rows are those that its deriver's state knows. */
-export async function hasDerivedState(transaction: Database, { workspaceId, rowSetId }: RowSetKey): Promise<boolean> {
-  const { workspace_id, row_set_id, derived_state } = transcriptCheckpoints;
-  const rows = await transaction
-    .select({ row_set_id })
-    .from(transcriptCheckpoints)
-    .where(and(eq(workspace_id, workspaceId), eq(row_set_id, rowSetId), isNotNull(derived_state)));
-  return rows.length > 0;
-}
-
-/** To be called once SQL has derived rows of sessions, which their derivers' states do not know. */
-export async function forgetDerivedStates(
-  transaction: Database,
-  workspaceId: string,
-  sessionIds: readonly string[],
-): Promise<void> {
-  const workspace = opaqueWorkspaceId(workspaceId);
-  await transaction.execute(sql`
-    UPDATE ${transcriptCheckpoints} AS c SET derived_state = NULL
-    FROM ${transcripts} AS t
-    WHERE t.workspace_id = ${workspace} AND t.session_id = ANY(${sql.param([...sessionIds])}::text[])
-      AND c.workspace_id = ${workspace} AND c.row_set_id = t.row_set_id AND c.derived_state IS NOT NULL`);
 }

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { changeWorkspaceSettings, type TranscriptRow, verifyUsage } from '@recount/db';
+import { changeWorkspaceSettings, deleteSession, type TranscriptRow, verifyUsage } from '@recount/db';
 import { type PriceOverride, parsePriceOverrides } from '@recount/prices';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { repriceWorkspace } from '../maintenance/reprice-workspace.ts';
@@ -58,7 +58,7 @@ const requeue = async (id: string): Promise<void> => {
 };
 
 describe('a transcript whose session grew', () => {
-  it('is derived further while parsing until another session shares its responses, and then by SQL', async () => {
+  it('is derived further, by SQL while another session shares its responses', async () => {
     const session = newSession();
     const toOwn = (sessionId: string, lineCount: number): string =>
       Array.from({ length: lineCount }, (_, index) =>
@@ -79,13 +79,20 @@ describe('a transcript whose session grew', () => {
       expect(await isDerivedFurther()).toBe(true);
       await expectDerivedRowsAreRight();
     }
-    await ingest(toOwn(newSession(), 10));
-    expect(await isDerivedFurther()).toBe(false);
+    const other = await ingest(toOwn(newSession(), 10));
     await expectDerivedRowsAreRight();
-    const grown = await ingest(toOwn(session, 100));
-    expect(grown.row_set_id).toBe(first.row_set_id);
-    expect(await isDerivedFurther()).toBe(false);
-    await expectDerivedRowsAreRight();
+    for (const lineCount of [100, 110]) {
+      expect((await ingest(toOwn(session, lineCount))).row_set_id).toBe(first.row_set_id);
+      expect(await isDerivedFurther()).toBe(true);
+      await expectDerivedRowsAreRight();
+    }
+    await installation.database.withTransaction((transaction) =>
+      deleteSession(transaction, TEST_WORKSPACE, other.session_id),
+    );
+    for (const lineCount of [111, 120]) {
+      await ingest(toOwn(session, lineCount));
+      await expectDerivedRowsAreRight();
+    }
   });
 
   it('is derived by SQL if a response that it adds is stored already', async () => {

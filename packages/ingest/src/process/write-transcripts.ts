@@ -77,12 +77,9 @@ export async function writeTranscripts(
   const written = all.map(({ rowSet }) => rowSet).filter(({ rowSetId }) => !removedRowSetIds.includes(rowSetId));
   const sessionIds = all.map(({ transcript }) => transcript.session_id);
   const change = { workspaceId, sessionIds, written, removedRowSetIds };
-  const apart = await settleTranscripts(connection, change, all.filter(isDerived));
+  await settleTranscripts(connection, change, all.filter(isDerived));
   for (const each of all) {
-    if (each.rowSet.prefix === undefined) continue;
-    // Once the session's row is locked, as others lock them in that order.
-    const state = apart.has(each.transcript.session_id) ? each.derivedState : undefined;
-    await replaceCheckpoint(transaction, each.rowSet, toCheckpoint(each, state));
+    if (each.rowSet.prefix !== undefined) await replaceCheckpoint(transaction, each.rowSet, toCheckpoint(each));
   }
   return superseded;
 }
@@ -113,12 +110,13 @@ async function writeRows(
     const written = writer.finish();
     const derived = deriver?.finish(written.summary);
     derivedCount += derived?.ledger.length ?? 0;
-    all.push({ ...plan, ...written, derived, derivedState: deriver?.toState() });
+    const isNew = isFirst(plan) || rowSet.prefix !== undefined;
+    all.push({ ...plan, ...written, derived: isNew ? derived : undefined, derivedState: deriver?.toState() });
   }
   if (all.length === 0) return [];
   search.endSegment();
   for (const written of all) {
-    const checkpoint = written.rowSet.prefix === undefined ? toCheckpoint(written, written.derivedState) : undefined;
+    const checkpoint = written.rowSet.prefix === undefined ? toCheckpoint(written) : undefined;
     if (checkpoint !== undefined) copier.addCheckpoint(checkpoint);
   }
   await copier.sendAll();
@@ -155,15 +153,15 @@ async function replaceVersions(
   return { superseded, removedRowSetIds };
 }
 
-/** Undefined if only stored rows tell what to derive. */
+/** Undefined if the state of the shorter version's deriver is missing. */
 function createDeriver(plan: PlannedTranscript, versions: WriteOptions['versions']): TranscriptDeriver | undefined {
   const origin = toOrigin(plan, versions);
-  if (isFirst(plan)) return new TranscriptDeriver(origin);
+  if (plan.rowSet.prefix === undefined) return new TranscriptDeriver(origin);
   const state = plan.resumePoint?.checkpoint.derived_state ?? null;
   return state === null ? undefined : TranscriptDeriver.continue(origin, state);
 }
 
-const toCheckpoint = ({ rowSet, transcript, checkpoint }: Written, derivedState: Uint8Array | undefined) =>
+const toCheckpoint = ({ rowSet, transcript, checkpoint, derivedState }: Written) =>
   checkpoint && toCheckpointRow(rowSet, transcript.size_bytes, checkpoint, derivedState);
 
 /** It has no rows yet, nor has its session. */
