@@ -24,7 +24,7 @@ export interface GrownSession {
 /**
  * Deletes the rows that the derived ones of a session that grew take the place of, and refreshes the session's row.
  * False, with nothing changed, if the session shares a response with another one, so that its stored rows depend on that
- * one, too. With the session's row locked, nobody else changes that.
+ * one, too. With the session's row locked, no one else changes that.
  */
 export async function replaceDerived(
   transaction: Database,
