@@ -19,6 +19,11 @@ export interface ParseOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** Reads raw objects, from the raw store or from memory. */
+export interface ObjectReader {
+  get(...request: Parameters<RawStore['get']>): Promise<AsyncIterable<Uint8Array>>;
+}
+
 export interface ParsedObject {
   /**
    * Throws, at the latest after the last batch: RawObjectMismatchError, or ResumeError if the transcript must be parsed
@@ -31,7 +36,7 @@ export interface ParsedObject {
 
 /** Opens the raw object. Its bytes are hashed, redacted and parsed as the batches are read. */
 export async function parseRawObject(
-  rawStore: Pick<RawStore, 'get'>,
+  rawStore: ObjectReader,
   transcript: TranscriptRow,
   others: readonly TranscriptRow[],
   { resumePoint, redaction, minCheckpointBytes = DEFAULT_MIN_CHECKPOINT_BYTES, ...options }: ParseOptions,
