@@ -26,7 +26,10 @@ export interface TakenJob extends IngestJob {
 export const JOB_CHANNEL = 'recount_jobs';
 
 const MAX_BATCH_JOBS = 128;
-/** The first jobs of the queue, among which a batch is chosen. It is more than a batch, because jobs of other workspaces are between them. */
+/**
+ * The first jobs of the queue, among which a batch is chosen. It is more than a batch, because jobs of other workspaces
+ * are between them.
+ */
 const MAX_CANDIDATES = 512;
 /** A transaction is rolled back as a whole, and no part of it is visible before its end. */
 const MAX_BATCH_BYTES = 32 * 1024 * 1024;
