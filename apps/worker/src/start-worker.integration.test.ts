@@ -173,6 +173,11 @@ describe('a worker', () => {
     };
     const findPauses = () => logLines.filter((line) => line.includes('work stops until the resource is back'));
     await vi.waitFor(() => expect(findPauses()).toHaveLength(1));
+    // Another batch may have begun before the pause.
+    await vi.waitFor(async () => {
+      const { rows } = await database.pool.query('SELECT FROM recount.ingest_jobs WHERE taken_at IS NOT NULL');
+      expect(rows).toEqual([]);
+    });
     // Space for a job's own table again, but not for its rows. No job starts before there is space for both.
     await database.pool.query('DROP TRIGGER full_row ON recount.content_blocks');
     await database.pool.query('DROP FUNCTION public.full_row');

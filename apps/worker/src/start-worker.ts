@@ -124,7 +124,8 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     database,
     {
       waitUntilPossible: (signal) => outages.pass(signal),
-      mayWork: async () => !(await hasOtherSchema()),
+      // The gate may have closed while the jobs were being taken.
+      mayWork: async () => !(await hasOtherSchema()) && outages.isOpen(),
       handleJob: (job) =>
         track(
           tracing.span('job', { [WORKSPACE_ID]: job.workspaceId, [TRANSCRIPT_ID]: job.transcriptId }, () =>

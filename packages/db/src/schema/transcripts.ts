@@ -183,7 +183,7 @@ export const transcriptCheckpoints = recountSchema.table(
     issue_number: integer().notNull(),
     /** Compressed with zstd, as is the next one. */
     state: bytes().notNull(),
-    /** Of the deriver at the same place; null if there was too much for it. */
+    /** State of the deriver at the same place; null if there was too much for it. */
     derived_state: bytes(),
   },
   (table) => [primaryKey({ name: 'transcript_checkpoints_pk', columns: [table.workspace_id, table.row_set_id] })],

@@ -49,6 +49,8 @@ export interface OutageGateDeps extends Pick<IngestDependencies, 'database' | 'r
 
 /** Stops a process from working while a shared resource is exhausted. */
 export interface OutageGate {
+  /** False while the resource is exhausted, as far as is known. */
+  isOpen(): boolean;
   /** Resolves when work may continue, or the signal aborts. Never rejects. */
   pass(signal?: AbortSignal): Promise<void>;
   /**
@@ -89,6 +91,7 @@ export function createOutageGate(deps: OutageGateDeps, { pauseMs = DEFAULT_PAUSE
   };
 
   return {
+    isOpen: () => closed === undefined,
     async pass(signal) {
       while (closed !== undefined && !signal?.aborted) {
         await sleep(pauseMs, undefined, { ...(signal && { signal }) }).catch(() => undefined);
