@@ -34,13 +34,17 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Counts drops, and keeps all but the first from the page. */
+/** Counts drags over the page and drops, and keeps all drops but the first from the page. */
 const COUNT_DROPS = `
-  window.dropCount ?? addEventListener('drop', (event) => {
-    if (window.dropCount++ === 0) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
-  }, true);
+  if (window.dropCount === undefined) {
+    addEventListener('dragover', () => { window.dragCount++; }, true);
+    addEventListener('drop', (event) => {
+      if (window.dropCount++ === 0) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    }, true);
+  }
+  window.dragCount = 0;
   window.dropCount = 0;`;
 
 /** Drops from another program, so that the browser does whatever the page leaves to it. */
@@ -48,11 +52,21 @@ async function drop(page: Page, { files = [], items = [] }: Dragged, shown: Loca
   const session = await page.context().newCDPSession(page);
   const data = { items, files: files.map((name) => join(folder, name)), dragOperationsMask: 1 };
   await page.evaluate(COUNT_DROPS);
-  // The browser takes a drop for a cancelled drag until the page has answered the events before it.
+  const send = async (type: 'dragEnter' | 'dragOver' | 'drop'): Promise<void> => {
+    await session.send('Input.dispatchDragEvent', { type, x: 600, y: 300, data });
+  };
+  const count = (name: 'dragCount' | 'dropCount') => page.evaluate<number>(`window.${name}`);
+  // The browser takes a drop for a cancelled drag, or opens a tab, until the page has answered the events before it.
   const isDropped = async (): Promise<boolean> => {
-    for (const type of ['dragEnter', 'dragOver', 'dragOver', 'drop'] as const)
-      await session.send('Input.dispatchDragEvent', { type, x: 600, y: 300, data });
-    return await page.evaluate<boolean>('window.dropCount > 0');
+    await send('dragEnter');
+    const before = await count('dragCount');
+    const dragOver = async (): Promise<number> => {
+      await send('dragOver');
+      return await count('dragCount');
+    };
+    await expect.poll(dragOver, { timeout: 60_000 }).toBeGreaterThan(before + 2);
+    await send('drop');
+    return (await count('dropCount')) > 0;
   };
   await expect.poll(isDropped, { timeout: 60_000 }).toBe(true);
   await shown.waitFor();
