@@ -49,7 +49,7 @@ export interface OutageGateDeps extends Pick<IngestDependencies, 'database' | 'r
 
 /** Stops a process from working while a shared resource is exhausted. */
 export interface OutageGate {
-  /** False while the resource is exhausted, as far as is known. */
+  /** False while the resource is known to be exhausted. */
   isOpen(): boolean;
   /** Resolves when work may continue, or the signal aborts. Never rejects. */
   pass(signal?: AbortSignal): Promise<void>;
