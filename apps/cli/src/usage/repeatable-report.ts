@@ -33,7 +33,7 @@ export function recordOutput(context: CliContext, written: Written[]): CliContex
   return { ...context, stdout: toRecorded('stdout'), stderr: toRecorded('stderr') };
 }
 
-/** Remembers the output for calls with the same words, if the files tell whether they have changed since. */
+/** Remembers the output of a call for the next one with the same arguments, if no file has changed since. */
 export function rememberOutput(
   context: CliContext,
   words: readonly string[],
